@@ -8,7 +8,7 @@
 
 use super::case::{lines, measured, named_by_params, shown, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{Table, number, param};
+use super::table::{CsvTable, number, param};
 use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
 use crate::model::{ParamValue, Params};
 
@@ -136,7 +136,7 @@ fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
     let first = lines(text).find(|(_, line, _)| is_csv_header(line)).map_or(1, |(at, ..)| at);
     let part: Vec<&str> =
         text.split_inclusive('\n').skip(first - 1).take_while(|line| is_row(line)).collect();
-    let table = Table::read(*file, &part.concat(), first, b',')?;
+    let table = CsvTable::read(*file, &part.concat(), first, b',')?;
     let header = table.header.join(",");
     let (bandwidth, unit) = unit_of(&header).ok_or_else(|| file.line(first, "the unit is unknown"))?;
     let (bandwidth, runs) = (table.need(bandwidth)?, table.need("num_times")?);

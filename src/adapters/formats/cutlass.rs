@@ -6,7 +6,7 @@
 
 use super::case::{lines, measured, named_by_params, shown};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{Row, Table, number, param};
+use super::table::{CsvRow, CsvTable, number, param};
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::Params;
 
@@ -47,7 +47,7 @@ impl ResultFormat for Cutlass {
         if part.last().is_some_and(|line| !line.ends_with('\n')) {
             return Err(file.line(first + part.len() - 1, "it breaks off here"));
         }
-        let table = Table::read(*file, &part.concat(), first, b',')?;
+        let table = CsvTable::read(*file, &part.concat(), first, b',')?;
         let columns = Columns::of(&table)?;
         let readings: Result<Vec<Reading>, ReadError> =
             table.rows.iter().map(|row| columns.reading(file, &table, row)).collect();
@@ -70,7 +70,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(table: &Table) -> Result<Self, ReadError> {
+    fn of(table: &CsvTable) -> Result<Self, ReadError> {
         let (problem, provider, kind) =
             (table.need("Problem")?, table.need("Provider")?, table.need("OperationKind")?);
         let (status, bytes) = (table.need("Status")?, table.need("Bytes")?);
@@ -79,7 +79,7 @@ impl Columns {
         Ok(Self { operation, disposition, status, keys })
     }
 
-    fn reading(&self, file: &ResultFile, table: &Table, row: &Row) -> Result<Reading, ReadError> {
+    fn reading(&self, file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {
         let cell = |column: usize| row.cells.get(column).map_or("", String::as_str);
         let pairs = self.keys.iter().filter_map(|column| Some((table.header.get(*column)?, cell(*column))));
         let params: Params = pairs

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{Table, number, param};
+use super::table::{CsvTable, number, param};
 use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
 use crate::model::{Better, ParamValue, Params};
 
@@ -124,7 +124,7 @@ impl Described {
     }
 
     fn csv(&self, file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
-        let table = Table::read(*file, text, 1, b',')?;
+        let table = CsvTable::read(*file, text, 1, b',')?;
         let named = self.parameters.iter().chain(self.conditions.keys());
         for column in named {
             table.need(column)?;

@@ -7,7 +7,7 @@ use crate::adapters::{Adapter, OutputFiles, ReadError, Reading};
 
 pub struct HarnessFile {
     pub(super) adapter: &'static dyn Adapter,
-    pub(super) source: Source,
+    pub(super) source: HarnessInput,
     pub(super) recognises: fn(&ResultFile) -> bool,
     /// When the run began, and of which commit, as far as the file says it: a run without readings.
     pub(super) run: fn(&ResultFile) -> RunReading,
@@ -18,7 +18,7 @@ pub struct HarnessFile {
 }
 
 /// How the adapter takes the file.
-pub(super) enum Source {
+pub(super) enum HarnessInput {
     /// As what the program printed.
     Stdout,
     /// As a file of this name. What lies beside it is not its own.
@@ -51,13 +51,13 @@ impl ResultFormat for HarnessFile {
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let readings = match self.source {
-            Source::Stdout => read_stdout(self.adapter, file, file.bytes)?,
-            Source::File(name) => {
+            HarnessInput::Stdout => read_stdout(self.adapter, file, file.bytes)?,
+            HarnessInput::File(name) => {
                 let none = OutputFiles::default();
                 read_file(self.adapter, &ResultFile { beside: &none, ..*file }, name)?
             }
-            Source::Beside(name) => read_file(self.adapter, file, name)?,
-            Source::Own(read) => read(file)?,
+            HarnessInput::Beside(name) => read_file(self.adapter, file, name)?,
+            HarnessInput::Own(read) => read(file)?,
         };
         Ok(vec![RunReading { readings, ..(self.run)(file) }])
     }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::fields::utc;
 use super::format::{ResultFile, RunReading};
-use super::harness_file::{HarnessFile, Source, read_file};
+use super::harness_file::{HarnessFile, HarnessInput, read_file};
 use super::outline::Outline;
 use crate::adapters::benchmarkdotnet::BenchmarkDotNet;
 use crate::adapters::catch2::Catch2;
@@ -36,7 +36,7 @@ use crate::adapters::{ReadError, Reading};
 pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         adapter: &BenchmarkDotNet,
-        source: Source::File("x-report-full.json"),
+        source: HarnessInput::File("x-report-full.json"),
         recognises: is_benchmarkdotnet,
         run: |_| RunReading::default(),
         versions: "the full JSON report of 0.12 and later",
@@ -45,7 +45,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Catch2,
-        source: Source::File("catch2.xml"),
+        source: HarnessInput::File("catch2.xml"),
         recognises: is_catch2,
         run: |_| RunReading::default(),
         versions: "the XML report of 2 and 3",
@@ -54,7 +54,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Criterion,
-        source: Source::Own(criterion_folder::read),
+        source: HarnessInput::Own(criterion_folder::read),
         recognises: criterion_folder::is_criterion,
         run: |_| RunReading::default(),
         versions: "0.3 to 0.8: the folder `target/criterion`, or `new/sample.json` with `new/benchmark.json` beside it",
@@ -63,7 +63,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Divan,
-        source: Source::Stdout,
+        source: HarnessInput::Stdout,
         recognises: is_divan,
         run: |_| RunReading::default(),
         versions: "the tree that 0.1 prints",
@@ -72,7 +72,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &GoTest,
-        source: Source::Own(go_text::read),
+        source: HarnessInput::Own(go_text::read),
         recognises: go_text::is_go,
         run: |_| RunReading::default(),
         versions: "what `go test -bench` prints, with or without `-v`, up to its `PASS`",
@@ -81,7 +81,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &GoogleBenchmark,
-        source: Source::File("google-benchmark.json"),
+        source: HarnessInput::File("google-benchmark.json"),
         recognises: is_google_benchmark,
         run: |file| dated(file, &["\"context\""], &["context", "date"]),
         versions: "JSON of 1.5 and later",
@@ -90,7 +90,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Gungraun,
-        source: Source::Stdout,
+        source: HarnessInput::Stdout,
         recognises: is_gungraun,
         run: |_| RunReading::default(),
         versions: "JSON of the summaries' versions 6 and 7",
@@ -99,7 +99,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Hyperfine,
-        source: Source::File("hyperfine.json"),
+        source: HarnessInput::File("hyperfine.json"),
         recognises: is_hyperfine,
         run: |file| dated(file, &["\"start_time\""], &["metadata", "start_time"]),
         versions: "JSON of 1.x, and schema 2",
@@ -108,7 +108,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &IaiCallgrind,
-        source: Source::Stdout,
+        source: HarnessInput::Stdout,
         recognises: is_iai_callgrind,
         run: |_| RunReading::default(),
         versions: "JSON of the summaries' versions 2, 3 and 6",
@@ -117,7 +117,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Jmh,
-        source: Source::File("jmh.json"),
+        source: HarnessInput::File("jmh.json"),
         recognises: is_jmh,
         run: |_| RunReading::default(),
         versions: "the JSON of `-rf json`",
@@ -126,7 +126,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &LibtestBench,
-        source: Source::Stdout,
+        source: HarnessInput::Stdout,
         recognises: is_libtest_bench,
         run: |_| RunReading::default(),
         versions: "what the test harness of Rust prints",
@@ -135,7 +135,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Mitata,
-        source: Source::Stdout,
+        source: HarnessInput::Stdout,
         recognises: is_mitata,
         run: |_| RunReading::default(),
         versions: "the line of JSON of 0.1 and 1.0",
@@ -144,7 +144,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Nanobench,
-        source: Source::Stdout,
+        source: HarnessInput::Stdout,
         recognises: is_nanobench,
         run: |_| RunReading::default(),
         versions: "the templates for JSON and CSV, and the table, of 4.3",
@@ -153,7 +153,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Nvbench,
-        source: Source::Beside("nvbench.json"),
+        source: HarnessInput::Beside("nvbench.json"),
         recognises: is_nvbench,
         run: nvbench_run,
         versions: "JSON of version 1; the samples of `--jsonbin` where their files lie beside it",
@@ -162,7 +162,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Pyperf,
-        source: Source::File("pyperf.json"),
+        source: HarnessInput::File("pyperf.json"),
         recognises: is_pyperf,
         run: |_| RunReading::default(),
         versions: "JSON of version 1.0, a suite or one benchmark",
@@ -171,7 +171,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &PytestBenchmark,
-        source: Source::Own(pytest_benchmark_file),
+        source: HarnessInput::Own(pytest_benchmark_file),
         recognises: is_pytest_benchmark,
         run: pytest_benchmark_run,
         versions: "JSON of 3, 4 and 5; which tests failed stands in `pytest.xml` beside it alone (`--junitxml`)",
@@ -180,7 +180,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &VitestBench,
-        source: Source::File("vitest-bench.json"),
+        source: HarnessInput::File("vitest-bench.json"),
         recognises: is_vitest_bench,
         run: |_| RunReading::default(),
         versions: "the JSON of `--outputJson` of 2 to 4",

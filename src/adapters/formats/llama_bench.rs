@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::parts::{self, Entries, document, ended, fail, json_lines, json_param, named, summarised, utc};
-use super::table::Table;
+use super::table::CsvTable;
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -100,7 +100,7 @@ fn rows_of_csv(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {
     if !text.ends_with('\n') {
         return Err(file.line(text.lines().count(), "it breaks off here"));
     }
-    let table = Table::read(*file, text, 1, b',')?;
+    let table = CsvTable::read(*file, text, 1, b',')?;
     let mut tests = Vec::new();
     for row in &table.rows {
         let mut pairs = Vec::new();

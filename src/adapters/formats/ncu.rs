@@ -15,17 +15,18 @@ mod records;
 
 use std::collections::{BTreeMap, HashSet};
 
-use self::records::{Figure, Record, records};
+use self::records::{Figure, Record, is_header, records};
 use super::case::{measured, named_by_params, shown};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::param;
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
+/// Metrics that are the time of a launch.
+const DURATIONS: [&str; 3] = ["Duration", "gpu__time_duration.sum", "gpu__time_duration.avg"];
+
 pub struct Ncu;
 
-const HEADER: &str = "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",";
-const DURATIONS: [&str; 3] = ["Duration", "gpu__time_duration.sum", "gpu__time_duration.avg"];
 /// Columns that say which launch it is.
 const KEYS: [(&str, &str); 3] = [("Block Size", "block"), ("Grid Size", "grid"), ("Device", "device")];
 
@@ -68,10 +69,6 @@ impl ResultFormat for Ncu {
         };
         Ok(RunReading::only(readings))
     }
-}
-
-fn is_header(line: &str) -> bool {
-    line.starts_with(HEADER) && line.contains("\"Kernel Name\"")
 }
 
 struct Columns<'a>(&'a [String]);

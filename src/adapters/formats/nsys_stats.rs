@@ -5,7 +5,7 @@
 
 use super::case::{alone, lines, named_by_params, shown, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{Row, Table, param};
+use super::table::{CsvRow, CsvTable, param};
 use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
 use crate::model::Params;
 
@@ -64,7 +64,7 @@ impl ResultFormat for NsysStats {
             if part.last().is_some_and(|line| !line.ends_with('\n')) {
                 return Err(file.line(first + part.len() - 1, "it breaks off here"));
             }
-            let table = Table::read(*file, &part.concat(), first, b',')?;
+            let table = CsvTable::read(*file, &part.concat(), first, b',')?;
             for row in &table.rows {
                 readings.push(reading(file, &table, row)?);
             }
@@ -86,7 +86,7 @@ fn is_header(line: &str) -> bool {
         && any(&MEAN)
 }
 
-fn reading(file: &ResultFile, table: &Table, row: &Row) -> Result<Reading, ReadError> {
+fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {
     let of = |names: &[&str]| names.iter().find_map(|name| table.column(name));
     let cell = |column: usize| row.cells.get(column).map_or("", String::as_str);
     let number = |names: &[&str]| of(names).map(|column| table.number(row, column)).transpose();

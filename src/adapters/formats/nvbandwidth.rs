@@ -4,12 +4,11 @@
 //! own, which follows from the cells and is shown. The text does not name the tests that it waives; the JSON does.
 
 mod json;
+mod row;
 mod text;
 
-use super::case::{alone, named_by_params, shown, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use crate::adapters::{End, ReadError, Reading, Reads};
-use crate::model::{ParamValue, Params};
+use crate::adapters::{ReadError, Reads};
 
 pub struct NvBandwidth;
 
@@ -44,42 +43,4 @@ impl ResultFormat for NvBandwidth {
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         if file.bytes.trim_ascii_start().starts_with(b"{") { json::read(file) } else { text::read(file) }
     }
-}
-
-/// What a test measures, by the unit at the end of its description: `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`.
-fn quantity(description: &str) -> Option<(&'static str, &'static str)> {
-    match description.trim().strip_suffix(')')?.rsplit_once('(')?.1 {
-        "GB/s" => Some(("bandwidth", "GB/s")),
-        "ns" => Some(("latency", "ns")),
-        _ => None,
-    }
-}
-
-fn unknown(description: &str) -> String {
-    format!("the unit of `{description}` is unknown")
-}
-
-/// Adds a cell.
-fn cell(readings: &mut Vec<Reading>, test: &str, place: (i64, i64), of: (&str, &str), value: f64) {
-    let (row, column) = place;
-    let params =
-        Params::from([("row".into(), ParamValue::Int(row)), ("column".into(), ParamValue::Int(column))]);
-    let mut reading = named_by_params(test, params);
-    if value <= 0.0 {
-        reading.end = End::Failed { message: format!("its {} is not above zero", of.0) };
-    }
-    summarised(&mut reading, of.0, of.1, alone(value));
-    readings.push(reading);
-}
-
-fn sum(readings: &mut Vec<Reading>, test: &str, unit: &str, value: f64) {
-    let mut reading = named_by_params(test, Params::new());
-    shown(&mut reading, "sum", unit, value);
-    readings.push(reading);
-}
-
-fn failed(readings: &mut Vec<Reading>, test: &str, end: End) {
-    let mut reading = named_by_params(test, Params::new());
-    reading.end = end;
-    readings.push(reading);
 }

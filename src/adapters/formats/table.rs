@@ -5,19 +5,19 @@ use crate::adapters::output::ReadError;
 use crate::model::ParamValue;
 
 /// A table whose first line names its columns.
-pub(super) struct Table<'a> {
+pub(super) struct CsvTable<'a> {
     file: ResultFile<'a>,
     pub header: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<CsvRow>,
 }
 
-pub(super) struct Row {
+pub(super) struct CsvRow {
     /// In the file, from 1.
     pub line: usize,
     pub cells: Vec<String>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> CsvTable<'a> {
     /// Reads a part of a file, which begins at `first_line` (from 1). Cells are trimmed; empty lines are passed over. Errors: a column that
     /// stands twice, a row of another length, no header.
     pub fn read(
@@ -56,7 +56,7 @@ impl<'a> Table<'a> {
                     }
                     header = Some(cells);
                 }
-                Some(header) if header.len() == cells.len() => rows.push(Row { line, cells }),
+                Some(header) if header.len() == cells.len() => rows.push(CsvRow { line, cells }),
                 Some(header) => {
                     let what = format!("it has {} cells, and the header names {}", cells.len(), header.len());
                     return Err(file.line(line, what));
@@ -77,7 +77,7 @@ impl<'a> Table<'a> {
     }
 
     /// The number in a cell. Errors: it is none, with line and column.
-    pub fn number(&self, row: &Row, column: usize) -> Result<f64, ReadError> {
+    pub fn number(&self, row: &CsvRow, column: usize) -> Result<f64, ReadError> {
         let cell = &row.cells[column];
         number(cell).ok_or_else(|| {
             self.file.line(row.line, format!("`{cell}` under `{}` is no number", self.header[column]))
@@ -138,13 +138,13 @@ mod tests {
     fn a_table_knows_the_lines_of_its_rows() {
         let none = OutputFiles::default();
         let file = ResultFile { name: "t.csv", bytes: b"", beside: &none };
-        let table = Table::read(file, "a, b\n1,2\n\n3,x\n", 5, b',').unwrap();
+        let table = CsvTable::read(file, "a, b\n1,2\n\n3,x\n", 5, b',').unwrap();
         assert_eq!((table.rows[1].line, table.need("b").unwrap()), (8, 1));
         assert_eq!(
             table.number(&table.rows[1], 1).unwrap_err().to_string(),
             "t.csv:8: `x` under `b` is no number"
         );
-        let error = |text| Table::read(file, text, 1, b',').err().unwrap().to_string();
+        let error = |text| CsvTable::read(file, text, 1, b',').err().unwrap().to_string();
         assert_eq!(error("a,a\n"), "t.csv:1: the column `a` stands there twice");
         assert_eq!(error("a,b\n1\n"), "t.csv:2: it has 1 cells, and the header names 2");
         assert_eq!(error("\n"), "t.csv: it has no header");

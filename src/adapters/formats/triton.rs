@@ -8,7 +8,7 @@
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::parts::{ended, fail, named, params_of, summarised};
-use super::table::{Row, Table};
+use super::table::{CsvRow, CsvTable};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{direction_of_unit, is_time};
 
@@ -39,7 +39,7 @@ impl ResultFormat for Triton {
         if !text.ends_with('\n') {
             return Err(file.line(text.lines().count(), "the row breaks off here"));
         }
-        let table = Table::read(*file, text, 1, b',')?;
+        let table = CsvTable::read(*file, text, 1, b',')?;
         let with_unit = table.header.iter().skip(1).position(|name| unit(name).is_some());
         let keys = with_unit.map_or_else(|| 1 + repeated(&table), |place| place + 1);
         if table.header.len() <= keys {
@@ -66,7 +66,7 @@ impl ResultFormat for Triton {
 }
 
 /// What stands behind the providers: the difference that `diff_col` adds, and the extremes of each, which some versions leave there.
-fn is_provider(table: &Table, column: usize) -> bool {
+fn is_provider(table: &CsvTable, column: usize) -> bool {
     let name = |header: &'_ str| unit(header).map_or(header, |(name, _)| name).to_owned();
     let header = table.header.get(column).map(|header| name(header)).unwrap_or_default();
     let extreme = header.strip_suffix("-min").or_else(|| header.strip_suffix("-max"));
@@ -76,7 +76,7 @@ fn is_provider(table: &Table, column: usize) -> bool {
 }
 
 /// How many columns after the first hold what it holds in each row.
-fn repeated(table: &Table) -> usize {
+fn repeated(table: &CsvTable) -> usize {
     let repeats = |column: &usize| table.rows.iter().all(|row| row.cells.get(*column) == row.cells.first());
     (1..table.header.len()).take_while(repeats).count()
 }
@@ -91,8 +91,8 @@ fn unit(column: &str) -> Option<(&str, &str)> {
 /// at that place.
 fn provider(
     file: &ResultFile,
-    table: &Table,
-    row: &Row,
+    table: &CsvTable,
+    row: &CsvRow,
     (keys, column): (usize, usize),
     (readings, first): (&mut Vec<Reading>, usize),
 ) -> Result<(), ReadError> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::parts::{Entries, document, ended, fail, has_keys, named, summarised};
-use super::table::{Table, number, param};
+use super::table::{CsvTable, number, param};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -141,7 +141,7 @@ fn header_of_csv(text: &str) -> bool {
 }
 
 fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
-    let table = Table::read(*file, file.text()?, 1, b';')?;
+    let table = CsvTable::read(*file, file.text()?, 1, b';')?;
     let ends = table.rows.last().is_some_and(|row| row.cells.first().is_some_and(|x| x == "average"));
     let input = table.header.first().map(String::as_str).unwrap_or_default();
     if !ends {

@@ -23,8 +23,7 @@ pub enum DatedBy {
 /// A day, and perhaps a time of it behind a `T`.
 #[expect(clippy::unwrap_used, reason = "the pattern is a constant, and a test uses it")]
 static DATE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?:T([0-2]\d)[:.-]?([0-5]\d)(?:[:.-]?([0-5]\d))?Z?)?")
-        .unwrap()
+    Regex::new(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?:T([0-2]\d)[:.-]?([0-5]\d)(?:[:.-]?([0-5]\d))?Z?)?").unwrap()
 });
 
 /// The one date in a file's name, as RFC 3339 in UTC with milliseconds; without a time, midnight. Errors: there is none, or several.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::SweepRequest;
+use super::request::SweepRequest;
 use crate::model::{CaseId, ParamValue};
 
 /// A field or a value that no case has.

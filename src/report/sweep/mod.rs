@@ -3,6 +3,7 @@
 mod fields;
 mod of_record;
 mod of_verdict;
+mod request;
 mod table;
 
 use std::io;
@@ -12,27 +13,8 @@ use super::layout::terminal::TerminalLayout;
 use crate::compare::VerdictDocument;
 use crate::model::RunRecord;
 pub use fields::UnknownField;
+pub use request::SweepRequest;
 use table::SweepTable;
-
-/// What is asked of a sweep.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SweepRequest {
-    /// One row for each value of these parameters, or combination of them.
-    pub by: Vec<String>,
-    /// What is held against each other: one column, or line, for each value of this parameter.
-    pub group_by: Option<String>,
-    /// Only what has these values.
-    pub conditions: Vec<(String, String)>,
-    /// `None`: `time`, else the first metric that is judged.
-    pub metric: Option<String>,
-}
-
-impl SweepRequest {
-    /// Whether anything is asked.
-    pub fn is_asked(&self) -> bool {
-        !self.by.is_empty() || self.group_by.is_some() || !self.conditions.is_empty()
-    }
-}
 
 /// The tables that answer a request.
 #[derive(Clone, Debug, PartialEq)]

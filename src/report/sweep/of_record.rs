@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::SweepRequest;
 use super::fields::{CaseFields, UnknownField, conditions};
+use super::request::SweepRequest;
 use super::table::{Cell, SweepTable};
 use crate::compare::MeasuredSide;
 use crate::model::text::count;

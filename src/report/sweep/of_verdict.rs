@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::SweepRequest;
 use super::fields::{CaseFields, UnknownField, conditions};
+use super::request::SweepRequest;
 use super::table::{Cell, SweepTable};
 use crate::compare::{Row, VerdictDocument};
 use crate::model::ParamValue;
@@ -34,15 +34,15 @@ pub(super) fn tables(
             });
         }
     };
-    let by: Vec<String> = request.by.iter().cloned().collect();
+    let by = &request.by;
     let tables = metrics.into_iter().map(|metric| {
         let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.metric == metric).collect();
         let title = format!("{}{metric}", conditions(request));
         match (&request.group_by, by.is_empty()) {
             (None, true) => points(&rows, &title),
             (Some(group), true) => by_values(&rows, std::slice::from_ref(group), &title),
-            (None, false) => by_values(&rows, &by, &title),
-            (Some(group), false) => matrix(&rows, &by, group, &title),
+            (None, false) => by_values(&rows, by, &title),
+            (Some(group), false) => matrix(&rows, by, group, &title),
         }
     });
     Ok(tables.collect())

@@ -74,7 +74,7 @@ fn chosen<'a>(
     let fits = |row: &Value| {
         let is = |(name, value): (&String, &String)| match row.get(name) {
             Some(Value::String(text)) => text == value,
-            Some(other) => other.to_string() == *value,
+            Some(other) => serde_json::from_str::<Value>(value).is_ok_and(|value| value == *other),
             None => false,
         };
         rows.conditions.iter().all(is)

@@ -3,8 +3,13 @@
 use super::super::case::lines;
 use super::super::format::ResultFile;
 use super::super::table::number;
-use super::is_header;
 use crate::adapters::ReadError;
+
+const HEADER: &str = "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",";
+
+pub(super) fn is_header(line: &str) -> bool {
+    line.starts_with(HEADER) && line.contains("\"Kernel Name\"")
+}
 
 pub(super) struct Record {
     /// In the file, from 1.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::super::format::{ResultFile, RunReading};
 use super::super::table::number;
-use super::{cell, failed, quantity, sum, unknown};
+use super::row::{cell, failed, quantity, sum, unknown};
 use crate::adapters::json;
 use crate::adapters::{End, ReadError, Reading};
 

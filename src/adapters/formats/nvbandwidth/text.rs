@@ -3,7 +3,7 @@
 use super::super::case::lines;
 use super::super::format::{ResultFile, RunReading};
 use super::super::table::number;
-use super::{cell, failed, quantity, sum, unknown};
+use super::row::{cell, failed, quantity, sum, unknown};
 use crate::adapters::{End, ReadError, Reading};
 
 /// A test of the text that has begun.
