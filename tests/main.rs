@@ -32,6 +32,7 @@ mod compare_pairing;
 mod compare_rounds;
 mod compare_rule;
 mod compare_sessions;
+mod container;
 mod counting;
 mod counting_real;
 mod direction;

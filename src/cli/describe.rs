@@ -49,6 +49,7 @@ struct V1Benchmark {
     env: BTreeMap<String, String>,
     keep_env: Vec<String>,
     build: Value,
+    container: Value,
     requires: Value,
     timing: Timing,
     extract: Vec<Value>,
@@ -99,6 +100,12 @@ fn document(benchmark: &Benchmark) -> V1Benchmark {
             Value::Null,
             |build| json!({ "action": action(&build.action), "dir": build.dir.display().to_string() }),
         ),
+        container: benchmark.container.as_ref().map_or(Value::Null, |it| {
+            json!({
+                "image": it.image, "runtime": it.runtime.map(|runtime| runtime.into_str()), "network": it.network,
+                "gpus": it.gpus, "options": it.options,
+            })
+        }),
         requires: json!({
             "binary": requires.binaries,
             "file": requires.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>(),
@@ -180,6 +187,7 @@ fn text(benchmark: &Benchmark) -> String {
         rows.extend(words_of(&build["action"], "build "));
         rows.push(("build folder", words(&build["dir"])));
     }
+    rows.extend(benchmark.container.as_ref().map(|container| ("container", container.image.clone())));
     rows.extend(words_of(&document.requires, "requires "));
     rows.push(("timing", words(&json!(document.timing))));
     rows.extend(document.extract.iter().map(|extract| ("extracts", pairs(extract))));

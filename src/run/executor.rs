@@ -10,6 +10,7 @@ use crate::model::line::{Event, LineError};
 use crate::model::{Conditions, CutShort, ProcessEnd, Setting, Stage, StageReport};
 use crate::suite::Benchmark;
 
+use super::container::ContainerLaunch;
 use super::environment;
 use super::io::capture::Capture;
 use super::left_files::LeftFiles;
@@ -54,6 +55,8 @@ pub struct Launch {
     pub dir: PathBuf,
     /// The whole environment of the child; nothing else is inherited.
     pub env: Vec<(OsString, OsString)>,
+    /// Where it is to run, unless on the host.
+    pub container: Option<Box<ContainerLaunch>>,
     pub stages: StagePlan,
     /// Bytes; 0: no limit.
     pub memory_limit: u64,
@@ -79,6 +82,7 @@ impl Launch {
             argv,
             dir,
             env: environment::of_benchmark(benchmark),
+            container: None,
             stages: StagePlan {
                 follows_events: false,
                 first: stage,

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
+use super::container::{self, ContainerLaunch};
 use super::executor::{Execution, ExecutionEnd};
 use super::harness_launch::{
     SLACK, amount, bring_file, command, invoke, native, read, start_directly, with_folder,
@@ -167,8 +168,9 @@ impl Launcher<'_> {
             if let Some(deadline) = launch.stages.deadlines.get_mut(&Stage::Measure) {
                 deadline.value = each + more;
             }
+            launch.container = ContainerLaunch::of(benchmark, &launch, Some(out));
             let started = SystemTime::now();
-            let mut execution = self.session.executor.execute(&launch);
+            let mut execution = container::execute(&mut *self.session.executor, &launch);
             let brought = bring_file(benchmark, out, started);
             let readings =
                 brought.and_then(|()| read(&execution, out, |output| adapters::read(adapter, output)));

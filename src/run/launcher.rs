@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::arm::ArmRecorder;
 use super::build;
 use super::case_record::ProcessContext;
+use super::container::{self, ContainerLaunch};
 use super::environment;
 use super::event::{Observer, Progress};
 use super::executor::{ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
@@ -159,7 +160,7 @@ impl<'a> Launcher<'a> {
         };
         let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
         let started = SystemTime::now();
-        let mut execution = self.session.executor.execute(&launch);
+        let mut execution = container::execute(&mut *self.session.executor, &launch);
         let files = case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.clone());
         execution.left_files = left_files::read(files, &case.benchmark.dir, started);
         execution
@@ -179,12 +180,13 @@ impl<'a> Launcher<'a> {
         let settings = &benchmark.settings;
         let follows_events = benchmark.timing == Timing::Protocol;
         let log_limit = usize::try_from(settings.log_limit.value).unwrap_or(usize::MAX);
-        Launch {
+        let mut launch = Launch {
             argv: benchmark
                 .action
                 .argv(&case.id.params, &[&self.session.binary.to_string_lossy(), MICRO_ARGUMENT]),
             dir: benchmark.dir.clone(),
             env: environment::of_process(benchmark, &case.id, process, cold, shared, turns),
+            container: None,
             stages: StagePlan {
                 follows_events,
                 first: if follows_events { Stage::Start } else { Stage::Measure },
@@ -200,7 +202,9 @@ impl<'a> Launcher<'a> {
             },
             stderr_limit: log_limit,
             until: self.until,
-        }
+        };
+        launch.container = ContainerLaunch::of(benchmark, &launch, cold);
+        launch
     }
 
     pub(super) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use super::arm::unmet;
 use super::build;
+use super::container::{self, ContainerLaunch};
 use super::event::{Observer, Progress};
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
 use super::harness_launch::{
@@ -164,11 +165,11 @@ impl CaseLister<'_> {
         let words: Vec<String> = invocation.argv.iter().map(|word| shell_word(word)).collect();
         let shown = words.join(" ");
         let started = SystemTime::now();
-        let execution = self.start(benchmark, invocation);
+        let execution = self.start(benchmark, invocation, out);
         let brought = bring_file(benchmark, out, started);
         let mut own = Vec::new();
         if let Some(invocation) = none.filter(|_| ended_well(&execution)) {
-            let silent = self.start(benchmark, invocation);
+            let silent = self.start(benchmark, invocation, out);
             if silent.cut_short().is_some() {
                 return (silent, Err(Unlisted { cause: String::new(), advice: String::new() }));
             }
@@ -177,7 +178,7 @@ impl CaseLister<'_> {
         }
         let mut steady = true;
         if let Some(invocation) = adapter.list(&ask).filter(|_| !own.is_empty()) {
-            let again = self.start(benchmark, invocation);
+            let again = self.start(benchmark, invocation, out);
             if again.cut_short().is_some() {
                 return (again, Err(Unlisted { cause: String::new(), advice: String::new() }));
             }
@@ -207,11 +208,12 @@ impl CaseLister<'_> {
         (execution, listed)
     }
 
-    fn start(&mut self, benchmark: &Benchmark, invocation: Invocation) -> Execution {
+    fn start(&mut self, benchmark: &Benchmark, invocation: Invocation, out: &Path) -> Execution {
         let mut launch = Launch::of_step(benchmark, Vec::new(), benchmark.dir.clone(), Stage::Measure, None);
         start_directly(&mut launch, benchmark);
         invoke(&mut launch, invocation);
-        self.executor.execute(&launch)
+        launch.container = ContainerLaunch::of(benchmark, &launch, Some(out));
+        container::execute(self.executor, &launch)
     }
 }
 

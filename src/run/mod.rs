@@ -3,6 +3,7 @@
 mod arm;
 mod build;
 mod case_record;
+mod container;
 mod counting;
 mod devices;
 mod environment;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::container;
 use crate::model::{Gpu, Manifest, Probe};
 use crate::suite::{Benchmark, Requires};
 
@@ -35,6 +36,7 @@ pub(super) fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing
     for (what, next) in missing_gpu(requires, &manifest.gpu) {
         miss(what, next, true);
     }
+    missing.extend(container::missing(benchmark));
     missing
 }
 

@@ -281,12 +281,16 @@ fn assignment(launch: &Launch, events: &Path, turns: Option<PathBuf>) -> std::io
         }
     }
     let assignment = Assignment {
-        argv: launch.argv.clone(),
+        argv: match &launch.container {
+            Some(container) => container.argv(&launch.argv, &launch.dir, events),
+            None => launch.argv.clone(),
+        },
         dir: launch.dir.clone().into(),
         env_bytes: environment.len(),
         events: events.into(),
         turns: turns.map(PathBuf::into_os_string),
-        memory_limit: launch.memory_limit,
+        // Of a container it would be the client's.
+        memory_limit: if launch.container.is_some() { 0 } else { launch.memory_limit },
         grace: GRACE,
     };
     let mut message = serde_json::to_vec(&assignment)?;

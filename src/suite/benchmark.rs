@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::action::{check_placeholders, read_action, read_build, read_dir, refuse_placeholders};
 use super::cases::read_harness;
+use super::container::read_container;
 use super::metrics;
 use super::reader::{FileText, Item, Table};
 use super::requires::read_requires;
@@ -66,6 +67,7 @@ impl FileContext<'_> {
         let names = self.points(&mut it, &mut table);
         check_sharing(&mut it, &table, &names);
         read_harness(&mut it, &mut table);
+        read_container(&mut it, &mut table);
         if let Some((Action::Command(_), item)) = &action {
             let is_program =
                 it.harness.as_ref().and_then(|entry| entry.harness).is_some_and(Harness::takes_folder);

@@ -3,6 +3,7 @@
 mod action;
 mod benchmark;
 mod cases;
+mod container;
 pub mod discover;
 mod environment;
 mod file;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+pub use self::container::{Container, ContainerRuntime};
 pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
@@ -93,6 +95,8 @@ pub struct Benchmark {
     /// Names that the scrubbing of secrets must leave alone.
     pub keep_env: Vec<String>,
     pub build: Option<Build>,
+    /// Where its processes run, unless on the host.
+    pub container: Option<Container>,
     pub requires: Requires,
     pub timing: Timing,
     /// Non-empty exactly if `timing` is [`Timing::Stdout`].
@@ -315,6 +319,7 @@ impl Benchmark {
             timing: Timing::Process,
             extract: Vec::new(),
             harness: None,
+            container: None,
             metrics: Vec::new(),
             points: vec![Params::new()],
             excluded: 0,

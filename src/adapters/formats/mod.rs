@@ -1,6 +1,6 @@
 //! Files of results that a program left by itself: tables, logs, JSON documents of others.
 //!
-//! A [`ResultFormat`] knows a file by what only it writes, and reads its rows as [`Reading`]s: cases with parameters, metrics
+//! A [`ResultFormat`] knows a file by what only it writes, and reads its rows as [`Reading`](super::Reading)s: cases with parameters, metrics
 //! with unit and direction. Through [`ResultProgram`] each is an adapter, too, so that a suite can start the program
 //! (`harness = "nccl-tests"`) and take its table as its cases.
 //!
