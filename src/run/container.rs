@@ -1,31 +1,21 @@
-//! A benchmark's command in a container: whether it can start there, the words that start it, and its end.
+//! The words that start a benchmark's command in a container.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
 use nix::unistd::{getgid, getuid};
 
-use super::executor::{Execution, ExecutionEnd, Executor, Launch};
-use super::requires::{Missing, has_binary};
-use super::telling::telling_of;
-use crate::model::ProcessEnd;
+use super::programs::has_binary;
 use crate::suite::{Benchmark, Container, ContainerRuntime};
-
-/// The exit code by which a runtime says that it failed itself, and not the program.
-const RUNTIME_FAILED: i32 = 125;
-
-/// A question to the runtime, or the end of a container, takes no longer.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A container to start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContainerLaunch {
     container: Container,
-    runtime: ContainerRuntime,
+    pub(super) runtime: ContainerRuntime,
     /// By which it is ended.
-    name: String,
+    pub(super) name: String,
     /// Folders that it sees at their own paths.
     mounts: Vec<PathBuf>,
     /// Variables that it gets from the client's environment, so that their values stand in no command line.
@@ -33,8 +23,12 @@ pub struct ContainerLaunch {
 }
 
 impl ContainerLaunch {
-    /// The container of a benchmark, where it has one. `launch`: its environment is complete; `out`: a folder for its files.
-    pub(super) fn of(benchmark: &Benchmark, launch: &Launch, out: Option<&Path>) -> Option<Box<Self>> {
+    /// The container of a benchmark, where it has one. `environment`: the whole one of its process; `out`: a folder for its files.
+    pub(super) fn of(
+        benchmark: &Benchmark,
+        environment: &[(OsString, OsString)],
+        out: Option<&Path>,
+    ) -> Option<Box<Self>> {
         let container = benchmark.container.clone()?;
         let runtime = runtime(&container, &benchmark.dir)?;
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -47,7 +41,7 @@ impl ContainerLaunch {
                 || benchmark.keep_env.iter().any(|keep| keep == name)
         };
         let mut env: Vec<String> =
-            launch.env.iter().filter_map(|(name, _)| name.to_str()).map(str::to_owned).collect();
+            environment.iter().filter_map(|(name, _)| name.to_str()).map(str::to_owned).collect();
         env.retain(|name| is_ours(name));
         env.sort();
         env.dedup();
@@ -100,74 +94,12 @@ impl ContainerLaunch {
     }
 }
 
-/// Runs a launch; where it is a container, it is ended with its process, and what only its client took of the machine is
-/// not told as its own.
-pub(super) fn execute(executor: &mut dyn Executor, launch: &Launch) -> Execution {
-    let mut execution = executor.execute(launch);
-    let Some(container) = &launch.container else { return execution };
-    if execution.stopped.is_some() || execution.end == ExecutionEnd::SupervisorDied {
-        // A client that was killed leaves its container running.
-        let _ = asked(container.runtime, &["kill", &container.name]);
-    }
-    (execution.peak_rss_bytes, execution.cpu_seconds) = (None, None);
-    if execution.end == ExecutionEnd::Process(ProcessEnd::Exit(RUNTIME_FAILED)) {
-        let told = telling_of(&execution.stderr, &execution.stdout);
-        let why = told.map_or(String::new(), |told| format!(": {}", told.line));
-        let cause = format!("{} could not start the container{why}", container.runtime.into_str());
-        execution.end = ExecutionEnd::NotStarted { cause, not_found: false };
-    }
-    execution
-}
-
-/// What a container needs that is not here.
-pub(super) fn missing(benchmark: &Benchmark) -> Option<Missing> {
-    let container = benchmark.container.as_ref()?;
-    let miss = |what: String, next: String| Some(Missing { what, next, gpu: false });
-    let Some(runtime) = runtime(container, &benchmark.dir) else {
-        let (what, next) = match container.runtime {
-            Some(runtime) => (format!("`{}` is not on PATH", runtime.into_str()), runtime.into_str()),
-            None => ("neither `docker` nor `podman` is on PATH".to_owned(), "docker or podman"),
-        };
-        return miss(format!("{what}, and it runs in a container"), format!("install {next}"));
-    };
-    let name = runtime.into_str();
-    if runtime == ContainerRuntime::Docker && !asked(runtime, &["version", "--format", "{{.Server.Version}}"])
-    {
-        let next = "start it, such as `systemctl start docker`, and see `docker version`";
-        return miss("the daemon of docker does not answer".into(), next.into());
-    }
-    if !asked(runtime, &["image", "inspect", "--format", "{{.Id}}", &container.image]) {
-        let image = &container.image;
-        return miss(format!("the image {image} is not here"), format!("`{name} pull {image}`, or build it"));
-    }
-    None
-}
-
 /// The runtime that is to be used, where it is here.
-fn runtime(container: &Container, dir: &Path) -> Option<ContainerRuntime> {
+pub(super) fn runtime(container: &Container, dir: &Path) -> Option<ContainerRuntime> {
     let is_here = |runtime: &ContainerRuntime| has_binary(runtime.into_str(), dir);
     match container.runtime {
         Some(runtime) => Some(runtime).filter(is_here),
         None => [ContainerRuntime::Docker, ContainerRuntime::Podman].into_iter().find(is_here),
-    }
-}
-
-/// Whether the runtime says yes; one that does not answer in time says no.
-fn asked(runtime: ContainerRuntime, words: &[&str]) -> bool {
-    let mut command = Command::new(runtime.into_str());
-    command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else { return false };
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
-            Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
-            Ok(None) | Err(_) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return false;
-            }
-        }
     }
 }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
-use super::container::{self, ContainerLaunch};
+use super::contained;
+use super::container::ContainerLaunch;
 use super::executor::{Execution, ExecutionEnd};
 use super::harness_launch::{
     SLACK, amount, bring_file, command, invoke, native, read, start_directly, with_folder,
@@ -168,9 +169,9 @@ impl Launcher<'_> {
             if let Some(deadline) = launch.stages.deadlines.get_mut(&Stage::Measure) {
                 deadline.value = each + more;
             }
-            launch.container = ContainerLaunch::of(benchmark, &launch, Some(out));
+            launch.container = ContainerLaunch::of(benchmark, &launch.env, Some(out));
             let started = SystemTime::now();
-            let mut execution = container::execute(&mut *self.session.executor, &launch);
+            let mut execution = contained::execute(&mut *self.session.executor, &launch);
             let brought = bring_file(benchmark, out, started);
             let readings =
                 brought.and_then(|()| read(&execution, out, |output| adapters::read(adapter, output)));

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 use super::arm::ArmRecorder;
 use super::build;
 use super::case_record::ProcessContext;
-use super::container::{self, ContainerLaunch};
+use super::contained;
+use super::container::ContainerLaunch;
 use super::environment;
 use super::event::{Observer, Progress};
 use super::executor::{ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
@@ -160,7 +161,7 @@ impl<'a> Launcher<'a> {
         };
         let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
         let started = SystemTime::now();
-        let mut execution = container::execute(&mut *self.session.executor, &launch);
+        let mut execution = contained::execute(&mut *self.session.executor, &launch);
         let files = case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.clone());
         execution.left_files = left_files::read(files, &case.benchmark.dir, started);
         execution
@@ -203,7 +204,7 @@ impl<'a> Launcher<'a> {
             stderr_limit: log_limit,
             until: self.until,
         };
-        launch.container = ContainerLaunch::of(benchmark, &launch, cold);
+        launch.container = ContainerLaunch::of(benchmark, &launch.env, cold);
         launch
     }
 

@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use super::arm::unmet;
 use super::build;
-use super::container::{self, ContainerLaunch};
+use super::contained;
+use super::container::ContainerLaunch;
 use super::event::{Observer, Progress};
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
 use super::harness_launch::{
@@ -212,8 +213,8 @@ impl CaseLister<'_> {
         let mut launch = Launch::of_step(benchmark, Vec::new(), benchmark.dir.clone(), Stage::Measure, None);
         start_directly(&mut launch, benchmark);
         invoke(&mut launch, invocation);
-        launch.container = ContainerLaunch::of(benchmark, &launch, Some(out));
-        container::execute(self.executor, &launch)
+        launch.container = ContainerLaunch::of(benchmark, &launch.env, Some(out));
+        contained::execute(self.executor, &launch)
     }
 }
 

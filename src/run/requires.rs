@@ -1,8 +1,8 @@
 //! Whether this machine has what a benchmark declares to need, asked before anything is started.
 
-use std::path::Path;
 
-use super::container;
+use super::contained;
+use super::programs::has_binary;
 use crate::model::{Gpu, Manifest, Probe};
 use crate::suite::{Benchmark, Requires};
 
@@ -36,7 +36,7 @@ pub(super) fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing
     for (what, next) in missing_gpu(requires, &manifest.gpu) {
         miss(what, next, true);
     }
-    missing.extend(container::missing(benchmark));
+    missing.extend(contained::missing(benchmark).map(|(what, next)| Missing { what, next, gpu: false }));
     missing
 }
 
@@ -94,19 +94,6 @@ fn has_capability(gpu: &Gpu, least: Option<(u32, u32)>) -> bool {
         (Some(major), Some(minor)) => (major, minor) >= least,
         _ => false,
     }
-}
-
-/// Whether a program is an executable file: by path if it holds a slash, relative to `dir`; else on PATH.
-pub fn has_binary(name: &str, dir: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    let executable = |path: &Path| {
-        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('/') {
-        return executable(&dir.join(name));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| executable(&folder.join(name)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::action::{check_placeholders, read_action, read_build, read_dir, refuse_placeholders};
 use super::cases::read_harness;
-use super::container::read_container;
+use super::container_reader::read_container;
 use super::metrics;
 use super::reader::{FileText, Item, Table};
 use super::requires::read_requires;

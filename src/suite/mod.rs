@@ -4,6 +4,7 @@ mod action;
 mod benchmark;
 mod cases;
 mod container;
+mod container_reader;
 pub mod discover;
 mod environment;
 mod file;

@@ -1,0 +1,16 @@
+//! Programs on this machine.
+
+use std::path::Path;
+
+/// Whether a program is an executable file: by path if it holds a slash, relative to `dir`; else on PATH.
+pub fn has_binary(name: &str, dir: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let executable = |path: &Path| {
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return executable(&dir.join(name));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| executable(&folder.join(name)))
+}
