@@ -14,3 +14,16 @@ pub fn has_binary(name: &str, dir: &Path) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| executable(&folder.join(name)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_on_path_and_by_path() {
+        assert!(has_binary("sh", Path::new("/")));
+        assert!(has_binary("./sh", Path::new("/bin")));
+        assert!(!has_binary("no-such-program", Path::new("/")));
+        assert!(!has_binary("/etc/passwd", Path::new("/")));
+    }
+}

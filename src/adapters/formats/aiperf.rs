@@ -6,8 +6,9 @@
 
 use serde_json::Value;
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, document, fail, has_keys, json_param, named, summarised, typed};
+use super::parts::{Entries, document, fail, has_keys, json_param, summarised, typed};
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params, direction_of_unit, is_time};
 

@@ -7,9 +7,11 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, case_with, flattened, param_of, python_document, utc};
+use super::case::named;
+use super::fields::{Fields, flattened, param_of, python_document};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
+use super::time::utc;
 use super::time_statistics::{read_times, statistic};
 use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
 use crate::model::Params;
@@ -85,7 +87,7 @@ fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
     for (name, value) in config.iter().flat_map(flattened).filter(|(name, _)| name.contains("flush")) {
         params.extend(param_of(value).map(|param| (name, param)));
     }
-    let mut reading = Reading::new(case_with(name, params));
+    let mut reading = Reading::new(named(name, params));
     let correctness = kernel.object("correctness")?;
     let passed = match &correctness {
         Some(check) => check.flag("passed")?,

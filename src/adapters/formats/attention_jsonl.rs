@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::fields::{Fields, case_with, param_of};
+use super::case::named;
+use super::fields::{Fields, param_of};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
@@ -74,7 +75,7 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
         let param = param_of(param).ok_or_else(|| row.wrong(key, "it is no plain value"))?;
         params.insert(key.to_owned(), param);
     }
-    let mut reading = Reading::new(case_with("attention", params));
+    let mut reading = Reading::new(named("attention", params));
     reading.metadata.extend(row.get("seed").map(|seed| ("seed".to_owned(), seed.clone())));
     let (mean, stddev, qps) = (row.number("ms_mean")?, row.number("ms_std")?, row.number("qps")?);
     let error = row.get("error").and_then(Value::as_str).filter(|text| !text.is_empty());

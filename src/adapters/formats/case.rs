@@ -4,10 +4,15 @@ use crate::adapters::{CaseName, MetricReading, Reading, SummaryReading};
 use crate::model::Params;
 
 /// A case with its parameters behind its name: `all_reduce[size=8]`, or the name alone.
-pub(super) fn named_by_params(case: &str, params: Params) -> Reading {
+pub(super) fn named(case: &str, params: Params) -> CaseName {
     let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let native = if pairs.is_empty() { case.to_owned() } else { format!("{case}[{}]", pairs.join(",")) };
-    Reading::new(CaseName { native, case: case.to_owned(), params })
+    CaseName { native, case: case.to_owned(), params }
+}
+
+/// Likewise, with nothing read of it yet.
+pub(super) fn named_by_params(case: &str, params: Params) -> Reading {
+    Reading::new(named(case, params))
 }
 
 /// Adds one measurement.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
+use super::fields::param_of;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::{CsvTable, number, param};
 use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
@@ -228,32 +229,13 @@ fn json_field(row: &Value, name: &str) -> Option<Field> {
         }
         _ => Vec::new(),
     };
-    (!value.is_null()).then(|| Field { values, param: json_param(value), text })
-}
-
-/// A value of a parameter: a list becomes one text, `2x1024`, and a list of lists `2x1024,8`.
-pub(super) fn json_param(value: &Value) -> Option<ParamValue> {
-    match value {
-        Value::Null | Value::Object(_) => None,
-        Value::Bool(value) => Some(ParamValue::Bool(*value)),
-        Value::Number(value) => match (value.as_i64(), value.as_f64()) {
-            (Some(whole), _) => Some(ParamValue::Int(whole)),
-            (None, value) => value.map(ParamValue::Float),
-        },
-        Value::String(text) => Some(ParamValue::Text(text.clone())),
-        Value::Array(list) => {
-            let is_nested = list.iter().any(Value::is_array);
-            let parts: Option<Vec<String>> =
-                list.iter().map(|value| json_param(value).map(|value| value.to_string())).collect();
-            Some(ParamValue::Text(parts?.join(if is_nested { "," } else { "x" })))
-        }
-    }
+    (!value.is_null()).then(|| Field { values, param: param_of(value), text })
 }
 
 fn scalar_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(_) => json_param(value).map_or_else(|| value.to_string(), |value| value.to_string()),
+        Value::Array(_) => param_of(value).map_or_else(|| value.to_string(), |value| value.to_string()),
         other => other.to_string(),
     }
 }

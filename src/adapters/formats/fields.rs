@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::format::ResultFile;
+use crate::adapters::ReadError;
 use crate::adapters::json::document;
 use crate::adapters::loose_json::standard_json;
-use crate::adapters::{CaseName, ReadError};
-use crate::model::{ParamValue, Params};
+use crate::model::ParamValue;
 
 /// An object of a document. A field that is `null` is not there.
 #[derive(Clone)]
@@ -130,57 +130,18 @@ pub(super) fn param_of(value: &Value) -> Option<ParamValue> {
         Value::Array(list) => {
             let parts: Option<Vec<String>> =
                 list.iter().map(|value| Some(param_of(value)?.to_string())).collect();
-            Some(ParamValue::Text(parts?.join("x")))
+            // A list of lists has commas between them: `2x3,4x5`.
+            let is_nested = list.iter().any(Value::is_array);
+            Some(ParamValue::Text(parts?.join(if is_nested { "," } else { "x" })))
         }
         Value::Null | Value::Object(_) => None,
     }
-}
-
-/// A case whose whole name is `name[k=v,...]`.
-pub(super) fn case_with(case: &str, params: Params) -> CaseName {
-    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let native = if pairs.is_empty() { case.to_owned() } else { format!("{case}[{}]", pairs.join(",")) };
-    CaseName { native, case: case.to_owned(), params }
-}
-
-/// A time of RFC 3339 with its offset, as UTC with milliseconds. `None`: it is of another form, or does not say its offset.
-pub(super) fn utc(text: &str) -> Option<String> {
-    let (local, offset) = match text.strip_suffix(['Z', 'z']) {
-        Some(local) => (local, 0),
-        None => {
-            let at = text.len().checked_sub(6)?;
-            let (local, offset) = (text.get(..at)?, text.get(at..)?);
-            let (sign, clock) = match offset.strip_prefix('-') {
-                Some(clock) => (-1, clock),
-                None => (1, offset.strip_prefix('+')?),
-            };
-            let (hours, minutes) = clock.split_once(':')?;
-            (local, sign * (hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60))
-        }
-    };
-    let local = humantime::parse_rfc3339_weak(local).ok()?;
-    let shift = std::time::Duration::from_secs(offset.unsigned_abs());
-    let time = if offset > 0 { local.checked_sub(shift)? } else { local.checked_add(shift)? };
-    // Years behind 9999 have no such form.
-    let far = std::time::Duration::from_secs(253_402_300_799);
-    let known = time.duration_since(std::time::UNIX_EPOCH).is_ok_and(|since| since < far);
-    known.then(|| humantime::format_rfc3339_millis(time).to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::adapters::OutputFiles;
-
-    #[test]
-    fn a_time_without_an_offset_is_none() {
-        assert_eq!(utc("2026-11-22T10:00:00Z").as_deref(), Some("2026-11-22T10:00:00.000Z"));
-        assert_eq!(utc("2026-11-22T10:00:00.25+02:30").as_deref(), Some("2026-11-22T07:30:00.250Z"));
-        assert_eq!(utc("2026-11-22T23:30:00-01:00").as_deref(), Some("2026-11-23T00:30:00.000Z"));
-        for text in ["2026-11-22T10:00:00", "2026-11-22", "", "é", "22.11.2026 10:00 Z", "ééé+01:00"] {
-            assert_eq!(utc(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn an_error_names_the_path() {

@@ -6,8 +6,10 @@
 
 use serde_json::Value;
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, ended, failed, named, summarised, utc, utc_millis};
+use super::parts::{Entries, ended, failed, summarised};
+use super::time::{utc, utc_millis};
 use crate::adapters::{ReadError, Reading, Reads, json};
 use crate::model::{Better, ParamValue, Params, direction_of_unit, is_time};
 

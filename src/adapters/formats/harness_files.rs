@@ -9,10 +9,10 @@ mod tests;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::fields::utc;
 use super::format::{ResultFile, RunReading};
 use super::harness_file::{HarnessFile, HarnessInput, read_file};
 use super::outline::Outline;
+use super::time::utc;
 use crate::adapters::benchmarkdotnet::BenchmarkDotNet;
 use crate::adapters::catch2::Catch2;
 use crate::adapters::criterion::Criterion;

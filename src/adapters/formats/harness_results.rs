@@ -4,9 +4,11 @@
 //! optimizations: [{file, technique, status, time_ms, speedup, ...}], best_speedup, status}], summary}]}`. The harness counts a benchmark that
 //! timed out or was invalid as succeeded with 0.0 ms: such a time is a failure here. Its raw times may be invented, and are not read.
 
-use super::fields::{Fields, case_with, python_document, utc};
+use super::case::named;
+use super::fields::{Fields, python_document};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
+use super::time::utc;
 use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
 use crate::model::{ParamValue, Params, Variant};
 
@@ -46,7 +48,7 @@ impl ResultFormat for HarnessResults {
             let benchmarks = chapter.objects("benchmarks")?;
             let status = chapter.text("status")?.unwrap_or_default();
             if benchmarks.is_empty() && failed(status) {
-                let mut reading = Reading::new(case_with(name, Params::new()));
+                let mut reading = Reading::new(named(name, Params::new()));
                 reading.end = End::Failed { message: said(&chapter, status)? };
                 run.readings.push(reading);
             }
@@ -88,7 +90,7 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
         params.insert("variant".into(), ParamValue::Text(<&str>::from(variant).to_owned()));
         params
     };
-    let mut baseline = Reading::new(case_with(example, with(Variant::Baseline)));
+    let mut baseline = Reading::new(named(example, with(Variant::Baseline)));
     if let Some(file) = benchmark.text("baseline_file")? {
         baseline.metadata.insert("file".into(), file.into());
     }
@@ -110,7 +112,7 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
         if let Some(file) = file.filter(|_| alike || technique.is_none()) {
             params.insert("file".into(), ParamValue::Text(file.to_owned()));
         }
-        let mut reading = Reading::new(case_with(example, params));
+        let mut reading = Reading::new(named(example, params));
         if let Some(file) = file {
             reading.metadata.insert("file".into(), file.into());
         }

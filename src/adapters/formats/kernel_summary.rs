@@ -5,9 +5,11 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, case_with, flattened, param_of, python_document, utc};
+use super::case::named;
+use super::fields::{Fields, flattened, param_of, python_document};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
+use super::time::utc;
 use super::time_statistics::read_times;
 use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
 use crate::model::{Better, Params};
@@ -81,8 +83,8 @@ impl ResultFormat for KernelSummary {
 }
 
 fn read_row(row: &Fields) -> Result<Reading, ReadError> {
-    let named = NAMES.into_iter().find(|key| row.get(key).is_some()).unwrap_or("kernel");
-    let name = row.need(named, row.text(named)?)?;
+    let key = NAMES.into_iter().find(|key| row.get(key).is_some()).unwrap_or("kernel");
+    let name = row.need(key, row.text(key)?)?;
     let mut params = Params::new();
     for key in KEYS {
         match row.get(key) {
@@ -95,7 +97,7 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
             None => {}
         }
     }
-    let mut reading = Reading::new(case_with(name, params));
+    let mut reading = Reading::new(named(name, params));
     let said = ["error_message", "error", "skip_reason", "reason"]
         .into_iter()
         .find_map(|key| row.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()));

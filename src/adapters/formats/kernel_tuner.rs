@@ -6,8 +6,9 @@
 
 use serde_json::Value;
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, failed, has_keys, json_param, named, summarised};
+use super::parts::{self, Entries, failed, has_keys, json_param, summarised};
 use crate::adapters::{ReadError, Reading, Reads, json};
 use crate::model::{ParamValue, Params, direction_of_unit};
 

@@ -4,8 +4,9 @@
 
 use serde_json::Value;
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, ended, failed, named, summarised};
+use super::parts::{self, Entries, document, ended, failed, summarised};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

@@ -8,9 +8,11 @@ mod markdown;
 
 use serde_json::Value;
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, ended, fail, json_lines, json_param, named, summarised, utc};
+use super::parts::{self, Entries, document, ended, fail, json_lines, json_param, summarised};
 use super::table::CsvTable;
+use super::time::utc;
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

@@ -19,6 +19,7 @@ mod program;
 mod table;
 #[cfg(test)]
 mod tests;
+mod time;
 mod time_statistics;
 
 pub use checked::read;

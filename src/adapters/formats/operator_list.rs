@@ -6,7 +6,8 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, case_with, flattened, param_of, python_document};
+use super::case::named;
+use super::fields::{Fields, flattened, param_of, python_document};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
@@ -73,7 +74,7 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
             },
         }
     }
-    let mut reading = Reading::new(case_with("operator", params));
+    let mut reading = Reading::new(named("operator", params));
     let error = row.get("error").or(row.get("error_message")).and_then(Value::as_str);
     if let Some(message) = error.filter(|text| !text.is_empty()) {
         reading.end = End::Failed { message: message.to_owned() };

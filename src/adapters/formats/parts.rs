@@ -1,7 +1,6 @@
-//! What several formats share: names of cases, JSON objects in their order, top-level keys, dates.
+//! What several formats share: JSON objects in their order, top-level keys, summaries, and how a case fails.
 
 use std::fmt;
-use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
@@ -9,15 +8,8 @@ use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use super::format::ResultFile;
 use super::table::param;
 use crate::adapters::output::Place;
-use crate::adapters::{CaseName, End, MetricReading, ReadError, Reading, SummaryReading, json};
+use crate::adapters::{End, MetricReading, ReadError, Reading, SummaryReading, json};
 use crate::model::{ParamValue, Params};
-
-/// `name[k=v,...]`, or the name alone.
-pub(super) fn named(case: &str, params: Params) -> CaseName {
-    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let native = if pairs.is_empty() { case.to_owned() } else { format!("{case}[{}]", pairs.join(",")) };
-    CaseName { native, case: case.to_owned(), params }
-}
 
 /// A value of a JSON document as a parameter. `None`: it is null, a list or an object.
 pub(super) fn json_param(value: &serde_json::Value) -> Option<ParamValue> {
@@ -147,38 +139,6 @@ pub(super) fn typed<T: DeserializeOwned>(
     serde_json::from_value(value.clone()).map_err(|error| file.at(path, error.to_string()))
 }
 
-/// A moment with its offset, such as `2026-11-22T10:00:00+01:00`, in UTC with milliseconds. `None`: it has no offset, or is no date.
-pub(super) fn utc(text: &str) -> Option<String> {
-    if text.ends_with('Z') {
-        let time = humantime::parse_rfc3339(text).ok()?;
-        return Some(humantime::format_rfc3339_millis(time).to_string());
-    }
-    let (local, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
-    let (sign, offset) = (offset.as_bytes().first()?, offset.get(1..)?);
-    let (hours, minutes) = offset.split_once(':')?;
-    let (hours, minutes) = (hours.parse::<u64>().ok()?, minutes.parse::<u64>().ok()?);
-    let offset = Duration::from_secs(hours * 3600 + minutes * 60);
-    let time = humantime::parse_rfc3339(&format!("{}Z", local.replace(' ', "T"))).ok()?;
-    let time = match sign {
-        b'+' => time.checked_sub(offset)?,
-        b'-' => time.checked_add(offset)?,
-        _ => return None,
-    };
-    in_range(time)
-}
-
-/// Milliseconds since 1970 likewise.
-pub(super) fn utc_millis(millis: f64) -> Option<String> {
-    let whole = (0.0..2.5e14).contains(&millis).then_some(millis as u64)?;
-    in_range(UNIX_EPOCH.checked_add(Duration::from_millis(whole))?)
-}
-
-/// From 1970 to 9999, which is what `humantime` writes.
-fn in_range(time: std::time::SystemTime) -> Option<String> {
-    let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
-    (seconds < 253_402_300_800).then(|| humantime::format_rfc3339_millis(time).to_string())
-}
-
 /// Cells of a table as parameters, without those that are empty.
 pub(super) fn params_of<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Params {
     pairs
@@ -190,15 +150,6 @@ pub(super) fn params_of<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_moment_with_an_offset_is_one_in_utc() {
-        assert_eq!(utc("2026-11-22T10:00:00+01:30").as_deref(), Some("2026-11-22T08:30:00.000Z"));
-        assert_eq!(utc("2026-11-22T10:00:00.25Z").as_deref(), Some("2026-11-22T10:00:00.250Z"));
-        assert_eq!((utc("2026-11-22T10:00:00"), utc("ä+01:00"), utc("")), (None, None, None));
-        assert_eq!(utc_millis(1_700_000_000_123.0).as_deref(), Some("2023-11-14T22:13:20.123Z"));
-        assert_eq!((utc_millis(-1.0), utc_millis(f64::NAN), utc_millis(1e300)), (None, None, None));
-    }
 
     #[test]
     fn a_key_that_stands_twice_is_refused() {

@@ -5,8 +5,10 @@
 
 use serde_json::Value;
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, document, ended, fail, has_keys, json_param, named, summarised, utc};
+use super::parts::{Entries, document, ended, fail, has_keys, json_param, summarised};
+use super::time::utc;
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::Params;
 

@@ -22,8 +22,9 @@
 //! <https://docs.pytorch.org/docs/stable/benchmark_utils.html>. What PyTorch itself saves is a pickle, which runs code as it is read: refused. Each of
 //! `raw_times` is the time of `number_per_run` executions, in seconds.
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{document, failed, named};
+use super::parts::{document, failed};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

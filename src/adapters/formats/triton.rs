@@ -6,8 +6,9 @@
 //! value is given to several parameters. A provider without a unit is shown and not judged. Columns of
 //! extremes and of differences, which some versions add, are left out.
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{ended, fail, named, params_of, summarised};
+use super::parts::{ended, fail, params_of, summarised};
 use super::table::{CsvRow, CsvTable};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{direction_of_unit, is_time};

@@ -5,8 +5,9 @@
 
 use serde_json::Value;
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, document, ended, fail, has_keys, named, summarised};
+use super::parts::{Entries, document, ended, fail, has_keys, summarised};
 use super::table::{CsvTable, number, param};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};

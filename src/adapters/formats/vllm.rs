@@ -7,9 +7,10 @@
 
 use serde_json::Value;
 
+use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::parts::{
-    self, Entries, document, ended, fail, failed, has_keys, json_lines, json_param, named, summarised,
+    self, Entries, document, ended, fail, failed, has_keys, json_lines, json_param, summarised,
 };
 use crate::adapters::{CaseName, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};

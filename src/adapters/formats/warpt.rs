@@ -4,9 +4,11 @@
 //! higher_is_better, tags}], success, error_message, start_time, end_time, system}], metadata}`. Each metric says its direction itself. Times are
 //! often without an offset: then they are no moment that is known.
 
-use super::fields::{Fields, case_with, flattened, param_of, python_document, utc};
+use super::case::named;
+use super::fields::{Fields, flattened, param_of, python_document};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
+use super::time::utc;
 use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
 use crate::model::{Better, ParamValue, Params, is_time};
 
@@ -67,7 +69,7 @@ fn read_result(result: &Fields) -> Result<Reading, ReadError> {
     for (name, value) in spec.object("params")?.iter().flat_map(flattened) {
         params.extend(param_of(value).map(|param| (name, param)));
     }
-    let mut reading = Reading::new(case_with(name, params));
+    let mut reading = Reading::new(named(name, params));
     for key in ["kind", "components", "external_tool"] {
         reading.metadata.extend(spec.get(key).map(|value| (key.to_owned(), value.clone())));
     }

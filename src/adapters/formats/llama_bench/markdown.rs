@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::super::case::named;
 use super::super::format::{ResultFile, RunReading};
-use super::super::parts::{ended, fail, named, params_of, summarised};
+use super::super::parts::{ended, fail, params_of, summarised};
 use super::super::table::number;
 use crate::adapters::{ReadError, Reading};
 use crate::model::ParamValue;
