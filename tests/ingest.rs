@@ -89,13 +89,16 @@ fn g3_five_files_a_side_find_the_one_size_that_is_slower_and_no_other() {
 }
 
 /// A file that failed by its own words is no number, and never green.
-fn never_green(fixture_path: &str, words: &str) {
+fn never_green(fixture_path: &str, good: &str, words: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = fixture(fixture_path);
     let name = path.file_name().unwrap().to_str().unwrap();
     for side in ["base", "head"] {
         for run in 0..3 {
-            write(folder.path(), &format!("{side}/{run}-{name}"), std::fs::read(&path).unwrap());
+            // Each file of its own, as runs are: white space at the end means nothing.
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes.extend(std::iter::repeat_n(b'\n', run + if side == "head" { 4 } else { 1 }));
+            write(folder.path(), &format!("{side}/{run}-{name}"), bytes);
         }
     }
     ran(folder.path(), "ingest head -o record.json").exits(4);
@@ -112,23 +115,35 @@ fn never_green(fixture_path: &str, words: &str) {
         failed_cases.flat_map(|case| &case.metrics).all(|metric| metric.summary.is_none()),
         "{fixture_path}"
     );
-    let document = verdict(folder.path(), "base head", 4);
-    assert!(document.rows.iter().any(|row| row.verdict == Verdict::Invalid), "{fixture_path}");
+    // Where both sides failed alike, they are refused as one measurement, or failed: nothing is green.
+    let code = ran(folder.path(), "compare base head").code;
+    assert!([2, 4].contains(&code), "{fixture_path}: {code}");
+    let good = path.parent().unwrap().parent().unwrap().join(good);
+    for run in 0..3 {
+        let mut bytes = std::fs::read(&good).unwrap();
+        bytes.extend(std::iter::repeat_n(b'\n', run + 1));
+        write(folder.path(), &format!("good/{run}"), bytes);
+    }
+    ran(folder.path(), "compare good head").exits(4);
 }
 
 #[test]
 fn g3_what_failed_by_its_own_words_is_never_green_and_never_a_number() {
-    for (path, words) in FAILED {
-        never_green(path, words);
+    for (path, good, words) in FAILED {
+        never_green(path, good, words);
     }
 }
 
-/// The fixture, and its words.
-const FAILED: [(&str, &str); 4] = [
-    ("formats/vllm/by-hand-serve-all-failed/result.json", "completed"),
-    ("formats/loadgen/6.0.17-invalid/mlperf_log_summary.txt", "INVALID"),
-    ("formats/hpl/2.0-hpcc-1.5.0-failed/hpccoutf.txt", "residual"),
-    ("formats/babelstream/by-hand-isolated/out.csv", "same"),
+/// The fixture, one beside it that did not fail, and its words.
+const FAILED: [(&str, &str, &str); 4] = [
+    ("formats/vllm/by-hand-serve-all-failed/result.json", "by-hand-serve/result.json", "completed"),
+    (
+        "formats/loadgen/6.0.17-invalid/mlperf_log_summary.txt",
+        "6.0.17-server/mlperf_log_summary.txt",
+        "INVALID",
+    ),
+    ("formats/hpl/2.0-hpcc-1.5.0-failed/hpccoutf.txt", "2.0-hpcc-1.5.0/hpccoutf.txt", "residual"),
+    ("formats/babelstream/by-hand-isolated/out.csv", "by-hand-5.0-csv/out.csv", "same"),
 ];
 
 /// The list of a sweep over operators: 4 operations, 3 implementations, 24 shapes.
@@ -370,16 +385,11 @@ fn a_program_of_a_suite_whose_table_is_a_known_format_has_its_rows_as_cases() {
         assert_eq!((time.unit.as_str(), time.processes.len()), ("us", 2), "{command}");
     }
     // A file that lay there before is no result of this process.
-    write(folder.path(), "gbench.toml", suite("command = [\"true\"]", "file = \"table.log\""));
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
-    std::fs::File::options()
-        .write(true)
-        .open(folder.path().join("table.log"))
-        .unwrap()
-        .set_modified(old)
-        .unwrap();
-    let stale = ran(folder.path(), "run --quiet").exits(4);
-    assert!(stale.out.contains("it is older"), "{}", stale.out);
+    write(folder.path(), "old.log", nccl_log(1, |_| 1.0));
+    write(folder.path(), "gbench.toml", suite("command = [\"true\"]", "file = \"old.log\""));
+    ran(folder.path(), "run --quiet").exits(4).says("the process did not write it");
+    write(folder.path(), "gbench.toml", suite("command = [\"true\"]", "file = \"../old.log\""));
+    ran(folder.path(), "list").exits(2).says("leads out of the benchmark's folder");
     // Both are for formats alone.
     write(
         folder.path(),
@@ -427,6 +437,13 @@ fn the_rows_that_extract_describes_are_cases_with_parameters() {
     assert_eq!(time_of(1).processes.iter().map(|it| it.values[0]).collect::<Vec<_>>(), [3.0; 3]);
     let run = ran(folder.path(), "run --quiet --by shape").exits(0);
     assert!(run.out.contains("time by shape, lower is better"), "{}", run.out);
+    let csv = |metric: &str, op: &str| {
+        format!(
+            "[[benchmark.extract]]\nmetric = \"{metric}\"\ncsv = \"ms\"\nwhere = {{ op = \"{op}\" }}\nparameters = [\"n\"]\n"
+        )
+    };
+    write(folder.path(), "gbench.toml", suite(&(csv("gelu", "gelu") + &csv("swish", "swish"))));
+    ran(folder.path(), "list").exits(2).says("take their rows in different ways");
     // Without parameters all chosen rows are samples of one case.
     write(folder.path(), "gbench.toml", suite(&time));
     ran(folder.path(), "run --quiet").exits(0);
@@ -482,4 +499,89 @@ fn a_comparison_of_a_sweep_is_shown_by_its_parameters() {
     let by = ran(folder.path(), "compare base head --by in_place --group-by size").exits(1);
     assert!(by.out.contains("time by in_place and size"), "{}", by.out);
     ran(folder.path(), "compare base head --by size --format json").exits(2);
+}
+
+#[test]
+fn files_of_a_side_belong_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = nccl_log(1, |_| 1.0);
+    write(folder.path(), "twice/a.log", &log);
+    write(folder.path(), "twice/b.log", &log);
+    ran(folder.path(), "ingest twice").exits(2).says("it holds the same as twice/a.log");
+    write(folder.path(), "cards/a.log", &log);
+    write(folder.path(), "cards/b.log", nccl_log(2, |_| 1.0).replace("H100 80GB", "H200"));
+    ran(folder.path(), "ingest cards").exits(2).says("give files of one machine");
+    ran(folder.path(), "compare cards/a.log cards/a.log").exits(2).says("they are one measurement");
+    ran(folder.path(), "ingest cards/a.log cards/a.log").exits(2).says("it is given twice");
+    // Two collectives are two things, and tables without a name are none.
+    let named = |name: &str, seed| format!("# Collective test starting: {name}\n{}", nccl_log(seed, |_| 1.0));
+    write(folder.path(), "two.log", named("all_reduce_perf", 1) + &named("reduce_scatter_perf", 2));
+    ran(folder.path(), "ingest two.log -o two.json").exits(0);
+    assert_eq!(read_record(&folder.path().join("two.json")).unwrap().cases.len(), 56);
+    write(folder.path(), "unnamed.log", nccl_log(1, |_| 1.0) + &nccl_log(2, |_| 1.0));
+    ran(folder.path(), "ingest unnamed.log").exits(2).says("a second table");
+}
+
+#[test]
+fn a_case_that_some_files_lack_is_not_judged_by_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    for run in 0..5 {
+        write(folder.path(), &format!("base/{run}.log"), nccl_log(run, |_| 1.0));
+        let whole = nccl_log(100 + run, |_| 1.0);
+        let kept = |line: &&str| run > 2 || !line.starts_with("1048576 ");
+        let cut: Vec<&str> = whole.lines().filter(kept).collect();
+        write(folder.path(), &format!("head/{run}.log"), cut.join("\n") + "\n");
+    }
+    let document = verdict(folder.path(), "base head", 4);
+    let lost: Vec<i64> =
+        document.rows.iter().filter(|row| row.verdict == Verdict::Invalid).map(size).collect();
+    assert_eq!(lost, [1 << 20, 1 << 20]);
+    ran(folder.path(), "compare base head").exits(4).says("stands in 2 of 5 files only");
+}
+
+#[test]
+fn flags_that_speak_of_files_contradict_nothing_and_are_never_without_effect() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, time) in [("b", 1.0), ("h", 2.0)] {
+        write(
+            folder.path(),
+            &format!("{name}.json"),
+            format!("[{{\"n\": 1, \"ms\": {time}, \"score\": {time}}}]"),
+        );
+        write(folder.path(), &format!("{name}.log"), nccl_log(time as u64, |_| time));
+    }
+    for (line, words) in [
+        ("compare b.log h.log --unit time=s", "the file says that it is in us"),
+        ("compare b.log h.log --better time=higher", "by its file or its unit lower is better"),
+        ("compare b.log --head h.log", "it is given without --base"),
+        ("compare b.log --unit time=s", "no two sides of files are given"),
+        ("ingest b.json --parameters n --metric time=ms:ms --metric time=score:ms", "is named twice"),
+    ] {
+        ran(folder.path(), line).exits(2).says(words);
+    }
+    let completed = "ingest b.json --parameters n --metric score=score --unit score=points --better score=higher -o r.json";
+    ran(folder.path(), completed).exits(0);
+    let record = read_record(&folder.path().join("r.json")).unwrap();
+    assert_eq!(record.cases[0].metrics[0].unit, "points");
+    // A row without its number failed, and the others are measured.
+    write(folder.path(), "n.json", "[{\"n\": 1, \"ms\": null}, {\"n\": 2, \"ms\": 3}]");
+    ran(folder.path(), "ingest n.json --parameters n --metric time=ms:ms -o r.json")
+        .exits(4)
+        .says("`ms` is null");
+    // What is asked beside a verdict does not change its exit code.
+    let wrong = ran(folder.path(), "compare b.log h.log --by nope").exits(3);
+    assert!(wrong.err.contains("no case has the parameter `nope`"), "{}", wrong.err);
+}
+
+#[test]
+fn a_sweep_of_one_parameter_has_one_contest() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "r.json", "[{\"impl\": \"a\", \"ms\": 1}, {\"impl\": \"b\", \"ms\": 2}]");
+    ran(folder.path(), "ingest r.json --parameters impl --metric time=ms:ms -o record.json").exits(0);
+    let out = ran(folder.path(), "report record.json --group-by impl --format json").exits(0).out;
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let best = &document["tables"][1];
+    assert_eq!((best["rows"].as_array().unwrap().len(), &best["rows"][0]["best"]), (1, &"a".into()));
+    assert_eq!((&best["rows"][0]["margin"], &best["unit"]), (&2.0.into(), &"ms".into()));
+    assert_eq!(document["tables"][0]["rows"][1]["best at"], 0);
 }

@@ -105,8 +105,11 @@ pub fn compare(
     let filter = SelectionFilter::new(of_both.as_ref().unwrap_or(registry), &selection.selection)?;
     loaded.records_mut().for_each(|loaded| filter.apply(&mut loaded.record));
     let Loaded { base, head, anchor, suite, reports } = loaded;
+    refuse_same_file(&base.record, &head.record)?;
     let mut policy = policy(suite.as_ref().map(|suite| &suite.gate), overrides.threshold);
-    let by_processes = request.sessions.is_none() && are_files(&base.record, &head.record, suite.as_ref());
+    let is_stored = !Path::new(&base.name).exists() && request.files.is_none();
+    let by_processes =
+        request.sessions.is_none() && !is_stored && are_files(&base.record, &head.record, suite.as_ref());
     policy.sessions = request.sessions.unwrap_or(if by_processes { 0 } else { policy.sessions });
     policy.inconclusive_fails |= request.fail_inconclusive;
     let bases = std::iter::once(&base).chain(&anchor);
@@ -144,6 +147,24 @@ pub fn compare(
 fn are_files(base: &RunRecord, head: &RunRecord, suite: Option<&Suite>) -> bool {
     let asked = suite.is_some_and(|suite| suite.gate.sessions.origin != Origin::Default);
     base.ingested.is_some() && head.ingested.is_some() && !asked
+}
+
+/// A file of another program that stands on both sides shows no difference, whatever was measured: mostly the head has written none.
+fn refuse_same_file(base: &RunRecord, head: &RunRecord) -> Result<()> {
+    let files = |record: &RunRecord| record.ingested.as_ref().map(|it| it.files.clone()).unwrap_or_default();
+    let of_base = files(base);
+    if base.ingested.is_some() && base.run_id == head.run_id {
+        let place = of_base.first().map(|file| file.path.clone()).unwrap_or_default();
+        let what = "the head has the same figures, all of them: they are one measurement";
+        return Err(Fault::at_path(place, what, "see whether the head has written its own file"));
+    }
+    match files(head).into_iter().find(|file| of_base.iter().any(|other| other.sha256 == file.sha256)) {
+        None => Ok(()),
+        Some(file) => {
+            let what = "it holds the same as a file of the base, so that nothing is compared";
+            Err(Fault::at_path(file.path, what, "see whether the head has written its own file"))
+        }
+    }
 }
 
 /// Refuses what says how to measure where nothing will be measured.

@@ -37,6 +37,13 @@ impl Subject {
         };
         let path = Path::new(text);
         match text.parse::<RunId>() {
+            _ if path.is_dir()
+                && !path.join(MERGED).is_file()
+                && comparison_of(path).is_none()
+                && !is_own(path, ingest)? =>
+            {
+                Ok(Self::Document(Input::Record(Box::new(load(path, ingest)?))))
+            }
             _ if path.is_dir() => Self::in_folder(path),
             Ok(id) if !path.exists() && !is_document(path) => {
                 let artifacts = place.folder(builtins)?;

@@ -125,6 +125,17 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
     let local = LocalSuite::new(&run.selection, builtins);
     let rounds_flag = args.rounds.first().or(args.resume.is_some().then_some("--resume"));
     let rounds_flag = rounds_flag.or(args.suite_file.is_some().then_some("--suite-file"));
+    if args.base_files.is_empty() != args.head_files.is_empty() {
+        let (flag, other) =
+            if args.base_files.is_empty() { ("--head", "--base") } else { ("--base", "--head") };
+        let next = "give both, or name both sides without flags: `gbench-ci compare BASE HEAD`";
+        return Err(Fault::at_flag(flag, format!("it is given without {other}"), next));
+    }
+    let of_files = args.ingest.first().or((args.input_format != AUTO).then_some("--input-format"));
+    if let Some(flag) = of_files.filter(|_| args.base_files.is_empty() && args.head.is_none()) {
+        let what = "it says how files of other programs are read, and no two sides of files are given";
+        return Err(Fault::at_flag(flag, what, "name both: `gbench-ci compare BASE HEAD`"));
+    }
     let files = (!args.base_files.is_empty()).then(|| [args.base_files.clone(), args.head_files.clone()]);
     let target = match (&files, rounds_flag) {
         (None, _) => target(args.base.as_deref(), args.head.as_deref(), rounds_flag, &stores, &local)?,
@@ -295,9 +306,16 @@ fn deliver(
     let text = rendered(document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(heading.as_bytes()).and_then(|()| out.write_all(&text)))?;
     if let Some(request) = args.sweep.request(&SweepFilterArgs::default())? {
-        let tables = sweep(SweepTables::of_verdict(document, &request), args.format)?;
-        let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
-        wrote(tables.write(&options, out))?;
+        // The verdict stands, and so does its exit code, whatever was asked beside it.
+        match sweep(SweepTables::of_verdict(document, &request), args.format) {
+            Ok(tables) => {
+                let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
+                wrote(tables.write(&options, out))?;
+            }
+            Err(fault) => {
+                drop(writeln!(io::stderr(), "warning: {}: {}; {}", fault.place, fault.what, fault.next))
+            }
+        }
     }
     match (args.format, reports) {
         (Format::Terminal, Some(folder)) => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::args::ArtifactsArgs;
 use super::terminal::write::{check_place, wrote};
-use crate::app::ingest::IngestOptions;
+use crate::app::ingest::{AUTO, IngestOptions};
 use crate::app::subject::Subject;
 use crate::app::verdict_files::bytes_of;
 use crate::model::{Exit, Fault, Result};
@@ -26,12 +26,19 @@ pub struct ExportArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     place: ArtifactsArgs,
+    /// Format of a file of another program: a name of docs/formats.md; `auto`: known for certain by what stands in it
+    #[arg(long, value_name = "NAME", default_value = AUTO)]
+    input_format: String,
 }
 
 pub fn run(args: &ExportArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--output", args.output.as_deref())?;
-    let subject =
-        Subject::find(args.what.as_deref(), &args.place.request(), &IngestOptions::default(), builtins)?;
+    let subject = Subject::find(
+        args.what.as_deref(),
+        &args.place.request(),
+        &IngestOptions::of_format(&args.input_format)?,
+        builtins,
+    )?;
     let Input::Record(record) = subject.document()? else {
         let what = "it is a comparison, and a run is exported";
         let next = "name a run: the folder of one side holds one, such as `COMPARISON/head`";

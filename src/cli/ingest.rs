@@ -9,7 +9,7 @@ use super::terminal::write::{check_place, wrote};
 use crate::app::ingest::{AUTO, DatedBy, IngestRequest, Keep, ingest};
 use crate::app::paths::shown;
 use crate::model::text::count;
-use crate::model::{Exit, Result};
+use crate::model::{Exit, Result, RunRecord};
 use crate::report::{self, Format, Options};
 use crate::suite::Benchmark;
 
@@ -74,15 +74,20 @@ pub fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut impl Writ
             known => format!(", {known} of them known already"),
         };
         wrote(writeln!(out, "kept {runs}{known}, {}", days.join(" to ")))?;
-        return Ok(Exit::Pass);
+        return Ok(exit_of(&ingested.records));
     };
     let options = Options { format: Format::Terminal, style: style::of_stdout(), all: args.all };
     wrote(report::record(record, &options, out))?;
     if let Some(place) = ingested.places.first() {
         wrote(writeln!(out, "\nrecord  {}", shown(place)))?;
     }
-    let measured = record.cases.iter().all(|case| !case.outcome.is_failure());
-    Ok(if measured { Exit::Pass } else { Exit::Failed })
+    Ok(exit_of(&ingested.records))
+}
+
+/// What a run of them would have ended with.
+fn exit_of(records: &[RunRecord]) -> Exit {
+    let failed = records.iter().flat_map(|record| &record.cases).any(|case| case.outcome.is_failure());
+    if failed { Exit::Failed } else { Exit::Pass }
 }
 
 fn keep(args: &IngestCommandArgs) -> Keep {

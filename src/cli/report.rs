@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::args::{ArtifactsArgs, SweepArgs, SweepFilterArgs, format_parser, sweep};
 use super::terminal::style;
 use super::terminal::write::wrote;
-use crate::app::ingest::IngestOptions;
+use crate::app::ingest::{AUTO, IngestOptions};
 use crate::app::subject::Subject;
 use crate::app::verdict_files::bytes_of;
 use crate::model::{Exit, Fault, Result};
@@ -25,6 +25,9 @@ pub struct ReportArgs {
     what: Option<String>,
     #[command(flatten)]
     place: ArtifactsArgs,
+    /// Format of a file of another program: a name of docs/formats.md; `auto`: known for certain by what stands in it
+    #[arg(long, value_name = "NAME", default_value = AUTO)]
+    input_format: String,
     /// How to write it
     #[arg(long, default_value = "terminal", value_parser = format_parser())]
     format: Format,
@@ -45,9 +48,13 @@ pub struct ReportArgs {
 
 /// Reads the document and writes the report. Exit 0, or with `--exit-code` the document's own.
 pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
-    let input =
-        Subject::find(args.what.as_deref(), &args.place.request(), &IngestOptions::default(), builtins)?
-            .document()?;
+    let input = Subject::find(
+        args.what.as_deref(),
+        &args.place.request(),
+        &IngestOptions::of_format(&args.input_format)?,
+        builtins,
+    )?
+    .document()?;
     let style = if args.output.is_some() { Style::PLAIN } else { style::of_stdout() };
     let options = Options { format: args.format, style, all: args.all };
     let looked_at = match args.sweep.request(&args.filter)? {

@@ -51,14 +51,14 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
     check_place("--export", place.as_deref())?;
     let finished = measure(&suite, &reporter(args.measure.is_quiet()))?;
     print(&finished, out)?;
+    if let Some(pattern) = export {
+        let path = pattern.path(&suite.name, finished.record.run_id.as_str());
+        write_atomically(&path, &json_of(&finished.record)?)?;
+    }
     if let Some(request) = &sweep_request {
         let tables = sweep(SweepTables::of_record(&finished.record, request), Format::Terminal)?;
         let options = Options { format: Format::Terminal, style: style::of_stdout(), all: false };
         wrote(tables.write(&options, out))?;
-    }
-    if let Some(pattern) = export {
-        let path = pattern.path(&suite.name, finished.record.run_id.as_str());
-        write_atomically(&path, &json_of(&finished.record)?)?;
     }
     Ok(of_run(&finished))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Fact, MATCH_FIELDS, RunRecord, Strictness};
+use crate::model::{Fact, MATCH_FIELDS, RunRecord, Strictness, names_card};
 
 use super::Difference;
 
@@ -26,6 +26,9 @@ pub fn differences(
         let texts = facts.map(|fact| fact.map_or("not recorded", |fact| fact.text.as_str()));
         let none_is_known = facts.iter().flatten().all(|fact| !fact.is_known);
         let same = texts[0] == texts[1] || none_is_known;
+        // A file need not name what another one does.
+        let is_silent = field.starts_with(OF_FILES) && facts.iter().any(Option::is_none);
+        let strictness = if is_silent { strictness.min_annotate() } else { strictness };
         if !same && strictness != Strictness::Ignore {
             found.push(Difference {
                 field: field.clone(),
@@ -55,10 +58,7 @@ fn facts(record: &RunRecord) -> BTreeMap<String, Fact> {
 /// What a difference in a field means: by its own name, else by its group's, else as usual.
 pub fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Strictness {
     let group = field.split('.').next().unwrap_or(field);
-    // What another program calls a GPU or a device is the card that it ran on.
-    let names_card = field
-        .strip_prefix(OF_FILES)
-        .is_some_and(|name| ["gpu", "device"].iter().any(|word| name.to_ascii_lowercase().contains(word)));
+    let names_card = field.strip_prefix(OF_FILES).is_some_and(names_card);
     let known = || MATCH_FIELDS.iter().find(|(name, _)| *name == field).map(|(_, strictness)| *strictness);
     let default = || known().or(names_card.then_some(Strictness::Strict));
     match_key

@@ -288,6 +288,10 @@ impl<'a> RowBuilder<'a, '_> {
         };
         let [base_unit, head_unit] = [base.1, head.1].map(|metric| metric.unit.clone());
         if base_unit != head_unit {
+            // The row has one unit, the head's: a figure in another would be read as one of it.
+            if let Some(side) = &mut row.base {
+                side.centre = None;
+            }
             let reason = Reason::UnitsDiffer { base: base_unit, head: head_unit };
             return self.settle(row, Verdict::Invalid, reason, Advice::SendOneUnit {});
         }

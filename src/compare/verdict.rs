@@ -124,7 +124,8 @@ pub fn compare_by(
     let (mut tested, mut in_the_dark) = (0, false);
     let mut rounds = None;
     if comparable {
-        let same_run = base.record.run_id == head.record.run_id;
+        // Files of other programs that give the same figures are no run that was measured once.
+        let same_run = base.record.run_id == head.record.run_id && base.record.ingested.is_none();
         let mut prepared = prepare(&pairs, policy, same_run, rule.over_rounds());
         let output = rule.judge(&prepared.evidence);
         rounds = output.rounds;

@@ -1,6 +1,7 @@
 //! The record of files that hold runs of one thing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::time::SystemTime;
 
 use crate::adapters::formats::RunReading;
@@ -8,7 +9,8 @@ use crate::adapters::{CaseName, End, MetricReading, Reading};
 use crate::model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
     MetricDeclaration, Outcome, OutcomeCode, ParamValue, ProcessRecord, ProcessSamples, RecordState, Result,
-    RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, is_counted,
+    RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, direction_of_unit,
+    is_counted, names_card,
 };
 use crate::run::summary_of;
 
@@ -51,6 +53,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
     let Some(first) = files.first() else {
         return Err(Fault::at("ingest", "no file is given", "name the files: `gbench-ci ingest FILE...`"));
     };
+    belong_together(files)?;
     let started = files.iter().map(FileRun::started).min().unwrap_or_else(|| first.started());
     let mut cases: Vec<Case> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -64,17 +67,13 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         }
     }
     named_metrics(&cases, options)?;
+    refuse_contradiction(&cases, options)?;
     let ids = ids(&cases, options)?;
-    let mut warnings = vec![format!(
+    let warnings = vec![format!(
         "its figures come from {} of {}, which gbench-ci did not measure: what the machine did meanwhile is not known",
         crate::model::text::count(files.len(), "file"),
         options.format
     )];
-    let fewer = cases.iter().filter(|case| case.readings.len() < files.len()).count();
-    if fewer > 0 {
-        let cases = crate::model::text::count(fewer, "case");
-        warnings.push(format!("{cases} stand in some of the {} files only", files.len()));
-    }
     let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, files, options)).collect();
     Ok(RunRecord {
         schema: SCHEMA_RECORD.into(),
@@ -104,22 +103,59 @@ impl FileRun {
     }
 }
 
-/// Its start, and an end that the same files always give, so that what is read twice is one run.
+/// Files of one side are of one thing. Errors: they name different commits or cards; one stands there twice.
+fn belong_together(files: &[FileRun]) -> Result<()> {
+    for (index, file) in files.iter().enumerate() {
+        let fault = |what: String, next: &str| Err(Fault::at_path(&file.path, what, next));
+        if let Some(twice) = files[..index].iter().find(|other| other.sha256 == file.sha256) {
+            let next = "give each run's own file: a copy says nothing of how runs differ";
+            return fault(format!("it holds the same as {}", twice.path), next);
+        }
+        let Some(first) = files.first() else { continue };
+        if let (Some(commit), Some(other)) = (&file.run.commit, &first.run.commit)
+            && commit != other
+        {
+            let what = format!("it is of the commit {commit}, and {} of {other}", first.path);
+            return fault(
+                what,
+                "give files of one commit, or keep each as a run of its own: `gbench-ci ingest --each`",
+            );
+        }
+        let cards = file.run.facts.iter().filter(|(name, _)| names_card(name));
+        for (name, card) in cards {
+            if let Some(other) = first.run.facts.get(name).filter(|other| *other != card) {
+                let what = format!("its `{name}` is {card}, and that of {} is {other}", first.path);
+                return fault(what, "give files of one machine");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Its start, and an end that the same figures always give, so that what is read twice is one run, wherever its file lies and whatever else
+/// stands in it by now.
 fn run_id(started: &str, files: &[FileRun]) -> RunId {
     let time = humantime::parse_rfc3339_weak(started).unwrap_or(SystemTime::UNIX_EPOCH);
-    let sums: String = files.iter().map(|file| format!("{}{:?}", file.sha256, file.run.commit)).collect();
-    let sum = crate::model::sha256_hex(sums.as_bytes());
+    let mut text = String::new();
+    for file in files {
+        let _ = write!(text, "{:?}{:?}", file.run.commit, file.run.facts);
+        for reading in &file.run.readings {
+            let _ = write!(text, "{}{}", reading.case.native, reading.end == End::Measured);
+            for metric in &reading.metrics {
+                let summary = metric.summary.map(|summary| summary.value);
+                let _ = write!(text, "{}{}{:?}{summary:?}", metric.name, metric.unit, metric.values);
+            }
+        }
+    }
+    let sum = crate::model::sha256_hex(text.as_bytes());
     RunId::new(time, u32::from_str_radix(&sum[..8], 16).unwrap_or_default())
 }
 
 fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
-    let mut facts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut facts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (name, value) in files.iter().flat_map(|file| &file.run.facts) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let known = facts.entry(name.clone()).or_default();
-        if !known.contains(&text) {
-            known.push(text);
-        }
+        facts.entry(name.clone()).or_default().insert(text);
     }
     let file = |file: &FileRun| IngestedFile {
         path: file.path.clone(),
@@ -129,7 +165,7 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
     Ingested {
         format: options.format.clone(),
         files: files.iter().map(file).collect(),
-        facts: facts.into_iter().map(|(name, values)| (name, values.join(" | "))).collect(),
+        facts: facts.into_iter().map(|(name, values)| (name, Vec::from_iter(values).join(" | "))).collect(),
     }
 }
 
@@ -150,20 +186,43 @@ fn named_metrics(cases: &[Case], options: &RecordOptions) -> Result<()> {
     }
 }
 
-/// The cases' identities: their names are benchmarks where they can be; two that would be the same one are told apart by their whole names.
-fn ids(cases: &[Case], options: &RecordOptions) -> Result<Vec<CaseId>> {
-    let mut seen: BTreeMap<CaseId, &str> = BTreeMap::new();
-    let mut ids = Vec::with_capacity(cases.len());
-    for case in cases {
-        let id = case.id(&options.suite)?;
-        let id = match seen.get(&id) {
-            None => id,
-            Some(_) => Case::new(&CaseName::plain(case.name.native.clone())).id(&options.suite)?,
-        };
-        seen.insert(id.clone(), &case.name.native);
-        ids.push(id);
+/// Errors: a flag says of a metric what its file says otherwise.
+fn refuse_contradiction(cases: &[Case], options: &RecordOptions) -> Result<()> {
+    for metric in cases.iter().flat_map(|case| &case.readings).flat_map(|(_, reading)| &reading.metrics) {
+        let name = &metric.name;
+        if let Some(unit) =
+            options.units.get(name).filter(|unit| !metric.unit.is_empty() && **unit != metric.unit)
+        {
+            let what = format!("the file says that it is in {}", metric.unit);
+            return Err(Fault::at_flag(format!("--unit {name}={unit}"), what, "take the flag out"));
+        }
+        let known = metric.better.or_else(|| direction_of_unit(&metric.unit));
+        if let (Some(way), Some(known)) = (options.better.get(name), known)
+            && *way != known
+        {
+            let what = format!("by its file or its unit {} is better", known.into_str());
+            return Err(Fault::at_flag(
+                format!("--better {name}={}", way.into_str()),
+                what,
+                "take the flag out",
+            ));
+        }
     }
-    Ok(ids)
+    Ok(())
+}
+
+/// The cases' identities: their names are benchmarks where they can be; those that would be the same one are told apart by their whole
+/// names, all of them, so that the other side does the same.
+fn ids(cases: &[Case], options: &RecordOptions) -> Result<Vec<CaseId>> {
+    let short: Vec<CaseId> = cases.iter().map(|case| case.id(&options.suite)).collect::<Result<_>>()?;
+    let mut seen: BTreeMap<&CaseId, u32> = BTreeMap::new();
+    short.iter().for_each(|id| *seen.entry(id).or_default() += 1);
+    let whole = |case: &Case| Case::new(&CaseName::plain(case.name.native.clone())).id(&options.suite);
+    cases
+        .iter()
+        .zip(&short)
+        .map(|(case, id)| if seen[id] > 1 { whole(case) } else { Ok(id.clone()) })
+        .collect()
 }
 
 /// A row, and what each file says of it.
@@ -181,11 +240,14 @@ impl Case<'_> {
     fn id(&self, suite: &str) -> Result<CaseId> {
         let mut params = self.name.params.clone();
         let benchmark = format!("{suite}/{}", self.name.case).parse().or_else(|_| {
-            params.insert(CASE.into(), ParamValue::Text(self.name.case.clone()));
+            // A file may have a parameter of that name.
+            let free =
+                [CASE, "case_name", "case_of_file"].into_iter().find(|name| !params.contains_key(*name));
+            params.insert(free.unwrap_or("").to_owned(), ParamValue::Text(self.name.case.clone()));
             format!("{suite}/{UNNAMED}").parse()
         });
         let benchmark = benchmark.map_err(|what| {
-            Fault::at_flag(format!("--suite {suite}"), what, "use letters, digits, `_`, `-` and `.`")
+            Fault::at_flag(format!("--input-suite {suite}"), what, "use letters, digits, `_`, `-` and `.`")
         })?;
         Ok(CaseId {
             benchmark,
@@ -227,23 +289,45 @@ impl Case<'_> {
                     record.outcome = conflict;
                 }
             }
-            if record.outcome.is_measured() {
+            // What failed is not hidden by what was skipped.
+            if record.outcome.is_measured() || (outcome.is_failure() && !record.outcome.is_failure()) {
                 record.outcome = outcome.clone();
             }
             record.metadata.extend(reading.metadata.clone());
             record.processes.push(process(index, file, outcome));
         }
         record.metrics.sort_by(|one, other| one.name.cmp(&other.name));
+        if let Some(lost) = self.lost(&record, files.len()).filter(|_| record.outcome.is_measured()) {
+            record.outcome = lost;
+        }
         for metric in &mut record.metrics {
             metric.summary = summary_of(metric, &PERCENTILES);
         }
-        if files.len() == 1 {
-            // Of a single run even a size may be another one in the next: only several runs show that it is not.
-            for metric in record.metrics.iter().filter(|metric| is_counted(&metric.unit)) {
-                record.declared.entry(metric.name.clone()).or_default().exact = Some(false);
-            }
+        // Of a single run even a size may be another one in the next: only several runs show that it is not.
+        let single = |metric: &&Metric| metric.processes.len() == 1 && is_counted(&metric.unit);
+        for metric in record.metrics.iter().filter(single) {
+            record.declared.entry(metric.name.clone()).or_default().exact = Some(false);
         }
         record
+    }
+
+    /// What some of the files say and others do not: a run that crashed before a case leaves no row of it.
+    fn lost(&self, record: &CaseRecord, files: usize) -> Option<Outcome> {
+        let is_judged = |metric: &&Metric| {
+            record.declared.get(&metric.name).and_then(|declared| declared.gate) != Some(false)
+        };
+        let here = self.readings.len();
+        let metric = record.metrics.iter().filter(is_judged).find(|metric| metric.processes.len() < here);
+        let (what, count) = match metric {
+            _ if here < files => ("it".to_owned(), here),
+            Some(metric) => (format!("its `{}`", metric.name), metric.processes.len()),
+            None => return None,
+        };
+        Some(Outcome::Failed {
+            kind: FailureKind::Harness,
+            cause: format!("{what} stands in {count} of {files} files only"),
+            advice: "see why the others lack it: a run that broke off leaves no row".into(),
+        })
     }
 }
 

@@ -30,6 +30,13 @@ pub enum Strictness {
     Ignore,
 }
 
+impl Strictness {
+    /// Shown at most.
+    pub fn min_annotate(self) -> Self {
+        if self == Self::Strict { Self::Annotate } else { self }
+    }
+}
+
 /// The match key: every fact that may have to agree before two records are compared, by its name under `[gate.match]`,
 /// with the strictness it has unless the file says otherwise: strict where a difference changes what the hardware can do,
 /// shown where it merely may.
@@ -51,6 +58,23 @@ pub const MATCH_FIELDS: [(&str, Strictness); 16] = [
     ("virtualization", Strictness::Annotate),
     ("container", Strictness::Annotate),
 ];
+
+/// Whether a fact that another program's file tells, by its name, is the card that it ran on.
+pub fn names_card(name: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "device",
+        "devices",
+        "device_name",
+        "gpu",
+        "gpu_info",
+        "gpu_model",
+        "gpu_name",
+        "gpu_type",
+        "gpus",
+        "hardware",
+    ];
+    NAMES.contains(&name.to_ascii_lowercase().as_str())
+}
 
 /// One fact of one GPU.
 type OfGpu = fn(&Gpu) -> Fact;

@@ -55,7 +55,7 @@ pub use comparison::{
 };
 pub use counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
 pub use exit::Exit;
-pub use facts::{Fact, MATCH_FIELDS, Strictness};
+pub use facts::{Fact, MATCH_FIELDS, Strictness, names_card};
 pub use fault::{DEFECT, Fault, Location, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};

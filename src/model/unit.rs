@@ -20,17 +20,24 @@ pub fn direction_of_unit(unit: &str) -> Option<Better> {
         "s", "ms", "us", "µs", "ns", "ps", "min", "h", "seconds", "cycles", "B", "KB", "MB", "GB", "KiB",
         "MiB", "GiB", "J",
     ];
-    if LOWER.contains(&unit) {
+    if LOWER.contains(&unit) || is_time(unit) {
         return Some(Better::Lower);
     }
-    let rate = unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("ps") && unit.len() > 3;
+    // So many of it in a time.
+    let per_time = unit.rsplit_once('/').is_some_and(|(amount, time)| !amount.is_empty() && is_time(time));
+    let rate =
+        per_time || unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("ps") && unit.len() > 3;
     let flops = ["FLOPS", "FLOP/s"].iter().any(|end| unit.to_uppercase().ends_with(end));
     (rate || flops).then_some(Better::Higher)
 }
 
 /// Times and sizes by their unit, in seconds or bytes.
-const SCALES: [(&str, f64, bool); 20] = [
+const SCALES: [(&str, f64, bool); 24] = [
     ("s", 1.0, true),
+    ("sec", 1.0, true),
+    ("msec", 1e-3, true),
+    ("usec", 1e-6, true),
+    ("\u{3bc}s", 1e-6, true),
     ("seconds", 1.0, true),
     ("ms", 1e-3, true),
     ("us", 1e-6, true),
@@ -115,7 +122,7 @@ mod tests {
         for unit in ["s", "ms", "ns", "B", "MiB"] {
             assert_eq!(direction_of_unit(unit), Some(Better::Lower), "{unit}");
         }
-        for unit in ["GB/s", "GFLOP/s", "GFLOPS", "tokens/s", "iter/sec", "Gbps"] {
+        for unit in ["GB/s", "GFLOP/s", "GFLOPS", "tokens/s", "iter/sec", "Gbps", "ops/ms"] {
             assert_eq!(direction_of_unit(unit), Some(Better::Higher), "{unit}");
         }
         for unit in ["%", "", "count", "furlong", "s/iter"] {

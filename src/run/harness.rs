@@ -4,14 +4,13 @@
 //! measured again in fresh processes, and the one that fails by itself has failed.
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
 use super::contained;
 use super::container::ContainerLaunch;
 use super::executor::{Execution, ExecutionEnd};
 use super::harness_launch::{
-    SLACK, amount, bring_file, command, invoke, native, read, start_directly, with_folder,
+    SLACK, amount, bring_file, clear_file, command, invoke, native, read, start_directly, with_folder,
 };
 use super::launcher::Launcher;
 use crate::adapters::{self, CaseRequest, End, Harness, Reading};
@@ -170,9 +169,11 @@ impl Launcher<'_> {
                 deadline.value = each + more;
             }
             launch.container = ContainerLaunch::of(benchmark, &launch.env, Some(out));
-            let started = SystemTime::now();
+            if let Err(cause) = clear_file(benchmark) {
+                return Execution::not_started(cause);
+            }
             let mut execution = contained::execute(&mut *self.session.executor, &launch);
-            let brought = bring_file(benchmark, out, started);
+            let brought = bring_file(benchmark, out);
             let readings =
                 brought.and_then(|()| read(&execution, out, |output| adapters::read(adapter, output)));
             execution.readings = Some(readings);

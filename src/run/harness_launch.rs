@@ -3,7 +3,6 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
 
 use super::executor::{Execution, Launch};
 use super::left_files;
@@ -93,17 +92,19 @@ pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
     }
 }
 
+/// Takes the file away that the suite file names and an earlier process left. Errors: in words.
+pub(super) fn clear_file(benchmark: &Benchmark) -> std::result::Result<(), String> {
+    let file = benchmark.harness.as_ref().and_then(|entry| entry.file.as_deref());
+    left_files::clear(file.into_iter(), &benchmark.dir)
+}
+
 /// Puts the file that the suite file names into the folder of the harness's files, where the process has written it. Errors: it
-/// cannot be read, or is an older one.
-pub(super) fn bring_file(
-    benchmark: &Benchmark,
-    out: &Path,
-    started: SystemTime,
-) -> std::result::Result<(), adapters::ReadError> {
+/// was not written, or cannot be read.
+pub(super) fn bring_file(benchmark: &Benchmark, out: &Path) -> std::result::Result<(), adapters::ReadError> {
     let Some(file) = benchmark.harness.as_ref().and_then(|entry| entry.file.as_ref()) else { return Ok(()) };
     let fault = |what: String| adapters::ReadError::new(adapters::Place::File(file.clone()), what);
     let path = benchmark.dir.join(file);
-    let bytes = left_files::one(&path, started).map_err(fault)?;
+    let bytes = left_files::one(&path).map_err(fault)?;
     let name = path.file_name().unwrap_or_default();
     fs::write(out.join(name), bytes).map_err(|error| fault(error.to_string()))
 }

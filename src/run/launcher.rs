@@ -1,5 +1,6 @@
 //! Starts what a run needs: builds, single processes, the command after a timeout.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -160,10 +161,13 @@ impl<'a> Launcher<'a> {
             }
         };
         let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
-        let started = SystemTime::now();
+        let files: BTreeSet<&str> =
+            case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.as_deref()).collect();
+        if let Err(cause) = left_files::clear(files.iter().copied(), &case.benchmark.dir) {
+            return Execution::not_started(cause);
+        }
         let mut execution = contained::execute(&mut *self.session.executor, &launch);
-        let files = case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.clone());
-        execution.left_files = left_files::read(files, &case.benchmark.dir, started);
+        execution.left_files = left_files::read(files.into_iter(), &case.benchmark.dir);
         execution
     }
 

@@ -121,7 +121,8 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-const GIVE_RECORD: &str = "give the record that `gbench-ci run` wrote: results/record.json";
+const GIVE_RECORD: &str = "give the record that `gbench-ci run` wrote, results/record.json; how a file of another program is read is said \
+                           with `--input-format` or `--metric` (`gbench-ci ingest --help`)";
 
 /// Finds the reason that helps most: another version, another document, a broken text.
 fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
@@ -146,7 +147,7 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
     let next = match error.classify() {
         serde_json::error::Category::Eof if text.trim().is_empty() => "the file is empty: give a record",
         serde_json::error::Category::Eof => "the file ends too early: copy it again, whole",
-        serde_json::error::Category::Syntax => "the file is not JSON: copy it again, or give another",
+        serde_json::error::Category::Syntax => GIVE_RECORD,
         _ => "records are not meant to be edited; docs/schema/record-v2.json describes them",
     };
     // A record may be one line of megabytes: only the neighbourhood is shown.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::harness::{AUTO, FailedBuild, HarnessEntry, Listing};
+use super::metrics::file_below;
 use super::reader::{Item, Table};
 use super::words::advise;
 use super::{Action, Benchmark};
@@ -22,7 +23,7 @@ const CASE: &str = "case";
 /// Reads `harness`, `cases` and what follows from them, after `timing` and `extract`.
 pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     let (harness, cases, file) = (table.take("harness"), table.take("cases"), table.take("file"));
-    let file = file.and_then(|item| Some((item.filled()?.to_owned(), item)));
+    let file = file.and_then(|item| Some((file_below(&item)?, item)));
     if let Some(described) = it.described_rows().filter(|_| harness.is_none()) {
         refuse_counting(
             it,

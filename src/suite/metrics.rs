@@ -1,6 +1,7 @@
 //! Which numbers a benchmark yields, where from, and how they are to be judged.
 
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 
 use globset::Glob;
 use regex::Regex;
@@ -132,7 +133,7 @@ pub(super) fn extracts(list: &Item) -> Vec<Extract> {
         table.close();
         if let (Some(metric), Some((from, way)), Some(rows)) = (metric, from, rows) {
             let rows = ExtractRows { path: way.path, conditions: way.conditions, ..rows };
-            let first = found.first().filter(|first| first.rows != rows);
+            let first = found.first().filter(|first| first.rows != rows || !same_rows(&first.from, &from));
             if let Some(first) = first.filter(|first| rows.is_table() || first.rows.is_table()) {
                 let what = format!("`{}` and `{metric}` take their rows in different ways", first.metric);
                 let next = "give every extraction of the benchmark the same `file`, `rows`, `where` and `parameters`";
@@ -147,12 +148,32 @@ pub(super) fn extracts(list: &Item) -> Vec<Extract> {
     found
 }
 
+/// Whether two extractions choose the same rows of one kind of document, each a number of its own.
+fn same_rows(one: &ExtractFrom, other: &ExtractFrom) -> bool {
+    match (one, other) {
+        (ExtractFrom::CsvColumn { rows: one, .. }, ExtractFrom::CsvColumn { rows: other, .. }) => {
+            one == other
+        }
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    }
+}
+
+/// A path below the benchmark's folder. What is written elsewhere could be the other side's.
+pub(super) fn file_below(item: &Item) -> Option<String> {
+    let text = item.filled()?;
+    let is_plain = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
+    if Path::new(text).components().all(is_plain) {
+        return Some(text.to_owned());
+    }
+    item.refuse(format!("`{text}` leads out of the benchmark's folder"), "name a file below `dir`")
+}
+
 /// `file` and `parameters`.
 fn rows(table: &mut Table) -> Option<ExtractRows> {
     let file = table.take("file");
     let parameters = table.take("parameters");
     let file = match &file {
-        Some(item) => Some(item.filled()?.to_owned()),
+        Some(item) => Some(file_below(item)?),
         None => None,
     };
     let parameters = match &parameters {

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::case::named;
+use super::fields::param_of;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::parts::document;
 use crate::adapters::{ReadError, Reading, Reads};
@@ -49,6 +50,24 @@ struct Event<'a> {
 #[derive(Deserialize)]
 struct Place {
     device: Option<Value>,
+    grid: Option<Value>,
+    block: Option<Value>,
+}
+
+/// What tells launches of one kernel apart: the card, and the shape, with which the work goes.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct KernelLaunch {
+    device: Option<i64>,
+    grid: Option<String>,
+    block: Option<String>,
+}
+
+impl KernelLaunch {
+    fn of(place: &Place) -> Self {
+        let text = |value: &Option<Value>| Some(param_of(value.as_ref()?)?.to_string());
+        let device = place.device.as_ref().and_then(Value::as_i64);
+        Self { device, grid: text(&place.grid), block: text(&place.block) }
+    }
 }
 
 impl Event<'_> {
@@ -66,7 +85,7 @@ impl ResultFormat for ChromeTrace {
         FormatAbout {
             title: "PyTorch profiler (Chrome trace)",
             versions: "`traceEvents` with `cat` `kernel`, and the older `Kernel`",
-            fields: "`name`, `dur` and `args.device` of each event with `ph` `X` that is a kernel; `deviceProperties`",
+            fields: "`name`, `dur` and `args` (`device`, `grid`, `block`) of each event with `ph` `X` that is a kernel; `deviceProperties`",
             reads: Reads::Samples,
             direction: "times lower",
             tried: &[],
@@ -83,15 +102,18 @@ impl ResultFormat for ChromeTrace {
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let trace: Trace = document(file)?;
         let mut readings: Vec<Reading> = Vec::new();
-        let mut places: HashMap<(&str, Option<i64>), usize> = HashMap::new();
+        let mut places: HashMap<(&str, KernelLaunch), usize> = HashMap::new();
         for (at, event) in trace.trace_events.iter().enumerate().filter(|(_, event)| event.is_kernel()) {
             let missing = |key: &str| file.at(format!("traceEvents[{at}].{key}"), "a kernel without it");
             let name = event.name.as_deref().ok_or_else(|| missing("name"))?;
             let us = event.dur.ok_or_else(|| missing("dur"))?;
-            let device = event.args.as_ref().and_then(|args| args.device.as_ref()?.as_i64());
-            let place = *places.entry((name, device)).or_insert_with(|| {
-                let device = device.map(|device| ("device".to_owned(), ParamValue::Int(device)));
-                let params: Params = device.into_iter().collect();
+            let launch = event.args.as_ref().map_or_else(KernelLaunch::default, KernelLaunch::of);
+            let place = *places.entry((name, launch.clone())).or_insert_with(|| {
+                let device = launch.device.map(|device| ("device".to_owned(), ParamValue::Int(device)));
+                let text =
+                    |name: &str, list: Option<String>| Some((name.to_owned(), ParamValue::Text(list?)));
+                let shape = [text("grid", launch.grid), text("block", launch.block)];
+                let params: Params = device.into_iter().chain(shape.into_iter().flatten()).collect();
                 readings.push(Reading::new(named(name, params)));
                 readings.len() - 1
             });

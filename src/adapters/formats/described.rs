@@ -113,8 +113,17 @@ impl Described {
             for (index, row) in rows.into_iter().enumerate() {
                 let place = format!("document {count}, row {}", index + 1);
                 let field = |name: &str| json_field(row, name);
-                if let Some(mut reading) = self.row(&field, &|what| file.at(place.clone(), what))? {
-                    if let Some(message) = row.as_object().and_then(failed_row) {
+                if let Some(mut reading) =
+                    self.row(&field, &|name| row.get(name).is_some_and(Value::is_null), &|what| {
+                        file.at(place.clone(), what)
+                    })?
+                {
+                    let nothing = self
+                        .metrics
+                        .iter()
+                        .find(|it| !it.optional && row.get(&it.field).is_some_and(Value::is_null));
+                    let nothing = nothing.map(|it| format!("`{}` is null", it.field));
+                    if let Some(message) = row.as_object().and_then(failed_row).or(nothing) {
                         reading.end = End::Failed { message };
                     }
                     readings.push(reading);
@@ -142,7 +151,7 @@ impl Described {
                     _ => Field { values: Vec::new(), param: Some(param(cell)), text: cell.clone() },
                 })
             };
-            if let Some(reading) = self.row(&field, &|what| file.line(row.line, what))? {
+            if let Some(reading) = self.row(&field, &|_| false, &|what| file.line(row.line, what))? {
                 readings.push(reading);
             }
         }
@@ -153,6 +162,7 @@ impl Described {
     fn row(
         &self,
         field: &dyn Fn(&str) -> Option<Field>,
+        is_null: &dyn Fn(&str) -> bool,
         wrong: &dyn Fn(String) -> ReadError,
     ) -> Result<Option<Reading>, ReadError> {
         let fits = |(name, value): (&String, &String)| field(name).is_some_and(|found| found.text == *value);
@@ -173,7 +183,7 @@ impl Described {
         let mut reading = Reading::new(CaseName { native, case: self.case.clone(), params });
         for metric in &self.metrics {
             match field(&metric.field) {
-                None if metric.optional => {}
+                None if metric.optional || is_null(&metric.field) => {}
                 None => return Err(wrong(format!("the row has no `{}`", metric.field))),
                 Some(found) if found.values.is_empty() => {
                     return Err(wrong(format!("`{}` is `{}`, which is no number", metric.field, found.text)));

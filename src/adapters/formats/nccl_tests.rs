@@ -10,6 +10,9 @@ use crate::model::{ParamValue, Params};
 
 pub struct NcclTests;
 
+/// What newer versions write before a table.
+const COLLECTIVE: &str = "# Collective test starting:";
+
 /// Columns of each of the two halves of a row: the last one is `error` in old versions.
 const HALF: usize = 4;
 
@@ -22,7 +25,7 @@ impl ResultFormat for NcclTests {
         FormatAbout {
             title: "nccl-tests",
             versions: "2.x with `#wrong`, and the older layout with `error`",
-            fields: "`size`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
+            fields: "`Collective test starting`; `size`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
             reads: Reads::Summary,
             direction: "time lower; bandwidths follow from it and are shown",
             tried: &[],
@@ -36,13 +39,20 @@ impl ResultFormat for NcclTests {
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let text = file.text()?;
-        let mut keys: Option<Vec<&str>> = None;
+        let (mut keys, mut collective): (Option<Vec<&str>>, Option<&str>) = (None, None);
         let (mut readings, mut bounds): (Vec<Reading>, Option<bool>) = (Vec::new(), None);
         let mut devices = Vec::new();
         for (at, line) in text.split_inclusive('\n').enumerate() {
             let (number, whole) = (at + 1, line.ends_with('\n'));
             let words: Vec<&str> = line.split_whitespace().collect();
-            if let Some(found) = columns(line) {
+            if let Some(name) = line.strip_prefix(COLLECTIVE) {
+                collective = Some(name.trim());
+            } else if let Some(found) = columns(line) {
+                if keys.is_some() && collective.is_none() {
+                    return Err(
+                        file.line(number, "a second table, and nothing says what each of them measured")
+                    );
+                }
                 keys = Some(found);
             } else if let Some(rest) = line.strip_prefix("# Out of bounds values") {
                 bounds = Some(rest.split_whitespace().any(|word| word == "OK"));
@@ -69,6 +79,9 @@ impl ResultFormat for NcclTests {
                     let mut params: Params =
                         named.map(|(key, word)| ((*key).to_owned(), param(word))).collect();
                     params.insert("in_place".into(), ParamValue::Bool(in_place));
+                    let name =
+                        collective.map(|name| ("collective".to_owned(), ParamValue::Text(name.to_owned())));
+                    params.extend(name);
                     add(&mut readings, file, number, params, half)?;
                 }
             }

@@ -22,6 +22,8 @@
 //! <https://docs.pytorch.org/docs/stable/benchmark_utils.html>. What PyTorch itself saves is a pickle, which runs code as it is read: refused. Each of
 //! `raw_times` is the time of `number_per_run` executions, in seconds.
 
+use std::collections::BTreeSet;
+
 use super::case::named;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::parts::{document, failed};
@@ -77,13 +79,17 @@ impl ResultFormat for TorchMeasurement {
             return Err(file.wrong(what));
         }
         let measurements: Vec<Measurement> = document(file)?;
-        Ok(RunReading::only(measurements.iter().map(reading).collect()))
+        // It tells what is held against each other in one file; a file of one is a side of its own, whatever it is called.
+        let envs: BTreeSet<&Option<String>> = measurements.iter().map(|it| &it.task_spec.env).collect();
+        let several = envs.len() > 1;
+        Ok(RunReading::only(measurements.iter().map(|it| reading(it, several)).collect()))
     }
 }
 
-fn reading(measurement: &Measurement) -> Reading {
+fn reading(measurement: &Measurement, several_envs: bool) -> Reading {
     let task = &measurement.task_spec;
-    let texts = [("sub_label", &task.sub_label), ("description", &task.description), ("env", &task.env)];
+    let env = if several_envs { &task.env } else { &None };
+    let texts = [("sub_label", &task.sub_label), ("description", &task.description), ("env", env)];
     let mut params: Params = texts
         .into_iter()
         .filter_map(|(name, text)| Some((name.to_owned(), ParamValue::Text(text.clone()?))))

@@ -44,6 +44,12 @@ pub struct IngestOptions {
 /// The record at a path: of gbench-ci itself, or of a file of another program, or of a folder of such files.
 pub fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
     if is_own(path, options)? {
+        let speaks_of_files =
+            !options.units.is_empty() || !options.better.is_empty() || options.suite.is_some();
+        if speaks_of_files {
+            let what = "it is a record of gbench-ci, and flags are given that speak of other programs' files";
+            return Err(Fault::at_path(path, what, "take --unit, --better and --input-suite out"));
+        }
         return read_record(path);
     }
     load_files(&[path.to_owned()], options)
@@ -51,6 +57,11 @@ pub fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
 
 /// One record of several files, each a process of its own.
 pub fn load_files(paths: &[PathBuf], options: &IngestOptions) -> Result<RunRecord> {
+    if let Some(twice) =
+        paths.iter().enumerate().find_map(|(at, path)| paths[..at].contains(path).then_some(path))
+    {
+        return Err(Fault::at_path(twice, "it is given twice", "name each file once"));
+    }
     let (format, runs) = runs_of(paths, options)?;
     let several = |file: &str| runs.iter().filter(|run| run.path == file).count();
     if let Some(file) = runs.iter().map(|run| run.path.as_str()).find(|file| several(file) > 1) {
@@ -84,6 +95,14 @@ pub fn load_each(paths: &[PathBuf], dated_by: DatedBy, options: &IngestOptions) 
 }
 
 impl IngestOptions {
+    /// Files of one format, or known by themselves. Errors: no format has this name.
+    pub fn of_format(name: &str) -> Result<Self> {
+        if name != AUTO {
+            named(name)?;
+        }
+        Ok(Self { format: Some(name.to_owned()), ..Self::default() })
+    }
+
     fn of_record(&self, format: &str) -> RecordOptions {
         RecordOptions {
             suite: self.suite.clone().unwrap_or_else(|| SUITE.into()),
@@ -145,13 +164,18 @@ fn has_files(folder: &Path) -> bool {
     files_in(folder).is_ok_and(|files| !files.is_empty())
 }
 
+/// Files that belong to the one beside them: of Criterion's cases, and what pytest says of failures.
+const BESIDE: [&str; 4] = ["benchmark.json", "estimates.json", "pytest.xml", "sample.json"];
+
 /// The files in a folder, sorted by name; hidden ones are left out.
 fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        let is_hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-        if path.is_file() && !is_hidden {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // What says which tests failed is no result of its own.
+        let is_left_out = name.starts_with('.') || name == "pytest.xml";
+        if path.is_file() && !is_left_out {
             files.push(path);
         }
     }
@@ -162,6 +186,9 @@ fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// Folders within which a folder of results is looked for, and files that one may hold.
 const MAX_DEPTH: usize = 6;
 const MAX_FILES: usize = 100_000;
+
+/// Bytes of a file beside a result; a larger one is no part of it.
+const MAX_BESIDE: u64 = 256 << 20;
 
 /// Whether a folder as a whole is one result, as Criterion leaves it.
 fn is_result_folder(folder: &Path) -> bool {
@@ -178,7 +205,11 @@ fn json_below(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
             let is_json = path.extension().is_some_and(|extension| extension == "json");
             if kind.is_dir() && depth < MAX_DEPTH {
                 folders.push((path, depth + 1));
-            } else if kind.is_file() && is_json && files.len() < MAX_FILES {
+            } else if kind.is_file()
+                && is_json
+                && files.len() < MAX_FILES
+                && entry.metadata()?.len() < MAX_BESIDE
+            {
                 let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
                 files.insert(name, std::fs::read(&path)?);
             }
@@ -238,7 +269,7 @@ impl LoadedFile {
     }
 }
 
-/// The files of folders that are called as the file is with more behind it, such as `out.json-bin/0.bin`.
+/// What belongs to a file: parts of it in its folder, and the files of NVBench's folders of samples, such as `out.json-bin/0.bin`.
 fn folders_beside(path: &Path, beside: &mut BTreeMap<String, Vec<u8>>) -> std::io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Ok(());
@@ -246,11 +277,16 @@ fn folders_beside(path: &Path, beside: &mut BTreeMap<String, Vec<u8>>) -> std::i
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     for entry in std::fs::read_dir(parent)? {
         let entry = entry?;
-        let folder = entry.file_name().to_string_lossy().into_owned();
-        if folder.len() > name.len() && folder.starts_with(name) && entry.path().is_dir() {
+        let other = entry.file_name().to_string_lossy().into_owned();
+        let is_part = BESIDE.contains(&other.as_str()) && other != name && entry.file_type()?.is_file();
+        if is_part && entry.metadata()?.len() < MAX_BESIDE {
+            beside.insert(other, std::fs::read(entry.path())?);
+        } else if other.strip_prefix(name).is_some_and(|end| end.ends_with("-bin")) && entry.path().is_dir() {
             for file in files_in(&entry.path())? {
-                let below = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                beside.insert(format!("{folder}/{below}"), std::fs::read(&file)?);
+                if std::fs::metadata(&file)?.len() < MAX_BESIDE {
+                    let below = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    beside.insert(format!("{other}/{below}"), std::fs::read(&file)?);
+                }
             }
         }
     }
@@ -317,7 +353,7 @@ fn read(file: &LoadedFile, path: &Path, options: &IngestOptions) -> Result<(&'st
         move |error: crate::adapters::ReadError| Fault::at(error.place.to_string(), error.what, next)
     };
     if let Some(described) = &options.described {
-        let next = "change --rows, --where, --parameters or --metric, or the file";
+        let next = "change --rows, --where, --parameters or --metric (a way is said so: --metric NAME=FIELD:UNIT:lower), or the file";
         let runs = formats::read(described, &result);
         let runs = runs.map_err(|error| Fault::at(error.place.to_string(), error.what, next))?;
         return Ok((described.name(), runs));

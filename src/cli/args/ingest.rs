@@ -66,6 +66,46 @@ impl IngestArgs {
         given.chain(self.rows.iter().map(|path| ("--rows", path.clone()))).collect()
     }
 
+    /// What `--metric` says, completed by `--unit` and `--better`. Errors: a metric that is named twice.
+    fn metrics(&self) -> Result<Vec<DescribedMetric>> {
+        let units = pairs("--unit", &self.unit, "write METRIC=UNIT")?;
+        let ways = pairs("--better", &self.better, "write METRIC=lower or METRIC=higher")?;
+        let mut found: Vec<DescribedMetric> = Vec::new();
+        for text in &self.metric {
+            let mut metric = metric(text)?;
+            if found.iter().any(|other| other.name == metric.name) {
+                let what = format!("the metric `{}` is named twice", metric.name);
+                return Err(Fault::at_flag(
+                    format!("--metric {text}"),
+                    what,
+                    "give each field a name of its own",
+                ));
+            }
+            if let Some(unit) = units.get(&metric.name).filter(|_| metric.unit.is_empty()) {
+                metric.unit = unit.clone();
+            }
+            if let Some(way) = ways.get(&metric.name) {
+                metric.better = Some(direction("--better", way)?);
+            }
+            found.push(metric);
+        }
+        Ok(found)
+    }
+
+    /// The first flag that is given, for commands in which none has a meaning.
+    pub fn first(&self) -> Option<&'static str> {
+        let flags = [
+            (self.input_suite.is_some(), "--input-suite"),
+            (!self.unit.is_empty(), "--unit"),
+            (!self.better.is_empty(), "--better"),
+            (!self.metric.is_empty(), "--metric"),
+            (!self.parameters.is_empty(), "--parameters"),
+            (self.rows.is_some(), "--rows"),
+            (!self.conditions.is_empty(), "--where"),
+        ];
+        flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+    }
+
     fn described(&self) -> Result<Option<Described>> {
         if self.metric.is_empty() {
             return Ok(None);
@@ -79,7 +119,7 @@ impl IngestArgs {
             layout,
             conditions: pairs("--where", &self.conditions, "write FIELD=VALUE")?,
             parameters: self.parameters.clone(),
-            metrics: self.metric.iter().map(|text| metric(text)).collect::<Result<_>>()?,
+            metrics: self.metrics()?,
             case: "rows".into(),
         }))
     }

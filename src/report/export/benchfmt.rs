@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::model::{Better, CaseRecord, Metric, RunRecord, convert, direction_of_unit};
+use crate::model::{Better, CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit};
 use crate::report::record::median;
 
 pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
@@ -28,7 +28,12 @@ fn lines(case: &CaseRecord, out: &mut dyn io::Write) -> io::Result<()> {
         case.id.params.iter().map(|(name, value)| format!("/{}={}", word(name), word(&value.to_string())));
     let variant = case.id.variant.map_or(String::new(), |variant| format!("/{}", variant.into_str()));
     let name = word(case.id.benchmark.as_str());
-    let name = format!("Benchmark{}{variant}{}", capital(&name), params.collect::<String>());
+    let cold = if case.id.thermal == Thermal::Cold { "/cold" } else { "" };
+    let device = match case.id.device.as_str() {
+        "host" => String::new(),
+        device => format!("/device={}", word(device)),
+    };
+    let name = format!("Benchmark{}{variant}{cold}{device}{}", capital(&name), params.collect::<String>());
     for process in &case.processes {
         let mut samples = 1;
         let figures: Vec<String> = case

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{CaseRecord, Metric, ParamValue, RunRecord, convert};
+use crate::model::{CaseRecord, Metric, ParamValue, RunRecord, Thermal, convert};
 use crate::report::record::{centers, median};
 
 /// Metrics that have a field of their own: name, unit, field.
@@ -17,13 +17,18 @@ const FIELDS: [(&str, &str, &str); 5] = [
 ];
 
 pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
-    let rows: Vec<Value> =
-        record.cases.iter().filter(|case| case.outcome.is_measured()).map(|case| row(case).into()).collect();
+    let of_list = record.ingested.as_ref().is_some_and(|ingested| ingested.format == "operator-list");
+    let rows: Vec<Value> = record
+        .cases
+        .iter()
+        .filter(|case| case.outcome.is_measured())
+        .map(|case| row(case, of_list).into())
+        .collect();
     serde_json::to_writer_pretty(&mut *out, &rows)?;
     writeln!(out)
 }
 
-fn row(case: &CaseRecord) -> Map<String, Value> {
+fn row(case: &CaseRecord, of_list: bool) -> Map<String, Value> {
     let mut row = Map::new();
     // What has no such parameter is an operation by its name, and an implementation by its variant.
     row.insert("operation".into(), case.id.benchmark.name().into());
@@ -38,16 +43,21 @@ fn row(case: &CaseRecord) -> Map<String, Value> {
         };
         row.insert(name.clone(), value);
     }
+    if case.id.thermal == Thermal::Cold {
+        row.insert("thermal".into(), "cold".into());
+    }
+    if case.id.device != "host" {
+        row.insert("device".into(), case.id.device.clone().into());
+    }
     for metric in &case.metrics {
         let Some(center) = median(&mut centers(metric)) else { continue };
         let (field, value) = field(metric, center);
         row.insert(field, json!(value));
     }
-    // The format's own programs expect both, whether or not they were measured.
-    if let Some(time) = row.get("time_ms").and_then(Value::as_f64).filter(|time| *time > 0.0) {
-        row.entry("inference_speed").or_insert(json!(1000.0 / time));
+    // Its own programs write 0 where nothing counts the memory.
+    if of_list {
+        row.entry("memory_mb").or_insert(json!(0.0));
     }
-    row.entry("memory_mb").or_insert(json!(0.0));
     row
 }
 

@@ -8,7 +8,8 @@ use super::ranking::{self, Problem};
 use super::resources::{self, Resources};
 use crate::model::text::{count, short_commit};
 use crate::model::{
-    CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration, shell_word,
+    CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration, names_card,
+    shell_word,
 };
 use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{named, together};
@@ -141,21 +142,36 @@ impl<'a> RunView<'a> {
     pub fn context(&self) -> Vec<(&'static str, String)> {
         let record = self.record;
         let path = record.source.path.as_deref().unwrap_or("built in");
-        let source = format!("{} ({path})", record.source.suite);
+        let source = match &record.ingested {
+            Some(ingested) => format!(
+                "{} ({} of {})",
+                record.source.suite,
+                count(ingested.files.len(), "file"),
+                ingested.format
+            ),
+            None => format!("{} ({path})", record.source.suite),
+        };
         let seconds = self.cases.iter().flat_map(|(case, _)| &case.processes).map(|p| p.seconds).sum();
         let processes = self.cases.iter().map(|(case, _)| case.processes.len()).sum::<usize>();
-        let run = format!(
-            "{}, started {}, {} in {}",
-            record.run_id,
-            record.started,
-            count(processes, "process"),
-            format_duration(seconds),
-        );
+        let measured = match &record.ingested {
+            Some(_) => String::new(),
+            None => format!(", {} in {}", count(processes, "process"), format_duration(seconds)),
+        };
+        let run = format!("{}, started {}{measured}", record.run_id, record.started);
         let facts = [("suite", source), ("run", run), ("machine", self.machine())];
         facts.into_iter().chain(self.commit().map(|commit| ("commit", commit))).collect()
     }
 
     fn machine(&self) -> String {
+        if let Some(ingested) = &self.record.ingested {
+            let cards = ingested.facts.iter().filter(|(name, _)| names_card(name));
+            let cards: Vec<&str> = cards.map(|(_, card)| card.as_str()).collect();
+            return if cards.is_empty() {
+                "not known: the file does not say".into()
+            } else {
+                cards.join(", ")
+            };
+        }
         let manifest = &self.record.manifest;
         let gpus = manifest.gpu.known().map_or(&[][..], |gpu| &gpu.devices);
         let mut parts: Vec<String> = gpus.iter().filter_map(|gpu| gpu.model.known().cloned()).collect();

@@ -16,7 +16,7 @@ pub struct UnknownField {
 }
 
 /// Names of fields that are no parameters; a parameter of the same name goes before.
-const OWN: [&str; 4] = ["benchmark", "device", "suite", "variant"];
+const OWN: [&str; 5] = ["benchmark", "device", "suite", "thermal", "variant"];
 
 pub(super) struct CaseFields;
 
@@ -29,6 +29,7 @@ impl CaseFields {
             (None, "benchmark") => text(case.benchmark.name()),
             (None, "device") => text(&case.device),
             (None, "suite") => text(case.benchmark.suite()),
+            (None, "thermal") => text(case.thermal.into_str()),
             (None, "variant") => case.variant.and_then(|variant| text(variant.into_str())),
             (None, _) => None,
         }
@@ -92,7 +93,8 @@ impl CaseFields {
         let shown = |name: &str| !without.contains(&name);
         let own = OWN.into_iter().filter(|name| *name != "suite" && shown(name)).filter_map(|name| {
             let value = Self::value(case, name).filter(|_| !case.params.contains_key(name))?;
-            let is_usual = name == "device" && case.device == "host";
+            let is_usual =
+                matches!((name, value.to_string().as_str()), ("device", "host") | ("thermal", "warm"));
             (!is_usual)
                 .then(|| if name == "benchmark" { value.to_string() } else { format!("{name}={value}") })
         });

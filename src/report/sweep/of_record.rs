@@ -32,17 +32,20 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
         .map(|line| line.metric.name.as_str())
         .collect();
     let of_metric: Vec<&MetricView> = lines.into_iter().filter(|line| line.metric.name == metric).collect();
-    let units: BTreeSet<&str> = of_metric.iter().map(|line| line.metric.unit.as_str()).collect();
+    // Figures of different units or directions have nothing to do with each other.
+    let kind =
+        |line: &MetricView| (line.metric.unit.clone(), direction(line).map(|better| better.into_str()));
+    let kinds: BTreeSet<(String, Option<&str>)> = of_metric.iter().map(|line| kind(line)).collect();
     let lost = record
         .cases
         .iter()
         .filter(|case| !case.outcome.is_measured() && CaseFields::fits(&case.id, &request.conditions))
         .count();
     let mut tables = Vec::new();
-    for unit in units {
-        let lines: Vec<&MetricView> =
-            of_metric.iter().copied().filter(|line| line.metric.unit == unit).collect();
+    for of in kinds {
+        let lines: Vec<&MetricView> = of_metric.iter().copied().filter(|line| kind(line) == of).collect();
         let better = lines.iter().find_map(|line| direction(line));
+        let unit = of.0.as_str();
         let common = CaseFields::common(lines.iter().map(|line| &line.case.id));
         let sweep = SweepLines { lines, metric: &metric, unit, better, common: &common, request };
         let mut own = sweep.tables();
@@ -50,6 +53,12 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
             last.notes.push(all);
         }
         tables.extend(own);
+    }
+    if tables.is_empty() {
+        tables.push(SweepTable {
+            title: format!("{}nothing measured", conditions(request)),
+            ..SweepTable::default()
+        });
     }
     if let Some(first) = tables.first_mut() {
         if lost > 0 {
@@ -67,7 +76,8 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
 fn for_all(common: &[(String, ParamValue)], request: &SweepRequest) -> Option<String> {
     let asked = |name: &String| request.conditions.iter().any(|(known, _)| known == name);
     let usual = |name: &str, value: &ParamValue| {
-        ["suite", "benchmark"].contains(&name) || (name == "device" && value.to_string() == "host")
+        ["suite", "benchmark"].contains(&name)
+            || matches!((name, value.to_string().as_str()), ("device", "host") | ("thermal", "warm"))
     };
     let shown = common.iter().filter(|(name, value)| !asked(name) && !usual(name, value));
     let shown: Vec<String> = shown.map(|(name, value)| format!("{name}={value}")).collect();
@@ -126,14 +136,11 @@ impl SweepLines<'_> {
         format!("{}{} {what}{better}", conditions(self.request), self.metric)
     }
 
-    /// Where a line stands, without what holds for all.
+    /// Where a line stands, without what holds for all; empty where nothing else is said of it.
     fn point(&self, line: &MetricView, without: &str) -> String {
         let mut left_out: Vec<&str> = self.common.iter().map(|(name, _)| name.as_str()).collect();
         left_out.push(without);
-        match CaseFields::point(&line.case.id, &left_out) {
-            nothing if nothing.is_empty() => line.name.clone(),
-            point => point,
-        }
+        CaseFields::point(&line.case.id, &left_out)
     }
 
     fn figure(&self, value: f64) -> Cell {
@@ -160,7 +167,10 @@ impl SweepLines<'_> {
     /// Every chosen case.
     fn points(&self) -> SweepTable {
         let rows = self.lines.iter().map(|line| {
-            let point = self.point(line, "");
+            let point = match self.point(line, "") {
+                nothing if nothing.is_empty() => line.name.clone(),
+                point => point,
+            };
             let value = line.center.map_or_else(Cell::none, |center| self.figure(center));
             vec![Cell::text(point), value, Cell::text(line.spread_text())]
         });
@@ -168,6 +178,7 @@ impl SweepLines<'_> {
             title: self.title("of each case"),
             columns: ["case", "median", "spread"].map(str::to_owned).to_vec(),
             rows: rows.collect(),
+            unit: Some(self.unit.to_owned()),
             notes: Vec::new(),
         }
     }
@@ -199,6 +210,7 @@ impl SweepLines<'_> {
             title: self.title(&format!("by {}", self.request.by.join(", "))),
             columns: self.request.by.iter().cloned().chain(more).collect(),
             rows,
+            unit: Some(self.unit.to_owned()),
             notes: vec!["Median over all other parameters".into()],
         }
     }
@@ -212,8 +224,10 @@ impl SweepLines<'_> {
             let mean = centers.iter().sum::<f64>() / centers.len().max(1) as f64;
             let is_own =
                 |line: &MetricView| CaseFields::value(&line.case.id, group).as_ref() == values.first();
+            // Equal ones are the best together.
             let best = contests.iter().filter(|contest| {
-                contest.answers.first().is_some_and(|answer| is_own(self.lines[answer.line]))
+                let mut places = contest.answers.iter().zip(&contest.places);
+                places.any(|(answer, place)| place.rank == 1 && is_own(self.lines[answer.line]))
             });
             let best = best.count();
             let shown = |value: Option<f64>| value.map_or_else(Cell::none, |value| self.figure(value));
@@ -234,6 +248,7 @@ impl SweepLines<'_> {
             title: self.title(&format!("by {group}")),
             columns: std::iter::once(group.to_owned()).chain(more).collect(),
             rows: rows.collect(),
+            unit: Some(self.unit.to_owned()),
             notes: Vec::new(),
         }
     }
@@ -263,6 +278,7 @@ impl SweepLines<'_> {
                 .cloned()
                 .chain(columns.iter().map(ParamValue::to_string))
                 .collect(),
+            unit: Some(self.unit.to_owned()),
             notes: vec!["Median over all other parameters".into()],
         }
     }
@@ -307,7 +323,7 @@ impl SweepLines<'_> {
                 Some((answer, place)) => (name(answer), margin(place), certainty(best, answer, place)),
             };
             Some(vec![
-                Cell::text(&contest.point),
+                Cell::text(if contest.point.is_empty() { "the only one" } else { &contest.point }),
                 name(best),
                 self.figure(best.center),
                 next,
@@ -331,6 +347,7 @@ impl SweepLines<'_> {
                 .map(str::to_owned)
                 .to_vec(),
             rows,
+            unit: Some(self.unit.to_owned()),
             notes,
         }
     }
@@ -359,6 +376,7 @@ fn margin(place: &Rank) -> Cell {
 fn certainty(best: &ContestAnswer, next: &ContestAnswer, place: &Rank) -> Cell {
     let single = [best, next].iter().any(|answer| answer.measured.centres.len() == 1);
     Cell::text(match (single, place.apart) {
+        _ if place.rank == 1 => "equal",
         (true, _) => "unknown",
         (false, true) => "clear",
         (false, false) => "may be chance",

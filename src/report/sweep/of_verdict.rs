@@ -7,6 +7,7 @@ use super::request::SweepRequest;
 use super::table::{Cell, SweepTable};
 use crate::compare::{Row, VerdictDocument};
 use crate::model::ParamValue;
+use crate::model::text::count;
 use crate::report::layout::number;
 use crate::report::verdict::summary::{counts, counts_text};
 
@@ -45,7 +46,25 @@ pub(super) fn tables(
             (Some(group), false) => matrix(&rows, by, group, &title),
         }
     });
-    Ok(tables.collect())
+    let mut tables: Vec<SweepTable> = tables.collect();
+    if tables.is_empty() {
+        tables.push(SweepTable {
+            title: format!("{}nothing compared", conditions(request)),
+            ..SweepTable::default()
+        });
+    }
+    if let (Some(first), Some(lost)) = (tables.first_mut(), without_figures(&rows)) {
+        first.notes.push(lost);
+    }
+    Ok(tables)
+}
+
+/// `3 cases failed or are missing, and have no speed`.
+fn without_figures(rows: &[&Row]) -> Option<String> {
+    let lost = rows.iter().filter(|row| row.change.is_none()).count();
+    (lost > 0).then(|| {
+        format!("{} without a speed, because something failed, is missing or is new", count(lost, "row"))
+    })
 }
 
 /// A table for each parameter that has several values, of the first metric that has rows enough.
@@ -56,13 +75,17 @@ pub(super) fn overview(document: &VerdictDocument) -> Vec<SweepTable> {
     }
     let mut tables = Vec::new();
     for (metric, rows) in by_metric.into_iter().filter(|(_, rows)| rows.len() >= MIN_ROWS) {
+        let all: Vec<&Row> = document.rows.iter().collect();
+        let lost = without_figures(&all);
         let names: BTreeSet<&String> = rows.iter().flat_map(|row| row.case.params.keys()).collect();
         for name in names {
             let values: BTreeSet<&ParamValue> =
                 rows.iter().filter_map(|row| row.case.params.get(name)).collect();
             // A value for each row would only repeat the rows.
             if (2..=MAX_VALUES).contains(&values.len()) && values.len() * 2 <= rows.len() {
-                tables.push(by_values(&rows, std::slice::from_ref(name), metric));
+                let mut table = by_values(&rows, std::slice::from_ref(name), metric);
+                table.notes.extend(lost.clone());
+                tables.push(table);
             }
         }
     }
@@ -122,6 +145,7 @@ fn points(rows: &[&Row], title: &str) -> SweepTable {
         title: format!("{title} of each row"),
         columns: ["case", "speed", "interval", "verdict"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
+        unit: None,
         notes: vec![SPEED.into()],
     }
 }
@@ -145,6 +169,7 @@ fn by_values(rows: &[&Row], names: &[String], title: &str) -> SweepTable {
         title: format!("{title} by {}", names.join(", ")),
         rows: lines.collect(),
         columns: names.iter().cloned().chain(more).collect(),
+        unit: None,
         notes: vec![format!("{SPEED}: geometric mean over all other parameters")],
     }
 }
@@ -166,6 +191,7 @@ fn matrix(rows: &[&Row], by: &[String], group: &str, title: &str) -> SweepTable 
         title: format!("{title} by {} and {group}", by.join(", ")),
         rows: lines.collect(),
         columns: by.iter().cloned().chain(columns.iter().map(ParamValue::to_string)).collect(),
+        unit: None,
         notes: vec![format!("{SPEED}: geometric mean over all other parameters")],
     }
 }

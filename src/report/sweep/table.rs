@@ -10,12 +10,14 @@ use crate::report::layout::terminal::{GridRow, TerminalLayout};
 use crate::report::{Format, Options};
 
 /// One table, and what may be said of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::report) struct SweepTable {
     /// `operation=LayerNorm: time by sequence_length`.
     pub title: String,
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Cell>>,
+    /// Of its figures; `None`: they are factors.
+    pub unit: Option<String>,
     /// Sentences below it, without their periods.
     pub notes: Vec<String>,
 }
@@ -69,6 +71,7 @@ pub(in crate::report) fn write(
         Format::Jsonl => tables.iter().try_for_each(|table| {
             objects(table).into_iter().try_for_each(|mut object| {
                 object.insert("table".into(), table.title.clone().into());
+                object.insert("unit".into(), table.unit.clone().into());
                 serde_json::to_writer(&mut *out, &object)?;
                 writeln!(out)
             })
@@ -79,13 +82,15 @@ pub(in crate::report) fn write(
                 writeln!(out)?;
             }
             let mut writer = csv::Writer::from_writer(&mut *out);
-            writer.write_record(table.columns.iter().map(|name| csv_cell(name)))?;
+            let unit = |text: &str| table.unit.as_ref().map(|_| csv_cell(text));
+            writer.write_record(table.columns.iter().map(|name| csv_cell(name)).chain(unit("unit")))?;
             for row in &table.rows {
-                writer.write_record(row.iter().map(|cell| match &cell.value {
+                let cells = row.iter().map(|cell| match &cell.value {
                     Value::String(text) => csv_cell(text),
                     Value::Null => String::new(),
                     other => other.to_string(),
-                }))?;
+                });
+                writer.write_record(cells.chain(unit(table.unit.as_deref().unwrap_or_default())))?;
             }
             writer.flush()
         }),
@@ -105,6 +110,10 @@ const SCHEMA: &str = "gbench-ci/sweep/v1";
 pub(in crate::report) fn terminal(tables: &[SweepTable], limit: usize, page: &mut TerminalLayout) {
     for table in tables {
         page.heading(&table.title, Emphasis::Plain);
+        if table.rows.is_empty() {
+            notes(table, limit).iter().for_each(|note| page.note("", &format!("{note}.")));
+            continue;
+        }
         let header: Vec<&str> = table.columns.iter().map(String::as_str).collect();
         let rows = table.rows.iter().take(limit).map(|row| GridRow {
             cells: row.iter().map(|cell| cell.text.replace('\n', " ")).collect(),
@@ -144,7 +153,7 @@ fn notes(table: &SweepTable, limit: usize) -> Vec<String> {
 }
 
 fn document(table: &SweepTable) -> Value {
-    json!({ "title": table.title, "columns": table.columns, "rows": objects(table), "notes": table.notes })
+    json!({ "title": table.title, "unit": table.unit, "columns": table.columns, "rows": objects(table), "notes": table.notes })
 }
 
 fn objects(table: &SweepTable) -> Vec<Map<String, Value>> {

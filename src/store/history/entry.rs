@@ -56,6 +56,11 @@ impl HistoryEntry {
 
     /// Whether both are the same run with the same figures: all but the time at which they were added.
     pub fn is_same_run(&self, other: &Self) -> bool {
+        // The id of a run that was read from files is that of its figures, wherever the files lie.
+        let is_read = |entry: &Self| entry.record.ingested.is_some();
+        if is_read(self) && is_read(other) {
+            return self.run_id == other.run_id && self.commit == other.commit && self.branch == other.branch;
+        }
         Self { appended: String::new(), ..self.clone() } == Self { appended: String::new(), ..other.clone() }
     }
 
