@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
+use super::case::{failed, named};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::{Table, number, param};
-use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
+use super::values::param_of;
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{Better, ParamValue, Params};
 
 /// Which rows a file has, what names them, and what is measured.
@@ -111,7 +113,7 @@ impl Described {
                 let field = |name: &str| json_field(row, name);
                 if let Some(mut reading) = self.row(&field, &|what| file.at(place.clone(), what))? {
                     if let Some(message) = row.as_object().and_then(failed_row) {
-                        reading.end = End::Failed { message };
+                        reading.end = failed(message);
                     }
                     readings.push(reading);
                 }
@@ -130,12 +132,10 @@ impl Described {
         for row in &table.rows {
             let field = |name: &str| {
                 let cell = row.cells.get(table.column(name)?)?;
-                (!cell.is_empty()).then(|| match number(cell) {
-                    // As it is written: `007` is no 7.
-                    Some(value) if cell.parse::<f64>().is_ok() => {
-                        Field { values: vec![value], param: Some(param(cell)), text: cell.clone() }
-                    }
-                    _ => Field { values: Vec::new(), param: Some(param(cell)), text: cell.clone() },
+                (!cell.is_empty()).then(|| Field {
+                    values: number(cell).into_iter().collect(),
+                    param: Some(param(cell)),
+                    text: cell.clone(),
                 })
             };
             if let Some(reading) = self.row(&field, &|what| file.line(row.line, what))? {
@@ -163,10 +163,7 @@ impl Described {
             })?;
             params.insert(name.trim_start_matches(['$', '.']).to_owned(), value);
         }
-        let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let native =
-            if pairs.is_empty() { self.case.clone() } else { format!("{}[{}]", self.case, pairs.join(",")) };
-        let mut reading = Reading::new(CaseName { native, case: self.case.clone(), params });
+        let mut reading = named(&self.case, params);
         for metric in &self.metrics {
             match field(&metric.field) {
                 None if metric.optional => {}
@@ -225,32 +222,13 @@ fn json_field(row: &Value, name: &str) -> Option<Field> {
         }
         _ => Vec::new(),
     };
-    (!value.is_null()).then(|| Field { values, param: json_param(value), text })
-}
-
-/// A value of a parameter: a list becomes one text, `2x1024`, and a list of lists `2x1024,8`.
-pub(super) fn json_param(value: &Value) -> Option<ParamValue> {
-    match value {
-        Value::Null | Value::Object(_) => None,
-        Value::Bool(value) => Some(ParamValue::Bool(*value)),
-        Value::Number(value) => match (value.as_i64(), value.as_f64()) {
-            (Some(whole), _) => Some(ParamValue::Int(whole)),
-            (None, value) => value.map(ParamValue::Float),
-        },
-        Value::String(text) => Some(ParamValue::Text(text.clone())),
-        Value::Array(list) => {
-            let is_nested = list.iter().any(Value::is_array);
-            let parts: Option<Vec<String>> =
-                list.iter().map(|value| json_param(value).map(|value| value.to_string())).collect();
-            Some(ParamValue::Text(parts?.join(if is_nested { "," } else { "x" })))
-        }
-    }
+    (!value.is_null()).then(|| Field { values, param: param_of(value), text })
 }
 
 fn scalar_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(_) => json_param(value).map_or_else(|| value.to_string(), |value| value.to_string()),
+        Value::Array(_) => param_of(value).map_or_else(|| value.to_string(), |value| value.to_string()),
         other => other.to_string(),
     }
 }

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::format::ResultFile;
-use crate::adapters::json::document;
-use crate::adapters::loose_json::standard_json;
-use crate::adapters::{CaseName, ReadError};
-use crate::model::{ParamValue, Params};
+use super::values::param_of;
+use crate::adapters::ReadError;
+use crate::model::Params;
 
 /// An object of a document. A field that is `null` is not there.
 #[derive(Clone)]
@@ -15,11 +14,6 @@ pub(super) struct Fields<'a> {
     /// Empty for the document itself.
     path: String,
     object: &'a Map<String, Value>,
-}
-
-/// A document as Python writes it: what JSON does not have, such as `NaN`, is a text, and no number.
-pub(super) fn python_document(file: &ResultFile) -> Result<Value, ReadError> {
-    document(Some(file.name), &standard_json(file.bytes))
 }
 
 impl<'a> Fields<'a> {
@@ -98,6 +92,16 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Those of its fields, and of the objects within it, that can be parameters.
+    pub fn params(&self) -> Params {
+        flattened(self).into_iter().filter_map(|(name, value)| Some((name, param_of(value)?))).collect()
+    }
+
+    /// The number of a field that [`flattened`] names. Errors: it is none.
+    pub fn number_of(&self, name: &str, value: &Value) -> Result<f64, ReadError> {
+        value.as_f64().ok_or_else(|| self.wrong(name, format!("{value} is no number")))
+    }
+
     /// Errors: as the reader says, and where there is no such field.
     pub fn need<T>(&self, key: &str, found: Option<T>) -> Result<T, ReadError> {
         found.ok_or_else(|| self.wrong(key, "it is missing"))
@@ -119,68 +123,11 @@ pub(super) fn flattened<'a>(fields: &Fields<'a>) -> Vec<(String, &'a Value)> {
     flat
 }
 
-/// A text, a number or a boolean; a list of them is a text, `[2, 3]` is `2x3`. `None`: it is more than that.
-pub(super) fn param_of(value: &Value) -> Option<ParamValue> {
-    match value {
-        Value::Bool(flag) => Some(ParamValue::Bool(*flag)),
-        Value::String(text) => Some(ParamValue::Text(text.clone())),
-        Value::Number(number) => {
-            number.as_i64().map(ParamValue::Int).or_else(|| number.as_f64().map(ParamValue::Float))
-        }
-        Value::Array(list) => {
-            let parts: Option<Vec<String>> =
-                list.iter().map(|value| Some(param_of(value)?.to_string())).collect();
-            Some(ParamValue::Text(parts?.join("x")))
-        }
-        Value::Null | Value::Object(_) => None,
-    }
-}
-
-/// A case whose whole name is `name[k=v,...]`.
-pub(super) fn case_with(case: &str, params: Params) -> CaseName {
-    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let native = if pairs.is_empty() { case.to_owned() } else { format!("{case}[{}]", pairs.join(",")) };
-    CaseName { native, case: case.to_owned(), params }
-}
-
-/// A time of RFC 3339 with its offset, as UTC with milliseconds. `None`: it is of another form, or does not say its offset.
-pub(super) fn utc(text: &str) -> Option<String> {
-    let (local, offset) = match text.strip_suffix(['Z', 'z']) {
-        Some(local) => (local, 0),
-        None => {
-            let at = text.len().checked_sub(6)?;
-            let (local, offset) = (text.get(..at)?, text.get(at..)?);
-            let (sign, clock) = match offset.strip_prefix('-') {
-                Some(clock) => (-1, clock),
-                None => (1, offset.strip_prefix('+')?),
-            };
-            let (hours, minutes) = clock.split_once(':')?;
-            (local, sign * (hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60))
-        }
-    };
-    let local = humantime::parse_rfc3339_weak(local).ok()?;
-    let shift = std::time::Duration::from_secs(offset.unsigned_abs());
-    let time = if offset > 0 { local.checked_sub(shift)? } else { local.checked_add(shift)? };
-    // Years behind 9999 have no such form.
-    let far = std::time::Duration::from_secs(253_402_300_799);
-    let known = time.duration_since(std::time::UNIX_EPOCH).is_ok_and(|since| since < far);
-    known.then(|| humantime::format_rfc3339_millis(time).to_string())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::values::python_document;
     use super::*;
     use crate::adapters::OutputFiles;
-
-    #[test]
-    fn a_time_without_an_offset_is_none() {
-        assert_eq!(utc("2026-11-22T10:00:00Z").as_deref(), Some("2026-11-22T10:00:00.000Z"));
-        assert_eq!(utc("2026-11-22T10:00:00.25+02:30").as_deref(), Some("2026-11-22T07:30:00.250Z"));
-        assert_eq!(utc("2026-11-22T23:30:00-01:00").as_deref(), Some("2026-11-23T00:30:00.000Z"));
-        for text in ["2026-11-22T10:00:00", "2026-11-22", "", "é", "22.11.2026 10:00 Z", "ééé+01:00"] {
-            assert_eq!(utc(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn an_error_names_the_path() {
@@ -192,6 +139,6 @@ mod tests {
         assert_eq!(rows[0].number("b").unwrap_err().to_string(), "r.json: a[0].b: \"NaN\" is no number");
         let missing = rows[0].need("d", rows[0].text("d").unwrap());
         assert_eq!(missing.unwrap_err().to_string(), "r.json: a[0].d: it is missing");
-        assert_eq!(param_of(&value["a"][0]["c"]), Some(ParamValue::Text("2x3".into())));
+        assert_eq!(rows[0].params().get("c").map(ToString::to_string).as_deref(), Some("2x3"));
     }
 }

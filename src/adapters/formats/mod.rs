@@ -13,12 +13,13 @@ mod format;
 mod harness_file;
 mod harness_files;
 mod outline;
-mod parts;
 mod program;
 mod table;
 #[cfg(test)]
 mod tests;
+mod time;
 mod time_statistics;
+mod values;
 
 pub use described::{Described, DescribedMetric, RowLayout, failed_row};
 pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
@@ -26,6 +27,8 @@ pub use harness_file::HarnessFile;
 pub use harness_files::HARNESS_FILES;
 pub(super) use program::OUT as OUT_WORD;
 pub use program::{DescribedProgram, ResultProgram};
+
+use std::collections::BTreeSet;
 
 use super::check;
 use super::output::ReadError;
@@ -85,6 +88,11 @@ pub fn named(name: &str) -> Option<&'static dyn ResultFormat> {
 /// The formats that say for certain that a file is theirs: it is known where that is one.
 pub fn recognised(file: &ResultFile) -> Vec<&'static dyn ResultFormat> {
     every().filter(|format| format.recognises(file)).collect()
+}
+
+/// Names of files that belong to a result of some format where they lie in its folder.
+pub fn beside() -> BTreeSet<&'static str> {
+    every().flat_map(|format| format.beside()).copied().collect()
 }
 
 /// The runs of a file, checked as every harness's output is. Errors: it cannot be read as this format; it holds no result; a case stands

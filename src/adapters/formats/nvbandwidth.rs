@@ -6,7 +6,8 @@
 mod json;
 mod text;
 
-use super::case::{alone, named_by_params, shown, summarised};
+use super::case::{alone, failed, named, shown, summarised};
+use super::outline::Outline;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
@@ -34,15 +35,14 @@ impl ResultFormat for NvBandwidth {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let text = file.lossy();
-        text.lines().any(|line| line.starts_with(TITLE))
-            || text.trim_start().starts_with('{')
-                && text.contains("\"nvbandwidth\"")
-                && json::document(file).is_ok()
+        let is_body = |body: &Outline| body.has(&["testcases"]) || body.has(&["error"]);
+        file.any_line(TITLE, |line| line.starts_with(TITLE))
+            || Outline::of(file, &["nvbandwidth"], &[])
+                .is_some_and(|outline| outline.get("nvbandwidth").is_some_and(is_body))
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        if file.bytes.trim_ascii_start().starts_with(b"{") { json::read(file) } else { text::read(file) }
+        if file.begins(b'{') { json::read(file) } else { text::read(file) }
     }
 }
 
@@ -64,22 +64,22 @@ fn cell(readings: &mut Vec<Reading>, test: &str, place: (i64, i64), of: (&str, &
     let (row, column) = place;
     let params =
         Params::from([("row".into(), ParamValue::Int(row)), ("column".into(), ParamValue::Int(column))]);
-    let mut reading = named_by_params(test, params);
+    let mut reading = named(test, params);
     if value <= 0.0 {
-        reading.end = End::Failed { message: format!("its {} is not above zero", of.0) };
+        reading.end = failed(format!("its {} is not above zero", of.0));
     }
     summarised(&mut reading, of.0, of.1, alone(value));
     readings.push(reading);
 }
 
 fn sum(readings: &mut Vec<Reading>, test: &str, unit: &str, value: f64) {
-    let mut reading = named_by_params(test, Params::new());
+    let mut reading = named(test, Params::new());
     shown(&mut reading, "sum", unit, value);
     readings.push(reading);
 }
 
-fn failed(readings: &mut Vec<Reading>, test: &str, end: End) {
-    let mut reading = named_by_params(test, Params::new());
+fn without_cells(readings: &mut Vec<Reading>, test: &str, end: End) {
+    let mut reading = named(test, Params::new());
     reading.end = end;
     readings.push(reading);
 }

@@ -22,8 +22,10 @@
 //! <https://docs.pytorch.org/docs/stable/benchmark_utils.html>. What PyTorch itself saves is a pickle, which runs code as it is read: refused. Each of
 //! `raw_times` is the time of `number_per_run` executions, in seconds.
 
+use super::case::{failed, named};
+use super::outline::Outline;
+use super::values::document;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{document, failed, named};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -63,10 +65,7 @@ impl ResultFormat for TorchMeasurement {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let begins = file.bytes.trim_ascii_start().starts_with(b"[");
-        let holds = |key: &str| memchr::memmem::find(file.bytes, key.as_bytes()).is_some();
-        let named = begins && holds("\"raw_times\"") && holds("\"number_per_run\"") && holds("\"task_spec\"");
-        named && document::<Vec<Measurement>>(file).is_ok()
+        file.begins(b'[') && Outline::has_keys(file, &["raw_times", "number_per_run", "task_spec"])
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -92,7 +91,7 @@ fn reading(measurement: &Measurement) -> Reading {
     }
     // The statement is the name where there is no other, as in what PyTorch prints.
     let name = task.label.clone().or_else(|| task.stmt.clone()).filter(|name| !name.trim().is_empty());
-    let mut reading = Reading::new(named(name.as_deref().unwrap_or("measurement"), params));
+    let mut reading = named(name.as_deref().unwrap_or("measurement"), params);
     let (times, runs) = (&measurement.raw_times, measurement.number_per_run);
     if times.is_empty() || runs < 1.0 || times.iter().any(|time| *time <= 0.0) {
         reading.end =

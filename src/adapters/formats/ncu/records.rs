@@ -1,8 +1,7 @@
 //! Records and numbers of Nsight Compute's CSV.
 
-use super::super::case::lines;
+use super::super::table::{lines, number};
 use super::super::format::ResultFile;
-use super::super::table::number;
 use super::is_header;
 use crate::adapters::ReadError;
 
