@@ -7,9 +7,9 @@
 use serde_json::Value;
 
 use super::case::{fail, named, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::values::{Entries, document, scalar, typed};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params, direction_of_unit, is_time};
 

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::case::{alone, ended, failed, named, summarised};
 use super::fields::Fields;
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::utc;
 use super::time_statistics::{read_times, statistic};
 use super::values::python_document;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 
 pub struct AttentionHarness;

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::case::{alone, failed, named, summarised, summary};
 use super::fields::Fields;
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::values::param_of;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 

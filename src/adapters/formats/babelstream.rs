@@ -7,8 +7,8 @@
 //! SuperBench's `gpu_stream` has rows such as `STREAM_COPY_double_gpu_0_...`: that is another program, whose rows name no unit.
 
 use super::case::{failed, measured, named, shown, summarised, summary};
-use super::table::{Table, lines, number, param};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{Table, lines, number, param};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -123,7 +123,8 @@ impl Row {
             let what = "minimum, maximum and average of its runs are the same: it measured once";
             reading.end = failed(what);
         }
-        summarised(&mut reading, "time", "s", summary(average, None, count)).judged = self.is_precise && is_repeated;
+        summarised(&mut reading, "time", "s", summary(average, None, count)).judged =
+            self.is_precise && is_repeated;
         shown(&mut reading, "time_min", "s", min);
         shown(&mut reading, "time_max", "s", max);
         reading
@@ -152,7 +153,10 @@ fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
         };
         let row = Row {
             function: row.cell(function).to_owned(),
-            params: keys.iter().map(|(name, column)| ((*name).to_owned(), param(row.cell(*column)))).collect(),
+            params: keys
+                .iter()
+                .map(|(name, column)| ((*name).to_owned(), param(row.cell(*column))))
+                .collect(),
             unit: unit.clone(),
             bandwidth: table.number(row, bandwidth)?,
             times,

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::case::named;
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::values::document;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -85,7 +85,7 @@ impl ResultFormat for ChromeTrace {
 
     fn recognises(&self, file: &ResultFile) -> bool {
         let holds_kernel = ["\"kernel\"", "\"Kernel\""].iter().any(|word| is_category(file.bytes, word));
-        let outline = holds_kernel.then(|| Outline::of(file, &["traceEvents"], &["ph", "dur"])).flatten();
+        let outline = holds_kernel.then(|| Outline::of(file, &["traceEvents"], &["ph"])).flatten();
         outline.is_some_and(|outline| outline.rows_have("traceEvents", &["ph"]))
     }
 

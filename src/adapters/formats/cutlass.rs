@@ -5,8 +5,8 @@
 //! says. The number of the problem depends on what else ran, and identifies nothing.
 
 use super::case::{failed, measured, named, shown, skipped};
-use super::table::{Row, Table, lines, params_of};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{Row, Table, lines, params_of};
 use crate::adapters::{End, ReadError, Reading, Reads};
 
 pub struct Cutlass;
@@ -81,8 +81,7 @@ impl Columns {
     fn reading(&self, table: &Table, row: &Row) -> Result<Reading, ReadError> {
         let cell = |column: usize| row.cell(column);
         let keys = self.keys.iter();
-        let params =
-            params_of(keys.filter_map(|key| Some((table.header.get(*key)?.as_str(), cell(*key)))));
+        let params = params_of(keys.filter_map(|key| Some((table.header.get(*key)?.as_str(), cell(*key)))));
         let mut reading = named(cell(self.operation), params);
         reading.metadata.insert("disposition".into(), cell(self.disposition).into());
         reading.end = end(cell(self.disposition), cell(self.status));
@@ -99,8 +98,7 @@ impl Columns {
             }
             measured(&mut reading, name, unit, value);
             if value <= 0.0 {
-                reading.end =
-                    failed("it was not timed: its runtime is not above zero");
+                reading.end = failed("it was not timed: its runtime is not above zero");
             }
         }
         Ok(reading)

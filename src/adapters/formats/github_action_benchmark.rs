@@ -7,10 +7,10 @@
 use serde_json::Value;
 
 use super::case::{alone, ended, failed, named, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::{utc, utc_millis};
 use super::values::{Entries, document};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads, json};
 use crate::model::{Better, ParamValue, Params, direction_of_unit, is_time};
 

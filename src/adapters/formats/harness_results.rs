@@ -6,10 +6,10 @@
 
 use super::case::{alone, failed, named, skipped, summarised};
 use super::fields::Fields;
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::utc;
 use super::values::python_document;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params, Variant};
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::case::{failed, measured, named, shown};
-use super::table::{lines, number, param};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{lines, number, param};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 

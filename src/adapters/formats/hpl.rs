@@ -5,8 +5,8 @@
 //! one case with several values.
 
 use super::case::{failed, measured, named, shown};
-use super::table::{lines, number, param};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{lines, number, param};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 
@@ -120,8 +120,7 @@ fn readings(solved: Vec<Solved>) -> Vec<Reading> {
         });
         let Some(reading) = readings.get_mut(place) else { continue };
         if row.passed != Some(true) {
-            reading.end =
-                failed("the residual check FAILED: the system was not solved");
+            reading.end = failed("the residual check FAILED: the system was not solved");
         } else if row.gflops <= 0.0 {
             reading.end = failed("its rate is not above zero");
         }

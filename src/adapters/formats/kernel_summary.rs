@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::case::{alone, ended, failed, named, skipped, summarised};
 use super::fields::{Fields, flattened};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::utc;
 use super::time_statistics::read_times;
 use super::values::{param_of, python_document};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{Better, Params};
 
@@ -56,7 +56,9 @@ impl ResultFormat for KernelSummary {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let Some(outline) = Outline::of(file, &[], &["backend", "precision", "success"]) else { return false };
+        let Some(outline) = Outline::of(file, &[], &["backend", "precision", "success"]) else {
+            return false;
+        };
         let mut rows = ROWS.iter().filter_map(|key| outline.first_of(key));
         rows.any(|row| {
             row.has(&["backend", "precision", "success"]) && NAMES.iter().any(|name| row.has(&[name]))
@@ -123,8 +125,7 @@ fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Resu
     let time = reading.metrics.first().and_then(|metric| metric.summary).map(|summary| summary.value);
     if !is_timed || time.is_some_and(|time| time <= 0.0) {
         let time = time.map_or("it has none in milliseconds".into(), |time| format!("it is {time} ms"));
-        reading.end =
-            failed(format!("it says that it succeeded, and its time is none: {time}"));
+        reading.end = failed(format!("it says that it succeeded, and its time is none: {time}"));
         return Ok(());
     }
     for (path, value) in flattened(row) {

@@ -7,9 +7,9 @@
 use serde_json::Value;
 
 use super::case::{alone, failed, metric_name, named, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::values::{Entries, document, scalar, typed};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads, json};
 use crate::model::{ParamValue, Params, direction_of_unit};
 

@@ -5,9 +5,9 @@
 use serde_json::Value;
 
 use super::case::{alone, ended, failed, named, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::values::{Entries, document, typed};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

@@ -9,11 +9,11 @@ mod markdown;
 use serde_json::Value;
 
 use super::case::{ended, fail, named, summarised, summary};
-use super::outline::Outline;
-use super::time::utc;
-use super::table::{Table, param};
-use super::values::{Entries, document, json_lines, scalar, typed};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::table::{Table, param};
+use super::time::utc;
+use super::values::{Entries, document, json_lines, scalar, typed};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

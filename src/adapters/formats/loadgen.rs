@@ -4,8 +4,8 @@
 //! latencies are totals of the batch: they are shown. The file of an accuracy run holds no figure.
 
 use super::case::{alone, failed, measured, named, shown, summarised};
-use super::table::{lines, number, param};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{lines, number, param};
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::Params;
 

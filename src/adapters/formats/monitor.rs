@@ -7,9 +7,9 @@
 use serde_json::{Map, Value};
 
 use super::case::{named, shown, word};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::table::lines;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

@@ -4,8 +4,8 @@
 //! (`redop` and `root` are not everywhere), so they are read from the header.
 
 use super::case::failed;
-use super::table::{number, param};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{number, param};
 use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -52,7 +52,8 @@ impl ResultFormat for NcclTests {
                 let Some(keys) = &keys else { continue };
                 // Programs without an operation left its column empty in old versions.
                 let is_short = words.len() + 1 == keys.len() + 2 * HALF && keys.contains(&"redop");
-                let keys: Vec<&str> = keys.iter().copied().filter(|key| !(is_short && *key == "redop")).collect();
+                let keys: Vec<&str> =
+                    keys.iter().copied().filter(|key| !(is_short && *key == "redop")).collect();
                 if words.len() != keys.len() + 2 * HALF || !whole {
                     let what = format!(
                         "a row of {} columns, and the header names {}",

@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use self::records::{Figure, Record, records};
 use super::case::{failed, measured, named, shown};
-use super::table::param;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::param;
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

@@ -4,8 +4,8 @@
 //! no median. All times are nanoseconds. Several tables may follow each other, with an empty line between them.
 
 use super::case::{alone, failed, named, shown, summarised, summary};
-use super::table::{Row, Table, lines, param};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{Row, Table, lines, param};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 

@@ -7,8 +7,8 @@ mod json;
 mod text;
 
 use super::case::{alone, failed, named, shown, summarised};
-use super::outline::Outline;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

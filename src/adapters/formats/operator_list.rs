@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::case::{alone, failed, named, summarised};
 use super::fields::{Fields, flattened};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::values::{param_of, python_document};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{Better, Params};
 

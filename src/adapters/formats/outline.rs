@@ -119,6 +119,19 @@ impl Seed<'_> {
         Err(E::custom("nothing more is asked for"))
     }
 
+    fn add_entry<'de, A: MapAccess<'de>>(
+        &self,
+        map: &mut A,
+        keys: &mut Vec<(String, Outline)>,
+    ) -> Result<Entry, A::Error> {
+        let Some(key) = map.next_key::<String>()? else { return Ok(Entry::End) };
+        let is_last = self.is_last_key(&key, keys);
+        let read = map.next_value_seed(self.within(is_last));
+        let value = read.or_else(|error| self.done.take().ok_or(error))?;
+        keys.push((key, value));
+        Ok(if is_last { Entry::Last } else { Entry::More })
+    }
+
     /// Whether it is the last one of the keys that are asked for.
     fn is_last_key(&self, key: &str, before: &[(String, Outline)]) -> bool {
         let is_before = |name: &str| before.iter().any(|(other, _)| other == name);
@@ -126,6 +139,14 @@ impl Seed<'_> {
             && self.keys.contains(&key)
             && self.keys.iter().all(|name| *name == key || is_before(name))
     }
+}
+
+/// What a step through an object came to.
+enum Entry {
+    More,
+    /// The last of the keys that are asked for.
+    Last,
+    End,
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -180,13 +201,13 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Outline, A::Error> {
         let mut keys = Vec::new();
         while self.depth == 0 || keys.len() < MAX_KEYS {
-            let Some(key) = map.next_key::<String>()? else { return Ok(Outline::Object(keys)) };
-            let is_last = self.is_last_key(&key, &keys);
-            let read = map.next_value_seed(self.within(is_last));
-            let value = read.or_else(|error| self.done.take().ok_or(error))?;
-            keys.push((key, value));
-            if is_last {
-                return self.stop(Outline::Object(keys));
+            match self.add_entry(&mut map, &mut keys) {
+                Ok(Entry::More) => {}
+                Ok(Entry::End) => return Ok(Outline::Object(keys)),
+                Ok(Entry::Last) => return self.stop(Outline::Object(keys)),
+                // What breaks off there is known by what stands before.
+                Err(_) if self.is_last => break,
+                Err(error) => return Err(error),
             }
         }
         if self.is_last {
@@ -219,6 +240,11 @@ mod tests {
         let many: Vec<String> = (0..200).map(|at| format!("\"k{at}\": {{}}")).collect();
         let outline = of(&format!("{{\"a\": {{{}, ???", many.join(",")), &["a"]).unwrap();
         assert_eq!(outline.get("a").map(|inner| inner.entries().len()), Some(MAX_KEYS));
+        assert!(
+            of(r#"{"b": 1, "a": {"c": {}, "#, &["a"])
+                .is_some_and(|outline| outline.get("a").is_some_and(|a| a.has(&["c"])))
+        );
+        assert!(of(r#"{"a": {"c": {}}, "b": "#, &["a", "b"]).is_none());
         assert!(of(&format!("{{{}, \"z\": 1}}", many.join(",")), &["z"]).is_some());
     }
 

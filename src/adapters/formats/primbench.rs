@@ -6,11 +6,11 @@
 use serde_json::Value;
 
 use super::case::{alone, ended, fail, named, skipped, summarised};
-use super::outline::Outline;
-use super::time::utc;
-use super::table::param;
-use super::values::{Entries, document, scalar};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::table::param;
+use super::time::utc;
+use super::values::{Entries, document, scalar};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 

@@ -23,9 +23,9 @@
 //! `raw_times` is the time of `number_per_run` executions, in seconds.
 
 use super::case::{failed, named};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::values::document;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 

@@ -7,8 +7,8 @@
 //! extremes and of differences, which some versions add, are left out.
 
 use super::case::{alone, ended, fail, named, summarised};
-use super::table::{Row, Table, params_of};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{Row, Table, params_of};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{direction_of_unit, is_time};
 

@@ -6,10 +6,10 @@
 use serde_json::Value;
 
 use super::case::{alone, ended, fail, named, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::table::{Table, number, param};
 use super::values::{Entries, document};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -46,7 +46,8 @@ impl ResultFormat for TritonBench {
 
     fn recognises(&self, file: &ResultFile) -> bool {
         let is_metric = |(name, _): &(String, Outline)| name.starts_with(PREFIX);
-        let document = file.holds(&["\"tritonbench_"]).then(|| Outline::of(file, &["metrics"], &[])).flatten();
+        let document =
+            file.holds(&["\"tritonbench_"]).then(|| Outline::of(file, &["metrics"], &[])).flatten();
         let metrics = document.as_ref().and_then(|document| document.get("metrics"));
         metrics.is_some_and(|metrics| metrics.entries().iter().any(is_metric)) || is_csv(file)
     }

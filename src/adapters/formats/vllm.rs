@@ -8,9 +8,9 @@
 use serde_json::Value;
 
 use super::case::{alone, ended, fail, failed, named, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::values::{Entries, document, json_lines, scalar, typed};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -105,7 +105,8 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     }
     let count = Some(completed as u64);
     for name in ["ttft", "tpot", "itl", "e2el"] {
-        let Some(mean) = found.typed(file, &format!("mean_{name}_ms"))?.filter(|mean: &f64| *mean != 0.0) else {
+        let Some(mean) = found.typed(file, &format!("mean_{name}_ms"))?.filter(|mean: &f64| *mean != 0.0)
+        else {
             continue;
         };
         let median = found.typed(file, &format!("median_{name}_ms"))?.unwrap_or(mean);

@@ -4,12 +4,12 @@
 //! higher_is_better, tags}], success, error_message, start_time, end_time, system}], metadata}`. Each metric says its direction itself. Times are
 //! often without an offset: then they are no moment that is known.
 
-use super::case::{metric_name, alone, ended, failed, named, summarised};
+use super::case::{alone, ended, failed, metric_name, named, summarised};
 use super::fields::{Fields, flattened};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::utc;
 use super::values::{param_of, python_document};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{Better, ParamValue, Params, is_time};
 
@@ -85,8 +85,7 @@ fn read_result(result: &Fields) -> Result<Reading, ReadError> {
         let value = metric.need("value", metric.number("value")?)?;
         let unit = metric.need("unit", metric.text("unit")?)?;
         if value <= 0.0 && (is_time(unit) || unit.ends_with("/s")) {
-            reading.end =
-                failed(format!("`{name}` is {value} {unit}, which is no measurement"));
+            reading.end = failed(format!("`{name}` is {value} {unit}, which is no measurement"));
             return Ok(ended(reading));
         }
         if reading.metrics.iter().any(|other| other.name == name) {

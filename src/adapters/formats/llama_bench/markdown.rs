@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::super::case::{ended, fail, named, summarised, summary};
-use super::super::table::{number, params_of};
 use super::super::format::{ResultFile, RunReading};
+use super::super::table::{number, params_of};
 use crate::adapters::{ReadError, Reading};
 use crate::model::ParamValue;
 
@@ -84,6 +84,11 @@ fn row_of(row: &BTreeMap<&str, &str>) -> Result<Reading, String> {
         fail(&mut reading, format!("its rate is `{rate}`"));
     }
     // One repetition has no deviation.
-    summarised(&mut reading, "throughput", "t/s", summary(mean, Some(stddev).filter(|stddev| *stddev > 0.0), None));
+    summarised(
+        &mut reading,
+        "throughput",
+        "t/s",
+        summary(mean, Some(stddev).filter(|stddev| *stddev > 0.0), None),
+    );
     Ok(ended(reading))
 }

@@ -1,7 +1,7 @@
 //! Records and numbers of Nsight Compute's CSV.
 
-use super::super::table::{lines, number};
 use super::super::format::ResultFile;
+use super::super::table::{lines, number};
 use super::is_header;
 use crate::adapters::ReadError;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::super::case::{failed, skipped};
+use super::super::format::{ResultFile, RunReading};
 use super::super::table::number;
 use super::super::values::document;
-use super::super::format::{ResultFile, RunReading};
 use super::{cell, quantity, sum, unknown, without_cells};
 use crate::adapters::{ReadError, Reading};
 

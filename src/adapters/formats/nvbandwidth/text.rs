@@ -1,8 +1,8 @@
 //! The text of nvbandwidth: each test between `Running NAME.` and `SUM NAME VALUE`.
 
 use super::super::case::failed;
-use super::super::table::{lines, number};
 use super::super::format::{ResultFile, RunReading};
+use super::super::table::{lines, number};
 use super::{cell, quantity, sum, unknown, without_cells};
 use crate::adapters::{ReadError, Reading};
 
