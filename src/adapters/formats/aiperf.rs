@@ -6,9 +6,10 @@
 
 use serde_json::Value;
 
-use super::case::named;
+use super::case::{fail, named, summarised, summary};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, document, fail, has_keys, json_param, summarised, typed};
+use super::outline::Outline;
+use super::values::{Entries, document, scalar, typed};
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params, direction_of_unit, is_time};
 
@@ -84,14 +85,14 @@ impl ResultFormat for AiPerf {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        has_keys(file, &["input_config", "request_latency", "request_throughput"])
-            || has_keys(file, &["input_config", "error_summary", "was_cancelled"])
+        Outline::has_keys(file, &["input_config", "request_latency", "request_throughput"])
+            || Outline::has_keys(file, &["input_config", "error_summary", "was_cancelled"])
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let found: Entries<Value> = document(file)?;
         let config = found.get("input_config").ok_or_else(|| file.at("input_config", "it is missing"))?;
-        let mut reading = Reading::new(named("profile", params(config)));
+        let mut reading = named("profile", params(config));
         failures(file, &found, &mut reading)?;
         for (name, value) in &found.0 {
             let is_metric = value.get("unit").is_some_and(Value::is_string) && value.get("avg").is_some();
@@ -106,8 +107,7 @@ impl ResultFormat for AiPerf {
         // The latency of a request is what every kind of endpoint has.
         reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
         let run = RunReading { readings: vec![reading], ..RunReading::default() };
-        let version = found.get("aiperf_version").and_then(Value::as_str);
-        Ok(vec![match version {
+        Ok(vec![match found.text("aiperf_version") {
             Some(version) => run.fact("aiperf_version", version),
             None => run,
         }])
@@ -124,7 +124,7 @@ fn params(config: &Value) -> Params {
     if let (Some(phase), Some(config)) = (phase, config.as_object_mut()) {
         config.insert("phase".into(), phase);
     }
-    let param = |places: &[&str]| places.iter().find_map(|place| config.pointer(place).and_then(json_param));
+    let param = |places: &[&str]| places.iter().find_map(|place| config.pointer(place).and_then(scalar));
     PARAMS
         .iter()
         .filter_map(|(name, places)| Some(((*name).to_owned(), param(places)?)))
@@ -141,13 +141,8 @@ fn params(config: &Value) -> Params {
 /// Requests that failed, and a run that did not end.
 fn failures(file: &ResultFile, found: &Entries<Value>, reading: &mut Reading) -> Result<(), ReadError> {
     let is = |key: &str, value: bool| found.get(key) == Some(&Value::Bool(value));
-    let metric = |key: &str| -> Result<Option<f64>, ReadError> {
-        match found.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => Ok(Some(typed::<Metric>(file, key, value)?.avg)),
-        }
-    };
-    let (done, lost) = (metric("request_count")?, metric("error_request_count")?);
+    let mean = |key: &str| Ok(found.typed::<Metric>(file, key)?.map(|metric| metric.avg));
+    let (done, lost) = (mean("request_count")?, mean("error_request_count")?);
     let errors = found.get("error_summary").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let counted: u64 = errors.iter().filter_map(|error| error.get("count")?.as_u64()).sum();
     let lost = lost.unwrap_or(counted as f64);
@@ -169,8 +164,8 @@ fn add(reading: &mut Reading, name: &str, metric: &Metric) {
         return;
     }
     let judged = about && direction_of_unit(unit).is_some();
-    summarised(reading, name, unit, value, metric.std, metric.count).judged = judged;
+    summarised(reading, name, unit, summary(value, metric.std, metric.count)).judged = judged;
     if let Some(p99) = metric.p99.filter(|_| about && is_time(unit)) {
-        summarised(reading, &format!("{name}_p99"), unit, p99, None, metric.count).judged = judged;
+        summarised(reading, &format!("{name}_p99"), unit, summary(p99, None, metric.count)).judged = judged;
     }
 }

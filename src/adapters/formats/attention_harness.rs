@@ -7,14 +7,14 @@
 
 use serde_json::Value;
 
-use super::case::named;
-use super::fields::{Fields, flattened, param_of, python_document};
+use super::case::{alone, ended, failed, named, summarised};
+use super::fields::Fields;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::utc;
 use super::time_statistics::{read_times, statistic};
-use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
-use crate::model::Params;
+use super::values::python_document;
+use crate::adapters::{ReadError, Reading, Reads};
 
 pub struct AttentionHarness;
 
@@ -42,7 +42,10 @@ impl ResultFormat for AttentionHarness {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let Some(outline) = Outline::of(file, &["\"kernel_name\""]) else { return false };
+        if !file.holds(&["\"mean_time_ms\""]) && !file.holds(&["\"correctness\"", "\"roofline\""]) {
+            return false;
+        }
+        let Some(outline) = Outline::of(file, &[], &["kernel_name"]) else { return false };
         let kernel = outline.first().unwrap_or(&outline);
         let first =
             kernel.get("metrics").is_some_and(|metrics| metrics.has(&["mean_time_ms", "median_time_ms"]));
@@ -78,16 +81,11 @@ impl ResultFormat for AttentionHarness {
 
 fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
     let name = kernel.need("kernel_name", kernel.text("kernel_name")?)?;
-    let mut params = Params::new();
-    let (parameters, config) = (kernel.object("parameters")?, kernel.object("config")?);
-    for (name, value) in parameters.iter().flat_map(flattened) {
-        params.extend(param_of(value).map(|param| (name, param)));
-    }
+    let mut params = kernel.object("parameters")?.map(|fields| fields.params()).unwrap_or_default();
     // Cold and warm caches are not the same measurement.
-    for (name, value) in config.iter().flat_map(flattened).filter(|(name, _)| name.contains("flush")) {
-        params.extend(param_of(value).map(|param| (name, param)));
-    }
-    let mut reading = Reading::new(named(name, params));
+    let config = kernel.object("config")?.map(|fields| fields.params()).unwrap_or_default();
+    params.extend(config.into_iter().filter(|(name, _)| name.contains("flush")));
+    let mut reading = named(name, params);
     let correctness = kernel.object("correctness")?;
     let passed = match &correctness {
         Some(check) => check.flag("passed")?,
@@ -97,7 +95,7 @@ fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
     if passed == Some(false) {
         let error = correctness.as_ref().map(|check| check.number("max_abs_error")).transpose()?.flatten();
         let error = error.map(|error| format!(": its greatest error is {error}")).unwrap_or_default();
-        reading.end = End::Failed { message: format!("its check did not pass{error}") };
+        reading.end = failed(format!("its check did not pass{error}"));
         return Ok(reading);
     }
     let key = if kernel.get("metrics").is_some() { "metrics" } else { "performance" };
@@ -108,9 +106,8 @@ fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
     if !is_timed || time.is_some_and(|time| time <= 0.0) || iterations == Some(0) {
         let time = time.map_or("no time in milliseconds".into(), |time| format!("{time} ms"));
         let count = iterations.map(|count| format!(" of {count} iterations")).unwrap_or_default();
-        reading.end = End::Failed { message: format!("it measured nothing: {time}{count}") };
-        reading.metrics.clear();
-        return Ok(reading);
+        reading.end = failed(format!("it measured nothing: {time}{count}"));
+        return Ok(ended(reading));
     }
     add_shown(&measured, "", &mut reading)?;
     for (part, fields) in [("correctness", correctness), ("roofline", kernel.object("roofline")?)] {
@@ -128,13 +125,11 @@ fn add_shown(fields: &Fields, part: &str, reading: &mut Reading) -> Result<(), R
             None if part.is_empty() || statistic(key).is_some() || !value.is_number() => continue,
             None => (format!("{part}.{key}"), if key.ends_with("percent") { "%" } else { "" }),
         };
-        let value = value.as_f64().ok_or_else(|| fields.wrong(key, format!("{value} is no number")))?;
+        let value = fields.number_of(key, value)?;
         if key.contains("efficiency") && value > 100.0 {
             reading.metadata.insert("suspect".into(), format!("`{key}` is above 100 %").into());
         }
-        let metric = reading.metric(&name, unit, None);
-        metric.summary = Some(SummaryReading { value, stddev: None, count: None });
-        metric.judged = false;
+        summarised(reading, &name, unit, alone(value)).judged = false;
     }
     Ok(())
 }

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::case::named;
-use super::fields::{Fields, param_of};
+use super::case::{alone, failed, named, summarised, summary};
+use super::fields::Fields;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
-use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use super::values::param_of;
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 
 pub struct AttentionJsonl;
@@ -37,9 +38,10 @@ impl ResultFormat for AttentionJsonl {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let first = file.bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
-        let outline = first.filter(|line| line.trim_ascii().starts_with(b"{")).and_then(Outline::parse);
-        outline.is_some_and(|row| row.has(&SHAPE) && row.has(&["ms_mean", "qps"]))
+        let is_row = |row: &Outline| row.has(&SHAPE) && row.has(&["ms_mean", "qps"]);
+        file.begins(b'{')
+            && file.holds(&["\"ms_mean\"", "\"qps\""])
+            && Outline::parse(file.first_line().as_bytes()).as_ref().is_some_and(is_row)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -75,21 +77,19 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
         let param = param_of(param).ok_or_else(|| row.wrong(key, "it is no plain value"))?;
         params.insert(key.to_owned(), param);
     }
-    let mut reading = Reading::new(named("attention", params));
+    let mut reading = named("attention", params);
     reading.metadata.extend(row.get("seed").map(|seed| ("seed".to_owned(), seed.clone())));
     let (mean, stddev, qps) = (row.number("ms_mean")?, row.number("ms_std")?, row.number("qps")?);
     let error = row.get("error").and_then(Value::as_str).filter(|text| !text.is_empty());
     let Some(value) = mean.filter(|mean| *mean > 0.0 && error.is_none()) else {
         let time = mean
             .map_or("`ms_mean` is missing".into(), |mean| format!("`ms_mean` is {mean}, which is no time"));
-        reading.end = End::Failed { message: error.map_or(time, str::to_owned) };
+        reading.end = failed(error.map_or(time, str::to_owned));
         return Ok(reading);
     };
-    reading.metric("time", "ms", None).summary = Some(SummaryReading { value, stddev, count: None });
+    summarised(&mut reading, "time", "ms", summary(value, stddev, None));
     if let Some(value) = qps {
-        let metric = reading.metric("qps", "queries/s", None);
-        metric.summary = Some(SummaryReading { value, stddev: None, count: None });
-        metric.judged = false;
+        summarised(&mut reading, "qps", "queries/s", alone(value)).judged = false;
     }
     Ok(reading)
 }

@@ -6,10 +6,10 @@
 //!
 //! SuperBench's `gpu_stream` has rows such as `STREAM_COPY_double_gpu_0_...`: that is another program, whose rows name no unit.
 
-use super::case::{lines, measured, named_by_params, shown, summarised};
+use super::case::{failed, measured, named, shown, summarised, summary};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{CsvTable, number, param};
-use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use super::table::{CsvTable, lines, number, param};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
 pub struct BabelStream;
@@ -37,9 +37,9 @@ impl ResultFormat for BabelStream {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let text = file.lossy();
-        let is_text = text.lines().any(|line| line.trim() == "BabelStream");
-        is_text && text.lines().any(|line| line.starts_with("Running ")) || text.lines().any(is_csv_header)
+        let is_text = file.any_line("BabelStream", |line| line.trim() == "BabelStream");
+        is_text && file.any_line("Running ", |line| line.starts_with("Running "))
+            || file.any_line(CSV, is_csv_header)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -54,13 +54,13 @@ impl ResultFormat for BabelStream {
         }
         let mut readings =
             if text.lines().any(is_csv_header) { csv(file, text)? } else { table(file, text)? };
-        let failed = text.lines().find(|line| {
+        let wrong = text.lines().find(|line| {
             line.starts_with("Validation failed on ") || line.starts_with("FAILED validation of ")
         });
-        if let Some(line) = failed {
+        if let Some(line) = wrong {
             let what = line.split(['.', ':']).next().unwrap_or(line);
             for reading in &mut readings {
-                reading.end = End::Failed { message: format!("its results are wrong: {what}") };
+                reading.end = failed(format!("its results are wrong: {what}"));
             }
         }
         Ok(RunReading::only(readings))
@@ -110,21 +110,21 @@ struct Row {
 
 impl Row {
     fn reading(self) -> Reading {
-        let mut reading = named_by_params(&self.function, self.params);
+        let mut reading = named(&self.function, self.params);
         // Those of `Init` and `Read` are one run, which it does not drop.
         let count = self.runs.map(|runs| if runs > 1 { runs - 1 } else { runs });
         let is_repeated = count != Some(1);
         measured(&mut reading, "bandwidth", &self.unit, self.bandwidth);
         if self.bandwidth <= 0.0 {
-            reading.end = End::Failed { message: "its bandwidth is not above zero".into() };
+            reading.end = failed("its bandwidth is not above zero");
         }
         let Some([min, max, average]) = self.times else { return reading };
         if is_repeated && min == max && max == average {
             let what = "minimum, maximum and average of its runs are the same: it measured once";
-            reading.end = End::Failed { message: what.into() };
+            reading.end = failed(what);
         }
-        let summary = SummaryReading { value: average, stddev: None, count };
-        summarised(&mut reading, "time", "s", summary).judged = self.is_precise && is_repeated;
+        summarised(&mut reading, "time", "s", summary(average, None, count)).judged =
+            self.is_precise && is_repeated;
         shown(&mut reading, "time_min", "s", min);
         shown(&mut reading, "time_max", "s", max);
         reading
@@ -145,7 +145,6 @@ fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
     let keys = [("elements", table.need("n_elements")?), ("sizeof", table.need("sizeof")?)];
     let (function, mut readings) = (table.need("function")?, Vec::new());
     for row in &table.rows {
-        let cell = |column: usize| row.cells.get(column).map_or("", String::as_str);
         let times = match columns.as_slice() {
             [min, max, average] => {
                 Some([table.number(row, *min)?, table.number(row, *max)?, table.number(row, *average)?])
@@ -153,12 +152,15 @@ fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
             _ => None,
         };
         let row = Row {
-            function: cell(function).to_owned(),
-            params: keys.iter().map(|(name, column)| ((*name).to_owned(), param(cell(*column)))).collect(),
+            function: row.cell(function).to_owned(),
+            params: keys
+                .iter()
+                .map(|(name, column)| ((*name).to_owned(), param(row.cell(*column))))
+                .collect(),
             unit: unit.clone(),
             bandwidth: table.number(row, bandwidth)?,
             times,
-            runs: cell(runs).parse().ok(),
+            runs: row.cell(runs).parse().ok(),
             is_precise: true,
         };
         readings.push(row.reading());

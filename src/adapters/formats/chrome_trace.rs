@@ -6,13 +6,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::case::named;
-use super::fields::param_of;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::document;
+use super::outline::Outline;
+use super::values::{document, param_of};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -76,6 +77,14 @@ impl Event<'_> {
     }
 }
 
+/// Whether a text stands as the category of an event. Within another text its quotes would be escaped.
+fn is_category(bytes: &[u8], text: &str) -> bool {
+    memmem::find_iter(bytes, text).any(|at| {
+        let before = bytes.get(..at).unwrap_or_default().trim_ascii_end();
+        before.strip_suffix(b":").is_some_and(|before| before.trim_ascii_end().ends_with(b"\"cat\""))
+    })
+}
+
 impl ResultFormat for ChromeTrace {
     fn name(&self) -> &'static str {
         "chrome-trace"
@@ -93,10 +102,9 @@ impl ResultFormat for ChromeTrace {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let begins = file.bytes.trim_ascii_start().starts_with(b"{");
-        let holds = |text: &str| memchr::memmem::find(file.bytes, text.as_bytes()).is_some();
-        let named = begins && holds("\"traceEvents\"") && (holds("\"kernel\"") || holds("\"Kernel\""));
-        named && document::<Trace>(file).is_ok_and(|trace| trace.trace_events.iter().any(Event::is_kernel))
+        let holds_kernel = ["\"kernel\"", "\"Kernel\""].iter().any(|word| is_category(file.bytes, word));
+        let outline = holds_kernel.then(|| Outline::of(file, &["traceEvents"], &["ph"])).flatten();
+        outline.is_some_and(|outline| outline.rows_have("traceEvents", &["ph"]))
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -114,7 +122,7 @@ impl ResultFormat for ChromeTrace {
                     |name: &str, list: Option<String>| Some((name.to_owned(), ParamValue::Text(list?)));
                 let shape = [text("grid", launch.grid), text("block", launch.block)];
                 let params: Params = device.into_iter().chain(shape.into_iter().flatten()).collect();
-                readings.push(Reading::new(named(name, params)));
+                readings.push(named(name, params));
                 readings.len() - 1
             });
             if let Some(reading) = readings.get_mut(place) {

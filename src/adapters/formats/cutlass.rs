@@ -4,11 +4,10 @@
 //! between `Status` and `Bytes`, and tags of the user before `Problem`. The column `GB/s` holds GiB/s, as the profiler's other output
 //! says. The number of the problem depends on what else ran, and identifies nothing.
 
-use super::case::{lines, measured, named_by_params, shown};
+use super::case::{failed, measured, named, shown, skipped};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{CsvRow, CsvTable, number, param};
+use super::table::{CsvRow, CsvTable, lines, params_of};
 use crate::adapters::{End, ReadError, Reading, Reads};
-use crate::model::Params;
 
 pub struct Cutlass;
 
@@ -34,7 +33,7 @@ impl ResultFormat for Cutlass {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        file.lossy().lines().any(is_header)
+        file.any_line(START, is_header)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -50,7 +49,7 @@ impl ResultFormat for Cutlass {
         let table = CsvTable::read(*file, &part.concat(), first, b',')?;
         let columns = Columns::of(&table)?;
         let readings: Result<Vec<Reading>, ReadError> =
-            table.rows.iter().map(|row| columns.reading(file, &table, row)).collect();
+            table.rows.iter().map(|row| columns.reading(&table, row)).collect();
         Ok(RunReading::only(readings?))
     }
 }
@@ -79,33 +78,27 @@ impl Columns {
         Ok(Self { operation, disposition, status, keys })
     }
 
-    fn reading(&self, file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {
-        let cell = |column: usize| row.cells.get(column).map_or("", String::as_str);
-        let pairs = self.keys.iter().filter_map(|column| Some((table.header.get(*column)?, cell(*column))));
-        let params: Params = pairs
-            .filter(|(_, value)| !value.is_empty())
-            .map(|(name, value)| (name.clone(), param(value)))
-            .collect();
-        let mut reading = named_by_params(cell(self.operation), params);
+    fn reading(&self, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {
+        let cell = |column: usize| row.cell(column);
+        let keys = self.keys.iter();
+        let params = params_of(keys.filter_map(|key| Some((table.header.get(*key)?.as_str(), cell(*key)))));
+        let mut reading = named(cell(self.operation), params);
         reading.metadata.insert("disposition".into(), cell(self.disposition).into());
         reading.end = end(cell(self.disposition), cell(self.status));
         if reading.end != End::Measured {
             return Ok(reading);
         }
         for (column, name, unit) in FIGURES {
-            let text = cell(table.need(column)?);
+            let column = table.need(column)?;
             // What was verified and not timed has empty cells.
-            let value = if text.is_empty() { Some(0.0) } else { number(text) };
-            let value = value
-                .ok_or_else(|| file.line(row.line, format!("`{text}` under `{column}` is no number")))?;
+            let value = if cell(column).is_empty() { 0.0 } else { table.number(row, column)? };
             if name != "time" {
                 shown(&mut reading, name, unit, value);
                 continue;
             }
             measured(&mut reading, name, unit, value);
             if value <= 0.0 {
-                reading.end =
-                    End::Failed { message: "it was not timed: its runtime is not above zero".into() };
+                reading.end = failed("it was not timed: its runtime is not above zero");
             }
         }
         Ok(reading)
@@ -118,7 +111,7 @@ fn end(disposition: &str, status: &str) -> End {
     let message = || format!("its disposition is `{disposition}`, its status `{status}`");
     match (fate.as_str(), state.as_str()) {
         ("passed" | "not_verified", "success") => End::Measured,
-        ("not_run" | "not_supported", _) => End::Skipped { reason: message() },
-        _ => End::Failed { message: message() },
+        ("not_run" | "not_supported", _) => skipped(message()),
+        _ => failed(message()),
     }
 }

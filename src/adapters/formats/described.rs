@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
-use super::fields::param_of;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::{CsvTable, number, param};
+use super::values::param_of;
 use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
 use crate::model::{Better, ParamValue, Params};
 

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::format::ResultFile;
+use super::values::param_of;
 use crate::adapters::ReadError;
-use crate::adapters::json::document;
-use crate::adapters::loose_json::standard_json;
-use crate::model::ParamValue;
+use crate::model::Params;
 
 /// An object of a document. A field that is `null` is not there.
 #[derive(Clone)]
@@ -15,11 +14,6 @@ pub(super) struct Fields<'a> {
     /// Empty for the document itself.
     path: String,
     object: &'a Map<String, Value>,
-}
-
-/// A document as Python writes it: what JSON does not have, such as `NaN`, is a text, and no number.
-pub(super) fn python_document(file: &ResultFile) -> Result<Value, ReadError> {
-    document(Some(file.name), &standard_json(file.bytes))
 }
 
 impl<'a> Fields<'a> {
@@ -98,6 +92,16 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Those of its fields, and of the objects within it, that can be parameters.
+    pub fn params(&self) -> Params {
+        flattened(self).into_iter().filter_map(|(name, value)| Some((name, param_of(value)?))).collect()
+    }
+
+    /// The number of a field that [`flattened`] names. Errors: it is none.
+    pub fn number_of(&self, name: &str, value: &Value) -> Result<f64, ReadError> {
+        value.as_f64().ok_or_else(|| self.wrong(name, format!("{value} is no number")))
+    }
+
     /// Errors: as the reader says, and where there is no such field.
     pub fn need<T>(&self, key: &str, found: Option<T>) -> Result<T, ReadError> {
         found.ok_or_else(|| self.wrong(key, "it is missing"))
@@ -119,27 +123,9 @@ pub(super) fn flattened<'a>(fields: &Fields<'a>) -> Vec<(String, &'a Value)> {
     flat
 }
 
-/// A text, a number or a boolean; a list of them is a text, `[2, 3]` is `2x3`. `None`: it is more than that.
-pub(super) fn param_of(value: &Value) -> Option<ParamValue> {
-    match value {
-        Value::Bool(flag) => Some(ParamValue::Bool(*flag)),
-        Value::String(text) => Some(ParamValue::Text(text.clone())),
-        Value::Number(number) => {
-            number.as_i64().map(ParamValue::Int).or_else(|| number.as_f64().map(ParamValue::Float))
-        }
-        Value::Array(list) => {
-            let parts: Option<Vec<String>> =
-                list.iter().map(|value| Some(param_of(value)?.to_string())).collect();
-            // A list of lists has commas between them: `2x3,4x5`.
-            let is_nested = list.iter().any(Value::is_array);
-            Some(ParamValue::Text(parts?.join(if is_nested { "," } else { "x" })))
-        }
-        Value::Null | Value::Object(_) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::values::python_document;
     use super::*;
     use crate::adapters::OutputFiles;
 
@@ -153,6 +139,6 @@ mod tests {
         assert_eq!(rows[0].number("b").unwrap_err().to_string(), "r.json: a[0].b: \"NaN\" is no number");
         let missing = rows[0].need("d", rows[0].text("d").unwrap());
         assert_eq!(missing.unwrap_err().to_string(), "r.json: a[0].d: it is missing");
-        assert_eq!(param_of(&value["a"][0]["c"]), Some(ParamValue::Text("2x3".into())));
+        assert_eq!(rows[0].params().get("c").map(ToString::to_string).as_deref(), Some("2x3"));
     }
 }

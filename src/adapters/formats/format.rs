@@ -1,6 +1,9 @@
 //! What a format of result files is: how it is known, and what is read from it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use memchr::{memchr, memmem, memrchr};
 
 use crate::adapters::output::{OutputFiles, Place, ReadError};
 use crate::adapters::{Reading, Reads};
@@ -14,7 +17,15 @@ pub trait ResultFormat: Sync {
 
     /// Whether a file is of this format, by what only this format has. Certain, or `false`: a table whose columns could be
     /// anything is none that can be known.
+    ///
+    /// Every file is held against every format: what is asked first is whether its words stand there at all ([`ResultFile::holds`],
+    /// [`ResultFile::any_line`]), and a document is read as far as it has to be.
     fn recognises(&self, file: &ResultFile) -> bool;
+
+    /// Names of other files in its folder that belong to a result.
+    fn beside(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// The runs that stand in a file: one in nearly all formats. Values as they stand: [`super::read`] checks them. What did
     /// not run properly is [`crate::adapters::End::Failed`], never a number.
@@ -61,9 +72,39 @@ impl<'a> ResultFile<'a> {
         })
     }
 
-    /// The text, with what is no UTF-8 in it replaced: for recognising, and for logs that hold other programs' output.
-    pub fn lossy(&self) -> std::borrow::Cow<'a, str> {
-        String::from_utf8_lossy(self.bytes)
+    /// Whether each of these words stands anywhere in it.
+    pub fn holds(&self, words: &[&str]) -> bool {
+        words.iter().all(|word| memmem::find(self.bytes, word.as_bytes()).is_some())
+    }
+
+    /// Whether a line in which the word stands is one of those that are looked for. What is no UTF-8 in a line is replaced: a log may hold
+    /// other programs' output.
+    pub fn any_line(&self, word: &str, is: impl Fn(&str) -> bool) -> bool {
+        let finder = memmem::Finder::new(word);
+        let mut rest = self.bytes;
+        while let Some(at) = finder.find(rest) {
+            let (before, behind) = rest.split_at(at);
+            let start = memrchr(b'\n', before).map_or(0, |end| end + 1);
+            let end = memchr(b'\n', behind).map_or(rest.len(), |length| at + length);
+            let line = String::from_utf8_lossy(rest.get(start..end).unwrap_or_default());
+            if is(line.strip_suffix('\r').unwrap_or(&line)) {
+                return true;
+            }
+            rest = rest.get(end..).unwrap_or_default();
+        }
+        false
+    }
+
+    /// The first line that is not blank.
+    pub fn first_line(&self) -> Cow<'a, str> {
+        let text = self.bytes.trim_ascii_start();
+        let end = memchr(b'\n', text).unwrap_or(text.len());
+        String::from_utf8_lossy(text.get(..end).unwrap_or_default().trim_ascii_end())
+    }
+
+    /// Whether its first byte that is not blank is this one, as `{` and `[` are of JSON.
+    pub fn begins(&self, with: u8) -> bool {
+        self.bytes.trim_ascii_start().first() == Some(&with)
     }
 
     /// What is wrong with the whole of it.
@@ -104,5 +145,27 @@ impl RunReading {
     pub fn fact(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
         self.facts.insert(name.to_owned(), value.into());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_found_by_a_word_in_it() {
+        let none = OutputFiles::default();
+        let bytes = b"\xff one\r\n\n  two one\nthree";
+        let file = ResultFile { name: "f", bytes, beside: &none };
+        assert!(
+            file.any_line("one", |line| line == "  two one") && !file.any_line("one", |line| line == "one")
+        );
+        assert!(
+            file.any_line("one", |line| line.ends_with(" one"))
+                && file.any_line("three", |line| line == "three")
+        );
+        assert!(!file.any_line("four", |_| true) && !file.any_line("one", |_| false));
+        assert_eq!(ResultFile { bytes: b"\n \n{\"a\":1}\r\n2", ..file }.first_line(), "{\"a\":1}");
+        assert!(file.holds(&["one", "three"]) && !file.holds(&["one", "four"]));
     }
 }

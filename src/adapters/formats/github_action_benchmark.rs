@@ -6,10 +6,11 @@
 
 use serde_json::Value;
 
-use super::case::named;
+use super::case::{alone, ended, failed, named, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, ended, failed, summarised};
+use super::outline::Outline;
 use super::time::{utc, utc_millis};
+use super::values::{Entries, document};
 use crate::adapters::{ReadError, Reading, Reads, json};
 use crate::model::{Better, ParamValue, Params, direction_of_unit, is_time};
 
@@ -65,11 +66,10 @@ impl ResultFormat for GithubActionBenchmark {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let text = file.bytes.trim_ascii_start();
-        let holds = |key: &str| memchr::memmem::find(text, key.as_bytes()).is_some();
-        let named = text.starts_with(ASSIGNMENT) || text.starts_with(b"{");
-        let keys = ["\"entries\"", "\"benches\"", "\"tool\"", "\"commit\""];
-        named && keys.iter().all(|key| holds(key)) && parse(file).is_ok()
+        let outline = Outline::of(&assigned(file), &["entries"], &["benches", "tool", "commit"]);
+        let is_suite = |suite: &Outline| suite.first().is_some_and(|entry| entry.has(&["commit", "benches"]));
+        let suites = outline.as_ref().and_then(|outline| outline.get("entries")).map(Outline::entries);
+        suites.is_some_and(|suites| suites.iter().any(|(_, suite)| is_suite(suite)))
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -98,22 +98,24 @@ impl ResultFormat for GithubActionBenchmark {
     }
 }
 
+/// What is assigned, or all of it.
+fn assigned<'a>(file: &ResultFile<'a>) -> ResultFile<'a> {
+    let value = file.bytes.trim_ascii_start().strip_prefix(ASSIGNMENT);
+    let value = value.and_then(|rest| rest.trim_ascii_start().strip_prefix(b"="));
+    ResultFile { bytes: value.unwrap_or(file.bytes), ..*file }
+}
+
 /// The document, with or without the assignment. Places in messages are those of the file.
 fn parse(file: &ResultFile) -> Result<Document, ReadError> {
-    let begin = file.bytes.len() - file.bytes.trim_ascii_start().len();
-    let mut bytes = file.bytes.to_vec();
-    if file.bytes[begin..].starts_with(ASSIGNMENT) {
-        let equals = file
-            .bytes
-            .iter()
-            .position(|byte| *byte == b'=')
-            .ok_or_else(|| file.wrong("nothing is assigned"))?;
-        bytes[begin..=equals].fill(b' ');
-        let end = bytes.trim_ascii_end().len();
-        if let Some(last) = bytes[..end].last_mut().filter(|last| **last == b';') {
-            *last = b' ';
-        }
+    let value = assigned(file).bytes;
+    let (before, text) = file.bytes.split_at(file.bytes.len() - value.len());
+    if before.is_empty() {
+        return document(file);
     }
+    let text = text.trim_ascii_end();
+    let text = text.strip_suffix(b";").unwrap_or(text);
+    let blank = before.iter().map(|byte| if *byte == b'\n' { b'\n' } else { b' ' });
+    let bytes: Vec<u8> = blank.chain(text.iter().copied()).collect();
     json::document(Some(file.name), &bytes)
 }
 
@@ -143,7 +145,7 @@ fn of_one(unit: &str) -> Option<&str> {
 fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
     let mut params = Params::new();
     params.insert("suite".into(), ParamValue::Text(suite.to_owned()));
-    let mut reading = Reading::new(named(&bench.name, params));
+    let mut reading = named(&bench.name, params);
     let unit = bench.unit.trim();
     let of_unit = direction_of_unit(unit).or_else(|| direction_of_unit(of_one(unit)?));
     let of_tool = direction_of_tool(tool);
@@ -154,7 +156,7 @@ fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
     if time && bench.value <= 0.0 {
         reading.end = failed(format!("it took {} {unit}, which is no time", bench.value));
     }
-    let metric = summarised(&mut reading, if time { "time" } else { "value" }, unit, bench.value, None, None);
+    let metric = summarised(&mut reading, if time { "time" } else { "value" }, unit, alone(bench.value));
     metric.better = better.filter(|_| direction_of_unit(unit).is_none());
     metric.judged = better.is_some();
     if let Some(range) = &bench.range {

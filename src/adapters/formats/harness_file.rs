@@ -25,7 +25,8 @@ pub(super) enum HarnessInput {
     File(&'static str),
     /// As a file of this name, with those beside it that it names.
     Beside(&'static str),
-    Own(fn(&ResultFile) -> Result<Vec<Reading>, ReadError>),
+    /// By this reader, which takes files of these names beside it too.
+    Own { read: fn(&ResultFile) -> Result<Vec<Reading>, ReadError>, beside: &'static [&'static str] },
 }
 
 impl ResultFormat for HarnessFile {
@@ -49,6 +50,13 @@ impl ResultFormat for HarnessFile {
         (self.recognises)(file)
     }
 
+    fn beside(&self) -> &'static [&'static str] {
+        match self.source {
+            HarnessInput::Own { beside, .. } => beside,
+            HarnessInput::Stdout | HarnessInput::File(_) | HarnessInput::Beside(_) => &[],
+        }
+    }
+
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let readings = match self.source {
             HarnessInput::Stdout => read_stdout(self.adapter, file, file.bytes)?,
@@ -57,7 +65,7 @@ impl ResultFormat for HarnessFile {
                 read_file(self.adapter, &ResultFile { beside: &none, ..*file }, name)?
             }
             HarnessInput::Beside(name) => read_file(self.adapter, file, name)?,
-            HarnessInput::Own(read) => read(file)?,
+            HarnessInput::Own { read, .. } => read(file)?,
         };
         Ok(vec![RunReading { readings, ..(self.run)(file) }])
     }

@@ -54,7 +54,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Criterion,
-        source: HarnessInput::Own(criterion_folder::read),
+        source: HarnessInput::Own { read: criterion_folder::read, beside: &criterion_folder::PARTS },
         recognises: criterion_folder::is_criterion,
         run: |_| RunReading::default(),
         versions: "0.3 to 0.8: the folder `target/criterion`, or `new/sample.json` with `new/benchmark.json` beside it",
@@ -72,7 +72,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &GoTest,
-        source: HarnessInput::Own(go_text::read),
+        source: HarnessInput::Own { read: go_text::read, beside: &[] },
         recognises: go_text::is_go,
         run: |_| RunReading::default(),
         versions: "what `go test -bench` prints, with or without `-v`, up to its `PASS`",
@@ -83,7 +83,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         adapter: &GoogleBenchmark,
         source: HarnessInput::File("google-benchmark.json"),
         recognises: is_google_benchmark,
-        run: |file| dated(file, &["\"context\""], &["context", "date"]),
+        run: |file| dated(file, &["context", "date"]),
         versions: "JSON of 1.5 and later",
         fields: "`run_name`, `run_type`, `real_time`, `cpu_time`, `time_unit`, `error_occurred`, counters; `context`",
         direction: TIME,
@@ -101,7 +101,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         adapter: &Hyperfine,
         source: HarnessInput::File("hyperfine.json"),
         recognises: is_hyperfine,
-        run: |file| dated(file, &["\"start_time\""], &["metadata", "start_time"]),
+        run: |file| dated(file, &["metadata", "start_time"]),
         versions: "JSON of 1.x, and schema 2",
         fields: "`command`, `parameters`, `times`, `exit_codes`, `memory_usage_byte`; `measurements`",
         direction: TIME,
@@ -171,7 +171,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &PytestBenchmark,
-        source: HarnessInput::Own(pytest_benchmark_file),
+        source: HarnessInput::Own { read: pytest_benchmark_file, beside: &[pytest_benchmark::ENDS] },
         recognises: is_pytest_benchmark,
         run: pytest_benchmark_run,
         versions: "JSON of 3, 4 and 5; which tests failed stands in `pytest.xml` beside it alone (`--junitxml`)",
@@ -191,22 +191,18 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
 
 const TIME: &str = "time lower";
 
-fn holds(file: &ResultFile, words: &[&str]) -> bool {
-    words.iter().all(|word| memmem::find(file.bytes, word.as_bytes()).is_some())
-}
-
 /// A run that began when the text at this path says.
-fn dated(file: &ResultFile, stand: &[&str], path: &[&str]) -> RunReading {
-    let outline = Outline::of(file, stand);
+fn dated(file: &ResultFile, path: &[&str]) -> RunReading {
+    let outline = Outline::of(file, path.get(..1).unwrap_or_default(), path);
     let started = outline.and_then(|outline| outline.text_at(path).and_then(utc));
     RunReading { started, ..RunReading::default() }
 }
 
 fn is_benchmarkdotnet(file: &ResultFile) -> bool {
-    let outline = Outline::of(file, &["\"BenchmarkDotNetVersion\""]);
+    let outline = Outline::of(file, &["HostEnvironmentInfo", "Benchmarks"], &["BenchmarkDotNetVersion"]);
     outline.is_some_and(|outline| {
         let host = outline.get("HostEnvironmentInfo");
-        outline.has(&["Benchmarks"]) && host.is_some_and(|host| host.has(&["BenchmarkDotNetVersion"]))
+        host.is_some_and(|host| host.has(&["BenchmarkDotNetVersion"]))
     })
 }
 
@@ -218,12 +214,12 @@ fn is_catch2(file: &ResultFile) -> bool {
         _ => text,
     };
     let is_root = [&b"<Catch2TestRun "[..], b"<Catch "].iter().any(|root| rest.starts_with(root));
-    is_root && holds(file, &["<BenchmarkResults "])
+    is_root && file.holds(&["<BenchmarkResults "])
 }
 
 fn is_divan(file: &ResultFile) -> bool {
     let columns = ["fastest", "slowest", "median", "mean", "samples", "iters"];
-    file.lossy().lines().any(|line| {
+    file.any_line("fastest", |line| {
         let mut cells = line.split('│').map(str::trim);
         let first = cells.next().and_then(|cell| cell.split_whitespace().next_back());
         first == Some(columns[0]) && cells.eq(columns[1..].iter().copied())
@@ -231,27 +227,24 @@ fn is_divan(file: &ResultFile) -> bool {
 }
 
 fn is_google_benchmark(file: &ResultFile) -> bool {
-    let outline = Outline::of(file, &["\"context\"", "\"benchmarks\"", "\"mhz_per_cpu\""]);
+    let outline = Outline::of(file, &["context", "benchmarks"], &["mhz_per_cpu"]);
     outline.is_some_and(|outline| {
         let context = outline.get("context");
-        outline.has(&["benchmarks"])
-            && context.is_some_and(|context| context.has(&["num_cpus", "mhz_per_cpu"]))
+        context.is_some_and(|context| context.has(&["num_cpus", "mhz_per_cpu"]))
     })
 }
 
 fn is_gungraun(file: &ResultFile) -> bool {
-    has_summary(file, |version| version == "7" || version == "6" && holds(file, &["--gungraun-run"]))
+    has_summary(file, |version| version == "7" || version == "6" && file.holds(&["--gungraun-run"]))
 }
 
 fn is_iai_callgrind(file: &ResultFile) -> bool {
-    has_summary(file, |version| {
-        ["2", "3"].contains(&version) || version == "6" && holds(file, &["--iai-run"])
-    })
+    has_summary(file, |version| ["2", "3"].contains(&version) || version == "6" && file.holds(&["--iai-run"]))
 }
 
 /// Whether the first document among the lines is a summary of a version.
 fn has_summary(file: &ResultFile, is_version: impl Fn(&str) -> bool) -> bool {
-    if !holds(file, &["\"module_path\""]) {
+    if !file.holds(&["\"module_path\""]) {
         return false;
     }
     let first = file.bytes.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
@@ -263,7 +256,7 @@ fn has_summary(file: &ResultFile, is_version: impl Fn(&str) -> bool) -> bool {
 }
 
 fn is_hyperfine(file: &ResultFile) -> bool {
-    let outline = Outline::of(file, &["\"results\"", "\"command\""]);
+    let outline = Outline::of(file, &["results"], &["command"]);
     outline.is_some_and(|outline| {
         let first = ["command", "mean", "user", "system", "min", "max"];
         let second = outline.text_at(&["metadata", "hyperfine_version"]).is_some();
@@ -272,47 +265,44 @@ fn is_hyperfine(file: &ResultFile) -> bool {
 }
 
 fn is_jmh(file: &ResultFile) -> bool {
-    let outline = Outline::of(file, &["\"jmhVersion\""]);
-    let keys = ["jmhVersion", "benchmark", "mode", "primaryMetric"];
-    outline.is_some_and(|outline| outline.first().is_some_and(|first| first.has(&keys)))
+    file.begins(b'[') && Outline::has_keys(file, &["jmhVersion", "benchmark", "mode", "primaryMetric"])
 }
 
 fn is_libtest_bench(file: &ResultFile) -> bool {
-    file.lossy().lines().any(|line| {
+    file.any_line(" ns/iter (+/- ", |line| {
         let measured = line.strip_prefix("test ").and_then(|line| line.split_once(" ... bench:"));
         measured.is_some_and(|(_, rest)| rest.contains(" ns/iter (+/- "))
     })
 }
 
 fn is_mitata(file: &ResultFile) -> bool {
-    let mut lines = file.bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{"));
-    holds(file, &["\"benchmarks\""])
-        && lines.any(|line| {
-            Outline::parse(line).is_some_and(|report| {
-                let new =
-                    report.has(&["layout", "context"]) && report.rows_have("benchmarks", &["alias", "runs"]);
-                let old = report.has(&["cpu", "runtime"])
-                    && report.rows_have("benchmarks", &["name", "group", "baseline"]);
-                new || old
-            })
+    let is_report = |report: Outline| {
+        let new = report.has(&["layout", "context"]) && report.rows_have("benchmarks", &["alias", "runs"]);
+        let old =
+            report.has(&["cpu", "runtime"]) && report.rows_have("benchmarks", &["name", "group", "baseline"]);
+        new || old
+    };
+    let words = [["\"layout\"", "\"alias\""], ["\"runtime\"", "\"baseline\""]];
+    words.iter().any(|words| file.holds(words))
+        && file.any_line("\"benchmarks\"", |line| {
+            line.starts_with('{') && Outline::parse(line.as_bytes()).is_some_and(is_report)
         })
 }
 
 fn is_nanobench(file: &ResultFile) -> bool {
     let is_json =
-        holds(file, &["\"median(elapsed)\"", "\"medianAbsolutePercentError(elapsed)\"", "\"measurements\""]);
+        file.holds(&["\"median(elapsed)\"", "\"medianAbsolutePercentError(elapsed)\"", "\"measurements\""]);
+    let csv = "\"title\";\"name\";\"unit\";\"batch\";\"elapsed\";\"error %\"";
     is_json
-        || file.lossy().lines().any(|line| {
+        || file.any_line(csv, |line| line.starts_with(csv))
+        || file.any_line("err%", |line| {
             let mut cells = line.split('|').map(str::trim).skip_while(|cell| !cell.ends_with("/s"));
-            let table = line.starts_with('|')
-                && cells.any(|cell| cell == "err%")
-                && cells.any(|cell| cell == "total");
-            table || line.starts_with("\"title\";\"name\";\"unit\";\"batch\";\"elapsed\";\"error %\"")
+            line.starts_with('|') && cells.any(|cell| cell == "err%") && cells.any(|cell| cell == "total")
         })
 }
 
 fn is_nvbench(file: &ResultFile) -> bool {
-    let outline = Outline::of(file, &["\"nvbench\"", "\"benchmarks\"", "\"devices\""]);
+    let outline = Outline::of(file, &["meta", "benchmarks", "devices"], &["nvbench"]);
     outline.is_some_and(|outline| {
         let version = outline.get("meta").and_then(|meta| meta.get("version"));
         outline.rows_have("benchmarks", &["name", "states"])
@@ -340,7 +330,7 @@ fn nvbench_run(file: &ResultFile) -> RunReading {
 }
 
 fn is_pyperf(file: &ResultFile) -> bool {
-    let outline = Outline::of(file, &["\"version\"", "\"runs\""]);
+    let outline = Outline::of(file, &["version", "benchmarks"], &["runs"]);
     outline.is_some_and(|outline| {
         let run = outline.first_of("benchmarks").and_then(|benchmark| benchmark.first_of("runs"));
         let is_run = run.is_some_and(|run| run.has(&["values"]) || run.has(&["warmups"]));
@@ -349,8 +339,7 @@ fn is_pyperf(file: &ResultFile) -> bool {
 }
 
 fn is_pytest_benchmark(file: &ResultFile) -> bool {
-    let outline = Outline::of(file, &["\"machine_info\"", "\"commit_info\""]);
-    outline.is_some_and(|outline| outline.has(&["machine_info", "commit_info", "benchmarks", "version"]))
+    file.begins(b'{') && Outline::has_keys(file, &["machine_info", "commit_info", "benchmarks", "version"])
 }
 
 /// With `pytest.xml` beside it, each test ends as that says.
@@ -364,7 +353,7 @@ fn pytest_benchmark_file(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
 
 /// A commit is what was measured where nothing was changed beside it.
 fn pytest_benchmark_run(file: &ResultFile) -> RunReading {
-    let outline = Outline::of(file, &["\"commit_info\""]);
+    let outline = Outline::of(file, &[], &["commit_info"]);
     let commit = outline.as_ref().and_then(|outline| {
         let info = outline.get("commit_info")?;
         let is_clean = matches!(info.get("dirty"), Some(Outline::Flag(false)));
@@ -378,6 +367,6 @@ fn pytest_benchmark_run(file: &ResultFile) -> RunReading {
 }
 
 fn is_vitest_bench(file: &ResultFile) -> bool {
-    let outline = Outline::of(file, &["\"files\"", "\"filepath\"", "\"groups\""]);
+    let outline = Outline::of(file, &["files"], &["filepath", "groups"]);
     outline.is_some_and(|outline| outline.rows_have("files", &["filepath", "groups"]))
 }

@@ -4,12 +4,13 @@
 //! optimizations: [{file, technique, status, time_ms, speedup, ...}], best_speedup, status}], summary}]}`. The harness counts a benchmark that
 //! timed out or was invalid as succeeded with 0.0 ms: such a time is a failure here. Its raw times may be invented, and are not read.
 
-use super::case::named;
-use super::fields::{Fields, python_document};
+use super::case::{alone, failed, named, skipped, summarised};
+use super::fields::Fields;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::utc;
-use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use super::values::python_document;
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params, Variant};
 
 pub struct HarnessResults;
@@ -33,8 +34,7 @@ impl ResultFormat for HarnessResults {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let stand = ["\"chapter\"", "\"optimizations\"", "\"baseline_file\""];
-        Outline::of(file, &stand)
+        Outline::of(file, &["results"], &["chapter", "optimizations", "baseline_file"])
             .is_some_and(|outline| outline.rows_have("results", &["chapter", "benchmarks"]))
     }
 
@@ -47,9 +47,9 @@ impl ResultFormat for HarnessResults {
             let name = chapter.need("chapter", chapter.text("chapter")?)?;
             let benchmarks = chapter.objects("benchmarks")?;
             let status = chapter.text("status")?.unwrap_or_default();
-            if benchmarks.is_empty() && failed(status) {
-                let mut reading = Reading::new(named(name, Params::new()));
-                reading.end = End::Failed { message: said(&chapter, status)? };
+            if benchmarks.is_empty() && is_failure(status) {
+                let mut reading = named(name, Params::new());
+                reading.end = failed(said(&chapter, status)?);
                 run.readings.push(reading);
             }
             for benchmark in benchmarks {
@@ -64,7 +64,7 @@ fn succeeded(status: &str) -> bool {
     ["succeeded", "success", "completed", "passed", "ok"].contains(&status)
 }
 
-fn failed(status: &str) -> bool {
+fn is_failure(status: &str) -> bool {
     !succeeded(status) && !status.starts_with("skip") && !status.is_empty()
 }
 
@@ -90,7 +90,7 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
         params.insert("variant".into(), ParamValue::Text(<&str>::from(variant).to_owned()));
         params
     };
-    let mut baseline = Reading::new(named(example, with(Variant::Baseline)));
+    let mut baseline = named(example, with(Variant::Baseline));
     if let Some(file) = benchmark.text("baseline_file")? {
         baseline.metadata.insert("file".into(), file.into());
     }
@@ -112,7 +112,7 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
         if let Some(file) = file.filter(|_| alike || technique.is_none()) {
             params.insert("file".into(), ParamValue::Text(file.to_owned()));
         }
-        let mut reading = Reading::new(named(example, params));
+        let mut reading = named(example, params);
         if let Some(file) = file {
             reading.metadata.insert("file".into(), file.into());
         }
@@ -126,11 +126,11 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
 fn fill(reading: &mut Reading, fields: &Fields, prefix: &str, status: &str) -> Result<(), ReadError> {
     let key = |name: &str| format!("{prefix}{name}");
     if status.starts_with("skip") {
-        reading.end = End::Skipped { reason: said(fields, status)? };
+        reading.end = skipped(said(fields, status)?);
         return Ok(());
     }
     if !succeeded(status) {
-        reading.end = End::Failed { message: said(fields, status)? };
+        reading.end = failed(said(fields, status)?);
         return Ok(());
     }
     let time = fields.number(&key("time_ms"))?;
@@ -140,20 +140,18 @@ fn fill(reading: &mut Reading, fields: &Fields, prefix: &str, status: &str) -> R
             "its status is `{status}`, and `{}` is {time}: it timed out, or is invalid",
             key("time_ms")
         );
-        reading.end = End::Failed { message };
+        reading.end = failed(message);
         return Ok(());
     };
-    let summary = |value| Some(SummaryReading { value, stddev: None, count: None });
-    reading.metric("time", "ms", None).summary = summary(value);
+    summarised(reading, "time", "ms", alone(value));
     for name in PERCENTILES {
         // 0.0 where nothing was kept.
         if let Some(value) = fields.number(&key(&format!("{name}_ms")))?.filter(|value| *value > 0.0) {
-            let metric = reading.metric(&format!("time_{name}"), "ms", None);
-            (metric.summary, metric.judged) = (summary(value), false);
+            summarised(reading, &format!("time_{name}"), "ms", alone(value)).judged = false;
         }
     }
     if let Some(value) = fields.number(&key("memory_mb"))?.filter(|value| *value > 0.0) {
-        reading.metric("memory", "MB", None).summary = summary(value);
+        summarised(reading, "memory", "MB", alone(value));
     }
     Ok(())
 }

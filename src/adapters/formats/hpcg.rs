@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::case::{lines, measured, named_by_params, shown};
+use super::case::{failed, measured, named, shown};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{number, param};
-use crate::adapters::{End, ReadError, Reading, Reads};
+use super::table::{lines, number, param};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 
 pub struct Hpcg;
@@ -58,9 +58,8 @@ impl ResultFormat for Hpcg {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let text = file.lossy();
-        text.lines().any(|line| line.trim() == TITLE)
-            && text.lines().any(|line| line.trim().starts_with("Machine Summary="))
+        file.any_line(TITLE, |line| line.trim() == TITLE)
+            && file.any_line("Machine Summary=", |line| line.trim().starts_with("Machine Summary="))
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -93,18 +92,18 @@ fn reading(file: &ResultFile, entries: &BTreeMap<&str, (usize, &str)>) -> Result
             entries.get(path).ok_or_else(|| file.wrong(format!("`{path}` is missing: it breaks off")))?;
         params.insert(name.to_owned(), param(value));
     }
-    let mut reading = named_by_params("hpcg", params);
+    let mut reading = named("hpcg", params);
     let Some(rating) = figure(file, entries, RATING)? else {
         let is_invalid = entries.range(INVALID..).next().is_some_and(|(path, _)| path.starts_with(INVALID));
         if !is_invalid {
             return Err(file.wrong("`Final Summary` is missing: the program did not end"));
         }
-        reading.end = End::Failed { message: format!("the result is INVALID: {}", failed(entries)) };
+        reading.end = failed(format!("the result is INVALID: {}", unpassed(entries)));
         return Ok(reading);
     };
     measured(&mut reading, "gflops", "GFLOP/s", rating);
     if rating <= 0.0 {
-        reading.end = End::Failed { message: "its rating is not above zero".into() };
+        reading.end = failed("its rating is not above zero");
     }
     let seconds = figure(file, entries, TOTAL)?;
     let official = seconds.is_some_and(|seconds| seconds >= OFFICIAL);
@@ -128,7 +127,7 @@ fn figure(
 }
 
 /// The tests that the run did not pass.
-fn failed(entries: &BTreeMap<&str, (usize, &str)>) -> String {
+fn unpassed(entries: &BTreeMap<&str, (usize, &str)>) -> String {
     let failed = entries.iter().filter(|(_, (_, value))| *value == "FAILED");
     let names: Vec<&str> = failed.map(|(path, _)| path.strip_suffix("::Result").unwrap_or(path)).collect();
     if names.is_empty() { "it does not say why".into() } else { format!("{} failed", names.join(", ")) }

@@ -4,10 +4,10 @@
 //! decimals, and the rates four digits. NVIDIA's build adds the rate of a GPU in parentheses. A row that was measured several times is
 //! one case with several values.
 
-use super::case::{lines, measured, named_by_params, shown};
+use super::case::{failed, measured, named, shown};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{number, param};
-use crate::adapters::{End, ReadError, Reading, Reads};
+use super::table::{lines, number, param};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 
 pub struct Hpl;
@@ -33,7 +33,7 @@ impl ResultFormat for Hpl {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        file.lossy().lines().any(is_header)
+        file.any_line(COLUMNS[0], is_header)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -113,17 +113,16 @@ fn row(file: &ResultFile, at: usize, line: &str) -> Result<Solved, ReadError> {
 fn readings(solved: Vec<Solved>) -> Vec<Reading> {
     let mut readings: Vec<Reading> = Vec::new();
     for row in solved {
-        let reading = named_by_params("hpl", row.params);
+        let reading = named("hpl", row.params);
         let place = readings.iter().position(|other| other.case == reading.case).unwrap_or_else(|| {
             readings.push(reading);
             readings.len() - 1
         });
         let Some(reading) = readings.get_mut(place) else { continue };
         if row.passed != Some(true) {
-            reading.end =
-                End::Failed { message: "the residual check FAILED: the system was not solved".into() };
+            reading.end = failed("the residual check FAILED: the system was not solved");
         } else if row.gflops <= 0.0 {
-            reading.end = End::Failed { message: "its rate is not above zero".into() };
+            reading.end = failed("its rate is not above zero");
         }
         measured(reading, "gflops", "GFLOP/s", row.gflops);
         shown(reading, "time", "s", row.time);

@@ -5,13 +5,14 @@
 
 use serde_json::Value;
 
-use super::case::named;
-use super::fields::{Fields, flattened, param_of, python_document};
+use super::case::{alone, ended, failed, named, skipped, summarised};
+use super::fields::{Fields, flattened};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::utc;
 use super::time_statistics::read_times;
-use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use super::values::{param_of, python_document};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{Better, Params};
 
 pub struct KernelSummary;
@@ -55,7 +56,7 @@ impl ResultFormat for KernelSummary {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let Some(outline) = Outline::of(file, &["\"backend\"", "\"precision\"", "\"success\""]) else {
+        let Some(outline) = Outline::of(file, &[], &["backend", "precision", "success"]) else {
             return false;
         };
         let mut rows = ROWS.iter().filter_map(|key| outline.first_of(key));
@@ -88,25 +89,21 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     let mut params = Params::new();
     for key in KEYS {
         match row.get(key) {
-            Some(Value::Object(_)) => {
-                for (inner, value) in row.object(key)?.iter().flat_map(flattened) {
-                    params.extend(param_of(value).map(|param| (inner, param)));
-                }
-            }
+            Some(Value::Object(_)) => params.extend(row.object(key)?.iter().flat_map(Fields::params)),
             Some(value) => params.extend(param_of(value).map(|param| (key.to_owned(), param))),
             None => {}
         }
     }
-    let mut reading = Reading::new(named(name, params));
+    let mut reading = named(name, params);
     let said = ["error_message", "error", "skip_reason", "reason"]
         .into_iter()
         .find_map(|key| row.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()));
     if row.flag("skipped")? == Some(true) {
-        reading.end = End::Skipped { reason: said.unwrap_or("it was skipped").to_owned() };
+        reading.end = skipped(said.unwrap_or("it was skipped"));
         return Ok(reading);
     }
     if !row.need("success", row.flag("success")?)? {
-        reading.end = End::Failed { message: said.unwrap_or("it did not succeed").to_owned() };
+        reading.end = failed(said.unwrap_or("it did not succeed"));
         return Ok(reading);
     }
     let iterations = row.count("iterations")?;
@@ -114,7 +111,7 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
         reading.metadata.extend(count.map(|count| (key.to_owned(), count.into())));
     }
     figures(row, &mut reading, iterations)?;
-    Ok(reading)
+    Ok(ended(reading))
 }
 
 fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Result<(), ReadError> {
@@ -128,9 +125,7 @@ fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Resu
     let time = reading.metrics.first().and_then(|metric| metric.summary).map(|summary| summary.value);
     if !is_timed || time.is_some_and(|time| time <= 0.0) {
         let time = time.map_or("it has none in milliseconds".into(), |time| format!("it is {time} ms"));
-        reading.end =
-            End::Failed { message: format!("it says that it succeeded, and its time is none: {time}") };
-        reading.metrics.clear();
+        reading.end = failed(format!("it says that it succeeded, and its time is none: {time}"));
         return Ok(());
     }
     for (path, value) in flattened(row) {
@@ -138,13 +133,12 @@ fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Resu
         let Some((_, name, unit, better, judged)) = FIGURES.iter().find(|(key, ..)| *key == last) else {
             continue;
         };
-        let value = value.as_f64().ok_or_else(|| row.wrong(&path, format!("{value} is no number")))?;
+        let value = row.number_of(&path, value)?;
         if reading.metrics.iter().any(|metric| metric.name == *name) {
             return Err(row.wrong(&path, "another field says the same"));
         }
-        let metric = reading.metric(name, unit, *better);
-        metric.summary = Some(SummaryReading { value, stddev: None, count: None });
-        metric.judged = *judged;
+        let metric = summarised(reading, name, unit, alone(value));
+        (metric.better, metric.judged) = (*better, *judged);
     }
     Ok(())
 }

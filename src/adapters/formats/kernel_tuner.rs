@@ -6,9 +6,10 @@
 
 use serde_json::Value;
 
-use super::case::named;
+use super::case::{alone, failed, metric_name, named, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, failed, has_keys, json_param, summarised};
+use super::outline::Outline;
+use super::values::{Entries, document, scalar, typed};
 use crate::adapters::{ReadError, Reading, Reads, json};
 use crate::model::{ParamValue, Params, direction_of_unit};
 
@@ -57,17 +58,13 @@ impl ResultFormat for KernelTuner {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let keys = ["kernel_name", "tune_params_keys", "tune_params", "cache"];
-        let named = memchr::memmem::find(file.bytes, b"\"tune_params_keys\"").is_some();
-        let whole = |bytes: Vec<u8>| has_keys(&ResultFile { bytes: &bytes, ..*file }, &keys);
-        named && (has_keys(file, &keys) || closed(file.bytes).is_some_and(whole))
+        Outline::has_keys(file, &["kernel_name", "tune_params_keys", "tune_params", "cache"])
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let name = Some(file.name);
-        let found: Cache = json::document(name, file.bytes).or_else(|error| {
+        let found: Cache = document(file).or_else(|error| {
             let bytes = closed(file.bytes).ok_or_else(|| error.clone())?;
-            json::document(name, &bytes).map_err(|_: ReadError| error)
+            json::document(Some(file.name), &bytes).map_err(|_: ReadError| error)
         })?;
         let mut readings = Vec::with_capacity(found.cache.0.len());
         for (key, entry) in &found.cache.0 {
@@ -86,7 +83,7 @@ fn closed(bytes: &[u8]) -> Option<Vec<u8>> {
     let whole = text.ends_with(b"}") && bytes.trim_ascii_start().starts_with(b"{");
     // Within the cache two braces are open, behind it one: else the result is no JSON.
     let open = braces(text).filter(|open| whole && (1..=2).contains(open))?;
-    Some([text, &b"}}"[..open]].concat())
+    Some([text, b"}}".get(..open)?].concat())
 }
 
 /// How many braces are open at the end. `None`: a text is.
@@ -114,19 +111,19 @@ fn reading(
     let path = |field: &str| format!("cache[\"{key}\"].{field}");
     let mut params = Params::new();
     for name in &cache.tune_params_keys {
-        let value = entry.get(name).and_then(json_param);
+        let value = entry.get(name).and_then(scalar);
         params.insert(name.clone(), value.ok_or_else(|| file.at(path(name), "the parameter is missing"))?);
     }
     if let Some(size) = size(&cache.problem_size) {
         params.insert("problem_size".into(), size);
     }
-    let mut reading = Reading::new(named(&cache.kernel_name, params));
+    let mut reading = named(&cache.kernel_name, params);
     let time = match entry.get("time") {
         Some(Value::String(why)) => {
             reading.end = failed(why);
             return Ok(reading);
         }
-        Some(time) => parts::typed::<f64>(file, &path("time"), time)?,
+        Some(time) => typed::<f64>(file, &path("time"), time)?,
         None => return Err(file.at(path("time"), "it is missing")),
     };
     if time >= FAILED_TIME || time <= 0.0 {
@@ -134,24 +131,19 @@ fn reading(
         return Ok(reading);
     }
     match entry.get("times") {
-        Some(times) => reading.metric("time", "ms", None).values = parts::typed(file, &path("times"), times)?,
+        Some(times) => reading.metric("time", "ms", None).values = typed(file, &path("times"), times)?,
         None => {
-            summarised(&mut reading, "time", "ms", time, None, None);
+            summarised(&mut reading, "time", "ms", alone(time));
         }
     }
     for (name, value) in &entry.0 {
         let is_metric = !OTHER.contains(&name.as_str()) && !cache.tune_params_keys.contains(name);
         if let Some(value) = value.as_f64().filter(|_| is_metric) {
             let unit = if direction_of_unit(name).is_some() { name.as_str() } else { "" };
-            summarised(&mut reading, &metric_name(name), unit, value, None, None).judged = false;
+            summarised(&mut reading, &metric_name(name), unit, alone(value)).judged = false;
         }
     }
     Ok(reading)
-}
-
-/// A name that the user chose as that of a metric.
-fn metric_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' }).collect()
 }
 
 /// `4096x4096`, or the one number.
@@ -161,6 +153,6 @@ fn size(value: &Value) -> Option<ParamValue> {
             let sizes: Vec<String> = sizes.iter().map(Value::to_string).collect();
             (!sizes.is_empty()).then(|| ParamValue::Text(sizes.join("x")))
         }
-        other => json_param(other),
+        other => scalar(other),
     }
 }

@@ -4,9 +4,10 @@
 
 use serde_json::Value;
 
-use super::case::named;
+use super::case::{alone, ended, failed, named, summarised, summary};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, ended, failed, summarised};
+use super::outline::Outline;
+use super::values::{Entries, document, typed};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -41,13 +42,12 @@ impl ResultFormat for KernelBench {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let begins = file.bytes.trim_ascii_start().starts_with(b"{");
-        let named = ["\"level", "\"num_trials\"", "\"hardware\""]
-            .iter()
-            .all(|word| memchr::memmem::find(file.bytes, word.as_bytes()).is_some());
-        begins
-            && named
-            && document::<Levels>(file).is_ok_and(|levels| levels.0.iter().all(|(name, _)| is_level(name)))
+        let outline = file.holds(&["\"level"]).then(|| Outline::of(file, &[], &["num_trials", "hardware"]));
+        outline.flatten().is_some_and(|levels| {
+            let mut problems = levels.entries().iter().flat_map(|(_, problems)| problems.entries());
+            levels.entries().iter().all(|(name, _)| is_level(name))
+                && problems.any(|(_, problem)| problem.has(&["mean", "num_trials", "hardware"]))
+        })
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -83,20 +83,20 @@ fn reading(
     let mut params = Params::new();
     params.insert("level".into(), ParamValue::Text(level.to_owned()));
     if value.get("mean").is_none_or(Value::is_null) {
-        let mut reading = Reading::new(named(name, params));
+        let mut reading = named(name, params);
         let error = value.get("error").unwrap_or(value);
         let why = error.as_str().map_or_else(|| "it has no statistics".into(), str::to_owned);
         reading.end = failed(why);
         return Ok((reading, None));
     }
-    let found: Statistics = parts::typed(file, &format!("{level}[\"{problem}\"]"), value)?;
-    let mut reading = Reading::new(named(name, params));
+    let found: Statistics = typed(file, &format!("{level}[\"{problem}\"]"), value)?;
+    let mut reading = named(name, params);
     if found.mean <= 0.0 || found.num_trials == 0 {
         reading.end = failed(format!("its mean is {} ms of {} trials", found.mean, found.num_trials));
     }
-    summarised(&mut reading, "time", "ms", found.mean, Some(found.std), Some(found.num_trials));
+    summarised(&mut reading, "time", "ms", summary(found.mean, Some(found.std), Some(found.num_trials)));
     for (name, value) in [("time_min", found.min), ("time_max", found.max)] {
-        summarised(&mut reading, name, "ms", value, None, None).judged = false;
+        summarised(&mut reading, name, "ms", alone(value)).judged = false;
     }
     Ok((ended(reading), found.hardware))
 }

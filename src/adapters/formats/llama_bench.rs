@@ -8,11 +8,12 @@ mod markdown;
 
 use serde_json::Value;
 
-use super::case::named;
+use super::case::{ended, fail, named, summarised, summary};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, ended, fail, json_lines, json_param, summarised};
-use super::table::CsvTable;
+use super::outline::Outline;
+use super::table::{CsvTable, param};
 use super::time::utc;
+use super::values::{Entries, document, json_lines, scalar, typed};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -58,28 +59,26 @@ impl ResultFormat for LlamaBench {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let begins = |with: &[u8]| file.bytes.trim_ascii_start().starts_with(with);
-        if begins(b"[") || begins(b"{") {
-            let named =
-                |key: &&str| memchr::memmem::find(file.bytes, format!("\"{key}\":").as_bytes()).is_some();
-            return KNOWN.iter().all(named)
-                && rows_of_json(file).is_ok_and(|tests| tests.iter().all(is_test));
+        if is_json(file) {
+            return Outline::has_keys(file, &KNOWN);
         }
-        let text = file.lossy();
-        header_of_csv(&text) || text.lines().any(|line| markdown::header_of(line).is_some())
+        header_of_csv(&file.first_line()) || file.any_line("t/s", |line| markdown::header_of(line).is_some())
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let begins = |with: &[u8]| file.bytes.trim_ascii_start().starts_with(with);
-        if begins(b"[") || begins(b"{") {
+        if is_json(file) {
             return runs(file, rows_of_json(file)?);
         }
         let text = file.text()?;
-        if header_of_csv(text) {
+        if header_of_csv(&file.first_line()) {
             return runs(file, rows_of_csv(file, text)?);
         }
         markdown::read(file, text)
     }
+}
+
+fn is_json(file: &ResultFile) -> bool {
+    file.begins(b'[') || file.begins(b'{')
 }
 
 fn is_test(test: &Test) -> bool {
@@ -87,14 +86,10 @@ fn is_test(test: &Test) -> bool {
 }
 
 fn rows_of_json(file: &ResultFile) -> Result<Vec<Test>, ReadError> {
-    if file.bytes.trim_ascii_start().starts_with(b"[") {
-        return document(file);
-    }
-    json_lines(file)
+    if file.begins(b'[') { document(file) } else { json_lines(file) }
 }
 
-fn header_of_csv(text: &str) -> bool {
-    let header = text.trim_start().lines().next().unwrap_or_default();
+fn header_of_csv(header: &str) -> bool {
     KNOWN.iter().all(|key| header.split(',').any(|column| column.trim_matches('"') == *key))
 }
 
@@ -114,7 +109,7 @@ fn rows_of_csv(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {
                     || file.line(row.line, format!("`{cell}` under `{name}` is no number to measure by"));
                 serde_json::Number::from_f64(value).map(Value::Number).ok_or_else(wrong)?
             } else {
-                let param = super::table::param(cell);
+                let param = param(cell);
                 serde_json::to_value(param).unwrap_or_else(|_| Value::String(cell.clone()))
             };
             pairs.push((name.clone(), value));
@@ -132,7 +127,7 @@ fn runs(file: &ResultFile, tests: Vec<Test>) -> Result<Vec<RunReading>, ReadErro
         if !is_test(test) {
             return Err(file.at(format!("[{at}]"), "it is no test of llama-bench"));
         }
-        let text = |key: &str| test.get(key).and_then(Value::as_str).map(str::to_owned);
+        let text = |key: &str| test.text(key).map(str::to_owned);
         let commit = text("build_commit").filter(|commit| !["unknown", ""].contains(&commit.as_str()));
         let place = runs.iter().position(|run| run.commit == commit).unwrap_or_else(|| {
             let started = text("test_time").and_then(|time| utc(&time));
@@ -164,22 +159,22 @@ fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Res
         .0
         .iter()
         .filter(|(name, _)| !OTHER.contains(&name.as_str()))
-        .filter_map(|(name, value)| Some((name.clone(), json_param(value)?)))
+        .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
         .collect();
     // The folder of the model is the machine's.
-    let model = test.get("model_filename").and_then(Value::as_str).unwrap_or_default();
+    let model = test.text("model_filename").unwrap_or_default();
     let model = model.rsplit(['/', '\\']).next().unwrap_or(model);
     params.insert("model".into(), ParamValue::Text(model.to_owned()));
     let tokens = |key: &str| test.get(key).and_then(Value::as_i64).unwrap_or(0);
-    let mut reading = Reading::new(named(&test_name(tokens("n_prompt"), tokens("n_gen")), params));
+    let mut reading = named(&test_name(tokens("n_prompt"), tokens("n_gen")), params);
     for (metric, unit, end) in [("time", "ns", "ns"), ("throughput", "t/s", "ts")] {
         let figure = |name: &str| -> Result<Option<f64>, ReadError> {
             let key = format!("{name}_{end}");
-            test.get(&key).map(|value| parts::typed(file, &path(&key), value)).transpose()
+            test.get(&key).map(|value| typed(file, &path(&key), value)).transpose()
         };
         let samples = format!("samples_{end}");
         let values: Vec<f64> =
-            test.get(&samples).map_or(Ok(Vec::new()), |value| parts::typed(file, &path(&samples), value))?;
+            test.get(&samples).map_or(Ok(Vec::new()), |value| typed(file, &path(&samples), value))?;
         let Some(mean) = figure("avg")? else { continue };
         if mean <= 0.0 || values.iter().any(|value| *value <= 0.0) {
             fail(&mut reading, format!("`avg_{end}` is {mean}: a repetition did nothing"));
@@ -188,7 +183,7 @@ fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Res
         let differ = values.iter().any(|value| Some(value) != values.first());
         let count = (!values.is_empty()).then_some(values.len() as u64);
         let stddev = figure("stddev")?.filter(|_| differ || values.is_empty());
-        let made = summarised(&mut reading, metric, unit, mean, stddev, count);
+        let made = summarised(&mut reading, metric, unit, summary(mean, stddev, count));
         made.judged = metric == "time";
         if differ {
             made.values = values;

@@ -3,9 +3,9 @@
 //! <https://github.com/mlcommons/inference/blob/master/loadgen/README.md>. In the Offline scenario all samples are one query, so that its
 //! latencies are totals of the batch: they are shown. The file of an accuracy run holds no figure.
 
-use super::case::{alone, lines, measured, named_by_params, shown, summarised};
+use super::case::{alone, failed, measured, named, shown, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{number, param};
+use super::table::{lines, number, param};
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::Params;
 
@@ -58,9 +58,8 @@ impl ResultFormat for LoadGen {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let text = file.lossy();
-        text.lines().any(|line| line.trim() == TITLE)
-            && text.lines().any(|line| value_of(line, "SUT name").is_some())
+        file.any_line(TITLE, |line| line.trim() == TITLE)
+            && file.any_line("SUT name", |line| value_of(line, "SUT name").is_some())
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -76,14 +75,14 @@ impl ResultFormat for LoadGen {
             found.ok_or_else(|| file.wrong(format!("`{name}` is missing")))
         };
         let scenario = need("Scenario")?;
-        let named = [("sut", need("SUT name")?), ("scenario", scenario), ("mode", need("Mode")?)];
-        let params: Params = named.into_iter().map(|(name, value)| (name.to_owned(), param(value))).collect();
-        let mut reading = named_by_params("loadgen", params);
+        let keys = [("sut", need("SUT name")?), ("scenario", scenario), ("mode", need("Mode")?)];
+        let params: Params = keys.into_iter().map(|(name, value)| (name.to_owned(), param(value))).collect();
+        let mut reading = named("loadgen", params);
         figures(&mut reading, file, text, scenario == "Offline")?;
         reading.end = match need("Result is")? {
             "VALID" if reading.end == End::Measured => errors,
             "VALID" => reading.end,
-            "INVALID" => End::Failed { message: format!("the result is INVALID: {}", reasons(text)) },
+            "INVALID" => failed(format!("the result is INVALID: {}", reasons(text))),
             other => return Err(file.wrong(format!("the result is `{other}`, neither VALID nor INVALID"))),
         };
         Ok(RunReading::only(vec![reading]))
@@ -104,7 +103,7 @@ fn errors(text: &str) -> Option<End> {
     let is_of_errors = rest.starts_with("errors encountered") || rest.starts_with("error encountered");
     is_of_errors.then(|| match count {
         "no" => End::Measured,
-        count => End::Failed { message: format!("LoadGen encountered {count} errors in the run") },
+        count => failed(format!("LoadGen encountered {count} errors in the run")),
     })
 }
 
@@ -147,7 +146,7 @@ fn figures(reading: &mut Reading, file: &ResultFile, text: &str, is_offline: boo
             number(value).ok_or_else(|| file.line(at, format!("`{value}` of `{key}` is no number")))?;
         // A server that reports no tokens leaves zeros.
         if is_judged && value <= 0.0 && reading.end == End::Measured {
-            reading.end = End::Failed { message: format!("`{key}` is not above zero") };
+            reading.end = failed(format!("`{key}` is not above zero"));
         }
         if unit != "ns" {
             measured(reading, &name, unit, value).judged = is_judged;

@@ -14,13 +14,13 @@ mod format;
 mod harness_file;
 mod harness_files;
 mod outline;
-mod parts;
 mod program;
 mod table;
 #[cfg(test)]
 mod tests;
 mod time;
 mod time_statistics;
+mod values;
 
 pub use checked::read;
 pub use described::{Described, DescribedMetric, RowLayout, failed_row};
@@ -29,6 +29,8 @@ pub use harness_file::HarnessFile;
 pub use harness_files::HARNESS_FILES;
 pub(super) use program::OUT as OUT_WORD;
 pub use program::{DescribedProgram, ResultProgram};
+
+use std::collections::BTreeSet;
 
 /// Declares the module of each format and the list of all: one line a format.
 macro_rules! formats {
@@ -85,4 +87,9 @@ pub fn named(name: &str) -> Option<&'static dyn ResultFormat> {
 /// The formats that say for certain that a file is theirs: it is known where that is one.
 pub fn recognised(file: &ResultFile) -> Vec<&'static dyn ResultFormat> {
     every().filter(|format| format.recognises(file)).collect()
+}
+
+/// Names of files that belong to a result of some format where they lie in its folder.
+pub fn beside() -> BTreeSet<&'static str> {
+    every().flat_map(|format| format.beside()).copied().collect()
 }

@@ -6,8 +6,10 @@
 
 use serde_json::{Map, Value};
 
-use super::case::{lines, named_by_params, shown, word};
+use super::case::{named, shown, word};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::table::lines;
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -42,11 +44,13 @@ impl ResultFormat for Monitor {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let text = file.lossy();
-        let first = text.lines().find(|line| !line.trim().is_empty());
-        first.and_then(|line| serde_json::from_str::<Map<String, Value>>(line).ok()).is_some_and(|record| {
-            record.get("time").is_some_and(Value::is_string) && record.keys().any(|key| of_gpu(key).is_some())
-        })
+        let is_record = |record: &Outline| {
+            record.text_at(&["time"]).is_some()
+                && record.entries().iter().any(|(key, _)| of_gpu(key).is_some())
+        };
+        file.begins(b'{')
+            && file.holds(&["\"time\"", "\"gpu_"])
+            && Outline::parse(file.first_line().as_bytes()).as_ref().is_some_and(is_record)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -86,7 +90,7 @@ fn readings_of(record: &Map<String, Value>, count: i64) -> Vec<Reading> {
             }
             None => ("host", key.as_str()),
         };
-        let reading = named_by_params(case, params);
+        let reading = named(case, params);
         let place = readings.iter().position(|other| other.case == reading.case).unwrap_or_else(|| {
             readings.push(reading);
             readings.len() - 1

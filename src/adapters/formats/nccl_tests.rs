@@ -3,6 +3,7 @@
 //! <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>. Its columns before the times differ by program and version
 //! (`redop` and `root` are not everywhere), so they are read from the header.
 
+use super::case::failed;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::{number, param};
 use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
@@ -33,8 +34,7 @@ impl ResultFormat for NcclTests {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let text = file.lossy();
-        text.lines().any(|line| columns(line).is_some())
+        file.any_line("algbw", |line| columns(line).is_some())
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -106,7 +106,10 @@ fn columns(line: &str) -> Option<Vec<&str>> {
     let first = words.iter().position(|word| *word == "time")?;
     let (keys, halves) = words.split_at(first);
     let half = ["time", "algbw", "busbw"];
-    let fits = |half_words: &[&str]| half_words[..3] == half && ["#wrong", "error"].contains(&half_words[3]);
+    let fits = |half_words: &[&str]| {
+        let last = half_words.strip_prefix(&half);
+        last.is_some_and(|last| [["#wrong"], ["error"]].iter().any(|name| last == name))
+    };
     let is_header = keys.starts_with(&["size", "count"]) && halves.len() == 2 * HALF;
     (is_header && halves.chunks(HALF).all(fits)).then(|| keys.to_vec())
 }
@@ -115,7 +118,8 @@ fn columns(line: &str) -> Option<Vec<&str>> {
 fn device(words: &[&str]) -> Option<String> {
     let is_rank = words.starts_with(&["#", "Rank"]);
     let bus = words.iter().position(|word| word.starts_with('[') && word.ends_with(']'))?;
-    (is_rank && bus + 1 < words.len()).then(|| words[bus + 1..].join(" "))
+    let name = words.get(bus + 1..).filter(|name| is_rank && !name.is_empty())?;
+    Some(name.join(" "))
 }
 
 /// Adds what half a row says. A size that the program measured twice, as it does with sizes below an element, is one case with two values.
@@ -149,10 +153,10 @@ fn add(
     let reading = &mut readings[place];
     // The old column holds differences of rounding, far below one.
     if wrong_values.is_some_and(|wrong| wrong >= 1.0 || !wrong.is_finite()) {
-        reading.end = End::Failed { message: format!("{wrong} values are wrong") };
+        reading.end = failed(format!("{wrong} values are wrong"));
     }
     if values[0] <= 0.0 {
-        reading.end = End::Failed { message: format!("it took {} us, which is no time", half[0]) };
+        reading.end = failed(format!("it took {} us, which is no time", half[0]));
     }
     let checked = if wrong_values.is_some() { "yes" } else { "no" };
     reading.metadata.insert("checked".into(), checked.into());

@@ -15,18 +15,17 @@ mod records;
 
 use std::collections::{BTreeMap, HashSet};
 
-use self::records::{Figure, Record, is_header, records};
-use super::case::{measured, named_by_params, shown};
+use self::records::{Figure, HEADER, Record, is_header, records};
+use super::case::{failed, measured, named, shown};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::param;
-use crate::adapters::{End, ReadError, Reading, Reads};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
-
-/// Metrics that are the time of a launch.
-const DURATIONS: [&str; 3] = ["Duration", "gpu__time_duration.sum", "gpu__time_duration.avg"];
 
 pub struct Ncu;
 
+/// Metrics that are the time of a launch.
+const DURATIONS: [&str; 3] = ["Duration", "gpu__time_duration.sum", "gpu__time_duration.avg"];
 /// Columns that say which launch it is.
 const KEYS: [(&str, &str); 3] = [("Block Size", "block"), ("Grid Size", "grid"), ("Device", "device")];
 
@@ -48,7 +47,7 @@ impl ResultFormat for Ncu {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        file.lossy().lines().any(is_header)
+        file.any_line(HEADER, is_header)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -100,7 +99,7 @@ impl Launches {
         let before = self.0.entry((kernel.clone(), params.clone())).or_default();
         params.insert("launch".to_owned(), ParamValue::Int(*before));
         *before += 1;
-        named_by_params(&kernel, params)
+        named(&kernel, params)
     }
 }
 
@@ -192,8 +191,8 @@ fn duration(
         Figure::Number(value) if value > 0.0 => {
             measured(reading, "time", unit, value);
         }
-        Figure::Number(_) => reading.end = End::Failed { message: "its duration is not above zero".into() },
-        Figure::None => reading.end = End::Failed { message: "`ncu` gives no duration of it".into() },
+        Figure::Number(_) => reading.end = failed("its duration is not above zero"),
+        Figure::None => reading.end = failed("`ncu` gives no duration of it"),
         Figure::Comma | Figure::Text => return Err(file.line(record.line, "its duration is no number")),
     }
     Ok(())

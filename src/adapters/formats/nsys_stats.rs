@@ -3,10 +3,10 @@
 //! <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>. Older versions have other names for the same columns, and
 //! no median. All times are nanoseconds. Several tables may follow each other, with an empty line between them.
 
-use super::case::{alone, lines, named_by_params, shown, summarised};
+use super::case::{alone, failed, named, shown, summarised, summary};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{CsvRow, CsvTable, param};
-use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use super::table::{CsvRow, CsvTable, lines, param};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 
 pub struct NsysStats;
@@ -42,7 +42,7 @@ impl ResultFormat for NsysStats {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        file.lossy().lines().any(is_header)
+        file.any_line(TOTAL, is_header)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -88,9 +88,8 @@ fn is_header(line: &str) -> bool {
 
 fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {
     let of = |names: &[&str]| names.iter().find_map(|name| table.column(name));
-    let cell = |column: usize| row.cells.get(column).map_or("", String::as_str);
     let number = |names: &[&str]| of(names).map(|column| table.number(row, column)).transpose();
-    let name = of(&NAMES).map_or("", cell);
+    let name = of(&NAMES).map_or("", |column| row.cell(column));
     if name.is_empty() {
         return Err(file.line(row.line, "a row without a name"));
     }
@@ -105,16 +104,16 @@ fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading,
             (column.to_ascii_lowercase().replace(' ', "_"), param(&value))
         })
         .collect();
-    let mut reading = named_by_params(name, params);
+    let mut reading = named(name, params);
     let count = number(&COUNTS)?.unwrap_or(0.0);
     if count < 1.0 {
-        reading.end = End::Failed { message: "it never ran".into() };
+        reading.end = failed("it never ran");
         return Ok(reading);
     }
     let (mean, median) = (number(&MEAN)?, number(&MEDIAN)?);
     let value = median.or(mean).ok_or_else(|| file.line(row.line, "it has neither median nor average"))?;
     let stddev = number(&STDDEV)?.filter(|stddev| count > 1.0 && *stddev > 0.0);
-    summarised(&mut reading, "time", "ns", SummaryReading { value, stddev, count: Some(count as u64) });
+    summarised(&mut reading, "time", "ns", summary(value, stddev, Some(count as u64)));
     if let Some(mean) = mean.filter(|_| median.is_some()) {
         summarised(&mut reading, "time_mean", "ns", alone(mean)).judged = false;
     }

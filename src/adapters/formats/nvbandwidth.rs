@@ -8,6 +8,7 @@ mod row;
 mod text;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
 use crate::adapters::{ReadError, Reads};
 
 pub struct NvBandwidth;
@@ -33,14 +34,13 @@ impl ResultFormat for NvBandwidth {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let text = file.lossy();
-        text.lines().any(|line| line.starts_with(TITLE))
-            || text.trim_start().starts_with('{')
-                && text.contains("\"nvbandwidth\"")
-                && json::document(file).is_ok()
+        let is_body = |body: &Outline| body.has(&["testcases"]) || body.has(&["error"]);
+        file.any_line(TITLE, |line| line.starts_with(TITLE))
+            || Outline::of(file, &["nvbandwidth"], &[])
+                .is_some_and(|outline| outline.get("nvbandwidth").is_some_and(is_body))
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        if file.bytes.trim_ascii_start().starts_with(b"{") { json::read(file) } else { text::read(file) }
+        if file.begins(b'{') { json::read(file) } else { text::read(file) }
     }
 }

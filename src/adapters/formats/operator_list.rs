@@ -6,11 +6,12 @@
 
 use serde_json::Value;
 
-use super::case::named;
-use super::fields::{Fields, flattened, param_of, python_document};
+use super::case::{alone, failed, named, summarised};
+use super::fields::{Fields, flattened};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
-use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use super::values::{param_of, python_document};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{Better, Params};
 
 pub struct OperatorList;
@@ -44,10 +45,8 @@ impl ResultFormat for OperatorList {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let stand = ["\"operation\"", "\"implementation\"", "\"time_ms\"", "\"inference_speed\""];
-        let Some(outline) = Outline::of(file, &stand) else { return false };
         let keys = ["operation", "implementation", "batch_size", "time_ms", "inference_speed"];
-        outline.first().is_some_and(|row| row.has(&keys))
+        file.begins(b'[') && Outline::has_keys(file, &keys)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -67,23 +66,26 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     for (name, value) in flattened(row) {
         match value {
             _ if is_measured(&name) || said(&name) || VARYING.contains(&name.as_str()) => {}
-            Value::Number(number) if number.is_f64() => others.push((name, number.as_f64())),
+            Value::Number(number) if number.is_f64() => {
+                let value = row.number_of(&name, value)?;
+                others.push((name, value));
+            }
             _ => match param_of(value) {
                 Some(param) => _ = params.insert(name, param),
                 None => return Err(row.wrong(&name, "it is a list of more than texts and numbers")),
             },
         }
     }
-    let mut reading = Reading::new(named("operator", params));
+    let mut reading = named("operator", params);
     let error = row.get("error").or(row.get("error_message")).and_then(Value::as_str);
     if let Some(message) = error.filter(|text| !text.is_empty()) {
-        reading.end = End::Failed { message: message.to_owned() };
+        reading.end = failed(message);
         return Ok(reading);
     }
     let time = row.number("time_ms")?;
     if time.is_none_or(|time| time <= 0.0) {
         let time = time.map_or("is missing".into(), |time| format!("is {time}, which is no time"));
-        reading.end = End::Failed { message: format!("`time_ms` {time}") };
+        reading.end = failed(format!("`time_ms` {time}"));
         return Ok(reading);
     }
     for (key, name, unit, better, judged) in MEASURED {
@@ -91,14 +93,11 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
         let Some(value) = row.number(key)?.filter(|value| key != "memory_mb" || *value != 0.0) else {
             continue;
         };
-        let metric = reading.metric(name, unit, better);
-        metric.summary = Some(SummaryReading { value, stddev: None, count: None });
-        metric.judged = judged;
+        let metric = summarised(&mut reading, name, unit, alone(value));
+        (metric.better, metric.judged) = (better, judged);
     }
     for (name, value) in others {
-        let metric = reading.metric(&name, "", None);
-        metric.summary = value.map(|value| SummaryReading { value, stddev: None, count: None });
-        metric.judged = false;
+        summarised(&mut reading, &name, "", alone(value)).judged = false;
     }
     Ok(reading)
 }

@@ -5,11 +5,13 @@
 
 use serde_json::Value;
 
-use super::case::named;
+use super::case::{alone, ended, fail, named, skipped, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, document, ended, fail, has_keys, json_param, summarised};
+use super::outline::Outline;
+use super::table::param;
 use super::time::utc;
-use crate::adapters::{End, ReadError, Reading, Reads};
+use super::values::{Entries, document, scalar};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
 
 pub struct Primbench;
@@ -61,13 +63,12 @@ impl ResultFormat for Primbench {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let named = memchr::memmem::find(file.bytes, b"\"results_version\"").is_some();
-        named && has_keys(file, &["context", "specializations"])
+        Outline::of(file, &["context", "specializations"], &["results_version"]).is_some()
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let found: Document = document(file)?;
-        let general = |key: &str| found.context.general.get(key).and_then(Value::as_str);
+        let general = |key: &str| found.context.general.text(key);
         let algorithm =
             general("algorithm").ok_or_else(|| file.at("context.general.algorithm", "it is missing"))?;
         let mut run = RunReading { started: general("date").and_then(utc), ..RunReading::default() };
@@ -87,14 +88,14 @@ fn reading(algorithm: &str, context: &Context, found: &Specialization) -> Readin
     let pairs = settings.chain(&context.flags.0).chain(&found.meta.0);
     let mut params: Params = pairs
         .filter(|(name, _)| name != "algo")
-        .filter_map(|(name, value)| Some((name.clone(), json_param(value)?)))
+        .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
         .collect();
     if found.meta.0.is_empty() {
-        params.insert("name".into(), super::table::param(&found.name));
+        params.insert("name".into(), param(&found.name));
     }
-    let mut reading = Reading::new(named(algorithm, params));
+    let mut reading = named(algorithm, params);
     if context.settings.get("dry") == Some(&Value::Bool(true)) {
-        reading.end = End::Skipped { reason: "a dry run, which measures nothing".into() };
+        reading.end = skipped("a dry run, which measures nothing");
         return reading;
     }
     for (name, unit, value) in [
@@ -104,7 +105,7 @@ fn reading(algorithm: &str, context: &Context, found: &Specialization) -> Readin
         match value {
             Some(value) if value > 0.0 => {
                 let judged = reading.metrics.is_empty();
-                summarised(&mut reading, name, unit, value, None, None).judged = judged;
+                summarised(&mut reading, name, unit, alone(value)).judged = judged;
             }
             Some(value) => fail(&mut reading, format!("`{name}` is {value}")),
             None => {}

@@ -1,8 +1,8 @@
-//! Tables with a header: comma-separated values, and numbers in text.
+//! Texts: their lines, numbers in them, and tables with a header.
 
 use super::format::ResultFile;
 use crate::adapters::output::ReadError;
-use crate::model::ParamValue;
+use crate::model::{ParamValue, Params};
 
 /// A table whose first line names its columns.
 pub(super) struct CsvTable<'a> {
@@ -47,11 +47,9 @@ impl<'a> CsvTable<'a> {
             }
             match &header {
                 None => {
-                    if let Some(twice) = cells
-                        .iter()
-                        .enumerate()
-                        .find_map(|(at, name)| cells[..at].contains(name).then_some(name))
-                    {
+                    let before = |at: usize| cells.iter().take(at);
+                    let is_twice = |(at, name): &(usize, &String)| before(*at).any(|other| other == *name);
+                    if let Some((_, twice)) = cells.iter().enumerate().find(is_twice) {
                         return Err(file.line(line, format!("the column `{twice}` stands there twice")));
                     }
                     header = Some(cells);
@@ -78,10 +76,15 @@ impl<'a> CsvTable<'a> {
 
     /// The number in a cell. Errors: it is none, with line and column.
     pub fn number(&self, row: &CsvRow, column: usize) -> Result<f64, ReadError> {
-        let cell = &row.cells[column];
-        number(cell).ok_or_else(|| {
-            self.file.line(row.line, format!("`{cell}` under `{}` is no number", self.header[column]))
-        })
+        let (cell, name) = (row.cell(column), self.header.get(column).map_or("", String::as_str));
+        number(cell).ok_or_else(|| self.file.line(row.line, format!("`{cell}` under `{name}` is no number")))
+    }
+}
+
+impl CsvRow {
+    /// Empty where there is no such column.
+    pub fn cell(&self, column: usize) -> &str {
+        self.cells.get(column).map_or("", String::as_str)
     }
 }
 
@@ -98,7 +101,8 @@ impl Lines<'_> {
         let bytes = self.text.as_bytes();
         let empty = bytes.get(place..).unwrap_or_default().iter().take_while(|byte| b"\r\n".contains(byte));
         let place = (place + empty.count()).max(self.at);
-        self.line += bytes[self.at..place].iter().filter(|byte| **byte == b'\n').count();
+        let passed = bytes.get(self.at..place).unwrap_or_default();
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count();
         self.at = place;
         self.line
     }
@@ -129,6 +133,22 @@ pub(super) fn param(text: &str) -> ParamValue {
     }
 }
 
+/// Cells of a row as parameters, without those that are empty.
+pub(super) fn params_of<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> Params {
+    cells
+        .filter(|(_, cell)| !cell.trim().is_empty())
+        .map(|(name, cell)| (name.to_owned(), param(cell)))
+        .collect()
+}
+
+/// The lines of a text from 1, each with whether it ends as a line does. What no line end follows may be half a line.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    text.split_inclusive('\n').enumerate().map(|(at, line)| {
+        let bare = line.strip_suffix('\n').unwrap_or(line);
+        (at + 1, bare.strip_suffix('\r').unwrap_or(bare), line.ends_with('\n'))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +165,8 @@ mod tests {
             "t.csv:8: `x` under `b` is no number"
         );
         let error = |text| CsvTable::read(file, text, 1, b',').err().unwrap().to_string();
+        assert_eq!((table.rows[1].cell(0), table.rows[1].cell(7)), ("3", ""));
+        assert_eq!(lines("a\r\nb").collect::<Vec<_>>(), [(1, "a", true), (2, "b", false)]);
         assert_eq!(error("a,a\n"), "t.csv:1: the column `a` stands there twice");
         assert_eq!(error("a,b\n1\n"), "t.csv:2: it has 1 cells, and the header names 2");
         assert_eq!(error("\n"), "t.csv: it has no header");

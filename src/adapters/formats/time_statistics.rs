@@ -3,8 +3,9 @@
 //! Source systems and versions of them spell the same statistic differently. A field counts where every word of its name is one of those
 //! below, and `ms` is among them: without a unit it is no time.
 
-use super::fields::Fields;
-use crate::adapters::{ReadError, Reading, SummaryReading};
+use super::case::{summarised, summary};
+use super::fields::{Fields, flattened};
+use crate::adapters::{ReadError, Reading};
 
 /// Words that say nothing beside.
 const PLAIN: [&str; 5] = ["ms", "time", "latency", "dev", "percentile"];
@@ -52,9 +53,9 @@ pub(super) fn read_times(
     reading: &mut Reading,
 ) -> Result<bool, ReadError> {
     let mut found: Vec<(&'static str, f64)> = Vec::new();
-    for (name, value) in super::fields::flattened(fields) {
+    for (name, value) in flattened(fields) {
         let Some(statistic) = statistic(&name) else { continue };
-        let value = value.as_f64().ok_or_else(|| fields.wrong(&name, format!("{value} is no number")))?;
+        let value = fields.number_of(&name, value)?;
         match found.iter().find(|(other, _)| *other == statistic) {
             Some((_, same)) if *same == value => {}
             Some((_, other)) => {
@@ -65,16 +66,13 @@ pub(super) fn read_times(
     }
     let get = |name: &str| found.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
     let Some(value) = get("median").or(get("mean")) else { return Ok(false) };
-    let stddev = get("std").filter(|stddev| stddev.is_finite() && *stddev >= 0.0);
-    reading.metric("time", "ms", None).summary = Some(SummaryReading { value, stddev, count });
+    summarised(reading, "time", "ms", summary(value, get("std"), count));
     for (statistic, value) in &found {
         let is_time = *statistic == "mean" && get("median").is_none();
         if is_time || ["median", "std"].contains(statistic) {
             continue;
         }
-        let metric = reading.metric(&format!("time_{statistic}"), "ms", None);
-        metric.summary = Some(SummaryReading { value: *value, stddev: None, count });
-        metric.judged = false;
+        summarised(reading, &format!("time_{statistic}"), "ms", summary(*value, None, count)).judged = false;
     }
     Ok(true)
 }

@@ -24,9 +24,10 @@
 
 use std::collections::BTreeSet;
 
-use super::case::named;
+use super::case::{failed, named};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{document, failed};
+use super::outline::Outline;
+use super::values::document;
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -66,10 +67,7 @@ impl ResultFormat for TorchMeasurement {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let begins = file.bytes.trim_ascii_start().starts_with(b"[");
-        let holds = |key: &str| memchr::memmem::find(file.bytes, key.as_bytes()).is_some();
-        let named = begins && holds("\"raw_times\"") && holds("\"number_per_run\"") && holds("\"task_spec\"");
-        named && document::<Vec<Measurement>>(file).is_ok()
+        file.begins(b'[') && Outline::has_keys(file, &["raw_times", "number_per_run", "task_spec"])
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -99,7 +97,7 @@ fn reading(measurement: &Measurement, several_envs: bool) -> Reading {
     }
     // The statement is the name where there is no other, as in what PyTorch prints.
     let name = task.label.clone().or_else(|| task.stmt.clone()).filter(|name| !name.trim().is_empty());
-    let mut reading = Reading::new(named(name.as_deref().unwrap_or("measurement"), params));
+    let mut reading = named(name.as_deref().unwrap_or("measurement"), params);
     let (times, runs) = (&measurement.raw_times, measurement.number_per_run);
     if times.is_empty() || runs < 1.0 || times.iter().any(|time| *time <= 0.0) {
         reading.end =

@@ -6,10 +6,9 @@
 //! value is given to several parameters. A provider without a unit is shown and not judged. Columns of
 //! extremes and of differences, which some versions add, are left out.
 
-use super::case::named;
+use super::case::{alone, ended, fail, named, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{ended, fail, params_of, summarised};
-use super::table::{CsvRow, CsvTable};
+use super::table::{CsvRow, CsvTable, params_of};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{direction_of_unit, is_time};
 
@@ -107,7 +106,7 @@ fn provider(
     if same.is_none() {
         let params = table.header.iter().zip(&row.cells).take(keys);
         let params = params_of(params.map(|(name, cell)| (name.as_str(), cell.as_str())));
-        readings.push(Reading::new(named(name, params)));
+        readings.push(named(name, params));
     }
     let Some(reading) = readings.get_mut(place) else { return Ok(()) };
     // What a provider did not do is an empty cell.
@@ -123,6 +122,6 @@ fn provider(
     if reading.metrics.iter().any(|known| known.name == metric) {
         return Err(file.line(1, format!("`{name}` has two columns of the same kind, as `{header}`")));
     }
-    summarised(reading, metric, unit, value, None, None).judged = direction_of_unit(unit).is_some();
+    summarised(reading, metric, unit, alone(value)).judged = direction_of_unit(unit).is_some();
     Ok(())
 }

@@ -5,10 +5,11 @@
 
 use serde_json::Value;
 
-use super::case::named;
+use super::case::{alone, ended, fail, named, summarised};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, document, ended, fail, has_keys, summarised};
+use super::outline::Outline;
 use super::table::{CsvTable, number, param};
+use super::values::{Entries, document};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -44,12 +45,15 @@ impl ResultFormat for TritonBench {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let named = memchr::memmem::find(file.bytes, b"\"tritonbench_").is_some();
-        named && has_keys(file, &["metrics"]) || header_of_csv(&file.lossy())
+        let is_metric = |(name, _): &(String, Outline)| name.starts_with(PREFIX);
+        let document =
+            file.holds(&["\"tritonbench_"]).then(|| Outline::of(file, &["metrics"], &[])).flatten();
+        let metrics = document.as_ref().and_then(|document| document.get("metrics"));
+        metrics.is_some_and(|metrics| metrics.entries().iter().any(is_metric)) || is_csv(file)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let cases = if file.bytes.trim_ascii_start().starts_with(b"{") { json(file)? } else { csv(file)? };
+        let cases = if file.begins(b'{') { json(file)? } else { csv(file)? };
         Ok(RunReading::only(cases.into_iter().map(Case::reading).collect()))
     }
 }
@@ -85,7 +89,7 @@ impl Cell {
 
 impl Case {
     fn reading(self) -> Reading {
-        let mut reading = Reading::new(named(&self.name, self.params));
+        let mut reading = named(&self.name, self.params);
         let has_time =
             self.cells.iter().any(|(name, cell)| name == "latency" && matches!(cell, Cell::Number(_)));
         for (name, cell) in &self.cells {
@@ -102,7 +106,7 @@ impl Case {
                 Some((_, metric, unit, judged)) => (*metric, *unit, *judged),
                 None => (name.as_str(), "", false),
             };
-            summarised(&mut reading, metric, unit, *value, None, None).judged = judged;
+            summarised(&mut reading, metric, unit, alone(*value)).judged = judged;
         }
         if reading.metrics.is_empty() {
             let error = self.cells.iter().find_map(|(_, cell)| match cell {
@@ -132,13 +136,13 @@ fn backend(input: (&str, ParamValue), backend: &str) -> Params {
     pairs.into_iter().collect()
 }
 
-fn header_of_csv(text: &str) -> bool {
+fn is_csv(file: &ResultFile) -> bool {
     let known = |column: &str| {
         column.split_once('-').is_some_and(|(_, metric)| METRICS.iter().any(|(known, ..)| *known == metric))
     };
-    let header = text.lines().next().unwrap_or_default();
-    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-    header.split(';').skip(1).any(known) && last.starts_with("average;")
+    let text = file.bytes.trim_ascii_end();
+    let last = memchr::memrchr(b'\n', text).and_then(|end| text.get(end + 1..)).unwrap_or_default();
+    last.starts_with(b"average;") && file.first_line().split(';').skip(1).any(known)
 }
 
 fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {

@@ -7,12 +7,11 @@
 
 use serde_json::Value;
 
-use super::case::named;
+use super::case::{alone, ended, fail, failed, named, summarised, summary};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{
-    self, Entries, document, ended, fail, failed, has_keys, json_lines, json_param, summarised,
-};
-use crate::adapters::{CaseName, ReadError, Reading, Reads};
+use super::outline::Outline;
+use super::values::{Entries, document, json_lines, scalar, typed};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
 pub struct Vllm;
@@ -62,10 +61,8 @@ impl ResultFormat for Vllm {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let is =
-            |file: &ResultFile| [&SERVE[..], &LATENCY, &THROUGHPUT].iter().any(|keys| has_keys(file, keys));
-        let first = file.bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        is(file) || first.len() < file.bytes.len() && is(&ResultFile { bytes: first, ..*file })
+        let kinds = [&SERVE[..], &LATENCY, &THROUGHPUT];
+        file.begins(b'{') && kinds.iter().any(|keys| Outline::has_keys(file, keys))
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -92,24 +89,12 @@ fn reading(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     }
 }
 
-/// The number of that key; `None` where it is not there, or null. Errors: it is something else.
-fn number(file: &ResultFile, found: &Document, key: &str) -> Result<Option<f64>, ReadError> {
-    match found.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => parts::typed(file, key, value).map(Some),
-    }
-}
-
-fn need(file: &ResultFile, found: &Document, key: &str) -> Result<f64, ReadError> {
-    number(file, found, key)?.ok_or_else(|| file.at(key, "it is missing"))
-}
-
 fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
-    let param = |key: &&str| Some(((*key).to_owned(), json_param(found.get(key)?)?));
-    let mut reading = Reading::new(named("serve", PARAMS.iter().filter_map(param).collect()));
-    let (asked, completed) = (need(file, found, "num_prompts")?, need(file, found, "completed")?);
+    let param = |key: &&str| Some(((*key).to_owned(), scalar(found.get(key)?)?));
+    let mut reading = named("serve", PARAMS.iter().filter_map(param).collect());
+    let (asked, completed): (f64, f64) = (found.need(file, "num_prompts")?, found.need(file, "completed")?);
     // Runs of embeddings, and old versions, do not count what failed.
-    let lost = number(file, found, "failed")?.unwrap_or_else(|| (asked - completed).max(0.0));
+    let lost = found.typed(file, "failed")?.unwrap_or_else(|| (asked - completed).max(0.0));
     if completed <= 0.0 || lost > 0.0 {
         let why =
             found.get("errors").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -120,26 +105,27 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     }
     let count = Some(completed as u64);
     for name in ["ttft", "tpot", "itl", "e2el"] {
-        let Some(mean) = number(file, found, &format!("mean_{name}_ms"))?.filter(|mean| *mean != 0.0) else {
+        let Some(mean) = found.typed(file, &format!("mean_{name}_ms"))?.filter(|mean: &f64| *mean != 0.0)
+        else {
             continue;
         };
-        let median = number(file, found, &format!("median_{name}_ms"))?.unwrap_or(mean);
-        let stddev = number(file, found, &format!("std_{name}_ms"))?;
+        let median = found.typed(file, &format!("median_{name}_ms"))?.unwrap_or(mean);
+        let stddev = found.typed(file, &format!("std_{name}_ms"))?;
         // A token's latency is a mean over requests, or over all tokens.
-        summarised(&mut reading, name, "ms", median, stddev, count.filter(|_| name != "itl"));
+        summarised(&mut reading, name, "ms", summary(median, stddev, count.filter(|_| name != "itl")));
         let (start, end) = ('p', format!("_{name}_ms"));
         for (key, value) in &found.0 {
             let Some(percentile) = key.strip_prefix(start).and_then(|key| key.strip_suffix(&end)) else {
                 continue;
             };
             if percentile != "50" && percentile.starts_with(|c: char| c.is_ascii_digit()) {
-                let value = parts::typed(file, key, value)?;
-                summarised(&mut reading, &format!("{name}_p{percentile}"), "ms", value, None, count);
+                let value = typed(file, key, value)?;
+                summarised(&mut reading, &format!("{name}_p{percentile}"), "ms", summary(value, None, count));
             }
         }
     }
     if let Some(values) = found.get("ttfts") {
-        let seconds: Vec<f64> = parts::typed(file, "ttfts", values)?;
+        let seconds: Vec<f64> = typed(file, "ttfts", values)?;
         let metric = reading.metrics.iter_mut().find(|metric| metric.name == "ttft");
         if let Some(metric) = metric.filter(|_| seconds.len() as f64 == completed) {
             metric.values = seconds.iter().map(|seconds| seconds * 1e3).collect();
@@ -160,8 +146,8 @@ fn rates(file: &ResultFile, found: &Document, reading: &mut Reading) -> Result<(
         ("max_output_tokens_per_s", "tokens/s", false),
     ];
     for (name, unit, judged) in rates {
-        if let Some(value) = number(file, found, name)? {
-            summarised(reading, name, unit, value, None, None).judged = judged;
+        if let Some(value) = found.typed(file, name)? {
+            summarised(reading, name, unit, alone(value)).judged = judged;
         }
     }
     Ok(())
@@ -169,9 +155,9 @@ fn rates(file: &ResultFile, found: &Document, reading: &mut Reading) -> Result<(
 
 /// `vllm bench latency` leaves nothing about what it ran.
 fn latency(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
-    let mut reading = Reading::new(CaseName::plain("latency"));
+    let mut reading = named("latency", Params::new());
     let value = found.get("latencies").unwrap_or(&Value::Null);
-    let latencies: Vec<f64> = parts::typed(file, "latencies", value)?;
+    let latencies: Vec<f64> = typed(file, "latencies", value)?;
     if latencies.is_empty() || latencies.iter().any(|seconds| *seconds <= 0.0) {
         reading.end = failed(format!("{} latencies, and each has to be above zero", latencies.len()));
         return Ok(reading);
@@ -182,16 +168,16 @@ fn latency(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
 
 fn throughput(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     let mut params = Params::new();
-    params.insert("num_requests".into(), ParamValue::Int(need(file, found, "num_requests")? as i64));
-    let mut reading = Reading::new(named("throughput", params));
-    let seconds = need(file, found, "elapsed_time")?;
+    params.insert("num_requests".into(), ParamValue::Int(found.need::<f64>(file, "num_requests")? as i64));
+    let mut reading = named("throughput", params);
+    let seconds: f64 = found.need(file, "elapsed_time")?;
     for (name, unit) in [("tokens_per_second", "tokens/s"), ("requests_per_second", "req/s")] {
-        let value = need(file, found, name)?;
+        let value: f64 = found.need(file, name)?;
         if value <= 0.0 || seconds <= 0.0 {
             fail(&mut reading, format!("`{name}` is {value} after {seconds} s: it completed nothing"));
         }
-        summarised(&mut reading, name, unit, value, None, None).judged = name == "tokens_per_second";
+        summarised(&mut reading, name, unit, alone(value)).judged = name == "tokens_per_second";
     }
-    summarised(&mut reading, "elapsed_time", "s", seconds, None, None).judged = false;
+    summarised(&mut reading, "elapsed_time", "s", alone(seconds)).judged = false;
     Ok(ended(reading))
 }

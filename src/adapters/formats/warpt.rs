@@ -4,12 +4,13 @@
 //! higher_is_better, tags}], success, error_message, start_time, end_time, system}], metadata}`. Each metric says its direction itself. Times are
 //! often without an offset: then they are no moment that is known.
 
-use super::case::named;
-use super::fields::{Fields, flattened, param_of, python_document};
+use super::case::{alone, ended, failed, metric_name, named, summarised};
+use super::fields::{Fields, flattened};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::outline::Outline;
 use super::time::utc;
-use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use super::values::{param_of, python_document};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{Better, ParamValue, Params, is_time};
 
 pub struct Warpt;
@@ -31,13 +32,12 @@ impl ResultFormat for Warpt {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        let Some(outline) = Outline::of(file, &["\"suite\"", "\"benchmarks\"", "\"spec\""]) else {
+        let Some(outline) = Outline::of(file, &["suite", "components", "benchmarks"], &["spec"]) else {
             return false;
         };
         let result = outline.first_of("benchmarks");
         let id = result.and_then(|result| result.get("spec")?.get("id"));
-        outline.has(&["suite", "components"])
-            && result.is_some_and(|result| result.has(&["metrics", "success"]))
+        result.is_some_and(|result| result.has(&["metrics", "success"]))
             && id.is_some_and(|id| id.has(&["suite", "name"]))
     }
 
@@ -66,45 +66,40 @@ fn read_result(result: &Fields) -> Result<Reading, ReadError> {
     let id = spec.need("id", spec.object("id")?)?;
     let (suite, name) = (id.need("suite", id.text("suite")?)?, id.need("name", id.text("name")?)?);
     let mut params = Params::from([("suite".to_owned(), ParamValue::Text(suite.to_owned()))]);
-    for (name, value) in spec.object("params")?.iter().flat_map(flattened) {
-        params.extend(param_of(value).map(|param| (name, param)));
-    }
-    let mut reading = Reading::new(named(name, params));
+    params.extend(spec.object("params")?.iter().flat_map(Fields::params));
+    let mut reading = named(name, params);
     for key in ["kind", "components", "external_tool"] {
         reading.metadata.extend(spec.get(key).map(|value| (key.to_owned(), value.clone())));
     }
     let message = result.text("error_message")?.filter(|text| !text.is_empty());
     if !result.need("success", result.flag("success")?)? {
-        reading.end = End::Failed { message: message.unwrap_or("it did not succeed").to_owned() };
+        reading.end = failed(message.unwrap_or("it did not succeed"));
         return Ok(reading);
     }
     let metrics = result.objects("metrics")?;
     if metrics.is_empty() {
-        reading.end = End::Failed { message: "it says that it succeeded, and has no metric".into() };
+        reading.end = failed("it says that it succeeded, and has no metric");
     }
     for metric in &metrics {
-        let name = metric_name(metric, &metrics)?;
+        let name = name_of(metric, &metrics)?;
         let value = metric.need("value", metric.number("value")?)?;
         let unit = metric.need("unit", metric.text("unit")?)?;
         if value <= 0.0 && (is_time(unit) || unit.ends_with("/s")) {
-            reading.end =
-                End::Failed { message: format!("`{name}` is {value} {unit}, which is no measurement") };
-            reading.metrics.clear();
-            return Ok(reading);
+            reading.end = failed(format!("`{name}` is {value} {unit}, which is no measurement"));
+            return Ok(ended(reading));
         }
         if reading.metrics.iter().any(|other| other.name == name) {
             return Err(metric.wrong("name", format!("`{name}` stands there twice")));
         }
         let higher = metric.need("higher_is_better", metric.flag("higher_is_better")?)?;
         let better = if higher { Better::Higher } else { Better::Lower };
-        let made = reading.metric(&name, unit, Some(better));
-        made.summary = Some(SummaryReading { value, stddev: None, count: None });
+        summarised(&mut reading, &name, unit, alone(value)).better = Some(better);
     }
     Ok(reading)
 }
 
 /// The name of a metric, with the values of its tags where another one is called the same.
-fn metric_name(metric: &Fields, all: &[Fields]) -> Result<String, ReadError> {
+fn name_of(metric: &Fields, all: &[Fields]) -> Result<String, ReadError> {
     let name = metric.need("name", metric.text("name")?)?;
     let mut parts = vec![name.to_owned()];
     let alike = all.iter().filter(|other| other.get("name") == metric.get("name")).count();
@@ -114,6 +109,5 @@ fn metric_name(metric: &Fields, all: &[Fields]) -> Result<String, ReadError> {
             tags.iter().flat_map(flattened).filter_map(|(_, value)| Some(param_of(value)?.to_string())),
         );
     }
-    let allowed = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
-    Ok(parts.join("/").chars().map(allowed).collect())
+    Ok(metric_name(&parts.join("/")))
 }

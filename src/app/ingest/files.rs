@@ -164,9 +164,6 @@ fn has_files(folder: &Path) -> bool {
     files_in(folder).is_ok_and(|files| !files.is_empty())
 }
 
-/// Files that belong to the one beside them: of Criterion's cases, and what pytest says of failures.
-const BESIDE: [&str; 4] = ["benchmark.json", "estimates.json", "pytest.xml", "sample.json"];
-
 /// The files in a folder, sorted by name; hidden ones are left out.
 fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
@@ -278,7 +275,8 @@ fn folders_beside(path: &Path, beside: &mut BTreeMap<String, Vec<u8>>) -> std::i
     for entry in std::fs::read_dir(parent)? {
         let entry = entry?;
         let other = entry.file_name().to_string_lossy().into_owned();
-        let is_part = BESIDE.contains(&other.as_str()) && other != name && entry.file_type()?.is_file();
+        let is_part =
+            formats::beside().contains(other.as_str()) && other != name && entry.file_type()?.is_file();
         if is_part && entry.metadata()?.len() < MAX_BESIDE {
             beside.insert(other, std::fs::read(entry.path())?);
         } else if other.strip_prefix(name).is_some_and(|end| end.ends_with("-bin")) && entry.path().is_dir() {

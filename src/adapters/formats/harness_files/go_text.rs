@@ -7,9 +7,8 @@ use crate::adapters::output::Place;
 use crate::adapters::{ReadError, Reading};
 
 pub(super) fn is_go(file: &ResultFile) -> bool {
-    let text = file.lossy();
-    let starts = |start: &str| text.lines().any(|line| line.starts_with(start));
-    starts("goos: ") && starts("goarch: ") && text.lines().any(|line| measured(line).is_some())
+    let starts = |start: &str| file.any_line(start, |line| line.starts_with(start));
+    starts("goos: ") && starts("goarch: ") && file.any_line("/op", |line| measured(line).is_some())
 }
 
 /// The name of a line that holds a measurement: a name, a number of iterations, and a value an operation.

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::adapters::formats::{
-    HARNESS_FILES, HarnessFile, ResultFile, ResultFormat, every, named, read, recognised,
+    HARNESS_FILES, HarnessFile, ResultFile, ResultFormat, beside, every, named, read, recognised,
 };
 use crate::adapters::tests::damaged;
 use crate::adapters::{End, HarnessOutput, OutputFiles, Reading};
@@ -119,6 +119,13 @@ fn a_damaged_file_never_panics_and_what_is_read_of_a_cut_one_is_as_it_was() {
             }
         }
     }
+}
+
+#[test]
+fn what_may_lie_beside_a_result_is_named() {
+    assert_eq!(beside().into_iter().collect::<Vec<_>>(), ["benchmark.json", "pytest.xml", "sample.json"]);
+    assert_eq!(named("criterion").unwrap().beside(), ["sample.json", "benchmark.json"]);
+    assert!(named("nvbench").unwrap().beside().is_empty());
 }
 
 fn one(name: &str, bytes: &[u8]) -> Result<Vec<Reading>, String> {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::case::named;
+use super::super::case::{ended, fail, named, summarised, summary};
 use super::super::format::{ResultFile, RunReading};
-use super::super::parts::{ended, fail, params_of, summarised};
-use super::super::table::number;
+use super::super::table::{number, params_of};
 use crate::adapters::{ReadError, Reading};
 use crate::model::ParamValue;
 
@@ -80,11 +79,16 @@ fn row_of(row: &BTreeMap<&str, &str>) -> Result<Reading, String> {
     let (mean, stddev) = rate.split_once('±').ok_or_else(|| format!("`{rate}` is no mean with `±`"))?;
     let read = |text: &str| number(text).ok_or_else(|| format!("`{rate}` is no mean with `±`"));
     let (mean, stddev) = (read(mean)?, read(stddev)?);
-    let mut reading = Reading::new(named(test, params));
+    let mut reading = named(test, params);
     if mean <= 0.0 {
         fail(&mut reading, format!("its rate is `{rate}`"));
     }
     // One repetition has no deviation.
-    summarised(&mut reading, "throughput", "t/s", mean, Some(stddev).filter(|stddev| *stddev > 0.0), None);
+    summarised(
+        &mut reading,
+        "throughput",
+        "t/s",
+        summary(mean, Some(stddev).filter(|stddev| *stddev > 0.0), None),
+    );
     Ok(ended(reading))
 }

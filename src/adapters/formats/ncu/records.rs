@@ -1,11 +1,11 @@
 //! Records and numbers of Nsight Compute's CSV.
 
-use super::super::case::lines;
 use super::super::format::ResultFile;
-use super::super::table::number;
+use super::super::table::{lines, number};
 use crate::adapters::ReadError;
 
-const HEADER: &str = "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",";
+/// The first columns.
+pub(super) const HEADER: &str = "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",";
 
 pub(super) fn is_header(line: &str) -> bool {
     line.starts_with(HEADER) && line.contains("\"Kernel Name\"")

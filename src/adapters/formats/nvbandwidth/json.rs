@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::super::case::{failed, skipped};
 use super::super::format::{ResultFile, RunReading};
 use super::super::table::number;
-use super::row::{cell, failed, quantity, sum, unknown};
-use crate::adapters::json;
-use crate::adapters::{End, ReadError, Reading};
+use super::super::values::document;
+use super::row::{cell, quantity, sum, unknown, without_cells};
+use crate::adapters::{ReadError, Reading};
 
 #[derive(Deserialize)]
-pub(super) struct Document {
+struct Document {
     nvbandwidth: Body,
 }
 
@@ -42,12 +43,8 @@ enum Cell {
     Text(String),
 }
 
-pub(super) fn document(file: &ResultFile) -> Result<Document, ReadError> {
-    json::document(Some(file.name), file.bytes)
-}
-
 pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let body = document(file)?.nvbandwidth;
+    let body = document::<Document>(file)?.nvbandwidth;
     let mut readings = Vec::new();
     for (at, test) in body.testcases.iter().enumerate() {
         let place = format!("nvbandwidth.testcases[{at}]");
@@ -76,12 +73,12 @@ impl TestCase {
         match self.status.as_str() {
             "Passed" if self.error.is_none() => {}
             "Waived" => {
-                failed(readings, &self.name, End::Skipped { reason: "the test is waived here".into() });
+                without_cells(readings, &self.name, skipped("the test is waived here"));
                 return Ok(());
             }
             status => {
                 let message = format!("its status is `{status}`: {said}");
-                failed(readings, &self.name, End::Failed { message });
+                without_cells(readings, &self.name, failed(message));
                 return Ok(());
             }
         }

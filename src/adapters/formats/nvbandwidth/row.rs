@@ -1,6 +1,6 @@
-//! What a cell, a sum and a test that failed become.
+//! What a cell, a sum and a test without cells become.
 
-use super::super::case::{alone, named_by_params, shown, summarised};
+use super::super::case::{alone, failed, named, shown, summarised};
 use crate::adapters::{End, Reading};
 use crate::model::{ParamValue, Params};
 
@@ -22,22 +22,22 @@ pub(super) fn cell(readings: &mut Vec<Reading>, test: &str, place: (i64, i64), o
     let (row, column) = place;
     let params =
         Params::from([("row".into(), ParamValue::Int(row)), ("column".into(), ParamValue::Int(column))]);
-    let mut reading = named_by_params(test, params);
+    let mut reading = named(test, params);
     if value <= 0.0 {
-        reading.end = End::Failed { message: format!("its {} is not above zero", of.0) };
+        reading.end = failed(format!("its {} is not above zero", of.0));
     }
     summarised(&mut reading, of.0, of.1, alone(value));
     readings.push(reading);
 }
 
 pub(super) fn sum(readings: &mut Vec<Reading>, test: &str, unit: &str, value: f64) {
-    let mut reading = named_by_params(test, Params::new());
+    let mut reading = named(test, Params::new());
     shown(&mut reading, "sum", unit, value);
     readings.push(reading);
 }
 
-pub(super) fn failed(readings: &mut Vec<Reading>, test: &str, end: End) {
-    let mut reading = named_by_params(test, Params::new());
+pub(super) fn without_cells(readings: &mut Vec<Reading>, test: &str, end: End) {
+    let mut reading = named(test, Params::new());
     reading.end = end;
     readings.push(reading);
 }

@@ -1,10 +1,10 @@
 //! The text of nvbandwidth: each test between `Running NAME.` and `SUM NAME VALUE`.
 
-use super::super::case::lines;
+use super::super::case::failed;
 use super::super::format::{ResultFile, RunReading};
-use super::super::table::number;
-use super::row::{cell, failed, quantity, sum, unknown};
-use crate::adapters::{End, ReadError, Reading};
+use super::super::table::{lines, number};
+use super::row::{cell, quantity, sum, unknown, without_cells};
+use crate::adapters::{ReadError, Reading};
 
 /// A test of the text that has begun.
 struct Running<'a> {
@@ -19,7 +19,7 @@ impl Running<'_> {
     /// It ends without its sum.
     fn give_up(self, readings: &mut Vec<Reading>) {
         let why = self.error.unwrap_or("it printed no sum");
-        failed(readings, self.name, End::Failed { message: format!("the test did not end: {why}") });
+        without_cells(readings, self.name, failed(format!("the test did not end: {why}")));
     }
 }
 
