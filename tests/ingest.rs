@@ -388,6 +388,7 @@ fn a_program_of_a_suite_whose_table_is_a_known_format_has_its_rows_as_cases() {
     write(folder.path(), "old.log", nccl_log(1, |_| 1.0));
     write(folder.path(), "gbench.toml", suite("command = [\"true\"]", "file = \"old.log\""));
     ran(folder.path(), "run --quiet").exits(4).says("the process did not write it");
+    assert!(folder.path().join("old.log").is_file(), "what was there before is not lost");
     write(folder.path(), "gbench.toml", suite("command = [\"true\"]", "file = \"../old.log\""));
     ran(folder.path(), "list").exits(2).says("leads out of the benchmark's folder");
     // Both are for formats alone.

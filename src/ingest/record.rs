@@ -45,7 +45,6 @@ pub struct RecordOptions {
     pub units: BTreeMap<String, String>,
     /// Directions by metric. A metric that is named is judged.
     pub better: BTreeMap<String, Better>,
-    pub command: Vec<String>,
 }
 
 /// One record of runs of the same thing, each a process, in their order. Errors: there is none; a flag names a metric that no file has.
@@ -87,7 +86,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         comparison: None,
         ingested: Some(Box::new(ingested(files, options))),
         source: RunSource { suite: options.suite.clone(), path: None, sha256: None },
-        command: options.command.clone(),
+        command: Vec::new(),
         config: BTreeMap::new(),
         manifest: Manifest::unknown("the file does not say"),
         cases,

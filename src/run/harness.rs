@@ -10,7 +10,7 @@ use super::contained;
 use super::container::ContainerLaunch;
 use super::executor::{Execution, ExecutionEnd};
 use super::harness_launch::{
-    SLACK, amount, bring_file, clear_file, command, invoke, native, read, start_directly, with_folder,
+    SLACK, amount, bring_file, command, invoke, native, put_aside, read, start_directly, with_folder,
 };
 use super::launcher::Launcher;
 use crate::adapters::{self, CaseRequest, End, Harness, Reading};
@@ -169,9 +169,10 @@ impl Launcher<'_> {
                 deadline.value = each + more;
             }
             launch.container = ContainerLaunch::of(benchmark, &launch.env, Some(out));
-            if let Err(cause) = clear_file(benchmark) {
-                return Execution::not_started(cause);
-            }
+            let _aside = match put_aside(benchmark) {
+                Ok(aside) => aside,
+                Err(cause) => return Execution::not_started(cause),
+            };
             let mut execution = contained::execute(&mut *self.session.executor, &launch);
             let brought = bring_file(benchmark, out);
             let readings =

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::executor::{Execution, Launch};
-use super::left_files;
+use super::left_files::{self, PutAside};
 use super::temporary::Temporary;
 use crate::adapters::{self, Amount, HarnessOutput, Invocation, OutputFiles};
 use crate::model::{Params, Settings};
@@ -92,10 +92,10 @@ pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
     }
 }
 
-/// Takes the file away that the suite file names and an earlier process left. Errors: in words.
-pub(super) fn clear_file(benchmark: &Benchmark) -> std::result::Result<(), String> {
+/// Puts the file aside that the suite file names, where one is there already. Errors: in words.
+pub(super) fn put_aside(benchmark: &Benchmark) -> std::result::Result<PutAside, String> {
     let file = benchmark.harness.as_ref().and_then(|entry| entry.file.as_deref());
-    left_files::clear(file.into_iter(), &benchmark.dir)
+    PutAside::new(file.into_iter(), &benchmark.dir)
 }
 
 /// Puts the file that the suite file names into the folder of the harness's files, where the process has written it. Errors: it

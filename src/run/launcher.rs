@@ -12,7 +12,7 @@ use super::container::ContainerLaunch;
 use super::environment;
 use super::event::{Observer, Progress};
 use super::executor::{ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
-use super::left_files;
+use super::left_files::{self, PutAside};
 use super::nothing;
 use super::recognition::calibrating;
 use super::temporary::Temporary;
@@ -163,9 +163,10 @@ impl<'a> Launcher<'a> {
         let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
         let files: BTreeSet<&str> =
             case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.as_deref()).collect();
-        if let Err(cause) = left_files::clear(files.iter().copied(), &case.benchmark.dir) {
-            return Execution::not_started(cause);
-        }
+        let _aside = match PutAside::new(files.iter().copied(), &case.benchmark.dir) {
+            Ok(aside) => aside,
+            Err(cause) => return Execution::not_started(cause),
+        };
         let mut execution = contained::execute(&mut *self.session.executor, &launch);
         execution.left_files = left_files::read(files.into_iter(), &case.benchmark.dir);
         execution

@@ -10,7 +10,7 @@ use super::container::ContainerLaunch;
 use super::event::{Observer, Progress};
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
 use super::harness_launch::{
-    STDOUT_BYTES, bring_file, clear_file, command, invoke, read, set, start_directly, with_folder,
+    STDOUT_BYTES, bring_file, command, invoke, put_aside, read, set, start_directly, with_folder,
 };
 use super::outcome::signal_name;
 use super::recognition::recognised;
@@ -164,10 +164,13 @@ impl CaseLister<'_> {
         let none = adapter.list_none(&ask);
         let words: Vec<String> = invocation.argv.iter().map(|word| shell_word(word)).collect();
         let shown = words.join(" ");
-        if let Err(cause) = clear_file(benchmark) {
-            let advice = "make it removable, or let the program write elsewhere".into();
-            return (Execution::not_started(cause.clone()), Err(Unlisted { cause, advice }));
-        }
+        let _aside = match put_aside(benchmark) {
+            Ok(aside) => aside,
+            Err(cause) => {
+                let advice = "make its folder writable, or let the program write elsewhere".into();
+                return (Execution::not_started(cause.clone()), Err(Unlisted { cause, advice }));
+            }
+        };
         let execution = self.start(benchmark, invocation, out);
         let brought = bring_file(benchmark, out);
         let mut own = Vec::new();

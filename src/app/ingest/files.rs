@@ -109,7 +109,6 @@ impl IngestOptions {
             format: format.to_owned(),
             units: self.units.clone(),
             better: self.better.clone(),
-            command: Vec::new(),
         }
     }
 
