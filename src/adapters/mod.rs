@@ -20,6 +20,7 @@ pub mod formats;
 mod javascript;
 mod json;
 mod junit;
+pub mod layouts;
 mod loose_json;
 mod output;
 mod python;

@@ -2,7 +2,7 @@
 
 use super::annotations::{BenchmarkAnnotation, on_lines};
 use super::budget::{plain, prose};
-use super::comment::{Layout, answer, folds, gate, page};
+use super::comment::{CommentLayout, answer, folds, gate, page};
 use super::context::{MAX_CHECK, PublishContext};
 use super::links::{commit, full_commit, link};
 use super::reproduce::with_ci_advice;
@@ -77,7 +77,7 @@ impl CheckState {
 /// The finished check.
 pub fn check(merged: &Merged, context: &PublishContext) -> CheckPage {
     let merged = &with_ci_advice(merged, context);
-    let layout = Layout { opening: answer(merged, context), limit: MAX_CHECK, unchanged: None };
+    let layout = CommentLayout { opening: answer(merged, context), limit: MAX_CHECK, unchanged: None };
     let text = folds(merged, context, MAX_CHECK);
     CheckPage {
         state: CheckState::new(merged, context),

@@ -34,7 +34,7 @@ const SEVERITY: [Conclusion; 5] = [
 ];
 
 /// The opening of a page, and its limits.
-pub(super) struct Layout {
+pub(super) struct CommentLayout {
     pub opening: String,
     /// Bytes.
     pub limit: usize,
@@ -47,7 +47,7 @@ pub(super) struct Layout {
 pub fn comment(merged: &Merged, context: &PublishContext, marker: &str) -> String {
     let merged = &with_ci_advice(merged, context);
     let limit = MAX_COMMENT.saturating_sub(marker.len() + 2);
-    let layout = Layout { opening: opening(merged, context), limit, unchanged: Some(60) };
+    let layout = CommentLayout { opening: opening(merged, context), limit, unchanged: Some(60) };
     format!("{}\n{marker}\n", page(merged, context, layout))
 }
 
@@ -55,7 +55,7 @@ pub fn comment(merged: &Merged, context: &PublishContext, marker: &str) -> Strin
 pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
     let merged = &with_ci_advice(merged, context);
     let layout =
-        Layout { opening: opening(merged, context), limit: MAX_SUMMARY, unchanged: Some(usize::MAX) };
+        CommentLayout { opening: opening(merged, context), limit: MAX_SUMMARY, unchanged: Some(usize::MAX) };
     page(merged, context, layout)
 }
 
@@ -95,7 +95,7 @@ pub(super) fn answer(merged: &Merged, context: &PublishContext) -> String {
 }
 
 /// The whole page but the opening's words, in at most `layout.limit` bytes.
-pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) -> String {
+pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLayout) -> String {
     let more = whole_report(context);
     let (footer, again) = (footer(merged, context), again(merged, context));
     let mut budget = ByteBudget::new(layout.limit);

@@ -2,7 +2,7 @@
 
 use super::budget::plain;
 use super::check::title as title_of_check;
-use super::comment::{Layout, answer, page};
+use super::comment::{CommentLayout, answer, page};
 use super::context::{MAX_COMMENT, PublishContext};
 use super::links::{commit, commits, footer, link};
 use super::reproduce::with_ci_advice;
@@ -28,7 +28,7 @@ pub fn issue(merged: &Merged, context: &PublishContext, compare_url: Option<&str
     let title = plain(&format!("{gate}: {counts}"), 200);
     let opening = format!("{}{}", answer(merged, context), suspects(merged, context, compare_url));
     let limit = MAX_COMMENT - FOR_THE_MARKER;
-    (title, page(merged, context, Layout { opening, limit, unchanged: Some(60) }))
+    (title, page(merged, context, CommentLayout { opening, limit, unchanged: Some(60) }))
 }
 
 /// Where the cause is to be sought.

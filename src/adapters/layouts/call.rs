@@ -1,0 +1,122 @@
+//! What the Python driver is asked for: a case of its request. The words are those of the driver's JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_with::skip_serializing_none;
+
+/// How a benchmark is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum CallWay {
+    /// `get_benchmark()`, or a class with `benchmark_fn`.
+    Class,
+    /// A function that is called with `params` and timed.
+    Function,
+    /// A function that returns its own time.
+    SelfTimed,
+    /// A function that measures a list of points and returns a row for each.
+    Sweep,
+    /// Nothing is called: what describes the benchmark cannot be read, and the case fails with `message`.
+    Fault,
+}
+
+/// One case of the driver's request. What is empty is left out of the JSON.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PythonCall {
+    pub way: CallWay,
+    /// From the tree.
+    pub file: String,
+    pub class: Option<String>,
+    pub function: Option<String>,
+    /// Keyword arguments, with the types that they have in the file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, Value>,
+    /// Of the time that the function returns: `ms`.
+    pub unit: Option<String>,
+    pub precision: Option<String>,
+    pub backend: Option<String>,
+    /// `precision` is the first that the file lists: the kernel's own.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub first_precision: bool,
+    /// `backend` is the first that the file lists.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub first_backend: bool,
+    /// Greatest `rmse`, `relative_error` and `max_error` against the reference.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tolerances: BTreeMap<String, f64>,
+    /// The function of the module, or the file of the tree, that has the right result.
+    pub reference: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skip_conditions: Vec<SkipCondition>,
+    #[serde(default, skip_serializing_if = "CallWork::is_empty")]
+    pub work: CallWork,
+    /// Measured calls, warm-up calls and the seed, as `bench.yaml` has them; the command line stands above them.
+    pub iterations: Option<u64>,
+    pub warmup: Option<u64>,
+    pub seed: Option<u64>,
+    /// Of [`CallWay::Fault`]: what is wrong, and where.
+    pub message: Option<String>,
+}
+
+impl PythonCall {
+    /// A call of nothing but its file.
+    pub fn new(way: CallWay, file: &str) -> Self {
+        Self {
+            way,
+            file: file.to_owned(),
+            class: None,
+            function: None,
+            params: BTreeMap::new(),
+            unit: None,
+            precision: None,
+            backend: None,
+            first_precision: false,
+            first_backend: false,
+            tolerances: BTreeMap::new(),
+            reference: None,
+            skip_conditions: Vec::new(),
+            work: CallWork::default(),
+            iterations: None,
+            warmup: None,
+            seed: None,
+            message: None,
+        }
+    }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// When a case is skipped. What is not given fits any.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkipCondition {
+    pub backend: Option<String>,
+    pub precision: Option<String>,
+    /// A Python expression; the case is skipped where it is true. The driver alone evaluates it.
+    pub check: Option<String>,
+    /// What the report says.
+    pub reason: Option<String>,
+}
+
+/// What one call works through.
+#[skip_serializing_none]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallWork {
+    pub items: Option<f64>,
+    pub bytes: Option<f64>,
+    pub flops: Option<f64>,
+    pub tokens: Option<f64>,
+}
+
+impl CallWork {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

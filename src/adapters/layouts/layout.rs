@@ -1,0 +1,119 @@
+//! What a layout is asked, and what it gives.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
+
+use super::call::PythonCall;
+use crate::adapters::CaseName;
+
+/// A convention of folders and file names by which Python benchmarks are found.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::EnumIter,
+)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum Layout {
+    /// `baseline_<name>.py` beside `optimized_<name>[_technique].py`.
+    Pairs,
+    /// Each Python file of a folder of kernels, with its `bench.yaml` beside it.
+    Kernels,
+}
+
+impl Layout {
+    /// Folder globs where none are given.
+    pub const fn default_roots(self) -> &'static [&'static str] {
+        match self {
+            Layout::Pairs => &["**"],
+            Layout::Kernels => &[
+                "kernels",
+                "src/kernels",
+                "quasim/kernels",
+                "integrations/kernels",
+                "autonomous_systems_platform/services/backend/quasim/kernels",
+            ],
+        }
+    }
+}
+
+/// Where benchmarks are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct LayoutRequest<'a> {
+    pub layout: Layout,
+    /// Globs over folders, from the tree's own, which is `.`: such a folder and all below it. Empty: [`Layout::default_roots`].
+    pub roots: &'a [String],
+    /// Globs over files and folders that are left out. One without `/` means a name at any place.
+    pub ignore: &'a [String],
+}
+
+/// What lies in a tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LayoutCases {
+    /// In natural order of folders, then names: `ch2` before `ch10`.
+    pub cases: Vec<PythonCase>,
+    /// Sentences about what was not taken and why: `init`, `list` and `run` say them.
+    pub warnings: Vec<String>,
+    /// Files that look like it and are none: for `--verbose`.
+    pub passed_over: Vec<PassedOver>,
+    /// Optimized files without a baseline, as paths from the tree; `warnings` has a sentence about each.
+    pub orphans: Vec<String>,
+    /// Pairs of CUDA sources. They are no cases: nothing is known about how they are built.
+    pub cuda: Vec<CudaPair>,
+    /// What was read about each kernel.
+    pub kernels: Vec<KernelManifest>,
+}
+
+/// A case that is found by its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PythonCase {
+    pub name: CaseName,
+    /// What the driver is asked for.
+    pub call: PythonCall,
+}
+
+/// A file that was looked at and left out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct PassedOver {
+    /// From the tree.
+    pub path: String,
+    /// As a sentence fragment: `its name begins with test_`.
+    pub why: String,
+}
+
+/// A pair of CUDA sources.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CudaPair {
+    /// From the tree; empty: the tree's own.
+    pub folder: String,
+    pub name: String,
+    /// Paths from the tree.
+    pub baseline: String,
+    pub optimized: Vec<String>,
+}
+
+/// What is known of a kernel without running it.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelManifest {
+    /// The file's name without `.py`.
+    pub name: String,
+    /// From the tree.
+    pub path: String,
+    /// `cuda`, `rocm`, `jax`, `pytorch` or `cpu`: a guess by what the source imports, and nothing that was run.
+    pub backend_guessed: &'static str,
+    /// Packages that it imports, neither Python's own nor the tree's.
+    pub dependencies: Vec<String>,
+    /// Its `bench.yaml`; empty without one.
+    pub config: Map<String, Value>,
+    /// What is wrong with its `bench.yaml`.
+    pub fault: Option<String>,
+}

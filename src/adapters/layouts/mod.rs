@@ -1,0 +1,34 @@
+//! Python benchmarks that are found by where their files lie and what they are called. Nothing of theirs is run: names and texts alone.
+//!
+//! [`find`] turns a [`SourceTree`] into cases, each with the [`PythonCall`] that the driver is asked for. [`targets`] says which of them
+//! a word such as `ch1:moe` means.
+
+mod bench_yaml;
+mod call;
+mod folders;
+mod imports;
+mod kernels;
+mod layout;
+mod node;
+mod pairs;
+mod scalars;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+pub use call::{CallWay, CallWork, PythonCall, SkipCondition};
+pub use folders::glob_fault;
+pub use kernels::KERNEL_FUNCTIONS;
+pub use layout::{CudaPair, KernelManifest, Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase};
+pub use targets::{TargetError, targets};
+
+use super::SourceTree;
+
+/// The cases of a layout in a tree. Errors: none; what is wrong is a warning, or a case of [`CallWay::Fault`].
+pub fn find(request: &LayoutRequest, tree: &dyn SourceTree) -> LayoutCases {
+    match request.layout {
+        Layout::Pairs => pairs::find(request, tree),
+        Layout::Kernels => kernels::find(request, tree),
+    }
+}

@@ -1,0 +1,101 @@
+//! What a word without quotes means in YAML 1.1, as PyYAML has it: `no` and `off` are booleans, `010` is 8, `1:30` is 90. One thing
+//! differs: `1e-5` is the number that everybody means by it, and not a text.
+
+use super::node::{Mark, NodeValue, YamlFault};
+
+/// What a word without quotes means. Errors: a whole number that nothing can count with.
+pub(super) fn plain(at: Mark, text: &str) -> Result<NodeValue, YamlFault> {
+    Ok(match text {
+        "" | "~" | "null" | "Null" | "NULL" => NodeValue::Null,
+        "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => NodeValue::Bool(true),
+        "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => NodeValue::Bool(false),
+        _ if !text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) => {
+            NodeValue::Text(text.to_owned())
+        }
+        _ => match (whole(text), float(text)) {
+            (Some(Some(value)), _) => NodeValue::Int(value),
+            (Some(None), _) => {
+                return Err(YamlFault::new(at, format!("`{text}` is larger than a 64-bit number")));
+            }
+            (None, Some(value)) => NodeValue::Float(value),
+            (None, None) => NodeValue::Text(text.to_owned()),
+        },
+    })
+}
+
+/// A sign, and what stands behind it.
+fn signed(text: &str) -> (i64, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+/// `None`: it is no whole number; `Some(None)`: one of more than 64 bits.
+fn whole(text: &str) -> Option<Option<i64>> {
+    let (sign, body) = signed(text);
+    let all = |body: &str, is: fn(&char) -> bool| {
+        !body.is_empty() && body.chars().all(|c| c == '_' || is(&c)) && body.contains(|c| is(&c))
+    };
+    let based = |digits: &str, base: u32| {
+        let digits = digits.replace('_', "");
+        i64::from_str_radix(&digits, base).ok().and_then(|value| value.checked_mul(sign))
+    };
+    if let Some(digits) = body.strip_prefix("0b") {
+        return all(digits, |c| "01".contains(*c)).then(|| based(digits, 2));
+    }
+    if let Some(digits) = body.strip_prefix("0x") {
+        return all(digits, char::is_ascii_hexdigit).then(|| based(digits, 16));
+    }
+    if body.len() > 1 && body.starts_with('0') {
+        return all(body, |c| ('0'..='7').contains(c)).then(|| based(body, 8));
+    }
+    if body.starts_with(|c: char| c.is_ascii_digit()) && all(body, char::is_ascii_digit) {
+        return Some(based(body, 10));
+    }
+    // Of base 60: hours, minutes and seconds.
+    let mut parts = body.split(':');
+    let first = parts.next().filter(|first| first.starts_with(|c: char| ('1'..='9').contains(&c)))?;
+    let rest: Vec<&str> = parts.collect();
+    let is_sixtieth = |part: &&str| {
+        (1..=2).contains(&part.len())
+            && all(part, char::is_ascii_digit)
+            && part.parse::<u8>().is_ok_and(|part| part < 60)
+    };
+    if rest.is_empty() || !all(first, char::is_ascii_digit) || !rest.iter().all(is_sixtieth) {
+        return None;
+    }
+    let first = first.replace('_', "").parse::<i64>().ok();
+    let value =
+        rest.iter().fold(first, |value, part| value?.checked_mul(60)?.checked_add(part.parse().ok()?));
+    Some(value.and_then(|value| value.checked_mul(sign)))
+}
+
+/// A number with a point or a power of ten.
+fn float(text: &str) -> Option<f64> {
+    let (sign, body) = signed(text);
+    match body {
+        ".inf" | ".Inf" | ".INF" => return Some(sign as f64 * f64::INFINITY),
+        ".nan" | ".NaN" | ".NAN" if body.len() == text.len() => return Some(f64::NAN),
+        _ => {}
+    }
+    let (digits, power) = match body.split_once(['e', 'E']) {
+        Some((digits, power)) => (digits, Some(power)),
+        None => (body, None),
+    };
+    let (before, behind) =
+        digits.split_once('.').map_or((digits, None), |(before, behind)| (before, Some(behind)));
+    let are_digits =
+        |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '_') && !text.starts_with('_');
+    let is_power = |power: &str| {
+        let (_, digits) = signed(power);
+        !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+    };
+    let begins = !before.is_empty() || behind.is_some_and(|behind| !behind.is_empty());
+    let is_float = begins
+        && are_digits(before)
+        && behind.is_none_or(are_digits)
+        && (behind.is_some() || power.is_some())
+        && power.is_none_or(is_power);
+    is_float.then(|| text.replace('_', "").parse().ok())?
+}
