@@ -118,7 +118,7 @@ fn tell_suite(prepared: &PreparedSuite, shown: &str, out: &mut impl Write) -> Re
     let benchmarks = &prepared.suite.benchmarks;
     wrote(writeln!(out, "wrote {shown} with {}:", count(benchmarks.len(), "benchmark")))?;
     for benchmark in benchmarks {
-        let harness = benchmark.harness.as_ref().map_or_else(String::new, |it| format!("  ({})", it.name()));
+        let harness = benchmark.measured_by().map_or_else(String::new, |it| format!("  ({it})"));
         wrote(writeln!(out, "  {}{harness}", benchmark.id))?;
     }
     if !prepared.unclear.is_empty() {

@@ -278,6 +278,11 @@ impl Benchmark {
         warm && (self.settings.share.value || (self.harness.is_some() && by_harness))
     }
 
+    /// The harness whose cases it has, or `python` for modules.
+    pub fn measured_by(&self) -> Option<&'static str> {
+        self.harness.as_ref().map(|entry| if self.python().is_some() { "python" } else { entry.name() })
+    }
+
     /// The build step that failed when its cases were to be listed.
     pub fn failed_build(&self) -> Option<&FailedBuild> {
         match &self.harness.as_ref()?.listing {

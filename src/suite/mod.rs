@@ -33,7 +33,7 @@ pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
-pub use self::python::{DriverOptions, PythonEntry, PythonSource, PythonWay, TimingMode};
+pub use self::python::{DriverOptions, PythonEntry, PythonSource, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
