@@ -3,19 +3,17 @@
 Each stage is announced before its first foreign line runs, because the gate limits its time from outside. Whatever a stage raises ends the
 case with one cause; the teardown runs in any case, and samples that were taken before are sent before the cause is.
 """
+import importlib
 import os
 import sys
 
-from . import class_way, conditions, determinism, function_way, loading, self_timed_way, sweep_way
-from . import device, failures, leftovers, timers, versions
+from . import conditions, device, failures, leftovers, loading, versions
 from .outcome import Outcome
 from .results import Returned
 from .samples import Samples
 from .settings import Settings
 
-WAYS = {
-    "class": class_way.Subject, "function": function_way.Subject, "self_timed": self_timed_way.Subject, "sweep": sweep_way.Subject,
-}
+WAYS = ("class", "function", "self_timed", "sweep")
 
 
 class CaseRun:
@@ -67,7 +65,8 @@ class CaseRun:
         except SyntaxError as failure:
             raise failures.error("import", failures.message(failure), failure)
         self.stage("load")
-        self.subject = WAYS[self.case["way"]](module, self.place, self.case)
+        way = importlib.import_module("gbench_driver.%s_way" % self.case["way"])
+        self.subject = way.Subject(module, self.place, self.case)
         told = self.settings.follow(self.subject.config(), self.request.pinned)
         if told:
             self.channel.send("config", **told)
@@ -83,7 +82,8 @@ class CaseRun:
         if subject.times_itself:
             self.timer = subject.timer(self.settings, self.cache)
         else:
-            self.timer = timers.choose(self.request.options, self.settings, subject, returned.look)
+            from . import timers
+            self.timer = timers.Timer(self.request.options, self.settings, subject, returned.look)
         self.stage("warmup")
         self.timer.warm_up()
         self._measure(returned)
@@ -131,6 +131,7 @@ class CaseRun:
         if verdict is not None:
             self._tell_verdict(*verdict)
         if self.request.options["check_determinism"]:
+            from . import determinism
             verdict, note = determinism.check(self.subject, self.seeds)
             self.notes({"determinism": note})
             if verdict is not None:

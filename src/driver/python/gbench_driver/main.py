@@ -13,6 +13,7 @@ from .channel import open_channel
 from .isolation import State
 from .request import Unusable, read_request
 from .seeds import Seeds
+from .standard import standard
 
 FAILED = 70  # exit code of a fault of the driver's own
 UNUSABLE = 64  # of a request that it cannot follow
@@ -31,9 +32,8 @@ def main(arguments):
         channel.send("error", kind="request", message="the driver cannot follow the request: %s" % failure)
     except BaseException as failure:  # a fault of the driver; the trace is wanted with all its frames
         code = FAILED
-        import traceback
         channel.send("error", kind="driver", message="a fault in gbench's Python driver: " + failures.message(failure),
-                     trace="".join(traceback.format_exception(type(failure), failure, failure.__traceback__))[:20000])
+                     trace="".join(standard("traceback").format_exception(type(failure), failure, failure.__traceback__))[:20000])
     channel.send("end")
     leave(code)
 
