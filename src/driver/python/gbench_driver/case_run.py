@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 
-from . import conditions, device, failures, leftovers, loading, versions
+from . import conditions, device, failures, leftovers, loading, originals, versions
 from .outcome import Outcome
 from .results import Returned
 from .samples import Samples
@@ -21,7 +21,7 @@ class CaseRun:
         self.request, self.case, self.channel, self.seeds, self.cache = request, case, channel, seeds, cache
         self.outcome = Outcome(channel)
         self.settings = Settings(request)
-        self.subject = self.timer = self.before_calls = None
+        self.subject = self.timer = self.before_calls = self.place = None
         self.notes_sent = {}
 
     def run(self, place):
@@ -29,14 +29,12 @@ class CaseRun:
         self.place = place
         try:
             self._import_and_load()
-            try:
-                self._setup_and_measure()
-            finally:
-                self._look_for_threads()
+            self._setup_and_measure()
         except BaseException as failure:
             self.outcome.ended_by(failure)
-        finally:
-            self._teardown()
+        self._look_for_threads()
+        self._look_for_clocks()
+        self._teardown()
 
     def stage(self, name):
         self.channel.send("stage", stage=name)
@@ -150,12 +148,19 @@ class CaseRun:
                 "left_running", "a thread that the measured calls started was still running after them (%s), so its work may be in no sample. "
                 "Wait for it in the measured function" % ", ".join(left.users)))
 
+    def _look_for_clocks(self):
+        """A clock that the benchmark replaced: what it measured with it cannot be trusted, even where the driver's own is another."""
+        replaced = originals.put_back()
+        if replaced:
+            self.outcome.ended_by(failures.error("patched_clock", "%s replaced %s, by which times are measured; what was measured cannot be "
+                                                 "trusted. Leave the clocks as they are" % (self.place.file, ", ".join(replaced))))
+
     def _teardown(self):
         self.stage("teardown")
-        if self.subject is None:
-            return
-        try:
-            self.subject.teardown()
-        except BaseException as failure:
-            self.outcome.ended_by(failure, "teardown")
+        if self.subject is not None:
+            try:
+                self.subject.teardown()
+            except BaseException as failure:
+                self.outcome.ended_by(failure, "teardown")
         self.subject = self.timer = None
+        self._look_for_clocks()

@@ -20,6 +20,7 @@ class Timer:
         self.call = subject.call
         self.extra = {}
         self.cuda = None
+        self.own_bytes = 0  # of the driver's on the device
         mode = options["mode"]
         cuda = gpu.torch_with_cuda()
         if mode == "cuda_events" and cuda is None:
@@ -67,7 +68,8 @@ class Timer:
         renew = self.subject.setup if self.options["fresh_inputs"] else None
         flush = self.cuda.flush_buffer() if self.options["flush_l2"] and self.cuda is not None else None
         if flush is not None:
-            self.extra["flush_l2"] = "%d bytes written before each sample" % flush.numel()
+            self.own_bytes = flush.numel()
+            self.extra["flush_l2"] = "%d bytes written before each sample" % self.own_bytes
         elif self.options["flush_l2"]:
             self.extra.setdefault("flush_l2", "not applied: the benchmark does not use CUDA")
         if renew is None and flush is None:

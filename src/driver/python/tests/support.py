@@ -95,6 +95,7 @@ def _run(words, variables, folder, channel, timeout):
         reader.start()
     if "path" in channel:
         variables["GBENCH_EVENTS"] = events
+        open(events, "w").close()  # the gate has made it, a FIFO
     process = subprocess.Popen(words, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[write] if write else [])
     if write:
         os.close(write)

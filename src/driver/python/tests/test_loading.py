@@ -23,7 +23,7 @@ class Loading(DriverTest):
         self.measured(single(pair("ch2/baseline_main.py")))
 
     def test_files_with_the_names_of_standard_modules_do_not_disturb_the_driver(self):
-        error = self.failed(single(pair("ch2/baseline_shadow.py")), "ValueError", "timing.NAME is 5")
+        error = self.failed(single(pair("shadow/baseline_shadow.py")), "ValueError", "timing.NAME is 5")
         self.assertIn("baseline_shadow.py", error["trace"])
 
     def test_relative_files_are_found_from_the_root(self):

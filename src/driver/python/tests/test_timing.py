@@ -161,7 +161,7 @@ class Seeds(DriverTest):
     def test_s0_27_two_runs_from_one_seed_agree(self):
         def drawn(seed):
             told = single(pair("ch1/baseline_random.py"), seed=seed)
-            self.assertEqual(told.notes()["seeded"], ["random"])
+            self.assertIn("random", told.notes()["seeded"])
             return told.values("at_import"), told.values("in_setup")
 
         self.assertEqual(drawn(7), drawn(7))
