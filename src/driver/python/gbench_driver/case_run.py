@@ -50,7 +50,7 @@ class CaseRun:
         self.stage("import")
         if self.case["way"] not in WAYS:
             raise failures.error("request", "the way `%s` is not known to this driver; there are %s" % (self.case["way"], ", ".join(WAYS)))
-        sys.path[:0] = self.place.search_path(self.request.options["path"])
+        self.place.extend_search_path(self.request.options["path"])
         os.chdir(self.place.root)
         sys.argv[:] = [self.place.path]
         if not os.path.isfile(self.place.path):

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from .support import FIXTURES, PYTHON, START, DriverTest, drive, pair, single
+from .support import FIXTURES, PYTHON, START, DriverTest, drive, function, pair, single
 
 
 class Loading(DriverTest):
@@ -29,6 +29,10 @@ class Loading(DriverTest):
     def test_relative_files_are_found_from_the_root(self):
         self.measured(single(pair("ch2/baseline_relative_file.py")))
 
+    def test_a_file_that_is_called_like_a_library_gets_the_library_when_it_imports_it(self):
+        told = drive([function("statistics.py", params={"n": 5})] * 2, "kernels")
+        self.assertEqual([len(told.values(case=case)) for case in (0, 1)], [3, 3], str(told))
+
     def test_s0_58_a_missing_module_is_named(self):
         error = self.failed(single(pair("missing_module.py"), "misbehaving"), "import", "a_module_that_is_not_there")
         self.assertIn("missing_module.py", error["trace"])
@@ -45,6 +49,16 @@ class Loading(DriverTest):
 
     def test_unknown_keys_of_the_request_are_passed_over(self):
         self.measured(drive([pair("ch1/baseline_order.py", later="key")], later={"a": 1}))
+
+
+class Start(DriverTest):
+    def test_starting_loads_no_large_module_of_the_standard_library(self):
+        words = [PYTHON, "-S", "-X", "importtime", START, "/nowhere.json"]
+        loaded = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stderr.decode()
+        names = {line.rpartition("|")[2].strip() for line in loaded.splitlines()}
+        self.assertIn("gbench_driver.main", names)
+        slow = {"inspect", "traceback", "typing", "dataclasses", "asyncio", "logging", "ctypes", "hashlib", "random", "importlib.metadata", "subprocess"}
+        self.assertEqual(names & slow, set())
 
 
 class Requests(DriverTest):

@@ -99,6 +99,21 @@ class Agreement(DriverTest):
         self.fail("the loop differs from timeit by these factors: %s" % ratios)
 
 
+class Asynchronous(DriverTest):
+    def test_what_jax_returns_is_waited_for(self):
+        told = single(function("on_jax.py"), "timing", options={"path": ["../fakes/jax"]})
+        self.measured(told)
+        self.assertTrue(0.002 <= min(told.values()) < 0.003, told.values())
+        self.assertIn("block_until_ready", told.notes()["jax"])
+
+
+class Many(DriverTest):
+    def test_more_samples_than_fit_into_a_line_go_into_several(self):
+        told = single(function("known.py", function="nothing"), "timing", iterations=41000, warmup=1)
+        self.measured(told, 41000)
+        self.assertGreaterEqual(len(told.of("samples")), 3)
+
+
 class SelfTimed(DriverTest):
     def bench(self, what, **keys):
         return single(dict({"way": "self_timed", "file": "returns.py", "function": "bench", "unit": "ms", "params": {"what": what}}, **keys),
