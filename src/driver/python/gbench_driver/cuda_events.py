@@ -25,8 +25,7 @@ class CudaEvents(Wall):
     def __init__(self, call, settings, look, cuda, before=None, one_call=False):
         super().__init__(call, settings, look, cuda.synchronize, before, one_call)
         self.cuda = cuda
-        event = cuda.torch.cuda.Event
-        self.begin, self.end = event(enable_timing=True), event(enable_timing=True)
+        self.begin, self.end = cuda.event(enable_timing=True), cuda.event(enable_timing=True)
         self.off_stream = False
         self.wait_cycles = 0
         self.floor = STEPS * RESOLUTION * 1e9

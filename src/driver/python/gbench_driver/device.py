@@ -37,6 +37,7 @@ class Used:
 
     def __init__(self, subject, timer):
         self.subject = subject
+        self.own = getattr(timer, "own_bytes", 0)
         torch = gpu.torch_with_cuda()
         self.cuda = getattr(timer, "cuda", None) or (gpu.Cuda(torch) if torch is not None and gpu.Cuda(torch).used() else None)
         self.on_cuda = self.cuda is not None and bool(self.cuda.used())
@@ -49,7 +50,7 @@ class Used:
     def memory(self, alone):
         """The keys of the event `memory`, and notes. Host memory only where the process has one case: its peak is the process's."""
         if self.on_cuda:
-            peak, notes = self.cuda.memory()
+            peak, notes = self.cuda.memory(self.own)
             return {"device_peak_bytes": peak}, notes
         peak = _host_peak() if alone else None
         return ({"host_peak_bytes": peak} if peak else {}), {}

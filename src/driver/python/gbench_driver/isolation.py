@@ -9,6 +9,8 @@ import signal
 import sys
 import warnings
 
+from . import libraries
+
 try:
     import _locale
 except ImportError:  # an interpreter without locales has none to put back
@@ -30,7 +32,8 @@ class State:
         self.warnings = warnings.filters[:]
         self.signals = {number: signal.getsignal(number) for number in signal.valid_signals()}
         self.locale = _locale.setlocale(_locale.LC_ALL, None) if _locale else None
-        self.libraries = Libraries()
+        libraries.keep("numpy")
+        libraries.keep("torch")
 
     def put_back(self):
         """Restores the state, and returns words for what could not be restored."""
@@ -58,7 +61,7 @@ class State:
             ("signal handlers", self._signals),
             ("timers", self._timers),
             ("locale", lambda: _locale and _locale.setlocale(_locale.LC_ALL, self.locale)),
-            ("settings of libraries", self.libraries.put_back),
+            ("settings of libraries", libraries.put_back),
         )
 
     def _environment(self):
@@ -91,39 +94,6 @@ class State:
         signal.alarm(0)
         for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
             signal.setitimer(timer, 0)
-
-
-class Libraries:
-    """The global settings of numpy and torch, where they are loaded. Those loaded later are put back to their defaults."""
-
-    def __init__(self):
-        self.numpy = self.torch = None
-        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-        if hasattr(numpy, "geterr"):
-            self.numpy = numpy.geterr(), numpy.get_printoptions()
-        if hasattr(torch, "get_default_dtype"):
-            self.torch = torch.get_default_dtype(), _default_device(torch), torch.is_grad_enabled()
-
-    def put_back(self):
-        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-        if self.numpy and numpy is not None:
-            numpy.seterr(**self.numpy[0])
-            numpy.set_printoptions(**self.numpy[1])
-        elif hasattr(numpy, "seterr"):
-            numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
-        if hasattr(torch, "set_default_dtype"):
-            kind, device, grad = self.torch or (torch.float32, None, True)
-            torch.set_default_dtype(kind)
-            torch.set_grad_enabled(grad)
-            if _default_device(torch) != device:
-                torch.set_default_device(device)
-
-
-def _default_device(torch):
-    """The device of new tensors as text; None for torch's own default."""
-    ask = getattr(torch, "get_default_device", None)
-    device = str(ask()) if ask else None
-    return None if device == "cpu" else device
 
 
 def _folder():

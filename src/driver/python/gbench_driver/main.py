@@ -13,6 +13,7 @@ from .channel import open_channel
 from .isolation import State
 from .request import Unusable, read_request
 from .seeds import Seeds
+from .standard import standard
 
 FAILED = 70  # exit code of a fault of the driver's own
 UNUSABLE = 64  # of a request that it cannot follow
@@ -20,25 +21,25 @@ UNUSABLE = 64  # of a request that it cannot follow
 
 def main(arguments):
     channel = open_channel()
-    code = 0
+    code, clean = 0, False
     try:
         if len(arguments) != 2:
             raise Unusable("call it as: python start.py REQUEST.json")
         request = read_request(arguments[1])
-        run_cases(request, channel)
+        clean = run_cases(request, channel)
     except (Unusable, OSError, ValueError) as failure:
         code = UNUSABLE
         channel.send("error", kind="request", message="the driver cannot follow the request: %s" % failure)
     except BaseException as failure:  # a fault of the driver; the trace is wanted with all its frames
         code = FAILED
-        import traceback
         channel.send("error", kind="driver", message="a fault in gbench's Python driver: " + failures.message(failure),
-                     trace="".join(traceback.format_exception(type(failure), failure, failure.__traceback__))[:20000])
+                     trace="".join(standard("traceback").format_exception(type(failure), failure, failure.__traceback__))[:20000])
     channel.send("end")
-    leave(code)
+    leave(code, clean)
 
 
 def run_cases(request, channel):
+    """Runs the cases, up to the first that leaves something behind. Returns whether none did."""
     channel.send("metadata", notes=versions.interpreter())
     author.offer()
     seeds = Seeds(request.seed, request.options["deterministic"])
@@ -48,7 +49,8 @@ def run_cases(request, channel):
         channel.send("case", index=index)
         following = places[index + 1] if index + 1 < len(places) else None
         if not run_case(request, case, place, channel, seeds, cache, following):
-            return
+            return False
+    return True
 
 
 def run_case(request, case, place, channel, seeds, cache, following):
@@ -60,10 +62,6 @@ def run_case(request, case, place, channel, seeds, cache, following):
     run = CaseRun(request, case, channel, seeds, cache)
     run.run(place)
     left = leftovers.Left(before, place.root)
-    replaced = originals.put_back()
-    if replaced:
-        run.outcome.ended_by(failures.error(
-            "patched_clock", "%s replaced %s, by which times are measured; what it measured cannot be trusted" % (place.file, ", ".join(replaced))))
     if left.users:
         run.outcome.ended_by(failures.error(
             "left_running", "a thread of the benchmark's was still running after teardown() (%s), so its work may be in no sample. End it in "
@@ -93,11 +91,19 @@ def forget(place, following):
         torch.cuda.empty_cache()
 
 
-def leave(code):
-    """Flushes what was printed, and ends the process at once; see the module's text."""
+def leave(code, clean):
+    """Flushes what was printed, and ends the process at once; see the module's text.
+
+    The streams of C are flushed only in a clean process: a thread that was left behind may hold one of them for ever.
+    """
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         try:
             stream.flush()
         except BaseException:
             pass  # closed, or replaced by something that cannot be flushed
+    if clean:
+        try:
+            standard("ctypes").CDLL(None).fflush(None)
+        except BaseException:
+            pass  # an interpreter without ctypes
     originals.leave(code)

@@ -7,7 +7,7 @@ deterministic mode) before the code that imported them goes on.
 import os
 import sys
 
-from . import gpu
+from . import gpu, libraries
 from .versions import PACKAGES
 
 SEEDED = ("random", "numpy", "torch")
@@ -41,9 +41,13 @@ class Seeds:
         return spec
 
     def _watch(self, name, loader):
-        execute = loader.exec_module
+        """Puts a function of ours in front of this one loader's; it goes when the package has been executed."""
+        execute = getattr(loader, "exec_module", None)
+        if execute is None or isinstance(loader, type):
+            return  # shared by all built-in modules, which need no seed
 
         def exec_module(module):
+            del loader.exec_module
             try:
                 execute(module)
             except BaseException as failure:
@@ -61,6 +65,7 @@ class Seeds:
         if name == "torch":
             gpu.keep(module)
             self._make_deterministic(module)
+        libraries.keep(name)
         if name in SEEDED:
             self._seed(name)
 

@@ -6,15 +6,8 @@ benchmark may allocate on the device at its first call. So the warm-up is by the
 import sys
 
 from . import gpu
-from .cuda_events import CudaEvents, as_graph
 from .failures import error, skip
-from .other_timers import DoBench, TorchTimer
 from .wall import Wall
-
-
-def choose(options, settings, subject, look):
-    """The timer; raises a skip where the mode that was asked for cannot be had here."""
-    return Timer(options, settings, subject, look)
 
 
 class Timer:
@@ -27,6 +20,7 @@ class Timer:
         self.call = subject.call
         self.extra = {}
         self.cuda = None
+        self.own_bytes = 0  # of the driver's on the device
         mode = options["mode"]
         cuda = gpu.torch_with_cuda()
         if mode == "cuda_events" and cuda is None:
@@ -37,7 +31,7 @@ class Timer:
             self.extra["flush_l2"] = "not applied: no CUDA device"
         self._find_cuda()
         self._wait_for_jax()
-        self.inner = {"do_bench": DoBench, "torch_timer": TorchTimer}.get(mode, self._wall)(self.call, settings, look)
+        self.inner = self._foreign(mode) or self._wall()
 
     def _find_cuda(self):
         """Sets `cuda` where the benchmark says that it runs on CUDA, or has allocated there."""
@@ -55,8 +49,16 @@ class Timer:
             self.call = lambda: wait(inner())
             self.extra["jax"] = "waited for with block_until_ready"
 
-    def _wall(self, call, settings, look):
-        return Wall(call, settings, look, self.cuda.synchronize if self.cuda else None, self._before(), self._one_call())
+    def _foreign(self, mode):
+        """Another harness's timer, where one was asked for by name; imported only then."""
+        if mode not in ("do_bench", "torch_timer"):
+            return None
+        from . import other_timers
+        kind = other_timers.DoBench if mode == "do_bench" else other_timers.TorchTimer
+        return kind(self.call, self.settings, self.look)
+
+    def _wall(self):
+        return Wall(self.call, self.settings, self.look, self.cuda.synchronize if self.cuda else None, self._before(), self._one_call())
 
     def _one_call(self):
         return self.options["fresh_inputs"] or (self.options["flush_l2"] and self.cuda is not None)
@@ -66,7 +68,8 @@ class Timer:
         renew = self.subject.setup if self.options["fresh_inputs"] else None
         flush = self.cuda.flush_buffer() if self.options["flush_l2"] and self.cuda is not None else None
         if flush is not None:
-            self.extra["flush_l2"] = "%d bytes written before each sample" % flush.numel()
+            self.own_bytes = flush.numel()
+            self.extra["flush_l2"] = "%d bytes written before each sample" % self.own_bytes
         elif self.options["flush_l2"]:
             self.extra.setdefault("flush_l2", "not applied: the benchmark does not use CUDA")
         if renew is None and flush is None:
@@ -96,10 +99,11 @@ class Timer:
         wanted = self.options["mode"] == "cuda_events" or (
             self.options["mode"] == "auto" and self.cuda is not None and len(self.cuda.devices) == 1)
         if wanted:
+            from .cuda_events import CudaEvents
             cuda = self.cuda or gpu.Cuda(gpu.torch_with_cuda())
             self.inner = CudaEvents(self.call, self.settings, self.look, cuda, self._before(), self._one_call())
         else:
-            self.inner = self._wall(self.call, self.settings, self.look)
+            self.inner = self._wall()
             self.inner.estimate = before.estimate
         self.inner.keeps = before.keeps
         if self.cuda is not None:
@@ -108,6 +112,7 @@ class Timer:
     def _capture(self, before):
         if before.keeps:
             raise error("mode", "the benchmark returns inference times, which a replayed CUDA graph does not compute")
+        from .cuda_events import as_graph
         try:
             self.call = as_graph(self.cuda or gpu.Cuda(gpu.torch_with_cuda()), self.call)
         except Exception as failure:
