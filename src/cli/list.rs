@@ -12,7 +12,7 @@ use crate::app::paths::project_root;
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result};
 use crate::suite::plan::case_id;
-use crate::suite::{Benchmark, FailedBuild, HarnessEntry, Listing, Source, Suite};
+use crate::suite::{Benchmark, FailedBuild, Listing, Source, Suite};
 
 /// List the benchmarks of the suite
 #[derive(clap::Args, Clone, Debug, Default)]

@@ -20,7 +20,7 @@ class CaseRun:
     def __init__(self, request, case, channel, seeds, cache):
         self.request, self.case, self.channel, self.seeds, self.cache = request, case, channel, seeds, cache
         self.outcome = Outcome(channel)
-        self.settings = Settings(request)
+        self.settings = Settings(request, case)
         self.subject = self.timer = self.before_calls = self.place = None
         self.notes_sent = {}
 
@@ -48,6 +48,8 @@ class CaseRun:
 
     def _import_and_load(self):
         self.stage("import")
+        if self.case["way"] == "fault":
+            raise failures.error("config", self.case["message"] or "what describes the benchmark cannot be read")
         if self.case["way"] not in WAYS:
             raise failures.error("request", "the way `%s` is not known to this driver; there are %s" % (self.case["way"], ", ".join(WAYS)))
         self.place.extend_search_path(self.request.options["path"])
@@ -105,7 +107,8 @@ class CaseRun:
 
     def _tell_device_and_memory(self):
         used = device.Used(self.subject, self.timer)
-        self.channel.send("metadata", device=used.name) if used.name else None
+        if used.on_cuda:
+            self.channel.send("metadata", device=used.name)
         keys, notes = used.memory(self.request.alone)
         if keys:
             self.channel.send("memory", **keys)

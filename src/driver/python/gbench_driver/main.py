@@ -59,6 +59,7 @@ def run_case(request, case, place, channel, seeds, cache, following):
     before = leftovers.Running()
     state = State()
     author.set_params(case["params"])
+    seeds.seed = request.seed if case["seed"] is None or "seed" in request.pinned else case["seed"]
     run = CaseRun(request, case, channel, seeds, cache)
     run.run(place)
     left = leftovers.Left(before, place.root)

@@ -36,7 +36,7 @@ class Amount(DriverTest):
         self.assertEqual(told.values("calls"), [1])
 
     def test_a_duration_is_kept_to_a_tenth(self):
-        told = single(pair("counts.py"), "timing", duration=0.5)
+        told = single(pair("counts.py"), "timing", duration=0.5, iterations=20)
         calls = told.notes()["calls_per_sample"]
         self.assertAlmostEqual(sum(told.values()) * calls, 0.5, delta=0.1)
         self.assertGreater(len(told.values()), 10)
@@ -69,14 +69,14 @@ import statistics, sys, timeit
 sys.path[:0] = sys.argv[1:]
 from gbench_driver import settings, wall
 import known
-class Request: iterations, warmup, duration, burnin, cold = 40, 20, 0.0, 0.0, False
+class Request: iterations, warmup, duration, burnin, cold, pinned = 40, 20, 0.0, 0.0, False, []
 class Samples:
     def __init__(self): self.values = []
     def add(self, value): self.values.append(value)
 own, other = [], []
 for _ in range(7):
     samples = Samples()
-    timer = wall.Wall(known.ten_microseconds, settings.Settings(Request), lambda value, counts: False)
+    timer = wall.Wall(known.ten_microseconds, settings.Settings(Request, {"iterations": None, "warmup": None}), lambda value, counts: False)
     timer.warm_up()
     timer.measure(samples)
     own.append(min(samples.values))
