@@ -32,6 +32,7 @@ pub mod adapters;
 pub mod app;
 pub mod cli;
 pub mod compare;
+pub mod driver;
 pub mod github;
 pub mod guard;
 pub mod ingest;

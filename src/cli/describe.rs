@@ -12,7 +12,7 @@ use super::terminal::write::{table, write_json, wrote};
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
 use crate::suite::words::format_size;
-use crate::suite::{Action, Benchmark, ExtractFrom};
+use crate::suite::{Action, Benchmark, ExtractFrom, PythonEntry, PythonSource};
 
 /// Describe benchmarks: every field and the effective settings
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -75,11 +75,26 @@ pub fn run(args: &DescribeArgs, builtins: &[Benchmark], out: &mut impl Write) ->
     Ok(Exit::Pass)
 }
 
+fn python(entry: &PythonEntry) -> Value {
+    let mut said = match &entry.source {
+        PythonSource::Layout { layout, roots, ignore } => {
+            json!({ "layout": <&str>::from(*layout), "roots": roots, "ignore": ignore })
+        }
+        PythonSource::Module { file, way, name } => {
+            json!({ "file": file, "way": <&str>::from(*way), "name": name })
+        }
+    };
+    said["interpreter"] = json!(entry.interpreter);
+    said["options"] = json!(entry.options);
+    said
+}
+
 fn action(action: &Action) -> Value {
     match action {
         Action::Command(argv) => json!({ "command": argv }),
         Action::Shell(line) => json!({ "shell": line }),
         Action::Builtin(name) => json!({ "builtin": name }),
+        Action::Python(entry) => json!({ "python": python(entry) }),
     }
 }
 

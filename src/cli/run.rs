@@ -85,6 +85,9 @@ fn dry_run(suite: &Suite) -> String {
             Action::Command(argv) => substitute(argv, &case.id.params).join(" "),
             Action::Shell(line) => format!("sh -c '{line}'"),
             Action::Builtin(name) => format!("built-in {name}"),
+            Action::Python(_) => {
+                format!("python {}", case.benchmark.python_file(&case.id.params).unwrap_or_default())
+            }
         };
         vec![case.id.to_string(), settings.processes.value.to_string(), limits(&case.benchmark), command]
     });
@@ -103,7 +106,12 @@ fn dry_run(suite: &Suite) -> String {
 fn limits(benchmark: &Benchmark) -> String {
     let deadlines = benchmark.settings.effective_deadlines();
     let stages: Vec<Stage> = match benchmark.timing {
-        Timing::Protocol => Stage::iter().filter(|stage| *stage != Stage::Build).collect(),
+        Timing::Protocol => {
+            // Only the driver tells these two apart.
+            let unusual = |stage: &Stage| matches!(stage, Stage::Import | Stage::Load);
+            let by_driver = benchmark.python().is_some();
+            Stage::iter().filter(|stage| *stage != Stage::Build && (by_driver || !unusual(stage))).collect()
+        }
         Timing::Process | Timing::Stdout | Timing::Harness => vec![Stage::Measure],
     };
     let build = benchmark.build.is_some().then_some(Stage::Build);

@@ -97,7 +97,7 @@ mod tests {
         for spec in member.metrics {
             let mut taken: Vec<Option<f64>> = Vec::new();
             for event in events {
-                let Event::Samples { metric, values, unit, better } = event else { continue };
+                let Event::Samples { metric, values, unit, better, .. } = event else { continue };
                 if metric == spec.name {
                     assert_eq!((unit.as_deref(), *better), (Some(spec.unit), Some(spec.better)));
                     taken.extend(values);

@@ -99,7 +99,7 @@ impl Channel {
     fn flush(&mut self) -> Result<(), MicroError> {
         for (metric, values) in std::mem::take(&mut self.pending) {
             let (name, unit, better) = (metric.name.into(), Some(metric.unit.into()), Some(metric.better));
-            self.send(&Event::Samples { metric: name, values, unit, better })?;
+            self.send(&Event::Samples { metric: name, values, unit, better, gate: None })?;
         }
         self.sent = Instant::now();
         Ok(())
@@ -201,7 +201,7 @@ pub(super) mod tests {
         channel.stage(Stage::Verify).unwrap();
         let lines: Vec<_> = writes.0.borrow().iter().map(|line| line::parse(line).unwrap()).collect();
         assert_eq!(lines.len(), 3);
-        let Event::Samples { metric, values, unit, better } = &lines[1] else { panic!("{:?}", lines[1]) };
+        let Event::Samples { metric, values, unit, better, .. } = &lines[1] else { panic!("{:?}", lines[1]) };
         assert_eq!(
             (metric.as_str(), unit.as_deref(), *better),
             ("speed", Some("GB/s"), Some(Better::Higher))

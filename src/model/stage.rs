@@ -12,8 +12,12 @@ use super::samples::is_default;
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Stage {
     Build,
-    /// From the process's birth to its first event: the interpreter's start and its imports.
+    /// From the process's birth to its first event: the interpreter's start, and its imports where they are no stage.
     Start,
+    /// The import of the benchmark's module, with all that it imports.
+    Import,
+    /// The benchmark's object is made, or its function found.
+    Load,
     Setup,
     Warmup,
     Measure,
@@ -24,12 +28,12 @@ pub enum Stage {
 
 /// Seconds that each stage may take; indexed by [`Stage`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Deadlines([f64; 8]);
+pub struct Deadlines([f64; 10]);
 
 impl Default for Deadlines {
     fn default() -> Self {
-        //     build  start setup warmup measure verify profile teardown
-        Self([600.0, 60.0, 60.0, 60.0, 300.0, 60.0, 180.0, 15.0])
+        //     build  start import load setup warmup measure verify profile teardown
+        Self([600.0, 60.0, 120.0, 60.0, 60.0, 60.0, 300.0, 60.0, 180.0, 15.0])
     }
 }
 

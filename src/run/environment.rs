@@ -56,6 +56,25 @@ pub(super) fn of_process(
     env
 }
 
+/// The environment of a process of the Python driver, whose request is a file. `cold`: as of [`of_process`].
+pub(super) fn of_driver(
+    benchmark: &Benchmark,
+    id: &CaseId,
+    cold: Option<&Path>,
+) -> Vec<(OsString, OsString)> {
+    let ours = [line::env::REQUEST, line::env::ITERATIONS, line::env::WARMUP, line::env::DURATION];
+    let mut env = of_process(benchmark, id, 0, cold, &[], false);
+    env.retain(|(name, _)| {
+        let is_parameter = name.as_encoded_bytes().starts_with(line::env::PARAM_PREFIX.as_bytes());
+        !is_parameter && ours.iter().all(|our| name != our)
+    });
+    if benchmark.python().is_some_and(|entry| entry.options.deterministic) {
+        // Python reads it once, when it starts.
+        env.push(("PYTHONHASHSEED".into(), (benchmark.settings.seed.value as u32).to_string().into()));
+    }
+    env
+}
+
 /// The environment of a build step: as of a process, without a request.
 pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     let kept = |name: &str| benchmark.keep_env.iter().any(|keep| keep == name);
@@ -85,7 +104,8 @@ fn parameters(params: &Params) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
+/// What a process is asked for.
+pub(super) fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
     let cold = id.thermal == Thermal::Cold;
     let origins = [
         ("iterations", &settings.iterations.origin),

@@ -13,6 +13,7 @@ use super::harness_launch::{
     SLACK, amount, bring_file, command, invoke, native, put_aside, read, start_directly, with_folder,
 };
 use super::launcher::Launcher;
+use super::python_process;
 use crate::adapters::{self, CaseRequest, End, Harness, Reading};
 use crate::model::{CutShort, ProcessEnd, Result, Stage};
 use crate::suite::plan::PlannedCase;
@@ -35,6 +36,9 @@ pub(super) fn measure(
     shared: bool,
     log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
 ) -> Result<std::result::Result<CaseParts, CutShort>> {
+    if cases.first().is_some_and(|case| case.benchmark.python().is_some()) {
+        return python_process::measure(launcher, cases, processes, shared, log);
+    }
     let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
     let (mut started, mut barren, mut fruitful) = (0, 0, false);

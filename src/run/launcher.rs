@@ -39,6 +39,8 @@ pub(super) struct Launcher<'a> {
     pub session: RunSession<'a>,
     /// The moment at which the whole run must end.
     until: Option<Instant>,
+    /// The Python driver's files, once they are needed.
+    pub(super) driver: Option<Temporary>,
     /// Processes that were started or left out so far, and in all: of the plan, or of the round.
     pub done: usize,
     pub total: usize,
@@ -48,7 +50,7 @@ impl<'a> Launcher<'a> {
     pub(super) fn new(session: RunSession<'a>) -> Self {
         let limit = session.deadline.min(1e9);
         let until = (limit > 0.0).then(|| Instant::now() + Duration::from_secs_f64(limit));
-        Self { session, until, done: 0, total: 0 }
+        Self { session, until, driver: None, done: 0, total: 0 }
     }
 
     /// Runs each build step of an arm once. A failed build settles its benchmark's cases.

@@ -52,7 +52,7 @@ pub(super) struct MetricSamples {
 /// The kind of a figure that is no measured sample, and is judged in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Computed by the gate from another metric: shown, never judged a second time.
+    /// Computed from another metric, or of a direction that nobody knows: shown, never judged unless the suite file says so.
     Derived,
     /// An error that the benchmark found in its own answer.
     Accuracy,
@@ -64,6 +64,13 @@ impl MetricSamples {
     fn figures(unit: &str, better: Better, values: Vec<f64>, role: Role) -> Self {
         let (unit, better, role) = (Some(unit.into()), Some(better), Some(role));
         Self { unit, better, values, role, ..Self::default() }
+    }
+
+    /// `gate: false` of an event: shown, not judged.
+    fn show_only(&mut self, gate: Option<bool>) {
+        if gate == Some(false) {
+            self.role.get_or_insert(Role::Derived);
+        }
     }
 
     fn is_there(&self) -> bool {
@@ -160,19 +167,21 @@ impl CollectedSamples {
             | Event::Config { .. }
             | Event::Yield {}
             | Event::End {} => {}
-            Event::Sample { metric, value, unit, iteration, better } => {
+            Event::Sample { metric, value, unit, iteration, better, gate } => {
                 let gathered = self.add(&metric, unit.as_deref(), better, [value]);
+                gathered.show_only(gate);
                 if let (Some(iteration), 1) = (iteration, gathered.values.len()) {
                     gathered.first_iteration = iteration;
                 }
             }
-            Event::Samples { metric, values, unit, better } => {
-                self.add(&metric, unit.as_deref(), better, values);
+            Event::Samples { metric, values, unit, better, gate } => {
+                self.add(&metric, unit.as_deref(), better, values).show_only(gate);
             }
-            Event::Summary { metric, value, stddev, count, unit, better } => {
+            Event::Summary { metric, value, stddev, count, unit, better, gate } => {
                 let finite = value.filter(|value| value.is_finite());
                 let gathered = self.add(&metric, unit.as_deref(), better, []);
                 gathered.stated = finite.map(|value| Stated { value, stddev, count });
+                gathered.show_only(gate);
                 if finite.is_none() {
                     self.not_finite.push(metric);
                 }

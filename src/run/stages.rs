@@ -71,22 +71,16 @@ impl StageClock {
         }
     }
 
-    /// Takes what an event says about stages: any event ends `start`, `stage` begins a new one, `case` a setup,
-    /// `config` changes limits, `end` begins the teardown.
+    /// Takes what an event says about stages: see [`stage_of`]; `config` changes limits.
     pub(super) fn on_event(&mut self, event: &Event, now: Instant) {
         if !self.plan.follows_events {
             return;
         }
-        match event {
-            Event::Stage { stage } => self.enter(*stage, now),
-            Event::Case { .. } => self.enter(Stage::Setup, now),
-            Event::End {} => self.enter(Stage::Teardown, now),
-            Event::Config { deadlines, .. } => self.set_limits(deadlines),
-            Event::Sample { .. } | Event::Samples { .. } if self.current == Stage::Start => {
-                self.enter(Stage::Measure, now);
-            }
-            _ if self.current == Stage::Start => self.enter(Stage::Setup, now),
-            _ => {}
+        if let Some(stage) = stage_of(event, self.current) {
+            self.enter(stage, now);
+        }
+        if let Event::Config { deadlines, .. } = event {
+            self.set_limits(deadlines);
         }
     }
 
@@ -121,6 +115,20 @@ impl StageClock {
     pub(super) fn finish(mut self, status: StageStatus, now: Instant) -> Vec<StageReport> {
         self.close(status, now);
         self.done
+    }
+}
+
+/// The stage in which an event leaves a process, where it tells: any event ends `start`, `stage` begins a new one, `case` a setup,
+/// `end` the teardown.
+pub(super) fn stage_of(event: &Event, current: Stage) -> Option<Stage> {
+    match event {
+        Event::Stage { stage } => Some(*stage),
+        Event::Case { .. } => Some(Stage::Setup),
+        Event::End {} => Some(Stage::Teardown),
+        Event::Sample { .. } | Event::Samples { .. } if current == Stage::Start => Some(Stage::Measure),
+        Event::Config { .. } => None,
+        _ if current == Stage::Start => Some(Stage::Setup),
+        _ => None,
     }
 }
 

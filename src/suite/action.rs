@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
+use super::python_reader::read_python;
 use super::reader::{Item, Table};
 use super::sweep::unknown_parameter;
 use super::template::{Piece, pieces};
@@ -11,13 +12,15 @@ use super::{Action, Build};
 
 /// The one of `command`, `shell` and `builtin` that is given, with the item it stands in.
 pub(super) fn read_action<'t>(table: &mut Table<'t>) -> Option<(Action, Item<'t>)> {
-    let keys = ["command", "shell", "builtin"];
-    let next = "add `command = [\"./program\"]`, `shell = \"a line\"` or `builtin = \"name\"`";
+    let keys = ["command", "shell", "builtin", "python"];
+    let next =
+        "add `command = [\"./program\"]`, `shell = \"a line\"`, `builtin = \"name\"` or `[benchmark.python]`";
     let nothing = ("a benchmark needs something to run", next);
     let item = table.one_of(keys, "a benchmark", nothing, "keep one of them")?;
     let action = match item.key {
         "command" => argv(&item)?,
         "shell" => Action::Shell(item.filled()?.to_owned()),
+        "python" => Action::Python(Box::new(read_python(&item)?)),
         _ => Action::Builtin(item.filled()?.to_owned()),
     };
     Some((action, item))

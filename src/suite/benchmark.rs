@@ -125,7 +125,7 @@ impl FileContext<'_> {
         }
         let usual = match action {
             _ if extract.is_some() => Timing::Stdout,
-            Some(Action::Builtin(_)) => Timing::Protocol,
+            Some(Action::Builtin(_) | Action::Python(_)) => Timing::Protocol,
             _ => self.timing.unwrap_or(Timing::Process),
         };
         it.timing = timing.as_ref().and_then(|item| item.word(&TIMINGS)).unwrap_or(usual);

@@ -8,7 +8,7 @@ use super::harness::{AUTO, FailedBuild, HarnessEntry, Listing};
 use super::metrics::file_below;
 use super::reader::{Item, Table};
 use super::words::advise;
-use super::{Action, Benchmark};
+use super::{Action, Benchmark, PythonEntry, PythonSource};
 use crate::adapters::{CaseName, Harness, Lists};
 use crate::model::{Counting, Isolation, Origin, ParamValue, Setting, Thermal, Timing};
 
@@ -22,6 +22,9 @@ const CASE: &str = "case";
 
 /// Reads `harness`, `cases` and what follows from them, after `timing` and `extract`.
 pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
+    if let Some(entry) = it.python().cloned() {
+        return read_modules(it, &entry, table);
+    }
     let (harness, cases, file) = (table.take("harness"), table.take("cases"), table.take("file"));
     let file = file.and_then(|item| Some((file_below(&item)?, item)));
     if let Some(described) = it.described_rows().filter(|_| harness.is_none()) {
@@ -122,22 +125,20 @@ fn measured_by(
     file: Option<String>,
 ) {
     it.timing = Timing::Harness;
-    it.harness = Some(HarnessEntry {
-        harness,
-        cases: globs,
-        unmatched: Vec::new(),
-        only: Vec::new(),
-        listing: Listing::Unlisted,
-        program: None,
-        file,
-        built: false,
-    });
+    it.harness = Some(HarnessEntry { harness, file, ..HarnessEntry::of(globs) });
+    settle_sharing(it, table, "a harness has `isolation`");
+    let settings = &mut it.settings;
+    by_default(&mut settings.duration, SECONDS);
+    by_default(&mut settings.burnin, WARMUP_SECONDS);
+    by_default(&mut settings.iterations, SAMPLES);
+}
+
+/// Its cases share processes as `isolation` says, and in no other way. `next`: what there is in their place.
+fn settle_sharing(it: &mut Benchmark, table: &Table, next: &str) {
     for key in ["lockstep", "share"] {
         if let Some(item) = table.again(key).filter(|item| item.flag() == Some(true)) {
-            item.fault(
-                format!("`{key}` is for programs that speak the protocol"),
-                "take it out; a harness has `isolation`",
-            );
+            let what = format!("`{key}` is for programs that speak the protocol");
+            item.fault(what, format!("take it out; {next}"));
         }
     }
     let settings = &mut it.settings;
@@ -145,13 +146,27 @@ fn measured_by(
     if settings.isolation.origin == Origin::Default {
         settings.isolation = Setting::default(Isolation::SharedScreen);
     }
-    by_default(&mut settings.duration, SECONDS);
-    by_default(&mut settings.burnin, WARMUP_SECONDS);
-    by_default(&mut settings.iterations, SAMPLES);
     if settings.thermal.value == Thermal::Cold {
         // After the first case a shared process is no longer cold.
         settings.isolation = Setting { value: Isolation::Process, origin: settings.thermal.origin.clone() };
     }
+}
+
+/// Reads what stands beside `[benchmark.python]`.
+fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
+    let by_layout = matches!(entry.source, PythonSource::Layout { .. });
+    let sweeps: &[&'static str] = if by_layout { &["matrix", "zip", "where"] } else { &[] };
+    for key in ["harness", "file", "extract", "timing"].iter().chain(sweeps) {
+        if let Some(other) = table.take(key) {
+            let what = format!("`{key}` has no meaning beside `python`");
+            other.fault(what, "take it out: the driver measures the modules, and says their parameters");
+        }
+    }
+    refuse_counting(it, table, "`count` is for the cases of a harness", "take `count` out");
+    it.timing = Timing::Protocol;
+    let globs = table.take("cases").and_then(|cases| read_globs(&cases)).unwrap_or_default();
+    it.harness = Some(HarnessEntry::of(globs));
+    settle_sharing(it, table, "modules have `isolation`");
 }
 
 const NAME_IT: &str = "name it, such as `harness = \"criterion\"`, or take `count` out";
@@ -162,7 +177,7 @@ fn refuse_command(it: &Benchmark, table: &Table, harness: Harness) {
         Action::Command(words) => ("command", words.clone()),
         // A line has no words to put others among.
         Action::Shell(_) => ("shell", vec![String::new()]),
-        Action::Builtin(_) => return,
+        Action::Builtin(_) | Action::Python(_) => return,
     };
     if harness.takes(&argv) {
         return;

@@ -26,10 +26,12 @@ pub const FILE_NAME: &str = "gbench.toml";
 const LARGEST_FILE: u64 = 4 << 20;
 
 impl Suite {
-    /// Reads a suite file. `builtins`: the members that `builtin = "name"` may call, found by the name of
+    /// Reads a suite file, and finds the Python modules that it measures. `builtins`: the members that `builtin = "name"` may call, found by the name of
     /// their [`super::Action::Builtin`]. Errors: every mistake of the file, chained, each with its place.
     pub fn load(path: &Path, builtins: &[Benchmark]) -> Result<Suite> {
-        Self::parse(path, &Self::text_of(path)?, builtins)
+        let mut suite = Self::parse(path, &Self::text_of(path)?, builtins)?;
+        suite.find_modules();
+        Ok(suite)
     }
 
     /// The text of a suite file, not looked at yet. Errors: it is missing, empty, too large or not UTF-8.
@@ -199,7 +201,7 @@ fn read_run(mut table: Table) -> RunOptions {
     });
     set(&mut run.after_timeout, table.take("after_timeout"), |item| match argv(item)? {
         Action::Command(argv) => Some(argv),
-        Action::Shell(_) | Action::Builtin(_) => None,
+        Action::Shell(_) | Action::Builtin(_) | Action::Python(_) => None,
     });
     set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
     table.close();

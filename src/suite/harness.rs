@@ -72,6 +72,20 @@ pub enum Listing {
 }
 
 impl HarnessEntry {
+    /// Of a harness, or of modules, that nothing is known of yet. `cases`: names and globs.
+    pub(super) fn of(cases: Vec<String>) -> Self {
+        Self {
+            harness: None,
+            cases,
+            unmatched: Vec::new(),
+            only: Vec::new(),
+            listing: Listing::Unlisted,
+            program: None,
+            file: None,
+            built: false,
+        }
+    }
+
     /// As the suite file has it.
     pub fn name(&self) -> &'static str {
         self.harness.map_or(AUTO, |harness| harness.0.name())

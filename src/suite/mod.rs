@@ -13,6 +13,9 @@ mod inputs;
 mod metrics;
 mod param_values;
 pub mod plan;
+mod python;
+mod python_modules;
+mod python_reader;
 mod reader;
 mod requires;
 mod select;
@@ -30,6 +33,7 @@ pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
+pub use self::python::{DriverOptions, PythonEntry, PythonSource, PythonWay, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
@@ -102,7 +106,7 @@ pub struct Benchmark {
     pub timing: Timing,
     /// Non-empty exactly if `timing` is [`Timing::Stdout`].
     pub extract: Vec<Extract>,
-    /// Present exactly if `timing` is [`Timing::Harness`].
+    /// Present where the cases are those of a harness, or Python modules that are found by their names.
     pub harness: Option<HarnessEntry>,
     /// Own rules first, then the suite's: the first whose glob matches a metric's name speaks, field by field.
     pub metrics: Vec<MetricRule>,
@@ -142,6 +146,8 @@ pub enum Action {
     Shell(String),
     /// A member of the micro suite, by name.
     Builtin(String),
+    /// Python modules, which the driver imports and measures.
+    Python(Box<PythonEntry>),
 }
 
 impl Action {
@@ -153,6 +159,8 @@ impl Action {
             Action::Builtin(name) => {
                 builtin.iter().copied().chain([name.as_str()]).map(str::to_owned).collect()
             }
+            // The driver's words depend on the process: its launch has them.
+            Action::Python(_) => Vec::new(),
         }
     }
 }
@@ -301,6 +309,14 @@ impl Default for RunOptions {
 }
 
 impl Benchmark {
+    /// What is said of its Python modules, where it has such.
+    pub fn python(&self) -> Option<&PythonEntry> {
+        match &self.action {
+            Action::Python(entry) => Some(entry),
+            Action::Command(_) | Action::Shell(_) | Action::Builtin(_) => None,
+        }
+    }
+
     /// A benchmark that runs a command and has nothing else set.
     pub fn new(id: BenchmarkId, action: Action, dir: PathBuf) -> Self {
         Self {

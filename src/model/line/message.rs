@@ -100,6 +100,8 @@ pub enum Event {
         unit: Option<String>,
         iteration: Option<u64>,
         better: Option<Better>,
+        /// `false`: shown, and judged only where the suite file says so, as of a figure whose direction nobody knows.
+        gate: Option<bool>,
     },
     /// Many measured values of one metric in order: what a tight loop sends once it is over.
     Samples {
@@ -108,6 +110,7 @@ pub enum Event {
         values: Vec<Option<f64>>,
         unit: Option<String>,
         better: Option<Better>,
+        gate: Option<bool>,
     },
     /// A metric for which the child has only its own summary.
     Summary {
@@ -122,6 +125,7 @@ pub enum Event {
         count: Option<u64>,
         unit: Option<String>,
         better: Option<Better>,
+        gate: Option<bool>,
     },
     /// Facts about the work. Units per iteration give rates: `items` with `time` gives items/s.
     Metadata {

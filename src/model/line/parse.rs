@@ -386,7 +386,7 @@ mod tests {
 
         #[test]
         fn what_the_gate_writes_it_reads(value in proptest::option::of(-1e300..1e300f64), iteration in any::<Option<u64>>()) {
-            let event = Event::Sample { metric: "a/b".into(), value, unit: Some("µs".into()), iteration, better: None };
+            let event = Event::Sample { metric: "a/b".into(), value, unit: Some("µs".into()), iteration, better: None, gate: None };
             prop_assert_eq!(parse(serde_json::to_string(&event).unwrap().as_bytes()), Ok(event));
         }
     }

@@ -42,7 +42,9 @@ impl Form {
             Form::Measurement => "a number or null",
             Form::Measurements => "a list of numbers",
             Form::MeasurementsByName => "an object of numbers",
-            Form::Stage => "one of build, start, setup, warmup, measure, verify, profile, teardown",
+            Form::Stage => {
+                "one of build, start, import, load, setup, warmup, measure, verify, profile, teardown"
+            }
             Form::Better => "\"lower\" or \"higher\"",
             Form::SecondsByStage => "an object of stages and seconds",
             Form::Notes => "an object",
@@ -77,13 +79,17 @@ const fn may(key: &'static str, form: Form) -> Field {
 const METRIC: Field = may("metric", Form::Text);
 const UNIT: Field = may("unit", Form::Text);
 const BETTER: Field = may("better", Form::Better);
+const GATE: Field = may("gate", Form::Flag);
 const VALUE: Field = need("value", Form::Measurement);
 
 const EVENTS: [(&str, &[Field]); 13] = [
     ("stage", &[need("stage", Form::Stage)]),
-    ("sample", &[METRIC, VALUE, UNIT, may("iteration", Form::Count), BETTER]),
-    ("samples", &[METRIC, need("values", Form::Measurements), UNIT, BETTER]),
-    ("summary", &[METRIC, VALUE, may("stddev", Form::Measurement), may("count", Form::Count), UNIT, BETTER]),
+    ("sample", &[METRIC, VALUE, UNIT, may("iteration", Form::Count), BETTER, GATE]),
+    ("samples", &[METRIC, need("values", Form::Measurements), UNIT, BETTER, GATE]),
+    (
+        "summary",
+        &[METRIC, VALUE, may("stddev", Form::Measurement), may("count", Form::Count), UNIT, BETTER, GATE],
+    ),
     (
         "metadata",
         &[

@@ -1,0 +1,160 @@
+"""Leads one case through its stages, in one order for all ways of calling: import, load, setup, warm-up, measurement, verification, teardown.
+
+Each stage is announced before its first foreign line runs, because the gate limits its time from outside. Whatever a stage raises ends the
+case with one cause; the teardown runs in any case, and samples that were taken before are sent before the cause is.
+"""
+import os
+import sys
+
+from . import class_way, conditions, determinism, function_way, loading, self_timed_way, sweep_way
+from . import device, failures, leftovers, timers, versions
+from .outcome import Outcome
+from .results import Returned
+from .samples import Samples
+from .settings import Settings
+
+WAYS = {
+    "class": class_way.Subject, "function": function_way.Subject, "self_timed": self_timed_way.Subject, "sweep": sweep_way.Subject,
+}
+
+
+class CaseRun:
+    def __init__(self, request, case, channel, seeds, cache):
+        self.request, self.case, self.channel, self.seeds, self.cache = request, case, channel, seeds, cache
+        self.outcome = Outcome(channel)
+        self.settings = Settings(request)
+        self.subject = self.timer = self.before_calls = None
+        self.notes_sent = {}
+
+    def run(self, place):
+        """Runs all stages. Raises nothing but what is the driver's own fault."""
+        self.place = place
+        try:
+            self._import_and_load()
+            try:
+                self._setup_and_measure()
+            finally:
+                self._look_for_threads()
+        except BaseException as failure:
+            self.outcome.ended_by(failure)
+        finally:
+            self._teardown()
+
+    def stage(self, name):
+        self.channel.send("stage", stage=name)
+
+    def notes(self, notes, **keys):
+        """Sends notes, those that were not sent yet."""
+        new = {key: value for key, value in notes.items() if self.notes_sent.get(key, self) != value}
+        self.notes_sent.update(new)
+        if new or keys:
+            self.channel.send("metadata", notes=new or None, **keys)
+
+    def _import_and_load(self):
+        self.stage("import")
+        if self.case["way"] not in WAYS:
+            raise failures.error("request", "the way `%s` is not known to this driver; there are %s" % (self.case["way"], ", ".join(WAYS)))
+        sys.path[:0] = self.place.search_path(self.request.options["path"])
+        os.chdir(self.place.root)
+        sys.argv[:] = [self.place.path]
+        if not os.path.isfile(self.place.path):
+            raise failures.error("import", "the file %s is not there" % self.place.file)
+        conditions.check(self.case)
+        device.check_backend(self.case["backend"])
+        self.seeds.seed_all()
+        try:
+            module = loading.load(self.place)
+        except SyntaxError as failure:
+            raise failures.error("import", failures.message(failure), failure)
+        self.stage("load")
+        self.subject = WAYS[self.case["way"]](module, self.place, self.case)
+        told = self.settings.follow(self.subject.config(), self.request.pinned)
+        if told:
+            self.channel.send("config", **told)
+
+    def _setup_and_measure(self):
+        subject = self.subject
+        self.stage("setup")
+        self.seeds.seed_all()
+        subject.setup()
+        keys, notes = subject.work()
+        self.notes(notes, **keys)
+        returned = Returned(subject.what)
+        if subject.times_itself:
+            self.timer = subject.timer(self.settings, self.cache)
+        else:
+            self.timer = timers.choose(self.request.options, self.settings, subject, returned.look)
+        self.stage("warmup")
+        self.timer.warm_up()
+        self._measure(returned)
+        self.stage("verify")
+        self._verify()
+        subject.send_figures(self.channel)
+
+    def _measure(self, returned):
+        samples = Samples(self.channel, self.timer.unit)
+        self.timer.begin()
+        self.before_calls = leftovers.Running()
+        self.stage("measure")
+        try:
+            self.timer.measure(samples)
+        finally:
+            samples.send_rest()
+            returned.send(self.channel)
+        self.timer.send_more(self.channel)
+        self.notes(self.timer.notes())
+        self._tell_device_and_memory()
+
+    def _tell_device_and_memory(self):
+        used = device.Used(self.subject, self.timer)
+        self.channel.send("metadata", device=used.name) if used.name else None
+        keys, notes = used.memory(self.request.alone)
+        if keys:
+            self.channel.send("memory", **keys)
+        self.notes(notes)
+        self.notes(versions.of_torch())
+        used.check(self.case)
+
+    def _verify(self):
+        """The verdict on the result. An exception in a check is a wrong result with that text, unless it says that it must be skipped."""
+        try:
+            verdict = self.subject.validate()
+        except failures.Stop:
+            raise
+        except BaseException as failure:
+            if failures.skip_reason(failure, failures.cuda_is_there) is not None:
+                raise
+            self.notes({"validation_trace": failures.trace(failure)})
+            verdict = False, failures.message(failure), {}
+        if verdict is None:
+            self.notes({"reference": "none"} if self.case["way"] == "function" else {})
+        if verdict is not None:
+            self._tell_verdict(*verdict)
+        if self.request.options["check_determinism"]:
+            verdict, note = determinism.check(self.subject, self.seeds)
+            self.notes({"determinism": note})
+            if verdict is not None:
+                self._tell_verdict(*verdict)
+
+    def _tell_verdict(self, passed, message, figures):
+        self.channel.send("validation", passed=passed, message=message, errors=figures or None)
+
+    def _look_for_threads(self):
+        """A thread of the user's that the measured calls started and that is still at work: its work is in no sample."""
+        if self.before_calls is None:
+            return
+        left = leftovers.Left(self.before_calls, self.place.root, with_children=False)
+        if left.users:
+            self.outcome.ended_by(failures.error(
+                "left_running", "a thread that the measured calls started was still running after them (%s), so its work may be in no sample. "
+                "Wait for it in the measured function" % ", ".join(left.users)))
+
+    def _teardown(self):
+        self.stage("teardown")
+        if self.subject is None:
+            return
+        try:
+            self.subject.teardown()
+        except BaseException as failure:
+            self.outcome.ended_by(failure, "teardown")
+        self.subject = self.timer = None

@@ -1,0 +1,90 @@
+"""The way `function`: a callable of the module, called with the problem's parameters by name.
+
+Precision and backend are passed on where the function takes them. Where it does not, only the first of each is run, which is the
+kernel's own: a second row would be the same measurement under a wrong label.
+"""
+import functools
+
+from . import accuracy
+from .calls import Signature, check_arguments
+from .failures import error, skip
+
+NAMES = ("%s_kernel", "run_benchmark", "benchmark", "solve")
+PRECISION, BACKEND = ("precision", "dtype"), ("backend", "device")
+
+
+class Subject:
+    times_itself = False
+
+    def __init__(self, module, place, case):
+        self.module, self.place, self.case = module, place, case
+        name, function = find(module, place, case)
+        self.what = "%s() in %s" % (name, place.file)
+        self.arguments = arguments(self.what, function, case)
+        self.call = functools.partial(function, **self.arguments) if self.arguments else function
+
+    def wants_cuda(self):
+        return self.case["backend"]
+
+    def config(self):
+        return None
+
+    def setup(self):
+        pass
+
+    def teardown(self):
+        pass
+
+    def work(self):
+        stated = self.case["work"]
+        return {key: stated[key] for key in ("items", "bytes", "flops", "tokens") if stated.get(key) is not None}, {}
+
+    def send_figures(self, channel):
+        pass
+
+    def validate(self):
+        """Whether the output agrees with the reference within the tolerances, or None without a reference."""
+        reference = accuracy.find_reference(self.module, self.place, self.case, self.arguments)
+        if reference is None:
+            return None
+        return accuracy.judge(self.call(), reference, self.case["tolerances"], self.what)
+
+    def digest_source(self, returned):
+        return returned
+
+
+def find(module, place, case):
+    """The function's name and the function."""
+    names = [case["function"]] if case["function"] else [name.replace("%s", place.bare) for name in NAMES]
+    for name in names:
+        found = module
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if callable(found):
+            return name, found
+    raise error("no_function", "%s has none of these functions: %s. Its functions are: %s"
+                % (place.file, ", ".join(names), ", ".join(own_functions(module)) or "none"))
+
+
+def own_functions(module):
+    return [name for name, value in vars(module).items()
+            if callable(value) and not isinstance(value, type) and getattr(value, "__module__", None) == module.__name__]
+
+
+def arguments(what, function, case):
+    """The parameters of the call, with the precision and the backend where they can be passed on."""
+    signature = Signature(function)
+    given = dict(case["params"])
+    for label, value, is_first, names in (("precision", case["precision"], case["first_precision"], PRECISION),
+                                          ("backend", case["backend"], case["first_backend"], BACKEND)):
+        if value is None or any(name in given for name in names):
+            continue
+        name = next((name for name in names if signature.takes(name)), None)
+        if name is None and signature.any_name and not is_first:
+            name = names[0]
+        if name is not None:
+            given[name] = value
+        elif not is_first:
+            raise skip("%s does not take a %s, so it cannot be run as %s; add a parameter `%s` to it" % (what, label, value, names[0]))
+    check_arguments(what, signature, given)
+    return given

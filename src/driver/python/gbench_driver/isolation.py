@@ -1,0 +1,133 @@
+"""Keeps the cases of one process from each other: what a case changed in the process is put back before the next one.
+
+Put back are the settings that Python and the numerical libraries hold in global variables. What cannot be put back (threads, children, a
+trace function) is named, and the gate starts a fresh process for the cases behind it.
+"""
+import gc
+import os
+import signal
+import sys
+import warnings
+
+try:
+    import _locale
+except ImportError:  # an interpreter without locales has none to put back
+    _locale = None
+
+
+class State:
+    """The process as it is now."""
+
+    def __init__(self):
+        self.environment = dict(os.environ)
+        self.folder = _folder()
+        self.path, self.arguments = sys.path[:], sys.argv[:]
+        self.streams = sys.stdin, sys.stdout, sys.stderr
+        self.excepthook, self.displayhook = sys.excepthook, sys.displayhook
+        self.recursion = sys.getrecursionlimit()
+        self.switching = sys.getswitchinterval()
+        self.collecting, self.thresholds = gc.isenabled(), gc.get_threshold()
+        self.warnings = warnings.filters[:]
+        self.signals = {number: signal.getsignal(number) for number in signal.valid_signals()}
+        self.locale = _locale.setlocale(_locale.LC_ALL, None) if _locale else None
+        self.libraries = Libraries()
+
+    def put_back(self):
+        """Restores the state, and returns words for what could not be restored."""
+        left = []
+        if sys.gettrace() is not None:
+            sys.settrace(None)
+            left.append("a trace function (sys.settrace)")
+        if sys.getprofile() is not None:
+            sys.setprofile(None)
+            left.append("a profile function (sys.setprofile)")
+        for what, restore in self._steps():
+            try:
+                restore()
+            except BaseException as failure:
+                left.append("%s: %s" % (what, type(failure).__name__))
+        return left
+
+    def _steps(self):
+        return (
+            ("environment", self._environment),
+            ("working folder", lambda: os.chdir(self.folder)),
+            ("sys", self._sys),
+            ("garbage collector", self._collector),
+            ("warnings", self._warnings),
+            ("signal handlers", self._signals),
+            ("timers", self._timers),
+            ("locale", lambda: _locale and _locale.setlocale(_locale.LC_ALL, self.locale)),
+            ("settings of libraries", self.libraries.put_back),
+        )
+
+    def _environment(self):
+        if dict(os.environ) != self.environment:
+            os.environ.clear()
+            os.environ.update(self.environment)
+
+    def _sys(self):
+        # Not the import finders: a library that stays loaded may need its own.
+        sys.path[:], sys.argv[:] = self.path, self.arguments
+        sys.stdin, sys.stdout, sys.stderr = self.streams
+        sys.excepthook, sys.displayhook = self.excepthook, self.displayhook
+        sys.setrecursionlimit(self.recursion)
+        sys.setswitchinterval(self.switching)
+
+    def _collector(self):
+        (gc.enable if self.collecting else gc.disable)()
+        gc.set_threshold(*self.thresholds)
+
+    def _warnings(self):
+        warnings.filters[:] = self.warnings
+        getattr(warnings, "_filters_mutated", lambda: None)()
+
+    def _signals(self):
+        for number, handler in self.signals.items():
+            if signal.getsignal(number) is not handler and handler is not None:
+                signal.signal(number, handler)
+
+    def _timers(self):
+        signal.alarm(0)
+        for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+            signal.setitimer(timer, 0)
+
+
+class Libraries:
+    """The global settings of numpy and torch, where they are loaded. Those loaded later are put back to their defaults."""
+
+    def __init__(self):
+        self.numpy = self.torch = None
+        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+        if hasattr(numpy, "geterr"):
+            self.numpy = numpy.geterr(), numpy.get_printoptions()
+        if hasattr(torch, "get_default_dtype"):
+            self.torch = torch.get_default_dtype(), _default_device(torch), torch.is_grad_enabled()
+
+    def put_back(self):
+        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+        if self.numpy and numpy is not None:
+            numpy.seterr(**self.numpy[0])
+            numpy.set_printoptions(**self.numpy[1])
+        elif hasattr(numpy, "seterr"):
+            numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
+        if hasattr(torch, "set_default_dtype"):
+            kind, device, grad = self.torch or (torch.float32, None, True)
+            torch.set_default_dtype(kind)
+            torch.set_grad_enabled(grad)
+            if _default_device(torch) != device:
+                torch.set_default_device(device)
+
+
+def _default_device(torch):
+    """The device of new tensors as text; None for torch's own default."""
+    ask = getattr(torch, "get_default_device", None)
+    device = str(ask()) if ask else None
+    return None if device == "cpu" else device
+
+
+def _folder():
+    try:
+        return os.getcwd()
+    except OSError:  # the folder is gone
+        return "/"

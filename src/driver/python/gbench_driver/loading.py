@@ -1,0 +1,95 @@
+"""Imports a user's module as if it were run from its own folder, and forgets it again.
+
+Benchmarks import their siblings by bare name (`import helper`) and shared code from the top of their repository
+(`from common.python import ...`), and are imported by others under both names. Cases of one process that live in different folders
+may have siblings of equal names, so what came from a case's folder is dropped before the next folder's turn.
+"""
+import importlib
+import importlib.util
+import os
+import sys
+
+MARKS = (os.path.join("common", "python"), "core")
+
+
+class Place:
+    """Where a module lies: `path` and `folder` absolute, `dotted` from the root (`ch1.baseline_moe`), `bare` the file's name."""
+
+    def __init__(self, root, file):
+        self.root = os.path.abspath(root)
+        self.path = os.path.abspath(os.path.join(self.root, file))
+        self.folder = os.path.dirname(self.path)
+        self.file = file
+        self.bare = os.path.splitext(os.path.basename(self.path))[0]
+        relative = os.path.relpath(os.path.splitext(self.path)[0], self.root)
+        inside = not relative.startswith(os.pardir)
+        self.dotted = relative.replace(os.sep, ".") if inside else self.bare
+
+    def search_path(self, extra):
+        """What stands in front of `sys.path`: the module's own folder, the repository's top by its marks, the root, what was asked for."""
+        ahead = [self.folder, marked_ancestor(self.folder, self.root), self.root]
+        ahead += [os.path.join(self.root, entry) for entry in extra]
+        return list(dict.fromkeys(entry for entry in ahead if entry))
+
+
+def marked_ancestor(folder, root):
+    """The nearest folder from here up to the root that holds `common/python` or `core`, or None."""
+    while True:
+        if any(os.path.isdir(os.path.join(folder, mark)) for mark in MARKS):
+            return folder
+        parent = os.path.dirname(folder)
+        if folder == root or parent == folder or not folder.startswith(root):
+            return None
+        folder = parent
+
+
+def load(place):
+    """Imports the module afresh and registers it under its dotted and its bare name."""
+    importlib.invalidate_caches()
+    _parent_package(place)
+    spec = importlib.util.spec_from_file_location(place.dotted, place.path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[place.dotted] = sys.modules[place.bare] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        forget_module(place)
+        raise
+    # A module may put another object in its own place.
+    module = sys.modules.get(place.dotted, module)
+    sys.modules[place.bare] = module
+    return module
+
+
+def _parent_package(place):
+    """Imports the packages around the module, as `import ch1.baseline_moe` would, where the folder says that it is one."""
+    package = place.dotted.rpartition(".")[0]
+    if package and os.path.exists(os.path.join(place.folder, "__init__.py")):
+        importlib.import_module(package)
+
+
+def forget_module(place):
+    for name in (place.dotted, place.bare):
+        sys.modules.pop(name, None)
+
+
+def forget_folder(place):
+    """Drops the modules that were loaded from the case's folder, so that another folder gets its own of the same names."""
+    forget_module(place)
+    for name, module in list(sys.modules.items()):
+        if is_users(getattr(module, "__file__", None), place.folder):
+            sys.modules.pop(name, None)
+
+
+def is_users(path, folder):
+    """Whether a file is the user's own: under that folder, and not of an installed package or of the interpreter."""
+    if not isinstance(path, str):
+        return False
+    path = os.path.abspath(path)
+    parts = path.split(os.sep)
+    if "site-packages" in parts or "dist-packages" in parts:
+        return False
+    for taken in {sys.prefix, sys.base_prefix}:
+        if path.startswith(taken + os.sep) and not folder.startswith(taken + os.sep):
+            return False
+    return path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -1,0 +1,103 @@
+"""Goes through the cases of a request: each is announced, run, and cleaned up after.
+
+The process ends by `os._exit`, after the streams are flushed: a benchmark may leave a thread that never ends or a handler at exit that hangs, and
+neither may cost a result that has already been sent.
+"""
+import gc
+import os
+import sys
+
+from . import author, failures, gpu, leftovers, loading, originals, versions
+from .case_run import CaseRun
+from .channel import open_channel
+from .isolation import State
+from .request import Unusable, read_request
+from .seeds import Seeds
+
+FAILED = 70  # exit code of a fault of the driver's own
+UNUSABLE = 64  # of a request that it cannot follow
+
+
+def main(arguments):
+    channel = open_channel()
+    code = 0
+    try:
+        if len(arguments) != 2:
+            raise Unusable("call it as: python start.py REQUEST.json")
+        request = read_request(arguments[1])
+        run_cases(request, channel)
+    except (Unusable, OSError, ValueError) as failure:
+        code = UNUSABLE
+        channel.send("error", kind="request", message="the driver cannot follow the request: %s" % failure)
+    except BaseException as failure:  # a fault of the driver; the trace is wanted with all its frames
+        code = FAILED
+        import traceback
+        channel.send("error", kind="driver", message="a fault in gbench's Python driver: " + failures.message(failure),
+                     trace="".join(traceback.format_exception(type(failure), failure, failure.__traceback__))[:20000])
+    channel.send("end")
+    leave(code)
+
+
+def run_cases(request, channel):
+    channel.send("metadata", notes=versions.interpreter())
+    author.offer()
+    seeds = Seeds(request.seed, request.options["deterministic"])
+    cache = {}
+    places = [loading.Place(request.root, case["file"] or "") for case in request.cases]
+    for index, (case, place) in enumerate(zip(request.cases, places)):
+        channel.send("case", index=index)
+        following = places[index + 1] if index + 1 < len(places) else None
+        if not run_case(request, case, place, channel, seeds, cache, following):
+            return
+
+
+def run_case(request, case, place, channel, seeds, cache, following):
+    """Runs one case. Returns whether the process is fit for another."""
+    gc.collect()
+    before = leftovers.Running()
+    state = State()
+    author.set_params(case["params"])
+    run = CaseRun(request, case, channel, seeds, cache)
+    run.run(place)
+    left = leftovers.Left(before, place.root)
+    replaced = originals.put_back()
+    if replaced:
+        run.outcome.ended_by(failures.error(
+            "patched_clock", "%s replaced %s, by which times are measured; what it measured cannot be trusted" % (place.file, ", ".join(replaced))))
+    if left.users:
+        run.outcome.ended_by(failures.error(
+            "left_running", "a thread of the benchmark's was still running after teardown() (%s), so its work may be in no sample. End it in "
+            "teardown(), or wait for it in the measured function" % ", ".join(left.users)))
+    remains = left.words() + state.put_back()
+    notes = run.outcome.notes()
+    if remains:
+        notes["leaves"] = remains
+    if seeds.seeded:
+        notes["seeded"] = seeds.told()
+    if seeds.broken:
+        notes["packages_broken"] = seeds.broken
+    run.notes(notes)
+    forget(place, following)
+    return not remains
+
+
+def forget(place, following):
+    """Drops the case's modules and its memory on the device."""
+    if following is not None and following.folder == place.folder:
+        loading.forget_module(place)
+    else:
+        loading.forget_folder(place)
+    torch = gpu.torch_with_cuda()
+    if torch is not None and torch.cuda.is_initialized():
+        gc.collect()
+        torch.cuda.empty_cache()
+
+
+def leave(code):
+    """Flushes what was printed, and ends the process at once; see the module's text."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            stream.flush()
+        except BaseException:
+            pass  # closed, or replaced by something that cannot be flushed
+    originals.leave(code)

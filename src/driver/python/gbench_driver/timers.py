@@ -1,0 +1,128 @@
+"""Chooses the timer of a case, by the mode that was asked for and by what the benchmark really uses.
+
+The mode `auto` uses CUDA events where the case runs on CUDA, else the wall clock. Whether it does is known only when the warm-up is over: a
+benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made behind it.
+"""
+import sys
+
+from . import gpu
+from .cuda_events import CudaEvents, as_graph
+from .failures import error, skip
+from .other_timers import DoBench, TorchTimer
+from .wall import Wall
+
+
+def choose(options, settings, subject, look):
+    """The timer; raises a skip where the mode that was asked for cannot be had here."""
+    return Timer(options, settings, subject, look)
+
+
+class Timer:
+    """Warm-up first, then the choice, then the measurement; see the module's text."""
+
+    unit = "s"
+
+    def __init__(self, options, settings, subject, look):
+        self.options, self.settings, self.subject, self.look = options, settings, subject, look
+        self.call = subject.call
+        self.extra = {}
+        self.cuda = None
+        mode = options["mode"]
+        cuda = gpu.torch_with_cuda()
+        if mode == "cuda_events" and cuda is None:
+            raise skip("needs a CUDA device that torch sees: timing with CUDA events was asked for")
+        if options["cuda_graph"] and cuda is None:
+            raise skip("needs a CUDA device that torch sees: a CUDA graph was asked for")
+        if options["flush_l2"] and cuda is None:
+            self.extra["flush_l2"] = "not applied: no CUDA device"
+        self._find_cuda()
+        self._wait_for_jax()
+        self.inner = {"do_bench": DoBench, "torch_timer": TorchTimer}.get(mode, self._wall)(self.call, settings, look)
+
+    def _find_cuda(self):
+        """Sets `cuda` where the benchmark says that it runs on CUDA, or has allocated there."""
+        torch = gpu.torch_with_cuda()
+        if torch is not None:
+            found = gpu.Cuda(torch)
+            if found.used() or gpu.is_cuda(self.subject.wants_cuda()):
+                self.cuda = found
+
+    def _wait_for_jax(self):
+        """JAX returns before the work is done; the call has to wait for what it returns."""
+        jax = sys.modules.get("jax")
+        if jax is not None and hasattr(jax, "block_until_ready") and "jax" not in self.extra:
+            inner, wait = self.call, jax.block_until_ready
+            self.call = lambda: wait(inner())
+            self.extra["jax"] = "waited for with block_until_ready"
+
+    def _wall(self, call, settings, look):
+        return Wall(call, settings, look, self.cuda.synchronize if self.cuda else None, self._before(), self._one_call())
+
+    def _one_call(self):
+        return self.options["fresh_inputs"] or (self.options["flush_l2"] and self.cuda is not None)
+
+    def _before(self):
+        """What runs before each sample, outside of the timed region; None if nothing."""
+        renew = self.subject.setup if self.options["fresh_inputs"] else None
+        flush = self.cuda.flush_buffer() if self.options["flush_l2"] and self.cuda is not None else None
+        if flush is not None:
+            self.extra["flush_l2"] = "%d bytes written before each sample" % flush.numel()
+        elif self.options["flush_l2"]:
+            self.extra.setdefault("flush_l2", "not applied: the benchmark does not use CUDA")
+        if renew is None and flush is None:
+            return None
+
+        def before():
+            if renew is not None:
+                renew()
+            if flush is not None:
+                flush.zero_()
+                self.cuda.synchronize()
+        return before
+
+    def warm_up(self):
+        self.inner.warm_up()
+
+    def begin(self):
+        """The choice behind the warm-up."""
+        if not isinstance(self.inner, Wall):
+            return
+        before = self.inner
+        self._find_cuda()
+        self._wait_for_jax()
+        if self.options["cuda_graph"]:
+            self._capture(before)
+        # In `auto` the events of one device; work on several is waited for by the wall clock.
+        wanted = self.options["mode"] == "cuda_events" or (
+            self.options["mode"] == "auto" and self.cuda is not None and len(self.cuda.devices) == 1)
+        if wanted:
+            cuda = self.cuda or gpu.Cuda(gpu.torch_with_cuda())
+            self.inner = CudaEvents(self.call, self.settings, self.look, cuda, self._before(), self._one_call())
+        else:
+            self.inner = self._wall(self.call, self.settings, self.look)
+            self.inner.estimate = before.estimate
+        self.inner.keeps = before.keeps
+        if self.cuda is not None:
+            self.cuda.reset_peak()
+
+    def _capture(self, before):
+        if before.keeps:
+            raise error("mode", "the benchmark returns inference times, which a replayed CUDA graph does not compute")
+        try:
+            self.call = as_graph(self.cuda or gpu.Cuda(gpu.torch_with_cuda()), self.call)
+        except Exception as failure:
+            raise error("cuda_graph", "the call cannot be captured in a CUDA graph: %s" % failure, failure)
+        self.extra["cuda_graph"] = "captured and replayed"
+
+    def measure(self, samples):
+        self.inner.measure(samples)
+
+    def send_more(self, channel):
+        pass
+
+    def notes(self):
+        notes = self.inner.notes()
+        notes.update(self.extra)
+        if self.options["fresh_inputs"]:
+            notes["fresh_inputs"] = "setup() before each sample"
+        return notes

@@ -1,0 +1,114 @@
+//! A `[[benchmark]]` whose cases are Python modules as people write them: `[benchmark.python]`. The driver imports and measures
+//! them; which there are is read from the names of files, without running Python.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::model::{ParamValue, Params};
+
+/// What `[benchmark.python]` says, and what listing has found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PythonEntry {
+    pub source: PythonSource,
+    /// Program and arguments that start the interpreter; empty: the environment that is active, or stands beside the suite file.
+    pub interpreter: Vec<String>,
+    pub options: DriverOptions,
+    /// What the driver is asked for, by the name under which listing knows the case.
+    pub calls: BTreeMap<String, serde_json::Value>,
+}
+
+/// Where its modules are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PythonSource {
+    /// All modules below folders that follow a convention. `roots` and `ignore`: globs; no roots: the convention's own.
+    Layout { layout: Layout, roots: Vec<String>, ignore: Vec<String> },
+    /// One module, by its path from the benchmark's folder.
+    Module { file: String, way: PythonWay, name: Option<String> },
+}
+
+/// A convention of names by which benchmarks are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum Layout {
+    /// `baseline_NAME.py` beside `optimized_NAME.py`.
+    Pairs,
+    /// Modules with a benchmark function, and `bench.yaml` beside them.
+    Kernels,
+}
+
+/// How the driver measures a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum PythonWay {
+    /// An object with `benchmark_fn`, from `get_benchmark()` or a class.
+    Class,
+    /// A function that is called with the parameters.
+    Function,
+    /// A function that returns its own time.
+    SelfTimed,
+    /// A function that takes lists of parameters and returns rows.
+    Sweep,
+}
+
+impl PythonWay {
+    /// The driver's word.
+    pub fn word(self) -> String {
+        <&str>::from(self).replace('-', "_")
+    }
+}
+
+/// How the driver measures, beyond the settings of every benchmark. What is not at its default is part of a case's identity: it
+/// changes what is measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DriverOptions {
+    pub mode: TimingMode,
+    /// Deterministic algorithms of torch and cuDNN.
+    pub deterministic: bool,
+    /// Run twice with one seed and compare what comes out.
+    pub check_determinism: bool,
+    /// Write twice the L2 cache before each sample.
+    pub flush_l2: bool,
+    /// A setup before each sample, outside its time.
+    pub fresh_inputs: bool,
+    /// Capture the work in a CUDA graph and replay it.
+    pub cuda_graph: bool,
+    /// Folders for `sys.path`, from the benchmark's folder.
+    pub path: Vec<String>,
+}
+
+/// The clock of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::IntoStaticStr, strum::EnumIter)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum TimingMode {
+    /// CUDA events for what runs on a CUDA device, else the processor's clock.
+    #[default]
+    Auto,
+    PerfCounter,
+    CudaEvents,
+    /// `triton.testing.do_bench`.
+    DoBench,
+    /// `torch.utils.benchmark.Timer`.
+    TorchTimer,
+}
+
+impl DriverOptions {
+    /// What of it belongs to a case's identity.
+    pub fn identity(&self) -> Params {
+        let mut params = Params::new();
+        if self.mode != TimingMode::Auto {
+            params.insert("mode".into(), ParamValue::Text(<&str>::from(self.mode).into()));
+        }
+        let flags = [
+            ("deterministic", self.deterministic),
+            ("flush_l2", self.flush_l2),
+            ("fresh_inputs", self.fresh_inputs),
+            ("cuda_graph", self.cuda_graph),
+        ];
+        params.extend(
+            flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name.into(), ParamValue::Bool(true))),
+        );
+        params
+    }
+}

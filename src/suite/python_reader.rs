@@ -1,0 +1,83 @@
+//! Reads `[benchmark.python]`: where modules are, by which interpreter and how they are measured.
+
+use toml::de::DeValue;
+
+use super::python::{DriverOptions, PythonEntry, PythonSource, PythonWay};
+use super::reader::{Item, Table};
+
+/// Reads the table.
+pub(super) fn read_python(item: &Item) -> Option<PythonEntry> {
+    let mut table = item.table()?;
+    table.name = "[benchmark.python]".into();
+    let source = read_source(&mut table, item);
+    let interpreter = table.take("interpreter").and_then(|item| words(&item)).unwrap_or_default();
+    let mut options = DriverOptions::default();
+    if let Some(mode) = table.take("mode").and_then(|item| item.variant()) {
+        options.mode = mode;
+    }
+    let mut flag = |key| table.take(key).and_then(|item: Item| item.flag()).unwrap_or(false);
+    options.deterministic = flag("deterministic");
+    options.check_determinism = flag("check_determinism");
+    options.flush_l2 = flag("flush_l2");
+    options.fresh_inputs = flag("fresh_inputs");
+    options.cuda_graph = flag("cuda_graph");
+    options.path = table.take("path").and_then(|item| item.texts("[\"src\"]")).unwrap_or_default();
+    table.close();
+    Some(PythonEntry { source: source?, interpreter, options, calls: Default::default() })
+}
+
+fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
+    let nothing = (
+        "`python` does not say which modules are measured",
+        "add `layout = \"pairs\"` or `layout = \"kernels\"`, or `file = \"bench.py\"`",
+    );
+    let (roots, ignore) = (table.take("roots"), table.take("ignore"));
+    let (way, function, class) = (table.take("way"), table.take("function"), table.take("class"));
+    let first = table.one_of(["layout", "file"], "`python`", nothing, "keep one of them")?;
+    if first.key == "layout" {
+        for item in [&way, &function, &class].into_iter().flatten() {
+            item.fault(
+                format!("`{}` is for a single module", item.key),
+                "take it out, or name the module with `file` in place of `layout`",
+            );
+        }
+        let texts = |item: Option<Item>| item.and_then(|item| item.texts("[\"ch*\"]")).unwrap_or_default();
+        let (roots, ignore) = (texts(roots), texts(ignore));
+        return Some(PythonSource::Layout { layout: first.variant()?, roots, ignore });
+    }
+    for item in [&roots, &ignore].into_iter().flatten() {
+        item.fault(
+            format!("`{}` is for a layout", item.key),
+            "take it out, or write `layout` in place of `file`",
+        );
+    }
+    if let (Some(function), Some(_)) = (&function, &class) {
+        function.fault("a module is measured by a function or by a class", "take one of them out");
+    }
+    let named = function.as_ref().or(class.as_ref());
+    let usual = if class.is_some() { PythonWay::Class } else { PythonWay::Function };
+    let way = way.map_or(Some(usual), |item| item.variant());
+    let file = first.filled()?.to_owned();
+    if file.starts_with('/') || file.split('/').any(|part| part == "..") {
+        return whole.refuse(
+            format!("`file = \"{file}\"` leaves the benchmark's folder"),
+            "write the path from there, or set `dir`",
+        );
+    }
+    Some(PythonSource::Module { file, way: way?, name: named.and_then(Item::filled).map(str::to_owned) })
+}
+
+/// A program, or a list of it and its arguments.
+fn words(item: &Item) -> Option<Vec<String>> {
+    match item.value {
+        DeValue::String(_) => item.filled().map(|program| vec![program.to_owned()]),
+        _ => {
+            let words = item.texts("[\"uv\", \"run\", \"python\"]")?;
+            if words.first().is_none_or(|program| program.trim().is_empty()) {
+                return item
+                    .refuse("`interpreter` names no program", "write `interpreter = \".venv/bin/python\"`");
+            }
+            Some(words)
+        }
+    }
+}
