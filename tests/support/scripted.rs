@@ -65,7 +65,13 @@ impl Executor for Scripted<'_> {
             match fate {
                 Fate::Measures(value) => {
                     let (metric, values) = ("time".into(), vec![Some(value), Some(value * 1.01)]);
-                    execution.events.push(Event::Samples { metric, values, unit: None, better: None, gate: None });
+                    execution.events.push(Event::Samples {
+                        metric,
+                        values,
+                        unit: None,
+                        better: None,
+                        gate: None,
+                    });
                     continue;
                 }
                 Fate::Fails => execution.end = ExecutionEnd::Process(ProcessEnd::Exit(3)),

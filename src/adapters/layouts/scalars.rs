@@ -1,10 +1,10 @@
 //! What a word without quotes means in YAML 1.1, as PyYAML has it: `no` and `off` are booleans, `010` is 8, `1:30` is 90. One thing
 //! differs: `1e-5` and `-.5` are the numbers that everybody means by them, and not texts.
 
-use super::node::{Mark, NodeValue, YamlFault};
+use super::node::{NodeValue, YamlFault, YamlPlace};
 
 /// What a word without quotes means. Errors: a whole number that nothing can count with.
-pub(super) fn plain(at: Mark, text: &str) -> Result<NodeValue, YamlFault> {
+pub(super) fn plain(at: YamlPlace, text: &str) -> Result<NodeValue, YamlFault> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => NodeValue::Null,
         "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => NodeValue::Bool(true),
