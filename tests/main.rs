@@ -36,6 +36,7 @@ mod container;
 mod counting;
 mod counting_real;
 mod direction;
+mod discover;
 mod doctor;
 mod edges;
 mod environment;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use gbench_ci::app::discover::V1Discovery;
 use gbench_ci::compare::{Calibration, Merged, Policy, SideInput, VerdictDocument, compare};
 use gbench_ci::model::{Job, RunRecord, Shard};
 use gbench_ci::store::HistoryEntry;
@@ -49,6 +50,7 @@ fn the_checked_in_schemas_are_those_of_the_types() {
         ("merged-v1.json", Merged::schema()),
         ("job-v1.json", Job::schema()),
         ("history-v1.json", HistoryEntry::schema()),
+        ("discovery-v1.json", V1Discovery::schema()),
     ];
     for (name, schema) in schemas {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";

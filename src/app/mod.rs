@@ -10,6 +10,7 @@ pub(crate) mod compare_commits;
 pub(crate) mod compare_records;
 pub(crate) mod compare_target;
 pub(crate) mod demo;
+pub mod discover;
 pub(crate) mod effective_settings;
 pub(crate) mod environment;
 pub(crate) mod executor;

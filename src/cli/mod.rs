@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod demo;
 mod describe;
+mod discover;
 mod doctor;
 mod exit;
 mod explain;
@@ -55,6 +56,7 @@ not be published, 70 internal error, 130 or 143 interrupted";
 #[derive(Subcommand)]
 enum Command {
     Init(init::InitArgs),
+    Discover(discover::DiscoverArgs),
     List(list::ListArgs),
     Describe(describe::DescribeArgs),
     Config(config::ConfigArgs),
@@ -131,6 +133,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
     let builtins = || builtins::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
     match command {
         Command::Init(args) => init::run(args, &builtins(), &mut out),
+        Command::Discover(args) => discover::run(args, &mut out),
         Command::List(args) => list::run(args, &builtins(), &mut out),
         Command::Describe(args) => describe::run(args, &builtins(), &mut out),
         Command::Config(args) => config::run(args, &builtins(), &mut out),

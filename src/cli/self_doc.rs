@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::terminal::write::{write_json, wrote};
+use crate::app::discover::V1Discovery;
 use crate::compare::{Calibration, Merged, VerdictDocument};
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
 use crate::store::HistoryEntry;
@@ -25,6 +26,8 @@ enum Document {
     Job,
     /// A run in a history branch
     History,
+    /// What lies in a folder: `discover --json`
+    Discovery,
 }
 
 pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
@@ -35,6 +38,7 @@ pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
         Document::Merged => Merged::schema(),
         Document::Job => Job::schema(),
         Document::History => HistoryEntry::schema(),
+        Document::Discovery => V1Discovery::schema(),
     };
     wrote(write_json(&schema, out))?;
     Ok(Exit::Pass)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::call::{CallWork, SkipCondition};
-use super::node::{Mark, Node, NodeValue, YamlFault};
+use super::node::{Node, NodeValue, YamlFault, YamlPlace};
 use super::yaml::document;
 use crate::model::near;
 
@@ -126,7 +126,7 @@ impl Reader {
         Ok(read)
     }
 
-    fn warn(&mut self, at: Mark, what: String) {
+    fn warn(&mut self, at: YamlPlace, what: String) {
         self.warnings.push(YamlFault { at, what });
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
-    pub at: Mark,
+    pub at: YamlPlace,
     pub value: NodeValue,
 }
 
@@ -25,12 +25,12 @@ pub(super) enum NodeValue {
 
 /// Line and column, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mark {
+pub(super) struct YamlPlace {
     pub line: usize,
     pub column: usize,
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for YamlPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -39,12 +39,12 @@ impl fmt::Display for Mark {
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct YamlFault {
-    pub at: Mark,
+    pub at: YamlPlace,
     pub what: String,
 }
 
 impl YamlFault {
-    pub fn new(at: Mark, what: impl Into<String>) -> Self {
+    pub fn new(at: YamlPlace, what: impl Into<String>) -> Self {
         Self { at, what: what.into() }
     }
 }

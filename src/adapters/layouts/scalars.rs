@@ -1,10 +1,10 @@
 //! What a word without quotes means in YAML 1.1, as PyYAML has it: `no` and `off` are booleans, `010` is 8, `1:30` is 90. One thing
-//! differs: `1e-5` is the number that everybody means by it, and not a text.
+//! differs: `1e-5` and `-.5` are the numbers that everybody means by them, and not texts.
 
-use super::node::{Mark, NodeValue, YamlFault};
+use super::node::{NodeValue, YamlFault, YamlPlace};
 
 /// What a word without quotes means. Errors: a whole number that nothing can count with.
-pub(super) fn plain(at: Mark, text: &str) -> Result<NodeValue, YamlFault> {
+pub(super) fn plain(at: YamlPlace, text: &str) -> Result<NodeValue, YamlFault> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => NodeValue::Null,
         "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => NodeValue::Bool(true),
@@ -57,11 +57,6 @@ fn whole(text: &str) -> Option<Option<i64>> {
     let mut parts = body.split(':');
     let first = parts.next().filter(|first| first.starts_with(|c: char| ('1'..='9').contains(&c)))?;
     let rest: Vec<&str> = parts.collect();
-    let is_sixtieth = |part: &&str| {
-        (1..=2).contains(&part.len())
-            && all(part, char::is_ascii_digit)
-            && part.parse::<u8>().is_ok_and(|part| part < 60)
-    };
     if rest.is_empty() || !all(first, char::is_ascii_digit) || !rest.iter().all(is_sixtieth) {
         return None;
     }
@@ -79,23 +74,47 @@ fn float(text: &str) -> Option<f64> {
         ".nan" | ".NaN" | ".NAN" if body.len() == text.len() => return Some(f64::NAN),
         _ => {}
     }
+    // Of base 60: `1:30.5` is 90.5.
+    if let Some((high, low)) = body.rsplit_once(':') {
+        let (seconds, behind) = low.split_once('.')?;
+        let high = high.split(':').enumerate().try_fold(0.0, |value, (place, part)| {
+            let fits = if place == 0 { is_number(part) } else { is_sixtieth(&part) };
+            fits.then(|| Some(value * 60.0 + part.replace('_', "").parse::<f64>().ok()?))?
+        })?;
+        let fits = is_sixtieth(&seconds) && behind.chars().all(is_part_of_number);
+        let low = fits.then(|| low.replace('_', "").parse::<f64>().ok())??;
+        return Some(sign as f64 * (high * 60.0 + low));
+    }
     let (digits, power) = match body.split_once(['e', 'E']) {
         Some((digits, power)) => (digits, Some(power)),
         None => (body, None),
     };
     let (before, behind) =
         digits.split_once('.').map_or((digits, None), |(before, behind)| (before, Some(behind)));
-    let are_digits =
-        |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '_') && !text.starts_with('_');
+    let begins = if before.is_empty() { behind.is_some_and(is_number) } else { is_number(before) };
     let is_power = |power: &str| {
         let (_, digits) = signed(power);
         !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
     };
-    let begins = !before.is_empty() || behind.is_some_and(|behind| !behind.is_empty());
     let is_float = begins
-        && are_digits(before)
-        && behind.is_none_or(are_digits)
+        && behind.is_none_or(|behind| behind.chars().all(is_part_of_number))
         && (behind.is_some() || power.is_some())
         && power.is_none_or(is_power);
     is_float.then(|| text.replace('_', "").parse().ok())?
+}
+
+fn is_part_of_number(c: char) -> bool {
+    c.is_ascii_digit() || c == '_'
+}
+
+/// Digits, with `_` between or behind them.
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(is_part_of_number)
+}
+
+/// A digit of base 60.
+fn is_sixtieth(part: &&str) -> bool {
+    (1..=2).contains(&part.len())
+        && part.chars().all(|c| c.is_ascii_digit())
+        && part.parse::<u8>().is_ok_and(|part| part < 60)
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
-use super::node::{Mark, Node, NodeValue, YamlFault};
+use super::node::{Node, NodeValue, YamlFault, YamlPlace};
 use super::scalars::plain;
 
 /// Lists and mappings within one another.
@@ -38,15 +38,15 @@ pub(super) fn document(text: &str) -> Result<Document, YamlFault> {
         }
         builder.take(event, span)?;
     }
-    let nothing = Node { at: Mark { line: 1, column: 1 }, value: NodeValue::Null };
+    let nothing = Node { at: YamlPlace { line: 1, column: 1 }, value: NodeValue::Null };
     Ok(Document { root: builder.root.unwrap_or(nothing), warnings: builder.warnings })
 }
 
-fn mark(marker: saphyr_parser::Marker) -> Mark {
-    Mark { line: marker.line(), column: marker.col() + 1 }
+fn mark(marker: saphyr_parser::Marker) -> YamlPlace {
+    YamlPlace { line: marker.line(), column: marker.col() + 1 }
 }
 
-fn start(span: Span) -> Mark {
+fn start(span: Span) -> YamlPlace {
     mark(span.start)
 }
 
@@ -62,7 +62,7 @@ struct Builder {
 
 /// A list or mapping that has not ended.
 struct Open {
-    at: Mark,
+    at: YamlPlace,
     anchor: usize,
     /// [`Builder::weight`] before it.
     before: usize,
@@ -113,7 +113,7 @@ impl Builder {
         }
     }
 
-    fn weigh(&mut self, at: Mark, weight: usize) -> Result<(), YamlFault> {
+    fn weigh(&mut self, at: YamlPlace, weight: usize) -> Result<(), YamlFault> {
         self.weight += weight;
         if self.weight > MAX_WEIGHT {
             return Err(YamlFault::new(at, "up to here it is more than is looked at, aliases written out"));
@@ -121,7 +121,7 @@ impl Builder {
         Ok(())
     }
 
-    fn open(&mut self, at: Mark, anchor: usize, nodes: OpenNodes) -> Result<(), YamlFault> {
+    fn open(&mut self, at: YamlPlace, anchor: usize, nodes: OpenNodes) -> Result<(), YamlFault> {
         if self.open.len() == MAX_DEPTH {
             return Err(YamlFault::new(at, format!("more than {MAX_DEPTH} values lie within one another")));
         }
@@ -200,19 +200,19 @@ impl Builder {
 }
 
 /// Errors: the tag is none of YAML's own for such a value.
-fn collection_tag(at: Mark, tag: Option<&Tag>, own: &str) -> Result<(), YamlFault> {
+fn collection_tag(at: YamlPlace, tag: Option<&Tag>, own: &str) -> Result<(), YamlFault> {
     match tag {
         Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == own) => Err(unknown_tag(at, tag)),
         _ => Ok(()),
     }
 }
 
-fn unknown_tag(at: Mark, tag: &Tag) -> YamlFault {
+fn unknown_tag(at: YamlPlace, tag: &Tag) -> YamlFault {
     YamlFault::new(at, format!("the tag `{}{}` is not read: write a plain value", tag.handle, tag.suffix))
 }
 
 /// A value whose type is written before it: `!!float 1`.
-fn tagged(at: Mark, text: &str, tag: &Tag) -> Result<NodeValue, YamlFault> {
+fn tagged(at: YamlPlace, text: &str, tag: &Tag) -> Result<NodeValue, YamlFault> {
     if !tag.is_yaml_core_schema() {
         return Err(unknown_tag(at, tag));
     }
@@ -260,6 +260,9 @@ mod tests {
             ("0x1F", serde_json::json!(31)),
             ("-0b11", serde_json::json!(-3)),
             ("1:30", serde_json::json!(90)),
+            ("1:30.5", serde_json::json!(90.5)),
+            ("-.5", serde_json::json!(-0.5)),
+            ("0._5", serde_json::json!(0.5)),
             ("08", serde_json::json!("08")),
             ("0o10", serde_json::json!("0o10")),
             ("1.2.3", serde_json::json!("1.2.3")),

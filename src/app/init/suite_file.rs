@@ -1,5 +1,6 @@
 //! A first suite file from what lies in a folder.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use super::template::rendered;
 use crate::adapters::BuildStep;
 use crate::machine::ignored_by_git;
 use crate::model::{Exit, Fault, Result, Timing};
-use crate::suite::discover::{Discovered, Discovery, discover, id_word};
+use crate::suite::discover::{Discovered, Discovery, FoundLayout, discover, id_word};
 use crate::suite::{Action, Benchmark, Extract, ExtractFrom, Suite};
 
 const TEMPLATE: &str = include_str!("templates/suite.toml");
@@ -24,6 +25,8 @@ pub struct PreparedSuite {
     pub has_own: bool,
     /// What looks like a benchmark and was not understood, a sentence each.
     pub unclear: Vec<String>,
+    /// How many Python modules were found for entries of a layout, by the entry's name.
+    pub modules: BTreeMap<String, String>,
     text: String,
 }
 
@@ -36,7 +39,9 @@ impl PreparedSuite {
         let text = compose(&name, &found, builtins)?;
         // Read before it is written: a file that cannot be read back must not replace one that can.
         let suite = Suite::parse(config, &text, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
-        Ok(Self { suite, has_own: !found.benchmarks.is_empty(), unclear: found.unclear, text })
+        let of_layouts = found.benchmarks.iter().filter(|entry| entry.python.is_some());
+        let modules = of_layouts.map(|entry| (entry.name.clone(), entry.why.clone())).collect();
+        Ok(Self { suite, has_own: !found.benchmarks.is_empty(), unclear: found.unclear, modules, text })
     }
 
     /// Errors: a file is there and `force` is not given, or it cannot be written.
@@ -92,7 +97,7 @@ fn compose(name: &str, found: &Discovery, builtins: &[Benchmark]) -> Result<Stri
         name => quote(name),
         found => found.benchmarks.iter().map(entry).collect::<Vec<_>>(),
         harness => found.benchmarks.iter().any(|entry| entry.harness.is_some()),
-        timed => found.benchmarks.iter().any(|entry| entry.harness.is_none()),
+        timed => found.benchmarks.iter().any(|entry| entry.harness.is_none() && entry.python.is_none()),
         unclear => found.unclear.iter().map(|sentence| plain(sentence)).collect::<Vec<_>>(),
         builtins => builtins.iter().filter_map(of_builtin).collect::<Vec<_>>(),
         example => EXAMPLE,
@@ -118,7 +123,16 @@ fn entry(entry: &Discovered) -> minijinja::Value {
         gpu => entry.gpu,
         needs => needs.join(", "),
         extract => entry.extract.as_ref().map(extract),
+        python => entry.python.as_ref().map(python),
     }
+}
+
+/// The lines of `[benchmark.python]`.
+fn python(found: &FoundLayout) -> Vec<String> {
+    let roots = Some(format!("roots = {}", quote_list(&found.roots)));
+    let ignore = (!found.ignore.is_empty()).then(|| format!("ignore = {}", quote_list(&found.ignore)));
+    let layout = format!("layout = {}", quote(found.layout.into_str()));
+    std::iter::once(layout).chain(roots).chain(ignore).collect()
 }
 
 /// A table of `extract` in one line.

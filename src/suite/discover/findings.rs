@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::layouts::FoundLayout;
+use crate::adapters::layouts::PassedOver;
 use crate::adapters::{BuildStep, Harness};
 use crate::suite::Extract;
 
@@ -22,6 +24,8 @@ pub struct Discovered {
     /// It needs a GPU.
     pub gpu: bool,
     pub extract: Option<Extract>,
+    /// Python modules, which the driver starts: then it has no command.
+    pub python: Option<FoundLayout>,
     /// Why it was proposed, as a sentence fragment.
     pub why: String,
 }
@@ -32,6 +36,10 @@ pub struct Discovery {
     pub benchmarks: Vec<Discovered>,
     /// What looks like a benchmark and was not understood, as sentences that say what to write by hand.
     pub unclear: Vec<String>,
+    /// `optimized_` files without a `baseline_` one, from the folder.
+    pub orphans: Vec<String>,
+    /// Files that look like Python benchmarks of a layout and are none.
+    pub passed_over: Vec<PassedOver>,
 }
 
 /// What is found, step by step.

@@ -43,6 +43,7 @@ fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
         binaries: found.binaries,
         gpu: found.gpu,
         extract: None,
+        python: None,
         why: found.why,
     }
 }

@@ -10,9 +10,11 @@ mod files;
 mod findings;
 mod harnesses;
 mod javascript;
+mod layouts;
 mod linpack;
 mod makefile;
 mod programs;
+mod python;
 mod sources;
 mod tree;
 
@@ -23,6 +25,7 @@ use crate::adapters::SourceTree;
 
 use findings::Findings;
 pub use findings::{Discovered, Discovery, id_word};
+pub use layouts::FoundLayout;
 pub(crate) use tree::FolderTree;
 
 /// Everything in `folder` that looks like a benchmark. What cannot be read is not there. `ignored`: whether a file or folder, by
@@ -31,6 +34,7 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     let tree = FolderTree::walk(folder, ignored);
     let mut findings = Findings::default();
     harnesses::add(&tree, &mut findings);
+    python::add(&tree, &mut findings);
     javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
     programs::add(folder, &mut findings);
@@ -38,15 +42,16 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     if !makefile::add(&tree, &mut findings) {
         sources::add(folder, &tree, &mut findings);
     }
-    let Discovery { mut benchmarks, mut unclear } = findings.found;
+    let mut found = findings.found;
     if tree.cut_off {
         let count = tree.files().len();
-        unclear.push(format!(
+        found.unclear.push(format!(
             "this folder is large: {count} files near its top were looked at; write by hand what lies deeper"
         ));
     }
-    rename(&mut benchmarks);
-    Discovery { benchmarks, unclear }
+    found.passed_over.sort();
+    rename(&mut found.benchmarks);
+    found
 }
 
 /// Gives every benchmark a name of its own, of characters that a name may have.

@@ -93,7 +93,7 @@ fn told(files: &[(&str, &str, u32)]) -> Vec<String> {
 /// What is proposed, and what is said of the rest.
 fn found(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
     let files: Vec<(&str, &str, u32)> = files.iter().map(|(path, text)| (*path, *text, 0o644)).collect();
-    let Discovery { benchmarks, unclear } = everything(folder(&files).path());
+    let Discovery { benchmarks, unclear, .. } = everything(folder(&files).path());
     (benchmarks.iter().map(line).collect(), unclear)
 }
 
@@ -271,7 +271,7 @@ fn a_program_that_was_built_already_is_known_by_what_is_inside() {
         ("bin/bench_a", program, 0o755),
         ("bin/bench_other", program, 0o755),
     ]);
-    let Discovery { benchmarks, unclear } = everything(folder.path());
+    let Discovery { benchmarks, unclear, .. } = everything(folder.path());
     assert_eq!(benchmarks.len(), 1, "{benchmarks:?}");
     assert_eq!(unclear.len(), 1, "{unclear:?}");
     assert!(
@@ -359,4 +359,125 @@ fn a_target_whose_program_lies_nobody_knows_where_is_told_and_no_test_times_it()
         "{x}"
     );
     assert!(x.contains("(`${OUT}`)") && y.contains("bench_y.cpp") && y.contains("(`$<CONFIG>`)"), "{x} {y}");
+}
+
+/// The entries of layouts: their globs, what they hold, and what is said.
+fn layouts(files: &[(&str, &str)]) -> (Vec<String>, Discovery) {
+    let owned: Vec<(&str, &str, u32)> = files.iter().map(|(path, text)| (*path, *text, 0o644)).collect();
+    let found = everything(folder(&owned).path());
+    let of = |entry: &Discovered| {
+        let python = entry.python.as_ref()?;
+        let ignore = if python.ignore.is_empty() {
+            String::new()
+        } else {
+            format!(" but {}", python.ignore.join(" "))
+        };
+        Some(format!("{}: {}{ignore}: {}", entry.name, python.roots.join(" "), entry.why))
+    };
+    (found.benchmarks.iter().filter_map(of).collect(), found)
+}
+
+fn empty<'a>(paths: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+    paths.iter().map(|path| (*path, "")).collect()
+}
+
+#[test]
+fn s0_2_pairs_get_one_entry_with_the_narrowest_folders() {
+    for (paths, expected) in [
+        (
+            &[
+                "ch1/baseline_a.py",
+                "ch1/optimized_a.py",
+                "ch2/baseline_b.py",
+                "ch2/optimized_b_x.py",
+                "labs/m/baseline_c.py",
+                "labs/m/optimized_c.py",
+                "labs/n/baseline_d.py",
+                "labs/n/optimized_d.py",
+            ][..],
+            "pairs: ch* labs/*: 4 baselines with 4 optimized files in 4 folders",
+        ),
+        (
+            &["baseline_a.py", "optimized_a.py", "x/baseline_b.py"],
+            "pairs: .: 2 baselines with 1 optimized file in 2 folders",
+        ),
+        (
+            &[
+                "code/ch01/baseline_a.py",
+                "code/ch01/optimized_a.py",
+                "code/ch10/baseline_a.py",
+                "code/ch10/optimized_a.py",
+                "code/ch10/sub/baseline_z.py",
+                "code/ch10/sub/optimized_z.py",
+                "perf[1]/baseline_c.py",
+                "perf[1]/optimized_c.py",
+            ],
+            "pairs: code/ch* perf[[]1[]]: 4 baselines with 4 optimized files in 4 folders",
+        ),
+    ] {
+        assert_eq!(layouts(&empty(paths)).0, [expected]);
+    }
+    let names: Vec<String> =
+        ('a'..='i').flat_map(|c| [format!("{c}/baseline_x.py"), format!("{c}/optimized_x.py")]).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(layouts(&empty(&names)).0, ["pairs: **: 9 baselines with 9 optimized files in 9 folders"]);
+}
+
+#[test]
+fn s0_5_orphans_are_told_and_a_baseline_alone_is_no_pair() {
+    let orphans: Vec<String> = (1..=7).map(|number| format!("x/optimized_o{number}.py")).collect();
+    let mut files = empty(&["x/baseline_a.py", "x/optimized_a.py", "y/baseline_model.py"]);
+    files.extend(orphans.iter().map(|path| (path.as_str(), "")));
+    let (entries, found) = layouts(&files);
+    assert_eq!(entries, ["pairs: x: 1 baseline with 1 optimized file in 1 folder"]);
+    assert_eq!((found.orphans.len(), found.unclear.len()), (7, 6), "{:?}", found.unclear);
+    assert!(
+        found.unclear[5].starts_with("2 more optimized_ files have no baseline_ file"),
+        "{:?}",
+        found.unclear
+    );
+    assert_eq!(found.passed_over[0].path, "y/baseline_model.py");
+    let (entries, found) = layouts(&empty(&["y/baseline_model.py", "z/optimized_a.py"]));
+    assert_eq!((entries.len(), found.unclear.len()), (0, 1));
+    assert_eq!(layouts(&empty(&["y/baseline_model.py"])).1.unclear, [""; 0]);
+}
+
+#[test]
+fn s1_1_kernels_get_one_entry_without_the_files_that_are_none() {
+    let (entries, found) = layouts(&[
+        ("kernels/gelu.py", "import torch\ndef gelu_kernel(n):\n    pass\n"),
+        ("kernels/util.py", "def solver():\n    solve()\n"),
+        ("kernels/__init__.py", ""),
+        ("kernels/sub/bench.yaml", "precisions: [fp32\n"),
+        ("kernels/sub/any.py", ""),
+        ("src/kernels/a.py", "from .x import solve\n"),
+        ("quasim/kernels/b.py", "class C:\n    def solve(self): pass\n"),
+        ("Makefile", "bench:\n\tpython tools/bench_all.py\n"),
+    ]);
+    assert_eq!(
+        entries,
+        ["kernels: kernels src/kernels but kernels/util.py quasim/kernels/b.py: 3 kernels in 3 folders"]
+    );
+    let [left_out, broken, make] = found.unclear.as_slice() else { panic!("{:?}", found.unclear) };
+    assert!(left_out.starts_with("2 files in folders of kernels without `run_benchmark`"), "{left_out}");
+    assert!(broken.starts_with("kernels/sub/bench.yaml:2:1: this is no YAML"), "{broken}");
+    assert!(broken.ends_with("; until then 1 kernel beside it will fail"), "{broken}");
+    assert!(make.starts_with("the target `bench` of Makefile"), "{make}");
+    assert_eq!(found.benchmarks.len(), 1);
+    let over: Vec<&str> = found.passed_over.iter().map(|over| over.path.as_str()).collect();
+    assert_eq!(over, ["kernels/__init__.py", "kernels/util.py", "quasim/kernels/b.py"]);
+    assert_eq!(layouts(&[("kernels/a.py", "x = 1\n")]).0, [""; 0]);
+}
+
+#[test]
+fn what_a_harness_has_is_no_kernel() {
+    let (entries, found) = layouts(&[
+        (
+            "kernels/bench_a.py",
+            "import pyperf\nrunner = pyperf.Runner()\nrunner.timeit('a', 'solve = 1')\nsolve = 3\n",
+        ),
+        ("kernels/b.py", "def solve(): pass\n"),
+    ]);
+    assert_eq!(entries, ["kernels: kernels but kernels/bench_a.py: 1 kernel in 1 folder"]);
+    assert_eq!(found.benchmarks.len(), 2, "{:?}", found.benchmarks);
 }

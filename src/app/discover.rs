@@ -1,0 +1,243 @@
+//! What lies in a folder, without running any of it: what `init` would write down, as a document.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::adapters::BuildStep;
+use crate::adapters::layouts::{KernelManifest, LayoutCases, PassedOver, PythonCase};
+use crate::machine::ignored_by_git;
+use crate::model::{Fault, ParamValue, Result, Variant};
+use crate::suite::discover::{Discovered, Discovery, FoundLayout, discover};
+
+/// The document of `discover --json`. Paths are from the folder that was looked into.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(title = "Discovery")]
+pub struct V1Discovery {
+    /// `gbench-ci/discovery/v1`
+    pub schema: &'static str,
+    pub version: u32,
+    /// What `init` would write: an entry for each program or layout.
+    pub benchmarks: Vec<V1Found>,
+    /// Python modules of the layout `pairs`, in natural order of folders, then names.
+    pub pairs: Vec<V1Pair>,
+    /// Python modules of the layout `kernels`.
+    pub kernels: Vec<V1Kernel>,
+    /// `optimized_` files whose folder has no `baseline_` file for them.
+    pub orphans: Vec<String>,
+    /// Pairs of CUDA sources: told, and never proposed.
+    pub cuda_pairs: Vec<V1CudaPair>,
+    /// What is odd about the files of a layout, such as an unknown key of a `bench.yaml`.
+    pub warnings: Vec<String>,
+    /// What looks like a benchmark and was not understood.
+    pub unclear: Vec<String>,
+    /// With `--verbose`: files that look like a benchmark of a layout and are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed_over: Option<Vec<V1PassedOver>>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1Found {
+    /// Name within the suite.
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harness: Option<&'static str>,
+    /// Absent for Python modules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    /// Folder to start in; empty: the folder that was looked into.
+    pub dir: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<V1Build>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<V1Layout>,
+    /// It needs a GPU, as far as its text says.
+    pub gpu: bool,
+    /// Why it is proposed.
+    pub why: String,
+}
+
+/// A command as words, or a line for a shell.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum V1Build {
+    Command(Vec<String>),
+    Shell { shell: String },
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1Layout {
+    /// `pairs` or `kernels`
+    pub layout: &'static str,
+    /// Folder globs.
+    pub roots: Vec<String>,
+    /// File globs that are left out.
+    pub ignore: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1Pair {
+    /// The folder; empty: the one that was looked into.
+    pub chapter: String,
+    pub name: String,
+    pub baseline: String,
+    pub optimized: Vec<V1Optimized>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1Optimized {
+    pub file: String,
+    /// What stands behind the pair's name; absent for `optimized_NAME.py` itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub technique: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1Kernel {
+    /// The file's name without `.py`.
+    pub name: String,
+    pub path: String,
+    /// `cuda`, `rocm`, `jax`, `pytorch` or `cpu`: guessed by what the source imports; nothing was run.
+    pub backend_guessed: &'static str,
+    /// Packages that the source imports.
+    pub dependencies: Vec<String>,
+    /// Its `bench.yaml` as JSON.
+    pub config: Map<String, Value>,
+    /// The cases that it has by its `bench.yaml`: names and parameters.
+    pub cases: Vec<String>,
+    /// What is wrong with its `bench.yaml`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1CudaPair {
+    pub chapter: String,
+    pub name: String,
+    pub baseline: String,
+    pub optimized: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1PassedOver {
+    pub path: String,
+    pub why: String,
+}
+
+impl V1Discovery {
+    /// Everything in `folder` that looks like a benchmark. `verbose`: also the files that are none. Errors: it is no folder.
+    pub fn of(folder: &Path, verbose: bool) -> Result<Self> {
+        let whole = folder.canonicalize().map_err(|error| {
+            Fault::at_path(
+                folder,
+                format!("this folder cannot be read: {error}"),
+                "name a folder that is there",
+            )
+        })?;
+        if !whole.is_dir() {
+            return Err(Fault::at_path(folder, "this is no folder", "name the folder that it lies in"));
+        }
+        let found = discover(&whole, &ignored_by_git(&whole));
+        Ok(Self::new(found, verbose))
+    }
+
+    fn new(found: Discovery, verbose: bool) -> Self {
+        let layouts: Vec<&LayoutCases> =
+            found.benchmarks.iter().filter_map(|entry| Some(&entry.python.as_ref()?.cases)).collect();
+        let passed_over = |over: &PassedOver| V1PassedOver { path: over.path.clone(), why: over.why.clone() };
+        let warnings: Vec<String> = layouts.iter().flat_map(|cases| cases.warnings.iter().cloned()).collect();
+        Self {
+            schema: "gbench-ci/discovery/v1",
+            version: 1,
+            pairs: layouts.iter().flat_map(|cases| pairs(&cases.cases)).collect(),
+            kernels: layouts
+                .iter()
+                .flat_map(|cases| cases.kernels.iter().map(|it| kernel(it, cases)))
+                .collect(),
+            cuda_pairs: layouts.iter().flat_map(|cases| cuda_pairs(cases)).collect(),
+            orphans: found.orphans,
+            passed_over: verbose.then(|| found.passed_over.iter().map(passed_over).collect()),
+            unclear: found.unclear.into_iter().filter(|sentence| !warnings.contains(sentence)).collect(),
+            warnings,
+            benchmarks: found.benchmarks.iter().map(entry).collect(),
+        }
+    }
+
+    pub fn schema() -> Value {
+        schemars::schema_for!(V1Discovery).into()
+    }
+}
+
+fn entry(found: &Discovered) -> V1Found {
+    let build = found.build.as_ref().map(|build| match build {
+        BuildStep::Command(words) => V1Build::Command(words.clone()),
+        BuildStep::Shell(line) => V1Build::Shell { shell: line.clone() },
+    });
+    let layout = |found: &FoundLayout| V1Layout {
+        layout: found.layout.into_str(),
+        roots: found.roots.clone(),
+        ignore: found.ignore.clone(),
+    };
+    V1Found {
+        id: found.name.clone(),
+        harness: found.harness.map(|harness| harness.0.name()),
+        command: found.python.is_none().then(|| found.command.clone()),
+        dir: found.dir.clone(),
+        build,
+        python: found.python.as_ref().map(layout),
+        gpu: found.gpu,
+        why: found.why.clone(),
+    }
+}
+
+fn pairs(cases: &[PythonCase]) -> Vec<V1Pair> {
+    let mut found: Vec<V1Pair> = Vec::new();
+    for case in cases {
+        let (file, technique) = (case.call.file.clone(), text(case, "technique"));
+        match text(case, "variant") {
+            None => {}
+            Some(variant) if variant == Variant::Baseline.into_str() => found.push(V1Pair {
+                chapter: text(case, "chapter").unwrap_or_default().to_owned(),
+                name: case.name.case.clone(),
+                baseline: file,
+                optimized: Vec::new(),
+            }),
+            Some(_) => {
+                let optimized = V1Optimized { file, technique: technique.map(str::to_owned) };
+                found.last_mut().into_iter().for_each(|pair| pair.optimized.push(optimized.clone()));
+            }
+        }
+    }
+    found
+}
+
+fn text<'c>(case: &'c PythonCase, name: &str) -> Option<&'c str> {
+    match case.name.params.get(name) {
+        Some(ParamValue::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn kernel(kernel: &KernelManifest, all: &LayoutCases) -> V1Kernel {
+    let own = all.cases.iter().filter(|case| case.call.file == kernel.path);
+    V1Kernel {
+        name: kernel.name.clone(),
+        path: kernel.path.clone(),
+        backend_guessed: kernel.backend_guessed,
+        dependencies: kernel.dependencies.clone(),
+        config: kernel.config.clone(),
+        cases: own.map(|case| case.name.native.clone()).collect(),
+        fault: kernel.fault.clone(),
+    }
+}
+
+fn cuda_pairs(cases: &LayoutCases) -> impl Iterator<Item = V1CudaPair> {
+    cases.cuda.iter().map(|pair| V1CudaPair {
+        chapter: pair.folder.clone(),
+        name: pair.name.clone(),
+        baseline: pair.baseline.clone(),
+        optimized: pair.optimized.clone(),
+    })
+}

@@ -1,0 +1,243 @@
+//! Python benchmarks that are known by where they lie: pairs, and kernels. One entry for each of the two, with the narrowest folders
+//! that hold what was found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strum::IntoEnumIterator;
+
+use super::findings::{Discovered, Findings};
+use super::layouts::FoundLayout;
+use crate::adapters::SourceTree;
+use crate::adapters::layouts::{
+    CallWay, KERNEL_FUNCTIONS, Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase, find,
+};
+use crate::model::text::{count, list};
+use crate::model::{ParamValue, Variant};
+
+/// Sentences about files that were left out; the rest is counted.
+const MAX_SAID: usize = 5;
+/// Folders that an entry names; where there are more, all are looked at.
+const MAX_ROOTS: usize = 8;
+
+pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
+    for layout in Layout::iter() {
+        let all = find(&LayoutRequest { layout, roots: &[], ignore: &[] }, tree);
+        findings.found.orphans.extend(all.orphans.iter().cloned());
+        let (folders, ignore) = match layout {
+            Layout::Pairs => (folders_of_pairs(&all), Vec::new()),
+            Layout::Kernels => kernels(tree, &all, findings),
+        };
+        if folders.is_empty() {
+            say_orphans(&all, findings);
+            findings.found.passed_over.extend(all.passed_over);
+            continue;
+        }
+        let roots = match layout {
+            Layout::Pairs => roots(&folders),
+            Layout::Kernels => roots_of_kernels(&all, &folders),
+        };
+        let cases = find(&LayoutRequest { layout, roots: &roots, ignore: &ignore }, tree);
+        findings.claimed.extend(all.orphans.iter().cloned());
+        findings.claimed.extend(cases.cases.iter().map(|case| case.call.file.clone()));
+        findings.has_harness = true;
+        match layout {
+            Layout::Pairs => {
+                pass_over_outside(&all, &cases, findings);
+                say_orphans(&all, findings);
+            }
+            Layout::Kernels => say_warnings(&cases, findings),
+        }
+        // Those of its own `ignore` have a better reason already.
+        let own = |over: &&PassedOver| !ignore.contains(&globset::escape(&over.path));
+        findings.found.passed_over.extend(cases.passed_over.iter().filter(own).cloned());
+        findings.found.benchmarks.push(Discovered {
+            name: layout.into_str().to_owned(),
+            why: why(layout, &cases),
+            python: Some(FoundLayout { layout, roots, ignore, cases }),
+            ..Discovered::default()
+        });
+    }
+}
+
+/// How many there are, for people.
+fn why(layout: Layout, found: &LayoutCases) -> String {
+    let folders: BTreeSet<&str> = found.cases.iter().map(|case| folder(&case.call.file)).collect();
+    let folders = count(folders.len(), "folder");
+    match layout {
+        Layout::Pairs => {
+            let (baselines, optimized): (Vec<&PythonCase>, Vec<&PythonCase>) =
+                found.cases.iter().partition(|case| is_baseline(case));
+            let files = count(optimized.len(), "optimized file");
+            format!("{} with {files} in {folders}", count(baselines.len(), "baseline"))
+        }
+        Layout::Kernels => format!("{} in {folders}", count(found.kernels.len(), "kernel")),
+    }
+}
+
+fn is_baseline(case: &PythonCase) -> bool {
+    case.name.params.get("variant") == Some(&ParamValue::Text(Variant::Baseline.into_str().to_owned()))
+}
+
+/// Folders with a baseline that something is held against.
+fn folders_of_pairs(found: &LayoutCases) -> Vec<String> {
+    let optimized = found.cases.iter().filter(|case| !is_baseline(case));
+    distinct(optimized.map(|case| folder(&case.call.file)))
+}
+
+/// Folders of kernels, and the files among them that are none for certain: no `bench.yaml` speaks of them, they have no function that
+/// is called, and no harness has claimed them.
+fn kernels(tree: &dyn SourceTree, all: &LayoutCases, findings: &mut Findings) -> (Vec<String>, Vec<String>) {
+    let (mut folders, mut left_out) = (Vec::new(), Vec::new());
+    for kernel in &all.kernels {
+        let described = tree.files().binary_search(&beside(&kernel.path, "bench.yaml")).is_ok();
+        let claimed = findings.claimed.contains(&kernel.path);
+        if !claimed && (described || has_function(tree, &kernel.path, &kernel.name)) {
+            folders.push(folder(&kernel.path));
+            continue;
+        }
+        let why =
+            if claimed { "a harness has it" } else { "it has no function of a kernel, and no bench.yaml" };
+        findings.found.passed_over.push(PassedOver { path: kernel.path.clone(), why: why.to_owned() });
+        left_out.push(kernel.path.clone());
+    }
+    let folders = distinct(folders.into_iter());
+    let ignore: Vec<String> = left_out.iter().map(|path| globset::escape(path)).collect();
+    if !folders.is_empty() && !ignore.is_empty() {
+        findings.found.unclear.push(format!(
+            "{} in folders of kernels without {} or `NAME_kernel` and without a bench.yaml: `ignore` leaves out {}",
+            count(left_out.len(), "file"),
+            KERNEL_FUNCTIONS.map(|name| format!("`{name}`")).join(", "),
+            list(&left_out, MAX_SAID),
+        ));
+    }
+    (folders, ignore)
+}
+
+/// Whether a source defines, imports or assigns one of the functions that a kernel is called by.
+fn has_function(tree: &dyn SourceTree, path: &str, name: &str) -> bool {
+    let Some(text) = tree.text(path) else { return false };
+    let own = format!("{name}_kernel");
+    let named = |word: &str| word == own || KERNEL_FUNCTIONS.contains(&word);
+    let words = |text: &str| -> Vec<String> {
+        let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    text.lines().any(|line| {
+        let words = words(line);
+        let first: Vec<&str> = words.iter().map(String::as_str).collect();
+        match first.as_slice() {
+            ["def", name, ..] | ["async", "def", name, ..] => line.starts_with(['d', 'a']) && named(name),
+            ["from", rest @ ..] => rest.iter().any(|word| named(word)),
+            [name, ..] => {
+                named(name) && line.starts_with(name) && line[name.len()..].trim_start().starts_with('=')
+            }
+            [] => false,
+        }
+    })
+}
+
+/// The layout's own folders that hold something.
+fn roots_of_kernels(all: &LayoutCases, folders: &[String]) -> Vec<String> {
+    let own = all.kernels.iter().filter(|kernel| folders.contains(&folder(&kernel.path).to_owned()));
+    let within = |root: &str, path: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    let own: Vec<&str> = own.map(|kernel| kernel.path.as_str()).collect();
+    let roots = Layout::Kernels.default_roots().iter();
+    roots.filter(|root| own.iter().any(|path| within(root, path))).map(|root| (*root).to_owned()).collect()
+}
+
+/// The fewest folder globs that hold these folders and nothing that they need not. A glob holds what lies below it, too.
+fn roots(folders: &[String]) -> Vec<String> {
+    let below = |folder: &str, other: &str| {
+        other.is_empty() || folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
+    };
+    if folders.iter().any(String::is_empty) {
+        return vec![".".into()];
+    }
+    let tops = folders.iter().filter(|folder| !folders.iter().any(|other| below(folder, other)));
+    let mut groups: BTreeMap<(String, String), Vec<&str>> = BTreeMap::new();
+    for top in tops {
+        let (parent, name) = top.rsplit_once('/').unwrap_or(("", top));
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let numbered = stem.len() < name.len();
+        let stem = if numbered {
+            stem
+        } else if parent.is_empty() {
+            name
+        } else {
+            ""
+        };
+        groups.entry((parent.to_owned(), stem.to_owned())).or_default().push(top);
+    }
+    let mut found = Vec::new();
+    for ((parent, stem), members) in groups {
+        match members.as_slice() {
+            [only] => found.push(globset::escape(only)),
+            _ if parent.is_empty() => found.push(format!("{}*", globset::escape(&stem))),
+            _ => found.push(format!("{}/{}*", globset::escape(&parent), globset::escape(&stem))),
+        }
+    }
+    found.sort();
+    if found.len() > MAX_ROOTS { vec!["**".into()] } else { found }
+}
+
+/// Baselines elsewhere, that nothing is held against.
+fn pass_over_outside(all: &LayoutCases, taken: &LayoutCases, findings: &mut Findings) {
+    let taken: BTreeSet<&str> = taken.cases.iter().map(|case| case.call.file.as_str()).collect();
+    for case in all.cases.iter().filter(|case| is_baseline(case) && !taken.contains(case.call.file.as_str()))
+    {
+        findings.found.passed_over.push(PassedOver {
+            path: case.call.file.clone(),
+            why: "no optimized_ file of its folder is held against any baseline".into(),
+        });
+    }
+}
+
+fn say_orphans(all: &LayoutCases, findings: &mut Findings) {
+    let about = all.warnings.iter().zip(&all.orphans).map(|(sentence, _)| sentence);
+    findings.found.unclear.extend(about.take(MAX_SAID).cloned());
+    if all.orphans.len() > MAX_SAID {
+        let more = all.orphans.len() - MAX_SAID;
+        findings.found.unclear.push(format!(
+            "{more} more optimized_ files have no baseline_ file: `gbench-ci discover` lists them"
+        ));
+    }
+}
+
+/// Says what is odd about files of kernels, and which cannot be read.
+fn say_warnings(found: &LayoutCases, findings: &mut Findings) {
+    let mut broken: BTreeMap<&str, usize> = BTreeMap::new();
+    for case in found.cases.iter().filter(|case| case.call.way == CallWay::Fault) {
+        *broken.entry(case.call.message.as_deref().unwrap_or_default()).or_default() += 1;
+    }
+    let broken = broken.iter().map(|(message, kernels)| {
+        format!("{message}; until then {} beside it will fail", count(*kernels, "kernel"))
+    });
+    let sentences: Vec<String> = broken.chain(found.warnings.iter().cloned()).collect();
+    findings.found.unclear.extend(sentences.iter().take(MAX_SAID).cloned());
+    if sentences.len() > MAX_SAID {
+        let more = count(sentences.len() - MAX_SAID, "more remark");
+        findings.found.unclear.push(format!("{more} on files of bench.yaml: `gbench-ci discover` has them"));
+    }
+}
+
+fn distinct<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for folder in folders {
+        if !found.iter().any(|other| other == folder) {
+            found.push(folder.to_owned());
+        }
+    }
+    found
+}
+
+/// The path without its last part; empty at the top.
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn beside(path: &str, name: &str) -> String {
+    match folder(path) {
+        "" => name.to_owned(),
+        folder => format!("{folder}/{name}"),
+    }
+}
