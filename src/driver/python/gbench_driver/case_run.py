@@ -79,6 +79,8 @@ class CaseRun:
         returned = Returned(subject.what)
         if subject.times_itself:
             self.timer = subject.timer(self.settings, self.cache)
+            self.notes({option: "not applied: the benchmark times itself" for option in ("flush_l2", "fresh_inputs", "cuda_graph", "mode")
+                        if self.request.options[option] not in (False, "auto")})
         else:
             from . import timers
             self.timer = timers.Timer(self.request.options, self.settings, subject, returned.look)

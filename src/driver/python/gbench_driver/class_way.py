@@ -67,7 +67,7 @@ class Subject:
             method = getattr(self.object, name, None)
             if callable(method):
                 return method()
-        return returned
+        return results.without_times(returned)
 
     def _optional(self, name):
         method = getattr(self.object, name, None)

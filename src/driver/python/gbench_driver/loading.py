@@ -33,7 +33,7 @@ class Place:
         A file that is called like an installed package (`triton.py`) wants that package when it imports it. Its folder goes to the end, and
         the file is not registered under the package's name.
         """
-        self.is_taken = _is_installed(self.bare)
+        self.is_taken = _is_installed(self.bare, self.root)
         ahead = [] if self.is_taken else [self.folder]
         ahead += [marked_ancestor(self.folder, self.root), self.root]
         ahead += [os.path.join(self.root, entry) for entry in extra]
@@ -60,12 +60,13 @@ def marked_ancestor(folder, root):
         folder = parent
 
 
-def _is_installed(name):
+def _is_installed(name, root):
     """Whether the standard library or an installed package has that name. Asked before the user's folders are searched."""
     if name in sys.builtin_module_names:
         return True
     try:
-        return PathFinder.find_spec(name) is not None
+        spec = PathFinder.find_spec(name)
+        return spec is not None and spec.origin is not None and not is_users(spec.origin, root)
     except (ImportError, ValueError):
         return False
 

@@ -53,6 +53,11 @@ class Timer:
         """Another harness's timer, where one was asked for by name; imported only then."""
         if mode not in ("do_bench", "torch_timer"):
             return None
+        if self.settings.cold or self.options["cuda_graph"]:
+            raise error("mode", "the mode `%s` warms up and calls by its own rules; a cold measurement or a CUDA graph needs the mode `auto`" % mode)
+        for option in ("flush_l2", "fresh_inputs"):
+            if self.options[option]:
+                self.extra[option] = "not applied: the timer of another harness goes by its own rules"
         from . import other_timers
         kind = other_timers.DoBench if mode == "do_bench" else other_timers.TorchTimer
         return kind(self.call, self.settings, self.look)
@@ -129,5 +134,5 @@ class Timer:
         notes = self.inner.notes()
         notes.update(self.extra)
         if self.options["fresh_inputs"]:
-            notes["fresh_inputs"] = "setup() before each sample"
+            notes.setdefault("fresh_inputs", "setup() before each sample")
         return notes

@@ -61,6 +61,12 @@ class Events(DriverTest):
         self.assertEqual(told.values(), [0.0015, 0.0025])
         self.assertEqual(told.notes()["clock"], "do_bench")
 
+    def test_do_bench_is_not_mixed_with_what_it_does_not_do(self):
+        told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench"), cold=True)
+        self.failed(told, "mode", "`do_bench` warms up")
+        told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench", fresh_inputs=True))
+        self.assertIn("not applied", told.notes()["fresh_inputs"])
+
     def test_s3_23_one_failing_question_loses_no_other(self):
         notes = single(pair("on_cuda.py"), "timing", options=GPU).notes()
         self.assertEqual((notes["torch"], notes["torch_cuda"], notes["gpus"]), ("2.9.0+cu130", "13.0", ["Scripted GPU"]))

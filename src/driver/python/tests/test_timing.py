@@ -133,6 +133,13 @@ class SelfTimed(DriverTest):
             self.failed(told, "bad_result", words)
             self.assertEqual(told.values(), [])
 
+    def test_options_that_cannot_be_followed_are_said_not_to_be(self):
+        notes = self.bench("number").notes()
+        self.assertNotIn("mode", notes)
+        case = {"way": "self_timed", "file": "returns.py", "function": "bench"}
+        notes = single(case, "self_timed", options={"mode": "perf_counter", "fresh_inputs": True}).notes()
+        self.assertEqual((notes["mode"], notes["fresh_inputs"]), ("not applied: the benchmark times itself",) * 2)
+
     def test_warm_up_calls_are_made(self):
         told = single({"way": "self_timed", "file": "returns.py", "function": "counted"}, "self_timed", warmup=2)
         self.assertEqual(told.values(), [3.0, 4.0, 5.0])
@@ -190,6 +197,10 @@ class Seeds(DriverTest):
         self.assertIn("nondeterministic: two runs from one seed gave", told.one("validation")["message"])
         told = single(pair("ch1/baseline_random.py"), options=check)
         self.assertEqual(told.notes()["determinism"], "two runs from one seed agree")
+        for file in ("ch1/baseline_inference.py", "ch2/baseline_minimal.py"):
+            told = single(pair(file), options=check)
+            self.assertEqual(told.of("validation"), [])
+            self.assertIn("not checked", told.notes()["determinism"])
         told = single(pair("ch2/baseline_minimal.py"), options=check)
         self.assertIn("not checked", told.notes()["determinism"])
 
