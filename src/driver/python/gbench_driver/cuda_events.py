@@ -1,8 +1,8 @@
 """Measures by CUDA events, which the device itself stamps, so that the time to launch from Python is not in the sample.
 
 Before each pair of events the queue is kept busy for a while: otherwise a short kernel would wait for its launch between the two.
-Events see one stream only. A benchmark that works on another would look endlessly fast, so a few calls are held against the wall clock
-first, and where the two disagree the wall clock around device-wide waits is what counts.
+Events see one stream only. A benchmark that works on another would look endlessly fast, so a few calls are held against the wall
+clock first, and where the two disagree the wall clock around device-wide waits is what counts.
 """
 import gc
 

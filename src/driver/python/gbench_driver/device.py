@@ -1,7 +1,7 @@
 """What a case really ran on, and the memory it took there.
 
-A row that says "cuda" and ran on the CPU is worse than no row: it is an error here, by what torch knows of its own allocations and by where the
-result lies, never by the source text.
+A row that says "cuda" and ran on the CPU is worse than no row: it is an error here, by what torch knows of its own allocations
+and by where the result lies, never by the source text.
 """
 import os
 import sys

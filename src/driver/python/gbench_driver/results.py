@@ -108,7 +108,10 @@ TAKEN = ("time", "ttft", "tpot", "memory", "host_peak_bytes", "device_peak_bytes
 
 
 def send_figures(channel, figures):
-    """Sends the benchmark's own figures. One whose name does not end with a unit is shown and never judged: nobody said what is better."""
+    """Sends the benchmark's own figures.
+
+    One whose name does not end with a unit is shown and never judged: nobody said what is better.
+    """
     if not isinstance(figures, dict):
         raise error("bad_result", "get_custom_metrics() returned %s; it has to be a dictionary of numbers" % shown(figures))
     for name, value in figures.items():

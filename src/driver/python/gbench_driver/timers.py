@@ -1,7 +1,8 @@
 """Chooses the timer of a case, by the mode that was asked for and by what the benchmark really uses.
 
-The mode `auto` uses CUDA events where the case runs on CUDA, else the wall clock. Whether it does is known only when the warm-up is over: a
-benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made behind it.
+The mode `auto` uses CUDA events where the case runs on CUDA, else the wall clock. Whether it does is known only when the warm-up
+is over: a benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made
+behind it.
 """
 import sys
 

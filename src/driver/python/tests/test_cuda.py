@@ -93,6 +93,7 @@ class Deterministic(DriverTest):
         told = single(pair("deterministic.py"), "timing", options=options(deterministic=True))
         self.measured(told)
         self.assertEqual(told.one("validation"), {"event": "validation", "passed": True})
+        self.assertEqual(told.notes()["deterministic"], "torch and cuDNN")
         self.assertFalse(single(pair("deterministic.py"), "timing", options=GPU).one("validation")["passed"])
 
     def test_s0_28_an_operation_that_refuses_is_said_to(self):
