@@ -1,9 +1,12 @@
 """How long is measured, how often, and by which clock."""
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
+import unittest
 
 from .support import FIXTURES, START, DriverTest, drive, function, pair, single
 
@@ -105,6 +108,24 @@ class Asynchronous(DriverTest):
         self.measured(told)
         self.assertTrue(0.002 <= min(told.values()) < 0.003, told.values())
         self.assertIn("block_until_ready", told.notes()["jax"])
+
+
+    def test_an_accelerator_that_is_not_cuda_is_waited_for(self):
+        told = single(function("on_xpu.py"), "timing", options={"path": ["../fakes/xpu"]})
+        self.measured(told)
+        self.assertTrue(0.0019 <= min(told.values()) < 0.003, told.values())
+        self.assertIn("(xpu)", told.notes()["waited_with"])
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler, with which the stand-in for CUDA's library is made")
+    def test_cuda_without_torch_is_waited_for_through_the_drivers_library(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "libcuda.so.1")
+            source = os.path.join(FIXTURES, "fakes", "driver", "libcuda.c")
+            subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wl,-soname,libcuda.so.1", "-o", library, source], check=True)
+            told = single(function("own_library.py", params={"library": library}), "timing")
+        self.measured(told)
+        self.assertTrue(0.0019 <= min(told.values()) < 0.003, told.values())
+        self.assertEqual(told.notes()["waited_with"], "cuCtxSynchronize")
 
 
 class Many(DriverTest):
