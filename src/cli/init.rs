@@ -118,15 +118,10 @@ fn tell_suite(prepared: &PreparedSuite, shown: &str, out: &mut impl Write) -> Re
     let benchmarks = &prepared.suite.benchmarks;
     wrote(writeln!(out, "wrote {shown} with {}:", count(benchmarks.len(), "benchmark")))?;
     for benchmark in benchmarks {
-<<<<<<< HEAD
-        let harness = benchmark.measured_by().map_or_else(String::new, |it| format!("  ({it})"));
-        wrote(writeln!(out, "  {}{harness}", benchmark.id))?;
-=======
         let modules = prepared.modules.get(benchmark.id.name()).map(String::as_str);
-        let of = modules.or(benchmark.harness.as_ref().map(|it| it.name()));
+        let of = modules.or(benchmark.measured_by());
         let of = of.map_or_else(String::new, |of| format!("  ({of})"));
         wrote(writeln!(out, "  {}{of}", benchmark.id))?;
->>>>>>> discover
     }
     if !prepared.unclear.is_empty() {
         wrote(writeln!(out, "seen and left out, as noted at its end:"))?;

@@ -37,6 +37,7 @@ files! {
     "gbench_driver/loading.py",
     "gbench_driver/main.py",
     "gbench_driver/originals.py",
+    "gbench_driver/other_devices.py",
     "gbench_driver/other_timers.py",
     "gbench_driver/outcome.py",
     "gbench_driver/plain.py",

@@ -1,7 +1,8 @@
-"""Leads one case through its stages, in one order for all ways of calling: import, load, setup, warm-up, measurement, verification, teardown.
+"""Leads one case through its stages, in one order for all ways of calling: import, load, setup, warm-up, measurement,
+verification, teardown.
 
-Each stage is announced before its first foreign line runs, because the gate limits its time from outside. Whatever a stage raises ends the
-case with one cause; the teardown runs in any case, and samples that were taken before are sent before the cause is.
+Each stage is announced before its first foreign line runs, because the gate limits its time from outside. Whatever a stage raises
+ends the case with one cause; the teardown runs in any case, and samples that were taken before are sent before the cause is.
 """
 import importlib
 import os
@@ -81,6 +82,8 @@ class CaseRun:
         returned = Returned(subject.what)
         if subject.times_itself:
             self.timer = subject.timer(self.settings, self.cache)
+            self.notes({option: "not applied: the benchmark times itself" for option in ("flush_l2", "fresh_inputs", "cuda_graph", "mode")
+                        if self.request.options[option] not in (False, "auto")})
         else:
             from . import timers
             self.timer = timers.Timer(self.request.options, self.settings, subject, returned.look)
@@ -117,7 +120,10 @@ class CaseRun:
         used.check(self.case)
 
     def _verify(self):
-        """The verdict on the result. An exception in a check is a wrong result with that text, unless it says that it must be skipped."""
+        """The verdict on the result.
+
+        An exception in a check is a wrong result with that text, unless it says that it must be skipped.
+        """
         try:
             verdict = self.subject.validate()
         except failures.Stop:
@@ -152,7 +158,10 @@ class CaseRun:
                 "Wait for it in the measured function" % ", ".join(left.users)))
 
     def _look_for_clocks(self):
-        """A clock that the benchmark replaced: what it measured with it cannot be trusted, even where the driver's own is another."""
+        """A clock that the benchmark replaced.
+
+        What it measured with it cannot be trusted, even where the driver's own is another.
+        """
         replaced = originals.put_back()
         if replaced:
             self.outcome.ended_by(failures.error("patched_clock", "%s replaced %s, by which times are measured; what was measured cannot be "

@@ -84,7 +84,9 @@ class Cuda:
             self.torch.cuda.reset_peak_memory_stats(device)
 
     def memory(self, own):
-        """Peak of allocated memory over the devices, without `own` bytes that the driver holds, and notes about what is allocated and reserved."""
+        """Peak of allocated memory over the devices, without `own` bytes that the driver holds, and notes about what is allocated
+        and reserved.
+        """
         cuda, devices = self.torch.cuda, self.devices
         notes = {
             "device_allocated_bytes": sum(cuda.memory_allocated(device) for device in devices),

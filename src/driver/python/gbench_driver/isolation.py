@@ -1,7 +1,7 @@
 """Keeps the cases of one process from each other: what a case changed in the process is put back before the next one.
 
-Put back are the settings that Python and the numerical libraries hold in global variables. What cannot be put back (threads, children, a
-trace function) is named, and the gate starts a fresh process for the cases behind it.
+Put back are the settings that Python and the numerical libraries hold in global variables. What cannot be put back (threads,
+children, a trace function) is named, and the gate starts a fresh process for the cases behind it.
 """
 import gc
 import os

@@ -1,6 +1,7 @@
 """The global settings of numpy and torch: how they are when the library has just been imported, and how to get them back.
 
-They are kept when the import is over and before the code that imported goes on; later it would not be known what a benchmark has changed.
+They are kept when the import is over and before the code that imported goes on; later it would not be known what a benchmark has
+changed.
 """
 import sys
 

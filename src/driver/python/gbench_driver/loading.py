@@ -1,8 +1,8 @@
 """Imports a user's module as if it were run from its own folder, and forgets it again.
 
-Benchmarks import their siblings by bare name (`import helper`) and shared code from the top of their repository
-(`from common.python import ...`), and are imported by others under both names. Cases of one process that live in different folders
-may have siblings of equal names, so what came from a case's folder is dropped before the next folder's turn.
+Benchmarks import their siblings by bare name (`import helper`) and shared code from the top of their repository (`from
+common.python import ...`), and are imported by others under both names. Cases of one process that live in different folders may
+have siblings of equal names, so what came from a case's folder is dropped before the next folder's turn.
 """
 import importlib
 import importlib.util
@@ -28,12 +28,13 @@ class Place:
         self.is_taken = False  # whether the bare name is another module's
 
     def extend_search_path(self, extra):
-        """Puts the user's folders in front of `sys.path`: the module's own, the repository's top by its marks, the root, and what was asked for.
+        """Puts the user's folders in front of `sys.path`: the module's own, the repository's top by its marks, the root, and what
+        was asked for.
 
-        A file that is called like an installed package (`triton.py`) wants that package when it imports it. Its folder goes to the end, and
-        the file is not registered under the package's name.
+        A file that is called like an installed package (`triton.py`) wants that package when it imports it. Its folder goes to
+        the end, and the file is not registered under the package's name.
         """
-        self.is_taken = _is_installed(self.bare)
+        self.is_taken = _is_installed(self.bare, self.root)
         ahead = [] if self.is_taken else [self.folder]
         ahead += [marked_ancestor(self.folder, self.root), self.root]
         ahead += [os.path.join(self.root, entry) for entry in extra]
@@ -60,12 +61,13 @@ def marked_ancestor(folder, root):
         folder = parent
 
 
-def _is_installed(name):
+def _is_installed(name, root):
     """Whether the standard library or an installed package has that name. Asked before the user's folders are searched."""
     if name in sys.builtin_module_names:
         return True
     try:
-        return PathFinder.find_spec(name) is not None
+        spec = PathFinder.find_spec(name)
+        return spec is not None and spec.origin is not None and not is_users(spec.origin, root)
     except (ImportError, ValueError):
         return False
 

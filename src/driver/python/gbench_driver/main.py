@@ -1,7 +1,7 @@
 """Goes through the cases of a request: each is announced, run, and cleaned up after.
 
-The process ends by `os._exit`, after the streams are flushed: a benchmark may leave a thread that never ends or a handler at exit that hangs, and
-neither may cost a result that has already been sent.
+The process ends by `os._exit`, after the streams are flushed: a benchmark may leave a thread that never ends or a handler at exit
+that hangs, and neither may cost a result that has already been sent.
 """
 import gc
 import os
@@ -71,10 +71,7 @@ def run_case(request, case, place, channel, seeds, cache, following):
     notes = run.outcome.notes()
     if remains:
         notes["leaves"] = remains
-    if seeds.seeded:
-        notes["seeded"] = seeds.told()
-    if seeds.broken:
-        notes["packages_broken"] = seeds.broken
+    notes.update(seeds.notes())
     run.notes(notes)
     forget(place, following)
     return not remains

@@ -74,7 +74,10 @@ def set_value(config, name):
 
 
 def _default(kind, name):
-    """The value that an object of the class has when nothing is set: of a fresh object, else of a dataclass field, else of the class."""
+    """The value that an object of the class has when nothing is set.
+
+    Of a fresh object, else of a dataclass field, else of the class.
+    """
     try:
         return getattr(kind(), name, None)
     except BaseException:

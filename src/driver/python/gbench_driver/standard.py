@@ -1,7 +1,7 @@
 """Imports modules of the standard library late, and from the standard library for certain.
 
-Starting has to cost little, so what few cases need is imported when it is needed. By then the user's folders stand first in `sys.path`, and a
-user's `traceback.py` must not be taken for Python's.
+Starting has to cost little, so what few cases need is imported when it is needed. By then the user's folders stand first in
+`sys.path`, and a user's `traceback.py` must not be taken for Python's.
 """
 import sys
 

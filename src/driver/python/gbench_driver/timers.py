@@ -1,11 +1,12 @@
 """Chooses the timer of a case, by the mode that was asked for and by what the benchmark really uses.
 
-The mode `auto` uses CUDA events where the case runs on CUDA, else the wall clock. Whether it does is known only when the warm-up is over: a
-benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made behind it.
+The mode `auto` uses CUDA events where the case runs on CUDA, else the wall clock. Whether it does is known only when the warm-up
+is over: a benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made
+behind it.
 """
 import sys
 
-from . import gpu
+from . import gpu, other_devices
 from .failures import error, skip
 from .wall import Wall
 
@@ -29,17 +30,22 @@ class Timer:
             raise skip("needs a CUDA device that torch sees: a CUDA graph was asked for")
         if options["flush_l2"] and cuda is None:
             self.extra["flush_l2"] = "not applied: no CUDA device"
-        self._find_cuda()
+        self.wait = None  # for devices, before the clock starts and before it stops
+        self._find_devices()
         self._wait_for_jax()
         self.inner = self._foreign(mode) or self._wall()
 
-    def _find_cuda(self):
-        """Sets `cuda` where the benchmark says that it runs on CUDA, or has allocated there."""
+    def _find_devices(self):
+        """Sets `cuda` where the benchmark says that it runs on CUDA, or has allocated there; else what other device is to be waited for."""
         torch = gpu.torch_with_cuda()
         if torch is not None:
             found = gpu.Cuda(torch)
             if found.used() or gpu.is_cuda(self.subject.wants_cuda()):
-                self.cuda = found
+                self.cuda, self.wait = found, found.synchronize
+        if self.cuda is None:
+            self.wait, words = other_devices.find() or (None, None)
+            if words:
+                self.extra["waited_with"] = words
 
     def _wait_for_jax(self):
         """JAX returns before the work is done; the call has to wait for what it returns."""
@@ -53,12 +59,17 @@ class Timer:
         """Another harness's timer, where one was asked for by name; imported only then."""
         if mode not in ("do_bench", "torch_timer"):
             return None
+        if self.settings.cold or self.options["cuda_graph"]:
+            raise error("mode", "the mode `%s` warms up and calls by its own rules; a cold measurement or a CUDA graph needs the mode `auto`" % mode)
+        for option in ("flush_l2", "fresh_inputs"):
+            if self.options[option]:
+                self.extra[option] = "not applied: the timer of another harness goes by its own rules"
         from . import other_timers
         kind = other_timers.DoBench if mode == "do_bench" else other_timers.TorchTimer
         return kind(self.call, self.settings, self.look)
 
     def _wall(self):
-        return Wall(self.call, self.settings, self.look, self.cuda.synchronize if self.cuda else None, self._before(), self._one_call())
+        return Wall(self.call, self.settings, self.look, self.wait, self._before(), self._one_call())
 
     def _one_call(self):
         return self.options["fresh_inputs"] or (self.options["flush_l2"] and self.cuda is not None)
@@ -91,7 +102,7 @@ class Timer:
         if not isinstance(self.inner, Wall):
             return
         before = self.inner
-        self._find_cuda()
+        self._find_devices()
         self._wait_for_jax()
         if self.options["cuda_graph"]:
             self._capture(before)
@@ -104,7 +115,8 @@ class Timer:
             self.inner = CudaEvents(self.call, self.settings, self.look, cuda, self._before(), self._one_call())
         else:
             self.inner = self._wall()
-            self.inner.estimate = before.estimate
+            # A time that was taken without waiting for the device says nothing.
+            self.inner.estimate = before.estimate if (self.wait is None) == (before.synchronize is None) else None
         self.inner.keeps = before.keeps
         if self.cuda is not None:
             self.cuda.reset_peak()
@@ -129,5 +141,5 @@ class Timer:
         notes = self.inner.notes()
         notes.update(self.extra)
         if self.options["fresh_inputs"]:
-            notes["fresh_inputs"] = "setup() before each sample"
+            notes.setdefault("fresh_inputs", "setup() before each sample")
         return notes

@@ -1,7 +1,7 @@
 """Measures by the wall clock: `perf_counter`, read around a compiled loop of calls.
 
-A sample spans at least a thousand steps of the clock, so that reading it adds less than 0.1 %; a call that is too short for
-that is repeated, and the sample is the time of one. What a call returns is dropped within the timed region, as `timeit` does: a result
+A sample spans at least a thousand steps of the clock, so that reading it adds less than 0.1 %; a call that is too short for that
+is repeated, and the sample is the time of one. What a call returns is dropped within the timed region, as `timeit` does: a result
 that was kept would be alive beside the next one and double the memory.
 """
 import gc

@@ -61,6 +61,12 @@ class Events(DriverTest):
         self.assertEqual(told.values(), [0.0015, 0.0025])
         self.assertEqual(told.notes()["clock"], "do_bench")
 
+    def test_do_bench_is_not_mixed_with_what_it_does_not_do(self):
+        told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench"), cold=True)
+        self.failed(told, "mode", "`do_bench` warms up")
+        told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench", fresh_inputs=True))
+        self.assertIn("not applied", told.notes()["fresh_inputs"])
+
     def test_s3_23_one_failing_question_loses_no_other(self):
         notes = single(pair("on_cuda.py"), "timing", options=GPU).notes()
         self.assertEqual((notes["torch"], notes["torch_cuda"], notes["gpus"]), ("2.9.0+cu130", "13.0", ["Scripted GPU"]))
@@ -87,6 +93,7 @@ class Deterministic(DriverTest):
         told = single(pair("deterministic.py"), "timing", options=options(deterministic=True))
         self.measured(told)
         self.assertEqual(told.one("validation"), {"event": "validation", "passed": True})
+        self.assertEqual(told.notes()["deterministic"], "torch and cuDNN")
         self.assertFalse(single(pair("deterministic.py"), "timing", options=GPU).one("validation")["passed"])
 
     def test_s0_28_an_operation_that_refuses_is_said_to(self):

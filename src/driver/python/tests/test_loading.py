@@ -33,6 +33,10 @@ class Loading(DriverTest):
         told = drive([function("statistics.py", params={"n": 5})] * 2, "kernels")
         self.assertEqual([len(told.values(case=case)) for case in (0, 1)], [3, 3], str(told))
 
+    def test_a_root_that_is_on_the_python_path_changes_nothing(self):
+        told = drive([pair("looks_around.py")], "misbehaving", environment={"PYTHONPATH": os.path.join(FIXTURES, "misbehaving")})
+        self.measured(told)
+
     def test_s0_58_a_missing_module_is_named(self):
         error = self.failed(single(pair("missing_module.py"), "misbehaving"), "import", "a_module_that_is_not_there")
         self.assertIn("missing_module.py", error["trace"])

@@ -1,9 +1,12 @@
 """How long is measured, how often, and by which clock."""
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
+import unittest
 
 from .support import FIXTURES, START, DriverTest, drive, function, pair, single
 
@@ -107,6 +110,24 @@ class Asynchronous(DriverTest):
         self.assertIn("block_until_ready", told.notes()["jax"])
 
 
+    def test_an_accelerator_that_is_not_cuda_is_waited_for(self):
+        told = single(function("on_xpu.py"), "timing", options={"path": ["../fakes/xpu"]})
+        self.measured(told)
+        self.assertTrue(0.0019 <= min(told.values()) < 0.003, told.values())
+        self.assertIn("(xpu)", told.notes()["waited_with"])
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler, with which the stand-in for CUDA's library is made")
+    def test_cuda_without_torch_is_waited_for_through_the_drivers_library(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "libcuda.so.1")
+            source = os.path.join(FIXTURES, "fakes", "driver", "libcuda.c")
+            subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wl,-soname,libcuda.so.1", "-o", library, source], check=True)
+            told = single(function("own_library.py", params={"library": library}), "timing")
+        self.measured(told)
+        self.assertTrue(0.0019 <= min(told.values()) < 0.003, told.values())
+        self.assertEqual(told.notes()["waited_with"], "cuCtxSynchronize")
+
+
 class Many(DriverTest):
     def test_more_samples_than_fit_into_a_line_go_into_several(self):
         told = single(function("known.py", function="nothing"), "timing", iterations=41000, warmup=1)
@@ -132,6 +153,13 @@ class SelfTimed(DriverTest):
             told = self.bench(what)
             self.failed(told, "bad_result", words)
             self.assertEqual(told.values(), [])
+
+    def test_options_that_cannot_be_followed_are_said_not_to_be(self):
+        notes = self.bench("number").notes()
+        self.assertNotIn("mode", notes)
+        case = {"way": "self_timed", "file": "returns.py", "function": "bench"}
+        notes = single(case, "self_timed", options={"mode": "perf_counter", "fresh_inputs": True}).notes()
+        self.assertEqual((notes["mode"], notes["fresh_inputs"]), ("not applied: the benchmark times itself",) * 2)
 
     def test_warm_up_calls_are_made(self):
         told = single({"way": "self_timed", "file": "returns.py", "function": "counted"}, "self_timed", warmup=2)
@@ -190,6 +218,10 @@ class Seeds(DriverTest):
         self.assertIn("nondeterministic: two runs from one seed gave", told.one("validation")["message"])
         told = single(pair("ch1/baseline_random.py"), options=check)
         self.assertEqual(told.notes()["determinism"], "two runs from one seed agree")
+        for file in ("ch1/baseline_inference.py", "ch2/baseline_minimal.py"):
+            told = single(pair(file), options=check)
+            self.assertEqual(told.of("validation"), [])
+            self.assertIn("not checked", told.notes()["determinism"])
         told = single(pair("ch2/baseline_minimal.py"), options=check)
         self.assertIn("not checked", told.notes()["determinism"])
 

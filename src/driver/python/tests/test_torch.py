@@ -72,6 +72,13 @@ class Torch(DriverTest):
         else:
             self.measured(told)
 
+    def test_s0_47_do_bench_without_a_gpu_is_a_skip(self):
+        told = self.single(function("gemm.py", params={"n": 16}), options={"mode": "do_bench"})
+        if told.of("skip"):
+            self.assertRegex(told.one("skip")["reason"], "triton is not installed|needs a CUDA device")
+        else:
+            self.measured(told, len(told.values()))
+
     def test_s0_45_events_are_not_replaced_by_another_clock(self):
         told = self.single(function("gemm.py", params={"n": 16}), options={"mode": "cuda_events"})
         if told.of("skip"):
