@@ -10,11 +10,12 @@
 //! |---|---|---|
 //! | 0 | [`model`], [`stats`] | nothing of ours |
 //! | 1 | [`adapters`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
+//! | 1 | [`driver`] | nothing of ours |
 //! | 1 | [`compare`] | `model`, `stats` |
 //! | 2 | [`suite`] | `model`, `adapters` |
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
 //! | 2 | [`report`] | `model`, `compare` |
-//! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store` |
+//! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
 //! | 4 | [`ingest`] | `model`, `adapters`, `run` |
 //! | 5 | [`app`] | any but `cli` |

@@ -10,12 +10,13 @@ use regex::Regex;
 use circles::Source;
 
 /// Every room and the rooms that it may import. `app` alone knows the whole route, and `cli` alone its flags.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("model", &[]),
     ("stats", &[]),
     ("adapters", &["model"]),
     ("suite", &["model", "adapters"]),
     ("micro", &["model"]),
+    ("driver", &[]),
     ("machine", &["model"]),
     ("supervise", &["model"]),
     ("github", &["model"]),
@@ -23,18 +24,19 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("store", &["model", "github"]),
     ("guard", &["model", "github"]),
     ("report", &["model", "compare"]),
-    ("run", &["model", "stats", "adapters", "suite", "supervise", "store"]),
+    ("run", &["model", "stats", "adapters", "suite", "supervise", "store", "driver"]),
     ("trees", &["model", "suite", "machine", "store"]),
     ("ingest", &["model", "adapters", "run"]),
     ("app", BELOW_APP),
     ("cli", &BELOW_CLI),
 ];
-const BELOW_CLI: [&str; 16] = [
+const BELOW_CLI: [&str; 17] = [
     "model",
     "stats",
     "adapters",
     "suite",
     "micro",
+    "driver",
     "machine",
     "supervise",
     "github",

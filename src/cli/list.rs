@@ -12,7 +12,7 @@ use crate::app::paths::project_root;
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result};
 use crate::suite::plan::case_id;
-use crate::suite::{Benchmark, FailedBuild, HarnessEntry, Listing, Source, Suite};
+use crate::suite::{Benchmark, FailedBuild, Listing, Source, Suite};
 
 /// List the benchmarks of the suite
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -51,7 +51,7 @@ struct V1Entry<'a> {
     cases: usize,
     /// Points that its constraints remove.
     excluded: usize,
-    /// The harness whose cases it has, where it has one.
+    /// The harness whose cases it has, where it has one; `python`: modules.
     #[serde(skip_serializing_if = "Option::is_none")]
     harness: Option<&'static str>,
     /// With `--cases`: the parameters of each.
@@ -203,7 +203,7 @@ fn entry(benchmark: &Benchmark, points: bool) -> V1Entry<'_> {
         place: benchmark.declared.to_string(),
         cases: cases_of(benchmark),
         excluded: benchmark.excluded,
-        harness: benchmark.harness.as_ref().map(HarnessEntry::name),
+        harness: benchmark.measured_by(),
         points: points.then_some(known_points(benchmark)),
         not_listed: not_listed(benchmark),
     }

@@ -28,6 +28,9 @@ pub(super) struct CaseRecorder {
     aborted: bool,
 }
 
+/// What processes gave for each of several cases.
+pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
+
 /// The circumstances of a process: its place in the plan and the state of the machine.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessContext {

@@ -12,9 +12,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::case_record::CaseParts;
 use super::environment;
 use super::executor::{Execution, ExecutionEnd};
-use super::harness::{self, CaseParts};
+use super::harness;
 use super::harness_launch::{SLACK, command, files_below, invoke, native, read, start_directly, with_folder};
 use super::launcher::Launcher;
 use super::outcome::signal_name;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::case_record::ProcessContext;
+use super::case_record::{CaseParts, ProcessContext};
 use super::contained;
 use super::container::ContainerLaunch;
 use super::executor::{Execution, ExecutionEnd};
@@ -20,9 +20,6 @@ use crate::suite::plan::PlannedCase;
 
 /// Processes of one side and round that may give nothing at all, before what is left of its cases counts as failed.
 const MAX_BARREN: u32 = 12;
-
-/// What one process gave for each of its cases.
-pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
 
 /// Measures cases of one benchmark with a harness: in one process, and in further ones where that fails. Gives one part for
 /// each case, or what cut it short.

@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::case_record::ProcessContext;
+use super::case_record::{CaseParts, ProcessContext};
 use super::environment;
 use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
-use super::harness::CaseParts;
 use super::harness_launch::{native, with_folder};
 use super::interpreter;
 use super::launcher::Launcher;
@@ -225,6 +224,6 @@ fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value 
         "pinned": own.pinned,
         "alone": cases.len() == 1,
         "options": entry.options,
-        "cases": cases.iter().map(|case| call(case).unwrap_or(Value::Null)).collect::<Vec<_>>(),
+        "cases": cases.iter().map(|case| json!(call(case))).collect::<Vec<_>>(),
     })
 }

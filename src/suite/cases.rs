@@ -167,6 +167,15 @@ fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
     let globs = table.take("cases").and_then(|cases| read_globs(&cases)).unwrap_or_default();
     it.harness = Some(HarnessEntry::of(globs));
     settle_sharing(it, table, "modules have `isolation`");
+    // A number of calls that the file gives stands for the time.
+    let settings = &mut it.settings;
+    if settings.iterations.origin == Origin::Default {
+        by_default(&mut settings.duration, SECONDS);
+        by_default(&mut settings.iterations, SAMPLES);
+    }
+    if settings.warmup.origin == Origin::Default {
+        by_default(&mut settings.burnin, WARMUP_SECONDS);
+    }
 }
 
 const NAME_IT: &str = "name it, such as `harness = \"criterion\"`, or take `count` out";
@@ -276,6 +285,11 @@ impl Benchmark {
         };
         let warm = self.settings.thermal.value != Thermal::Cold;
         warm && (self.settings.share.value || (self.harness.is_some() && by_harness))
+    }
+
+    /// The harness whose cases it has, or `python` for modules.
+    pub fn measured_by(&self) -> Option<&'static str> {
+        self.harness.as_ref().map(|entry| if self.python().is_some() { "python" } else { entry.name() })
     }
 
     /// The build step that failed when its cases were to be listed.

@@ -11,6 +11,7 @@ mod file;
 mod harness;
 mod inputs;
 mod metrics;
+mod overrides;
 mod param_values;
 pub mod plan;
 mod python;
@@ -33,13 +34,14 @@ pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
-pub use self::python::{DriverOptions, PythonEntry, PythonSource, PythonWay, TimingMode};
+pub use self::overrides::{Overrides, Preset};
+pub use self::python::{DriverOptions, PythonEntry, PythonSource, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Budget, Component, Interleaving, Kind, MetricDeclaration, Origin, Params, Setting,
-    Settings, Timing,
+    BenchmarkId, Better, Budget, Component, Interleaving, Kind, MetricDeclaration, Params, Setting, Settings,
+    Timing,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -341,45 +343,6 @@ impl Benchmark {
             points: vec![Params::new()],
             excluded: 0,
             settings: Settings::default(),
-        }
-    }
-}
-
-/// Values that the command line sets for every benchmark, above all files.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Overrides {
-    pub processes: Option<u32>,
-    pub iterations: Option<u32>,
-    pub warmup: Option<u32>,
-    pub duration: Option<f64>,
-    pub burnin: Option<f64>,
-    pub cold: bool,
-    pub deadline_multiplier: Option<f64>,
-    pub threshold: Option<f64>,
-    pub seed: Option<u64>,
-}
-
-impl Overrides {
-    /// Sets each given value in every benchmark, with its flag as the origin.
-    pub fn apply(&self, suite: &mut Suite) {
-        fn set<T: Clone>(setting: &mut Setting<T>, value: &Option<T>, flag: &str) {
-            if let Some(value) = value {
-                setting.set(value.clone(), Origin::Cli(flag.into()));
-            }
-        }
-        for benchmark in &mut suite.benchmarks {
-            let settings = &mut benchmark.settings;
-            set(&mut settings.processes, &self.processes, "--processes");
-            set(&mut settings.iterations, &self.iterations, "--iterations");
-            set(&mut settings.warmup, &self.warmup, "--warmup");
-            set(&mut settings.duration, &self.duration, "--duration");
-            set(&mut settings.burnin, &self.burnin, "--burnin-seconds");
-            set(&mut settings.threshold, &self.threshold, "--threshold");
-            set(&mut settings.seed, &self.seed, "--seed");
-            let multiplier = &self.deadline_multiplier;
-            set(&mut settings.deadline_multiplier, multiplier, "--timeout-multiplier");
-            let cold = self.cold.then_some(crate::model::Thermal::Cold);
-            set(&mut settings.thermal, &cold, "--cold-start");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::adapters::layouts::{CallWay, Layout, PythonCall};
 use crate::model::{ParamValue, Params};
 
 /// What `[benchmark.python]` says, and what listing has found.
@@ -14,8 +15,10 @@ pub struct PythonEntry {
     /// Program and arguments that start the interpreter; empty: the environment that is active, or stands beside the suite file.
     pub interpreter: Vec<String>,
     pub options: DriverOptions,
+    /// What listing has to say: files that belong to nothing.
+    pub warnings: Vec<String>,
     /// What the driver is asked for, by the name under which listing knows the case.
-    pub calls: BTreeMap<String, serde_json::Value>,
+    pub calls: BTreeMap<String, PythonCall>,
 }
 
 /// Where its modules are.
@@ -24,38 +27,7 @@ pub enum PythonSource {
     /// All modules below folders that follow a convention. `roots` and `ignore`: globs; no roots: the convention's own.
     Layout { layout: Layout, roots: Vec<String>, ignore: Vec<String> },
     /// One module, by its path from the benchmark's folder.
-    Module { file: String, way: PythonWay, name: Option<String> },
-}
-
-/// A convention of names by which benchmarks are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
-#[strum(serialize_all = "snake_case", const_into_str)]
-pub enum Layout {
-    /// `baseline_NAME.py` beside `optimized_NAME.py`.
-    Pairs,
-    /// Modules with a benchmark function, and `bench.yaml` beside them.
-    Kernels,
-}
-
-/// How the driver measures a module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
-#[strum(serialize_all = "kebab-case", const_into_str)]
-pub enum PythonWay {
-    /// An object with `benchmark_fn`, from `get_benchmark()` or a class.
-    Class,
-    /// A function that is called with the parameters.
-    Function,
-    /// A function that returns its own time.
-    SelfTimed,
-    /// A function that takes lists of parameters and returns rows.
-    Sweep,
-}
-
-impl PythonWay {
-    /// The driver's word.
-    pub fn word(self) -> String {
-        <&str>::from(self).replace('-', "_")
-    }
+    Module { file: String, way: CallWay, name: Option<String> },
 }
 
 /// How the driver measures, beyond the settings of every benchmark. What is not at its default is part of a case's identity: it

@@ -1,16 +1,16 @@
 //! Finds the cases of `[benchmark.python]`: by the names of files and the `bench.yaml` beside them, or by the parameters that the
 //! suite file gives to one module. No Python runs.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::discover::FolderTree;
 use super::harness::Listing;
-use super::python::{PythonEntry, PythonSource, PythonWay};
+use super::python::{PythonEntry, PythonSource};
 use super::{Action, Benchmark, Suite};
 use crate::adapters::CaseName;
+use crate::adapters::layouts::{self, CallWay, LayoutRequest, PythonCall, PythonCase};
 use crate::model::{ParamValue, Params};
 
 impl Suite {
@@ -24,19 +24,19 @@ impl Benchmark {
     /// The module of a case, from the benchmark's folder.
     pub fn python_file(&self, params: &Params) -> Option<&str> {
         let native = self.harness.as_ref()?.native(params)?;
-        self.python()?.calls.get(native)?["file"].as_str()
+        Some(&self.python()?.calls.get(native)?.file)
     }
 
     fn find_modules(&mut self) {
         let Some(mut entry) = self.python().cloned() else { return };
-        let found = match &entry.source {
+        let found = match entry.source.clone() {
             PythonSource::Module { file, way, name } => {
-                of_module(file, *way, name.as_deref(), &self.points, &entry)
+                of_module(&file, way, name.as_deref(), &self.points, &entry)
             }
-            PythonSource::Layout { .. } => of_layout(&entry, &self.dir),
+            PythonSource::Layout { .. } => of_layout(&mut entry, &self.dir),
         };
         let nothing = found.is_empty();
-        let (names, calls): (Vec<CaseName>, Vec<Value>) = found.into_iter().unzip();
+        let (names, calls): (Vec<CaseName>, Vec<PythonCall>) = found.into_iter().unzip();
         let natives = names.iter().map(|name| name.native.clone());
         entry.calls = natives.zip(calls).collect();
         self.action = Action::Python(Box::new(entry));
@@ -61,18 +61,17 @@ impl Benchmark {
 /// One case for each point of the file's parameters.
 fn of_module(
     file: &str,
-    way: PythonWay,
+    way: CallWay,
     name: Option<&str>,
     points: &[Params],
     entry: &PythonEntry,
-) -> Vec<(CaseName, Value)> {
+) -> Vec<(CaseName, PythonCall)> {
     let of = |point: &Params| {
         let words: Vec<String> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let arguments: BTreeMap<&String, Value> =
-            point.iter().map(|(name, value)| (name, json_of(value))).collect();
-        let key = if way == PythonWay::Class { "class" } else { "function" };
-        let mut call = json!({ "way": way.word(), "file": file, "params": arguments });
-        call[key] = json!(name);
+        let mut call = PythonCall::new(way, file);
+        call.params = point.iter().map(|(name, value)| (name.clone(), json_of(value))).collect();
+        let place = if way == CallWay::Class { &mut call.class } else { &mut call.function };
+        *place = name.map(str::to_owned);
         let native = match words.as_slice() {
             [] => file.to_owned(),
             words => format!("{file}[{}]", words.join(",")),
@@ -93,9 +92,21 @@ fn json_of(value: &ParamValue) -> Value {
     }
 }
 
-/// The cases below a folder by a layout.
-fn of_layout(entry: &PythonEntry, dir: &Path) -> Vec<(CaseName, Value)> {
+/// The cases below a folder by a layout. What is to be said of its files goes to the entry.
+fn of_layout(entry: &mut PythonEntry, dir: &Path) -> Vec<(CaseName, PythonCall)> {
+    let PythonSource::Layout { layout, roots, ignore } = &entry.source else { return Vec::new() };
     let tree = FolderTree::walk(dir, &|_| false);
-    let _ = (entry, tree);
-    Vec::new()
+    let found = layouts::find(&LayoutRequest { layout: *layout, roots, ignore }, &tree);
+    entry.warnings = found.warnings;
+    if tree.cut_off {
+        let what =
+            format!("{} has more files than are looked at: set `dir` to a smaller folder", dir.display());
+        entry.warnings.push(what);
+    }
+    let identity = entry.options.identity();
+    let named = |PythonCase { mut name, call }| {
+        name.params.extend(identity.clone());
+        (name, call)
+    };
+    found.cases.into_iter().map(named).collect()
 }

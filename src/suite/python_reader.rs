@@ -2,8 +2,16 @@
 
 use toml::de::DeValue;
 
-use super::python::{DriverOptions, PythonEntry, PythonSource, PythonWay};
+use super::python::{DriverOptions, PythonEntry, PythonSource};
 use super::reader::{Item, Table};
+use crate::adapters::layouts::{CallWay, glob_fault};
+
+const WAYS: [(&str, CallWay); 4] = [
+    ("class", CallWay::Class),
+    ("function", CallWay::Function),
+    ("self-timed", CallWay::SelfTimed),
+    ("sweep", CallWay::Sweep),
+];
 
 /// Reads the table.
 pub(super) fn read_python(item: &Item) -> Option<PythonEntry> {
@@ -23,7 +31,13 @@ pub(super) fn read_python(item: &Item) -> Option<PythonEntry> {
     options.cuda_graph = flag("cuda_graph");
     options.path = table.take("path").and_then(|item| item.texts("[\"src\"]")).unwrap_or_default();
     table.close();
-    Some(PythonEntry { source: source?, interpreter, options, calls: Default::default() })
+    Some(PythonEntry {
+        source: source?,
+        interpreter,
+        options,
+        warnings: Vec::new(),
+        calls: Default::default(),
+    })
 }
 
 fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
@@ -41,8 +55,7 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
                 "take it out, or name the module with `file` in place of `layout`",
             );
         }
-        let texts = |item: Option<Item>| item.and_then(|item| item.texts("[\"ch*\"]")).unwrap_or_default();
-        let (roots, ignore) = (texts(roots), texts(ignore));
+        let (roots, ignore) = (globs(roots), globs(ignore));
         return Some(PythonSource::Layout { layout: first.variant()?, roots, ignore });
     }
     for item in [&roots, &ignore].into_iter().flatten() {
@@ -55,8 +68,8 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
         function.fault("a module is measured by a function or by a class", "take one of them out");
     }
     let named = function.as_ref().or(class.as_ref());
-    let usual = if class.is_some() { PythonWay::Class } else { PythonWay::Function };
-    let way = way.map_or(Some(usual), |item| item.variant());
+    let usual = if class.is_some() { CallWay::Class } else { CallWay::Function };
+    let way = way.map_or(Some(usual), |item| item.word(&WAYS));
     let file = first.filled()?.to_owned();
     if file.starts_with('/') || file.split('/').any(|part| part == "..") {
         return whole.refuse(
@@ -65,6 +78,15 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
         );
     }
     Some(PythonSource::Module { file, way: way?, name: named.and_then(Item::filled).map(str::to_owned) })
+}
+
+fn globs(item: Option<Item>) -> Vec<String> {
+    let Some(item) = item else { return Vec::new() };
+    let globs = item.texts("[\"ch*\"]").unwrap_or_default();
+    for (glob, why) in globs.iter().filter_map(|glob| Some((glob, glob_fault(glob)?))) {
+        item.fault(format!("`{glob}` is no glob: {why}"), "write a folder or a pattern such as \"ch*\"");
+    }
+    globs
 }
 
 /// A program, or a list of it and its arguments.

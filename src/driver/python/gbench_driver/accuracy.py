@@ -1,7 +1,7 @@
 """Holds a function's output against a reference: three figures, and whether they are within the tolerances.
 
-numpy is used where the benchmark has loaded it, else plain Python does the same for nested lists: a benchmark without numpy has to be
-checkable as well.
+numpy is used where the benchmark has loaded it, else plain Python does the same for nested lists: a benchmark without numpy has
+to be checkable as well.
 """
 import json
 import math

@@ -2,7 +2,6 @@
 
 It is found only where nothing else is: a package or file of a user's that is called gbench stays theirs.
 """
-import contextlib
 import importlib.util
 import sys
 import types
@@ -24,21 +23,23 @@ def params():
     return dict(_case["params"])
 
 
-@contextlib.contextmanager
-def nvtx_range(name):
-    """Marks a range for NVIDIA's profilers; does nothing where torch has no NVTX or is not loaded."""
-    nvtx = getattr(getattr(sys.modules.get("torch"), "cuda", None), "nvtx", None)
-    pushed = False
-    try:
-        nvtx.range_push(str(name))
-        pushed = True
-    except Exception:
-        pass  # no NVTX in this torch: the range is not marked
-    try:
-        yield
-    finally:
-        if pushed:
-            nvtx.range_pop()
+class nvtx_range:
+    """Marks a range for NVIDIA's profilers: `with gbench.nvtx_range("load"):`. Does nothing where no torch with NVTX is loaded."""
+
+    def __init__(self, name):
+        self.name, self.nvtx = str(name), None
+
+    def __enter__(self):
+        nvtx = getattr(getattr(sys.modules.get("torch"), "cuda", None), "nvtx", None)
+        try:
+            nvtx.range_push(self.name)
+            self.nvtx = nvtx
+        except Exception:
+            pass  # no NVTX in this torch: the range is not marked
+
+    def __exit__(self, *failure):
+        if self.nvtx is not None:
+            self.nvtx.range_pop()
 
 
 class Finder:

@@ -3,24 +3,8 @@
 A bare `TypeError` from a call leaves open whether the call was wrong or something inside the function. So the names are compared
 first.
 """
-import sys
-
 from .failures import error
-
-_search_path = list(sys.path)
-
-
-def standard(name):
-    """A module of the standard library that is imported late, because few cases need it; a user's file of that name does not count."""
-    if name in sys.modules:
-        return sys.modules[name]
-    ahead = sys.path[:]
-    sys.path[:] = [entry for entry in _search_path if entry]
-    try:
-        return __import__(name)
-    finally:
-        sys.path[:] = ahead
-
+from .standard import standard
 
 class Signature:
     """The names that a callable takes; `any_name` where it takes `**kwargs` or its signature cannot be read."""

@@ -1,29 +1,28 @@
-"""Leads one case through its stages, in one order for all ways of calling: import, load, setup, warm-up, measurement, verification, teardown.
+"""Leads one case through its stages, in one order for all ways of calling: import, load, setup, warm-up, measurement,
+verification, teardown.
 
-Each stage is announced before its first foreign line runs, because the gate limits its time from outside. Whatever a stage raises ends the
-case with one cause; the teardown runs in any case, and samples that were taken before are sent before the cause is.
+Each stage is announced before its first foreign line runs, because the gate limits its time from outside. Whatever a stage raises
+ends the case with one cause; the teardown runs in any case, and samples that were taken before are sent before the cause is.
 """
+import importlib
 import os
 import sys
 
-from . import class_way, conditions, determinism, function_way, loading, self_timed_way, sweep_way
-from . import device, failures, leftovers, timers, versions
+from . import conditions, device, failures, leftovers, loading, originals, versions
 from .outcome import Outcome
 from .results import Returned
 from .samples import Samples
 from .settings import Settings
 
-WAYS = {
-    "class": class_way.Subject, "function": function_way.Subject, "self_timed": self_timed_way.Subject, "sweep": sweep_way.Subject,
-}
+WAYS = ("class", "function", "self_timed", "sweep")
 
 
 class CaseRun:
     def __init__(self, request, case, channel, seeds, cache):
         self.request, self.case, self.channel, self.seeds, self.cache = request, case, channel, seeds, cache
         self.outcome = Outcome(channel)
-        self.settings = Settings(request)
-        self.subject = self.timer = self.before_calls = None
+        self.settings = Settings(request, case)
+        self.subject = self.timer = self.before_calls = self.place = None
         self.notes_sent = {}
 
     def run(self, place):
@@ -31,14 +30,12 @@ class CaseRun:
         self.place = place
         try:
             self._import_and_load()
-            try:
-                self._setup_and_measure()
-            finally:
-                self._look_for_threads()
+            self._setup_and_measure()
         except BaseException as failure:
             self.outcome.ended_by(failure)
-        finally:
-            self._teardown()
+        self._look_for_threads()
+        self._look_for_clocks()
+        self._teardown()
 
     def stage(self, name):
         self.channel.send("stage", stage=name)
@@ -52,9 +49,11 @@ class CaseRun:
 
     def _import_and_load(self):
         self.stage("import")
+        if self.case["way"] == "fault":
+            raise failures.error("config", self.case["message"] or "what describes the benchmark cannot be read")
         if self.case["way"] not in WAYS:
             raise failures.error("request", "the way `%s` is not known to this driver; there are %s" % (self.case["way"], ", ".join(WAYS)))
-        sys.path[:0] = self.place.search_path(self.request.options["path"])
+        self.place.extend_search_path(self.request.options["path"])
         os.chdir(self.place.root)
         sys.argv[:] = [self.place.path]
         if not os.path.isfile(self.place.path):
@@ -67,7 +66,8 @@ class CaseRun:
         except SyntaxError as failure:
             raise failures.error("import", failures.message(failure), failure)
         self.stage("load")
-        self.subject = WAYS[self.case["way"]](module, self.place, self.case)
+        way = importlib.import_module("gbench_driver.%s_way" % self.case["way"])
+        self.subject = way.Subject(module, self.place, self.case)
         told = self.settings.follow(self.subject.config(), self.request.pinned)
         if told:
             self.channel.send("config", **told)
@@ -82,8 +82,11 @@ class CaseRun:
         returned = Returned(subject.what)
         if subject.times_itself:
             self.timer = subject.timer(self.settings, self.cache)
+            self.notes({option: "not applied: the benchmark times itself" for option in ("flush_l2", "fresh_inputs", "cuda_graph", "mode")
+                        if self.request.options[option] not in (False, "auto")})
         else:
-            self.timer = timers.choose(self.request.options, self.settings, subject, returned.look)
+            from . import timers
+            self.timer = timers.Timer(self.request.options, self.settings, subject, returned.look)
         self.stage("warmup")
         self.timer.warm_up()
         self._measure(returned)
@@ -107,7 +110,8 @@ class CaseRun:
 
     def _tell_device_and_memory(self):
         used = device.Used(self.subject, self.timer)
-        self.channel.send("metadata", device=used.name) if used.name else None
+        if used.on_cuda:
+            self.channel.send("metadata", device=used.name)
         keys, notes = used.memory(self.request.alone)
         if keys:
             self.channel.send("memory", **keys)
@@ -116,7 +120,10 @@ class CaseRun:
         used.check(self.case)
 
     def _verify(self):
-        """The verdict on the result. An exception in a check is a wrong result with that text, unless it says that it must be skipped."""
+        """The verdict on the result.
+
+        An exception in a check is a wrong result with that text, unless it says that it must be skipped.
+        """
         try:
             verdict = self.subject.validate()
         except failures.Stop:
@@ -131,6 +138,7 @@ class CaseRun:
         if verdict is not None:
             self._tell_verdict(*verdict)
         if self.request.options["check_determinism"]:
+            from . import determinism
             verdict, note = determinism.check(self.subject, self.seeds)
             self.notes({"determinism": note})
             if verdict is not None:
@@ -149,12 +157,22 @@ class CaseRun:
                 "left_running", "a thread that the measured calls started was still running after them (%s), so its work may be in no sample. "
                 "Wait for it in the measured function" % ", ".join(left.users)))
 
+    def _look_for_clocks(self):
+        """A clock that the benchmark replaced.
+
+        What it measured with it cannot be trusted, even where the driver's own is another.
+        """
+        replaced = originals.put_back()
+        if replaced:
+            self.outcome.ended_by(failures.error("patched_clock", "%s replaced %s, by which times are measured; what was measured cannot be "
+                                                 "trusted. Leave the clocks as they are" % (self.place.file, ", ".join(replaced))))
+
     def _teardown(self):
         self.stage("teardown")
-        if self.subject is None:
-            return
-        try:
-            self.subject.teardown()
-        except BaseException as failure:
-            self.outcome.ended_by(failure, "teardown")
+        if self.subject is not None:
+            try:
+                self.subject.teardown()
+            except BaseException as failure:
+                self.outcome.ended_by(failure, "teardown")
         self.subject = self.timer = None
+        self._look_for_clocks()

@@ -45,7 +45,10 @@ class Channel:
                 self._reopen(failure)
 
     def _reopen(self, failure):
-        """The benchmark closed the descriptor: the path still leads to the channel. Without one there is nobody to tell, but the log."""
+        """The benchmark closed the descriptor.
+
+        The path still leads to the channel. Without one there is nobody to tell, but the log.
+        """
         try:
             if self.path is None or isinstance(failure, BrokenPipeError):
                 raise failure

@@ -1,7 +1,7 @@
 """The way `class`: an object with `setup`, `benchmark_fn` and `teardown`, as harnesses of baseline/optimized pairs write it.
 
-The object comes from the module's factory `get_benchmark()`, else from the class that the request names, else from the first class
-that the module defines itself and that has `benchmark_fn`. All methods but that one are optional.
+The object comes from the module's factory `get_benchmark()`, else from the class that the request names, else from the first
+class that the module defines itself and that has `benchmark_fn`. All methods but that one are optional.
 """
 import types
 
@@ -67,7 +67,7 @@ class Subject:
             method = getattr(self.object, name, None)
             if callable(method):
                 return method()
-        return returned
+        return results.without_times(returned)
 
     def _optional(self, name):
         method = getattr(self.object, name, None)

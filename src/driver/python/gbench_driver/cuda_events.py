@@ -1,8 +1,8 @@
 """Measures by CUDA events, which the device itself stamps, so that the time to launch from Python is not in the sample.
 
-Before each pair of events the queue is kept busy for a while: otherwise a short kernel would wait for its launch between the two. Events see one stream only. A benchmark that works on
-another would look endlessly fast, so a few calls are held against the wall clock first, and where the two disagree the wall clock around device-wide waits
-is what counts.
+Before each pair of events the queue is kept busy for a while: otherwise a short kernel would wait for its launch between the two.
+Events see one stream only. A benchmark that works on another would look endlessly fast, so a few calls are held against the wall
+clock first, and where the two disagree the wall clock around device-wide waits is what counts.
 """
 import gc
 
@@ -25,11 +25,10 @@ class CudaEvents(Wall):
     def __init__(self, call, settings, look, cuda, before=None, one_call=False):
         super().__init__(call, settings, look, cuda.synchronize, before, one_call)
         self.cuda = cuda
-        event = cuda.torch.cuda.Event
-        self.begin, self.end = event(enable_timing=True), event(enable_timing=True)
+        self.begin, self.end = cuda.event(enable_timing=True), cuda.event(enable_timing=True)
         self.off_stream = False
         self.wait_cycles = 0
-        self.floor = STEPS * RESOLUTION * 1e9
+        self.clock_floor, self.floor = self.floor, STEPS * RESOLUTION * 1e9
 
     def interval(self, calls):
         if self.off_stream:
@@ -51,6 +50,8 @@ class CudaEvents(Wall):
             self.off_stream = True
         else:
             self._check_streams()
+        if self.off_stream:
+            self.floor = self.clock_floor
         super().measure(samples)
 
     def _calibrate(self, duration=0.0):
@@ -98,7 +99,8 @@ class CudaEvents(Wall):
         if self.off_stream:
             notes = {"clock": Wall.name, "calls_per_sample": self.calls}
             if not self.settings.cold:
-                notes["off_stream"] = "work ran outside of the current stream, which events do not see: timed by the wall clock around device-wide waits"
+                notes["off_stream"] = ("work ran outside of the current stream, which events do not see: timed by the wall clock around "
+                                       "device-wide waits")
             return notes
         return super().notes()
 

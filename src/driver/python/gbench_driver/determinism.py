@@ -1,5 +1,5 @@
 """Runs a benchmark twice from the same seed, and compares what it says of its output."""
-import hashlib
+from .standard import standard
 
 
 class NothingToCompare(Exception):
@@ -30,7 +30,7 @@ def digest(value):
     """A short text by which two outputs are told apart: the text itself where it is short, else a hash of the content."""
     if isinstance(value, (str, int)) and len(str(value)) <= 64:
         return str(value)
-    state = hashlib.sha256()
+    state = standard("hashlib").sha256()
     _feed(state, value)
     return state.hexdigest()[:16]
 

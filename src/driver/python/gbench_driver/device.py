@@ -1,13 +1,14 @@
 """What a case really ran on, and the memory it took there.
 
-A row that says "cuda" and ran on the CPU is worse than no row: it is an error here, by what torch knows of its own allocations and by where the
-result lies, never by the source text.
+A row that says "cuda" and ran on the CPU is worse than no row: it is an error here, by what torch knows of its own allocations
+and by where the result lies, never by the source text.
 """
 import os
 import sys
 
 from . import gpu
 from .failures import cuda_is_there, error, skip
+from .other_devices import is_mapped
 
 # Other libraries than torch that may have used a GPU: where one is loaded, the driver does not know what ran.
 OTHERS = ("jax", "cupy", "numba.cuda", "tensorflow", "pycuda", "cuda", "onnxruntime", "tvm", "paddle", "mxnet")
@@ -37,6 +38,7 @@ class Used:
 
     def __init__(self, subject, timer):
         self.subject = subject
+        self.own = getattr(timer, "own_bytes", 0)
         torch = gpu.torch_with_cuda()
         self.cuda = getattr(timer, "cuda", None) or (gpu.Cuda(torch) if torch is not None and gpu.Cuda(torch).used() else None)
         self.on_cuda = self.cuda is not None and bool(self.cuda.used())
@@ -49,7 +51,7 @@ class Used:
     def memory(self, alone):
         """The keys of the event `memory`, and notes. Host memory only where the process has one case: its peak is the process's."""
         if self.on_cuda:
-            peak, notes = self.cuda.memory()
+            peak, notes = self.cuda.memory(self.own)
             return {"device_peak_bytes": peak}, notes
         peak = _host_peak() if alone else None
         return ({"host_peak_bytes": peak} if peak else {}), {}
@@ -69,11 +71,7 @@ class Used:
 
 def _gpu_library_is_loaded():
     """Whether this process has the driver library of a GPU in its memory; without it no GPU can be reached."""
-    try:
-        with open("/proc/self/maps", errors="replace") as file:
-            return any("libcuda.so" in line or "libamdhip64" in line or "libhsa-runtime" in line for line in file)
-    except OSError:
-        return True  # not known
+    return is_mapped("libcuda.so", "libamdhip64", "libhsa-runtime")
 
 
 def _host_peak():

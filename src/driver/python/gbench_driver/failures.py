@@ -6,9 +6,9 @@ is none: the same words on a machine with a GPU mean that something is broken.
 import os
 import re
 import sys
-import traceback
 
 from .plain import text
+from .standard import standard
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRACE_LIMIT = 30000
@@ -101,7 +101,7 @@ def message(failure):
 def trace(failure):
     """The traceback with its causes, without the driver's own frames and those of the import system."""
     try:
-        told = traceback.TracebackException.from_exception(failure)
+        told = standard("traceback").TracebackException.from_exception(failure)
         _without_own_frames(told, set())
         return cut(text("".join(told.format())), TRACE_LIMIT)
     except BaseException as trouble:  # an exception whose own text raises, or no memory left
@@ -112,8 +112,7 @@ def _without_own_frames(told, seen):
     if told is None or id(told) in seen:
         return
     seen.add(id(told))
-    kept = [frame for frame in told.stack if not is_own(frame.filename)]
-    told.stack = traceback.StackSummary.from_list(kept)
+    told.stack[:] = [frame for frame in told.stack if not is_own(frame.filename)]
     _without_own_frames(told.__cause__, seen)
     _without_own_frames(told.__context__, seen)
     for part in getattr(told, "exceptions", None) or ():

@@ -15,13 +15,14 @@ _functions = {}
 def keep(torch):
     """Remembers torch's clocks and waits."""
     cuda = getattr(torch, "cuda", None)
-    if cuda is None or "synchronize" in _functions or not hasattr(cuda, "synchronize"):
+    if cuda is None or "synchronize" in _functions or not hasattr(cuda, "synchronize") or not hasattr(cuda, "Event"):
         return
     _functions["synchronize"] = cuda.synchronize
+    _functions["Event"] = cuda.Event
+    originals.keep("torch.cuda.Event", cuda, "Event")
     originals.keep("torch.cuda.synchronize", cuda, "synchronize")
     for name in ("elapsed_time", "record", "synchronize", "query"):
-        if hasattr(getattr(cuda, "Event", None), name):
-            originals.keep("torch.cuda.Event." + name, cuda.Event, name)
+        originals.keep("torch.cuda.Event." + name, cuda.Event, name)
     for name in ("max_memory_allocated", "max_memory_reserved", "reset_peak_memory_stats"):
         originals.keep("torch.cuda." + name, cuda, name)
 
@@ -59,7 +60,7 @@ class Cuda:
     def __init__(self, torch):
         self.torch = torch
         keep(torch)
-        self.wait = _functions["synchronize"]
+        self.wait, self.event = _functions["synchronize"], _functions["Event"]
         self.devices = self.used() or [torch.cuda.current_device()]
 
     def used(self):
@@ -82,15 +83,17 @@ class Cuda:
         for device in self.devices:
             self.torch.cuda.reset_peak_memory_stats(device)
 
-    def memory(self):
-        """Peak of allocated memory over the devices, and the notes about what is allocated and reserved."""
+    def memory(self, own):
+        """Peak of allocated memory over the devices, without `own` bytes that the driver holds, and notes about what is allocated
+        and reserved.
+        """
         cuda, devices = self.torch.cuda, self.devices
         notes = {
             "device_allocated_bytes": sum(cuda.memory_allocated(device) for device in devices),
             "device_reserved_bytes": sum(cuda.memory_reserved(device) for device in devices),
             "device_peak_reserved_bytes": sum(cuda.max_memory_reserved(device) for device in devices),
         }
-        return sum(cuda.max_memory_allocated(device) for device in devices), notes
+        return sum(cuda.max_memory_allocated(device) for device in devices) - own, notes
 
     def name(self):
         return "cuda:" + ", ".join(self.torch.cuda.get_device_name(device) for device in self.devices)

@@ -1,13 +1,16 @@
 """Keeps the cases of one process from each other: what a case changed in the process is put back before the next one.
 
-Put back are the settings that Python and the numerical libraries hold in global variables. What cannot be put back (threads, children, a
-trace function) is named, and the gate starts a fresh process for the cases behind it.
+Put back are the settings that Python and the numerical libraries hold in global variables. What cannot be put back (threads,
+children, a trace function) is named, and the gate starts a fresh process for the cases behind it.
 """
+import builtins
 import gc
 import os
 import signal
 import sys
 import warnings
+
+from . import libraries
 
 try:
     import _locale
@@ -23,6 +26,9 @@ class State:
         self.folder = _folder()
         self.path, self.arguments = sys.path[:], sys.argv[:]
         self.streams = sys.stdin, sys.stdout, sys.stderr
+        self.files = [_file(descriptor) for descriptor in range(3)]
+        self.builtins = dict(vars(builtins))
+        self.cores, self.nice, self.umask = _cores(), os.nice(0), _umask()
         self.excepthook, self.displayhook = sys.excepthook, sys.displayhook
         self.recursion = sys.getrecursionlimit()
         self.switching = sys.getswitchinterval()
@@ -30,7 +36,8 @@ class State:
         self.warnings = warnings.filters[:]
         self.signals = {number: signal.getsignal(number) for number in signal.valid_signals()}
         self.locale = _locale.setlocale(_locale.LC_ALL, None) if _locale else None
-        self.libraries = Libraries()
+        libraries.keep("numpy")
+        libraries.keep("torch")
 
     def put_back(self):
         """Restores the state, and returns words for what could not be restored."""
@@ -46,6 +53,12 @@ class State:
                 restore()
             except BaseException as failure:
                 left.append("%s: %s" % (what, type(failure).__name__))
+        if any(stream is not None and stream.closed for stream in self.streams):
+            left.append("a closed sys.stdin, sys.stdout or sys.stderr")
+        if [_file(descriptor) for descriptor in range(3)] != self.files:
+            left.append("another file at descriptor 0, 1 or 2")
+        if os.nice(0) != self.nice:
+            left.append("another priority (os.nice)")
         return left
 
     def _steps(self):
@@ -53,12 +66,15 @@ class State:
             ("environment", self._environment),
             ("working folder", lambda: os.chdir(self.folder)),
             ("sys", self._sys),
+            ("builtins", self._builtins),
+            ("processor cores", lambda: _cores() == self.cores or os.sched_setaffinity(0, self.cores)),
+            ("umask", lambda: os.umask(self.umask)),
             ("garbage collector", self._collector),
             ("warnings", self._warnings),
             ("signal handlers", self._signals),
             ("timers", self._timers),
             ("locale", lambda: _locale and _locale.setlocale(_locale.LC_ALL, self.locale)),
-            ("settings of libraries", self.libraries.put_back),
+            ("settings of libraries", libraries.put_back),
         )
 
     def _environment(self):
@@ -73,6 +89,11 @@ class State:
         sys.excepthook, sys.displayhook = self.excepthook, self.displayhook
         sys.setrecursionlimit(self.recursion)
         sys.setswitchinterval(self.switching)
+
+    def _builtins(self):
+        for name in set(vars(builtins)) - set(self.builtins):
+            delattr(builtins, name)
+        vars(builtins).update(self.builtins)
 
     def _collector(self):
         (gc.enable if self.collecting else gc.disable)()
@@ -93,37 +114,24 @@ class State:
             signal.setitimer(timer, 0)
 
 
-class Libraries:
-    """The global settings of numpy and torch, where they are loaded. Those loaded later are put back to their defaults."""
-
-    def __init__(self):
-        self.numpy = self.torch = None
-        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-        if hasattr(numpy, "geterr"):
-            self.numpy = numpy.geterr(), numpy.get_printoptions()
-        if hasattr(torch, "get_default_dtype"):
-            self.torch = torch.get_default_dtype(), _default_device(torch), torch.is_grad_enabled()
-
-    def put_back(self):
-        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-        if self.numpy and numpy is not None:
-            numpy.seterr(**self.numpy[0])
-            numpy.set_printoptions(**self.numpy[1])
-        elif hasattr(numpy, "seterr"):
-            numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
-        if hasattr(torch, "set_default_dtype"):
-            kind, device, grad = self.torch or (torch.float32, None, True)
-            torch.set_default_dtype(kind)
-            torch.set_grad_enabled(grad)
-            if _default_device(torch) != device:
-                torch.set_default_device(device)
+def _file(descriptor):
+    """What tells which file a descriptor is of; None for a closed one."""
+    try:
+        status = os.fstat(descriptor)
+        return status.st_dev, status.st_ino
+    except OSError:
+        return None
 
 
-def _default_device(torch):
-    """The device of new tensors as text; None for torch's own default."""
-    ask = getattr(torch, "get_default_device", None)
-    device = str(ask()) if ask else None
-    return None if device == "cpu" else device
+def _cores():
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+
+
+def _umask():
+    """The mask; it can be read only by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _folder():

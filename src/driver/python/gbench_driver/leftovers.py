@@ -1,7 +1,7 @@
 """What a case has left running: threads and child processes.
 
-A thread of the user's that is still at work may have done work that no sample holds, and takes time from the next case. Threads of
-libraries (progress bars, pools that wait) are common and harmless by themselves, but the next case gets a fresh process.
+A thread of the user's that is still at work may have done work that no sample holds, and takes time from the next case. Threads
+of libraries (progress bars, pools that wait) are common and harmless by themselves, but the next case gets a fresh process.
 """
 import os
 import sys

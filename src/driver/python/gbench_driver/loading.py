@@ -1,13 +1,14 @@
 """Imports a user's module as if it were run from its own folder, and forgets it again.
 
-Benchmarks import their siblings by bare name (`import helper`) and shared code from the top of their repository
-(`from common.python import ...`), and are imported by others under both names. Cases of one process that live in different folders
-may have siblings of equal names, so what came from a case's folder is dropped before the next folder's turn.
+Benchmarks import their siblings by bare name (`import helper`) and shared code from the top of their repository (`from
+common.python import ...`), and are imported by others under both names. Cases of one process that live in different folders may
+have siblings of equal names, so what came from a case's folder is dropped before the next folder's turn.
 """
 import importlib
 import importlib.util
 import os
 import sys
+from importlib.machinery import PathFinder
 
 MARKS = (os.path.join("common", "python"), "core")
 
@@ -24,12 +25,29 @@ class Place:
         relative = os.path.relpath(os.path.splitext(self.path)[0], self.root)
         inside = not relative.startswith(os.pardir)
         self.dotted = relative.replace(os.sep, ".") if inside else self.bare
+        self.is_taken = False  # whether the bare name is another module's
 
-    def search_path(self, extra):
-        """What stands in front of `sys.path`: the module's own folder, the repository's top by its marks, the root, what was asked for."""
-        ahead = [self.folder, marked_ancestor(self.folder, self.root), self.root]
+    def extend_search_path(self, extra):
+        """Puts the user's folders in front of `sys.path`: the module's own, the repository's top by its marks, the root, and what
+        was asked for.
+
+        A file that is called like an installed package (`triton.py`) wants that package when it imports it. Its folder goes to
+        the end, and the file is not registered under the package's name.
+        """
+        self.is_taken = _is_installed(self.bare, self.root)
+        ahead = [] if self.is_taken else [self.folder]
+        ahead += [marked_ancestor(self.folder, self.root), self.root]
         ahead += [os.path.join(self.root, entry) for entry in extra]
-        return list(dict.fromkeys(entry for entry in ahead if entry))
+        if self.is_taken:
+            ahead = [entry for entry in ahead if entry != self.folder]
+            sys.path.append(self.folder)
+        sys.path[:0] = dict.fromkeys(entry for entry in ahead if entry)
+
+    def names(self):
+        """Under which names the module is registered, the one that it is told first."""
+        if not self.is_taken:
+            return (self.dotted, self.bare)
+        return (self.dotted if self.dotted != self.bare else "benchmark." + self.bare,)
 
 
 def marked_ancestor(folder, root):
@@ -43,21 +61,34 @@ def marked_ancestor(folder, root):
         folder = parent
 
 
+def _is_installed(name, root):
+    """Whether the standard library or an installed package has that name. Asked before the user's folders are searched."""
+    if name in sys.builtin_module_names:
+        return True
+    try:
+        spec = PathFinder.find_spec(name)
+        return spec is not None and spec.origin is not None and not is_users(spec.origin, root)
+    except (ImportError, ValueError):
+        return False
+
+
 def load(place):
     """Imports the module afresh and registers it under its dotted and its bare name."""
     importlib.invalidate_caches()
     _parent_package(place)
-    spec = importlib.util.spec_from_file_location(place.dotted, place.path)
+    spec = importlib.util.spec_from_file_location(place.names()[0], place.path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[place.dotted] = sys.modules[place.bare] = module
+    for name in place.names():
+        sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except BaseException:
         forget_module(place)
         raise
     # A module may put another object in its own place.
-    module = sys.modules.get(place.dotted, module)
-    sys.modules[place.bare] = module
+    module = sys.modules.get(place.names()[0], module)
+    for name in place.names():
+        sys.modules[name] = module
     return module
 
 
@@ -69,7 +100,7 @@ def _parent_package(place):
 
 
 def forget_module(place):
-    for name in (place.dotted, place.bare):
+    for name in place.names():
         sys.modules.pop(name, None)
 
 

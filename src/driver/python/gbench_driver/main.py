@@ -1,7 +1,7 @@
 """Goes through the cases of a request: each is announced, run, and cleaned up after.
 
-The process ends by `os._exit`, after the streams are flushed: a benchmark may leave a thread that never ends or a handler at exit that hangs, and
-neither may cost a result that has already been sent.
+The process ends by `os._exit`, after the streams are flushed: a benchmark may leave a thread that never ends or a handler at exit
+that hangs, and neither may cost a result that has already been sent.
 """
 import gc
 import os
@@ -13,6 +13,7 @@ from .channel import open_channel
 from .isolation import State
 from .request import Unusable, read_request
 from .seeds import Seeds
+from .standard import standard
 
 FAILED = 70  # exit code of a fault of the driver's own
 UNUSABLE = 64  # of a request that it cannot follow
@@ -20,25 +21,25 @@ UNUSABLE = 64  # of a request that it cannot follow
 
 def main(arguments):
     channel = open_channel()
-    code = 0
+    code, clean = 0, False
     try:
         if len(arguments) != 2:
             raise Unusable("call it as: python start.py REQUEST.json")
         request = read_request(arguments[1])
-        run_cases(request, channel)
+        clean = run_cases(request, channel)
     except (Unusable, OSError, ValueError) as failure:
         code = UNUSABLE
         channel.send("error", kind="request", message="the driver cannot follow the request: %s" % failure)
     except BaseException as failure:  # a fault of the driver; the trace is wanted with all its frames
         code = FAILED
-        import traceback
         channel.send("error", kind="driver", message="a fault in gbench's Python driver: " + failures.message(failure),
-                     trace="".join(traceback.format_exception(type(failure), failure, failure.__traceback__))[:20000])
+                     trace="".join(standard("traceback").format_exception(type(failure), failure, failure.__traceback__))[:20000])
     channel.send("end")
-    leave(code)
+    leave(code, clean)
 
 
 def run_cases(request, channel):
+    """Runs the cases, up to the first that leaves something behind. Returns whether none did."""
     channel.send("metadata", notes=versions.interpreter())
     author.offer()
     seeds = Seeds(request.seed, request.options["deterministic"])
@@ -48,7 +49,8 @@ def run_cases(request, channel):
         channel.send("case", index=index)
         following = places[index + 1] if index + 1 < len(places) else None
         if not run_case(request, case, place, channel, seeds, cache, following):
-            return
+            return False
+    return True
 
 
 def run_case(request, case, place, channel, seeds, cache, following):
@@ -57,13 +59,10 @@ def run_case(request, case, place, channel, seeds, cache, following):
     before = leftovers.Running()
     state = State()
     author.set_params(case["params"])
+    seeds.seed = request.seed if case["seed"] is None or "seed" in request.pinned else case["seed"]
     run = CaseRun(request, case, channel, seeds, cache)
     run.run(place)
     left = leftovers.Left(before, place.root)
-    replaced = originals.put_back()
-    if replaced:
-        run.outcome.ended_by(failures.error(
-            "patched_clock", "%s replaced %s, by which times are measured; what it measured cannot be trusted" % (place.file, ", ".join(replaced))))
     if left.users:
         run.outcome.ended_by(failures.error(
             "left_running", "a thread of the benchmark's was still running after teardown() (%s), so its work may be in no sample. End it in "
@@ -72,10 +71,7 @@ def run_case(request, case, place, channel, seeds, cache, following):
     notes = run.outcome.notes()
     if remains:
         notes["leaves"] = remains
-    if seeds.seeded:
-        notes["seeded"] = seeds.told()
-    if seeds.broken:
-        notes["packages_broken"] = seeds.broken
+    notes.update(seeds.notes())
     run.notes(notes)
     forget(place, following)
     return not remains
@@ -93,11 +89,19 @@ def forget(place, following):
         torch.cuda.empty_cache()
 
 
-def leave(code):
-    """Flushes what was printed, and ends the process at once; see the module's text."""
+def leave(code, clean):
+    """Flushes what was printed, and ends the process at once; see the module's text.
+
+    The streams of C are flushed only in a clean process: a thread that was left behind may hold one of them for ever.
+    """
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         try:
             stream.flush()
         except BaseException:
             pass  # closed, or replaced by something that cannot be flushed
+    if clean:
+        try:
+            standard("ctypes").CDLL(None).fflush(None)
+        except BaseException:
+            pass  # an interpreter without ctypes
     originals.leave(code)

@@ -4,7 +4,7 @@ Where one is not installed the case is skipped. It is never timed in another way
 """
 import sys
 
-from .failures import error, skip
+from .failures import cuda_is_there, error, skip
 
 MIN_RUN_TIME = 0.2  # seconds; torch's own default
 
@@ -15,6 +15,8 @@ class DoBench:
     def __init__(self, call, settings, look):
         if not _importable("triton"):
             raise skip("triton is not installed, and `do_bench` was asked for")
+        if not cuda_is_there():
+            raise skip("needs a CUDA device: `do_bench` was asked for, and it times nothing else")
         self.call, self.settings, self.look = call, settings, look
 
     def warm_up(self):

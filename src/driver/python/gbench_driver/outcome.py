@@ -1,4 +1,7 @@
-"""What became of a case: one cause, the first. What goes wrong after it is kept as a note, so that a report names what to mend first."""
+"""What became of a case.
+
+One cause, the first. What goes wrong after it is kept as a note, so that a report names what to mend first.
+"""
 from . import failures
 
 

@@ -64,6 +64,13 @@ def inference_times(value, what):
     return times
 
 
+def without_times(value):
+    """What a benchmark returned beside its inference times, which differ from run to run; None if that is nothing."""
+    if not isinstance(value, dict) or not (TTFT in value or TPOT in value):
+        return value
+    return {key: entry for key, entry in value.items() if key not in (TTFT, TPOT)} or None
+
+
 def as_list(value):
     """A list of what may be a list, a tuple, or an array with `tolist`; None for anything else."""
     if isinstance(value, (list, tuple)):
@@ -101,7 +108,10 @@ TAKEN = ("time", "ttft", "tpot", "memory", "host_peak_bytes", "device_peak_bytes
 
 
 def send_figures(channel, figures):
-    """Sends the benchmark's own figures. One whose name does not end with a unit is shown and never judged: nobody said what is better."""
+    """Sends the benchmark's own figures.
+
+    One whose name does not end with a unit is shown and never judged: nobody said what is better.
+    """
     if not isinstance(figures, dict):
         raise error("bad_result", "get_custom_metrics() returned %s; it has to be a dictionary of numbers" % shown(figures))
     for name, value in figures.items():

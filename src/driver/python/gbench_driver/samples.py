@@ -1,7 +1,7 @@
 """The samples of one case: kept in order, sent between measurements, never while a clock runs.
 
-A process may be stopped from outside at any time. So what was measured is sent every two seconds, and the rest when the measurement ends,
-also when it ends by an exception.
+A process may be stopped from outside at any time. So what was measured is sent every two seconds, and the rest when the
+measurement ends, also when it ends by an exception.
 """
 import gc
 

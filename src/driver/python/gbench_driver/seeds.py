@@ -1,13 +1,13 @@
 """Seeds the generators of random numbers, as soon as each has been imported.
 
-A module may draw its inputs while it is imported, so seeding after the import would be too late; and importing numpy or torch only to
-seed them would cost every other benchmark seconds. So the import of those is watched, and they are seeded (and torch put into its
-deterministic mode) before the code that imported them goes on.
+A module may draw its inputs while it is imported, so seeding after the import would be too late; and importing numpy or torch
+only to seed them would cost every other benchmark seconds. So the import of those is watched, and they are seeded (and torch put
+into its deterministic mode) before the code that imported them goes on.
 """
 import os
 import sys
 
-from . import gpu
+from . import gpu, libraries
 from .versions import PACKAGES
 
 SEEDED = ("random", "numpy", "torch")
@@ -22,6 +22,7 @@ class Seeds:
         self.seeded = []
         self.broken = {}
         self.asked = set()
+        self.is_deterministic = False  # torch has been told
         if deterministic:
             # cuBLAS reads it once, when it is loaded.
             os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
@@ -41,9 +42,13 @@ class Seeds:
         return spec
 
     def _watch(self, name, loader):
-        execute = loader.exec_module
+        """Puts a function of ours in front of this one loader's; it goes when the package has been executed."""
+        execute = getattr(loader, "exec_module", None)
+        if execute is None or isinstance(loader, type):
+            return  # shared by all built-in modules, which need no seed
 
         def exec_module(module):
+            del loader.exec_module
             try:
                 execute(module)
             except BaseException as failure:
@@ -61,11 +66,13 @@ class Seeds:
         if name == "torch":
             gpu.keep(module)
             self._make_deterministic(module)
+        libraries.keep(name)
         if name in SEEDED:
             self._seed(name)
 
     def _make_deterministic(self, torch):
         if self.deterministic:
+            self.is_deterministic = True
             torch.use_deterministic_algorithms(True)
             torch.backends.cudnn.deterministic = True
             torch.backends.cudnn.benchmark = False
@@ -90,6 +97,16 @@ class Seeds:
         if name not in self.seeded:
             self.seeded.append(name)
 
-    def told(self):
-        """The generators that were seeded, for the record."""
-        return self.seeded + (["cuda"] if "torch" in self.seeded and gpu.torch_with_cuda() else [])
+    def notes(self):
+        """For the record.
+
+        The generators that were seeded, the packages whose import raised, and whether the deterministic mode is on.
+        """
+        notes = {}
+        if self.seeded:
+            notes["seeded"] = self.seeded + (["cuda"] if "torch" in self.seeded and gpu.torch_with_cuda() else [])
+        if self.broken:
+            notes["packages_broken"] = dict(self.broken)
+        if self.deterministic:
+            notes["deterministic"] = "torch and cuDNN" if self.is_deterministic else "not applied: torch is not loaded"
+        return notes

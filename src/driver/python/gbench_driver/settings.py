@@ -1,4 +1,4 @@
-"""How much to measure: the gate's request, and above it what the benchmark's own `get_config()` sets.
+"""How much to measure: the gate's request, above it what `bench.yaml` says, and above that what the benchmark's own `get_config()` sets.
 
 A config object carries defaults for every field, and most authors set few of them. Only a field that differs from a freshly made
 object of the same class was set on purpose; the others must not override the suite file. What the user pinned on the
@@ -16,12 +16,27 @@ _UNSET = object()
 class Settings:
     """What holds for one case; seconds where not a count."""
 
-    def __init__(self, request):
+    def __init__(self, request, case):
         self.iterations = request.iterations
         self.warmup = request.warmup
         self.duration = request.duration
         self.burnin = request.burnin
         self.cold = request.cold
+        self.pinned = request.pinned
+        if "iterations" in self.pinned and "duration" not in self.pinned:
+            self.duration = 0.0
+        if "warmup" in self.pinned and "burnin" not in self.pinned:
+            self.burnin = 0.0
+        for name in ("iterations", "warmup"):
+            if case[name] is not None and name not in self.pinned:
+                self.count(name, case[name])
+
+    def count(self, name, value):
+        """Sets a number of calls. A number that was asked for stands above a time that nobody pinned."""
+        setattr(self, name, int(value))
+        time = {"iterations": "duration", "warmup": "burnin"}[name]
+        if time not in self.pinned:
+            setattr(self, time, 0.0)
 
     def follow(self, config, pinned):
         """Takes what the config object sets, and returns the keys of the event `config`, or None where it sets nothing."""
@@ -32,7 +47,7 @@ class Settings:
                 if isinstance(value, bool) or number(value) is None or number(value) != int(number(value)) or value < least:
                     raise error("config", "get_config(): `%s` is %s; it has to be a whole number of at least %d" % (name, shown(value), least))
                 told[name] = int(value)
-                setattr(self, name, int(value))
+                self.count(name, value)
         deadlines = {}
         for stage, field in DEADLINES.items():
             value = None if "deadlines" in pinned else set_value(config, field)
@@ -59,7 +74,10 @@ def set_value(config, name):
 
 
 def _default(kind, name):
-    """The value that an object of the class has when nothing is set: of a fresh object, else of a dataclass field, else of the class."""
+    """The value that an object of the class has when nothing is set.
+
+    Of a fresh object, else of a dataclass field, else of the class.
+    """
     try:
         return getattr(kind(), name, None)
     except BaseException:

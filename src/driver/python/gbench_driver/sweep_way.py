@@ -1,7 +1,7 @@
 """The way `sweep`: a function that measures many points itself and gives back a table of rows.
 
-It is called with one value of each parameter, so that a case is one row. Calls that are equal are made once in a process: several cases may be rows
-of one table.
+It is called with one value of each parameter, so that a case is one row. Calls that are equal are made once in a process: several
+cases may be rows of one table.
 """
 import json
 
@@ -111,7 +111,9 @@ def _function(module, place, case):
 
 
 def arguments(signature, params):
-    """The call's arguments, and the field of a row for each parameter that was passed on (`batch_sizes` holds values of `batch_size`)."""
+    """The call's arguments, and the field of a row for each parameter that was passed on (`batch_sizes` holds values of
+    `batch_size`).
+    """
     given, passed = {}, {}
     for name, value in params.items():
         argument = next((known for known in (name, name + "s", name + "es") if signature.takes(known)), None)

@@ -1,20 +1,14 @@
 """Chooses the timer of a case, by the mode that was asked for and by what the benchmark really uses.
 
-The mode `auto` uses CUDA events where the case runs on CUDA, else the wall clock. Whether it does is known only when the warm-up is over: a
-benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made behind it.
+The mode `auto` uses CUDA events where the case runs on CUDA, else the wall clock. Whether it does is known only when the warm-up
+is over: a benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made
+behind it.
 """
 import sys
 
-from . import gpu
-from .cuda_events import CudaEvents, as_graph
+from . import gpu, other_devices
 from .failures import error, skip
-from .other_timers import DoBench, TorchTimer
 from .wall import Wall
-
-
-def choose(options, settings, subject, look):
-    """The timer; raises a skip where the mode that was asked for cannot be had here."""
-    return Timer(options, settings, subject, look)
 
 
 class Timer:
@@ -27,6 +21,7 @@ class Timer:
         self.call = subject.call
         self.extra = {}
         self.cuda = None
+        self.own_bytes = 0  # of the driver's on the device
         mode = options["mode"]
         cuda = gpu.torch_with_cuda()
         if mode == "cuda_events" and cuda is None:
@@ -35,17 +30,22 @@ class Timer:
             raise skip("needs a CUDA device that torch sees: a CUDA graph was asked for")
         if options["flush_l2"] and cuda is None:
             self.extra["flush_l2"] = "not applied: no CUDA device"
-        self._find_cuda()
+        self.wait = None  # for devices, before the clock starts and before it stops
+        self._find_devices()
         self._wait_for_jax()
-        self.inner = {"do_bench": DoBench, "torch_timer": TorchTimer}.get(mode, self._wall)(self.call, settings, look)
+        self.inner = self._foreign(mode) or self._wall()
 
-    def _find_cuda(self):
-        """Sets `cuda` where the benchmark says that it runs on CUDA, or has allocated there."""
+    def _find_devices(self):
+        """Sets `cuda` where the benchmark says that it runs on CUDA, or has allocated there; else what other device is to be waited for."""
         torch = gpu.torch_with_cuda()
         if torch is not None:
             found = gpu.Cuda(torch)
             if found.used() or gpu.is_cuda(self.subject.wants_cuda()):
-                self.cuda = found
+                self.cuda, self.wait = found, found.synchronize
+        if self.cuda is None:
+            self.wait, words = other_devices.find() or (None, None)
+            if words:
+                self.extra["waited_with"] = words
 
     def _wait_for_jax(self):
         """JAX returns before the work is done; the call has to wait for what it returns."""
@@ -55,8 +55,21 @@ class Timer:
             self.call = lambda: wait(inner())
             self.extra["jax"] = "waited for with block_until_ready"
 
-    def _wall(self, call, settings, look):
-        return Wall(call, settings, look, self.cuda.synchronize if self.cuda else None, self._before(), self._one_call())
+    def _foreign(self, mode):
+        """Another harness's timer, where one was asked for by name; imported only then."""
+        if mode not in ("do_bench", "torch_timer"):
+            return None
+        if self.settings.cold or self.options["cuda_graph"]:
+            raise error("mode", "the mode `%s` warms up and calls by its own rules; a cold measurement or a CUDA graph needs the mode `auto`" % mode)
+        for option in ("flush_l2", "fresh_inputs"):
+            if self.options[option]:
+                self.extra[option] = "not applied: the timer of another harness goes by its own rules"
+        from . import other_timers
+        kind = other_timers.DoBench if mode == "do_bench" else other_timers.TorchTimer
+        return kind(self.call, self.settings, self.look)
+
+    def _wall(self):
+        return Wall(self.call, self.settings, self.look, self.wait, self._before(), self._one_call())
 
     def _one_call(self):
         return self.options["fresh_inputs"] or (self.options["flush_l2"] and self.cuda is not None)
@@ -66,7 +79,8 @@ class Timer:
         renew = self.subject.setup if self.options["fresh_inputs"] else None
         flush = self.cuda.flush_buffer() if self.options["flush_l2"] and self.cuda is not None else None
         if flush is not None:
-            self.extra["flush_l2"] = "%d bytes written before each sample" % flush.numel()
+            self.own_bytes = flush.numel()
+            self.extra["flush_l2"] = "%d bytes written before each sample" % self.own_bytes
         elif self.options["flush_l2"]:
             self.extra.setdefault("flush_l2", "not applied: the benchmark does not use CUDA")
         if renew is None and flush is None:
@@ -88,7 +102,7 @@ class Timer:
         if not isinstance(self.inner, Wall):
             return
         before = self.inner
-        self._find_cuda()
+        self._find_devices()
         self._wait_for_jax()
         if self.options["cuda_graph"]:
             self._capture(before)
@@ -96,11 +110,13 @@ class Timer:
         wanted = self.options["mode"] == "cuda_events" or (
             self.options["mode"] == "auto" and self.cuda is not None and len(self.cuda.devices) == 1)
         if wanted:
+            from .cuda_events import CudaEvents
             cuda = self.cuda or gpu.Cuda(gpu.torch_with_cuda())
             self.inner = CudaEvents(self.call, self.settings, self.look, cuda, self._before(), self._one_call())
         else:
-            self.inner = self._wall(self.call, self.settings, self.look)
-            self.inner.estimate = before.estimate
+            self.inner = self._wall()
+            # A time that was taken without waiting for the device says nothing.
+            self.inner.estimate = before.estimate if (self.wait is None) == (before.synchronize is None) else None
         self.inner.keeps = before.keeps
         if self.cuda is not None:
             self.cuda.reset_peak()
@@ -108,6 +124,7 @@ class Timer:
     def _capture(self, before):
         if before.keeps:
             raise error("mode", "the benchmark returns inference times, which a replayed CUDA graph does not compute")
+        from .cuda_events import as_graph
         try:
             self.call = as_graph(self.cuda or gpu.Cuda(gpu.torch_with_cuda()), self.call)
         except Exception as failure:
@@ -124,5 +141,5 @@ class Timer:
         notes = self.inner.notes()
         notes.update(self.extra)
         if self.options["fresh_inputs"]:
-            notes["fresh_inputs"] = "setup() before each sample"
+            notes.setdefault("fresh_inputs", "setup() before each sample")
         return notes

@@ -9,7 +9,7 @@ import sys
 
 PACKAGES = (
     "torch", "triton", "numpy", "jax", "jaxlib", "onnxruntime", "cupy", "numba", "tensorflow", "pandas", "scipy", "flash-attn",
-    "xformers", "cuda-python", "nvidia-cudnn-cu12",
+    "xformers", "cuda-python", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13",
 )
 FOLDER = re.compile(r"^(.+?)-([^-]+?)(?:-py[\d.]+)?\.(?:dist-info|egg-info)$")
 

@@ -1,7 +1,7 @@
 """Measures by the wall clock: `perf_counter`, read around a compiled loop of calls.
 
-A sample spans at least a thousand steps of the clock, so that reading it adds less than 0.1 %; a call that is too short for
-that is repeated, and the sample is the time of one. What a call returns is dropped within the timed region, as `timeit` does: a result
+A sample spans at least a thousand steps of the clock, so that reading it adds less than 0.1 %; a call that is too short for that
+is repeated, and the sample is the time of one. What a call returns is dropped within the timed region, as `timeit` does: a result
 that was kept would be alive beside the next one and double the memory.
 """
 import gc
@@ -11,7 +11,6 @@ from itertools import repeat
 from . import originals
 
 TICKS = 1000
-MOST_SAMPLES = 10000  # of a measurement by duration: more would fill the channel and say nothing new
 SETTLED = 0.02
 WINDOW = 5
 
@@ -163,18 +162,22 @@ class Wall:
         if self.estimate is None:
             self._prepare()
             elapsed, value = self.looked_at()
-            if self.one_call or elapsed >= max(self.floor, duration * 1e9 / MOST_SAMPLES):
+            if self.one_call or elapsed >= self._least(duration):
                 self.look(value, True)
                 first = elapsed / 1e9
         if self.one_call or first is not None:
             return first
-        floor = max(self.floor, duration * 1e9 / MOST_SAMPLES)
+        floor = self._least(duration)
         calls, elapsed = 1, self.estimate
         while elapsed < floor and calls < 10**9:
             calls = max(calls + 1, min(math.ceil(calls * floor / max(elapsed, 1) * 1.1), calls * 100))
             elapsed = self.interval(calls)
         self.calls = calls
         return None
+
+    def _least(self, duration):
+        """Nanoseconds that a sample spans at least: of a measurement by duration its share, so that there are as many samples as asked for."""
+        return max(self.floor, duration * 1e9 / max(self.settings.iterations, 2))
 
     def notes(self):
         return {"clock": self.name, "calls_per_sample": self.calls}

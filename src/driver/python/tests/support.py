@@ -1,0 +1,160 @@
+"""Runs the driver as the gate does: a process, a request in a file, and a pipe for the events.
+
+`GBENCH_TEST_PYTHON` names another interpreter to run it with.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+START = os.path.join(os.path.dirname(HERE), "start.py")
+FIXTURES = os.path.normpath(os.path.join(HERE, "..", "..", "..", "..", "fixtures", "python"))
+PYTHON = os.environ.get("GBENCH_TEST_PYTHON", sys.executable)
+
+
+class Told:
+    """What a driver process said, and how it ended."""
+
+    def __init__(self, lines, code, stdout, stderr):
+        self.events = [json.loads(line, parse_constant=_no_constant) for line in lines]
+        self.code, self.stdout, self.stderr = code, stdout, stderr
+
+    def of(self, event, case=None):
+        """The events of that name; of one case by its index."""
+        return [told for told in (self.events if case is None else self.case(case)) if told["event"] == event]
+
+    def one(self, event, case=None):
+        found = self.of(event, case)
+        if len(found) != 1:
+            raise AssertionError("%d events `%s`:\n%s\n%s" % (len(found), event, self, self.stderr))
+        return found[0]
+
+    def case(self, index):
+        found, inside = [], False
+        for told in self.events:
+            if told["event"] == "case":
+                inside = told["index"] == index
+            if inside:
+                found.append(told)
+        return found
+
+    def stages(self, case=None):
+        return [told["stage"] for told in self.of("stage", case)]
+
+    def values(self, metric="time", case=None):
+        values = []
+        for told in (self.events if case is None else self.case(case)):
+            if told["event"] in ("sample", "samples") and told.get("metric", "time") == metric:
+                values += told.get("values", [told.get("value")])
+        return values
+
+    def sample(self, metric):
+        return next(told for told in self.events if told["event"] in ("sample", "samples") and told["metric"] == metric)
+
+    def notes(self, case=None):
+        notes = {}
+        for told in self.of("metadata", case):
+            notes.update(told.get("notes", {}))
+        return notes
+
+    def __str__(self):
+        return "\n".join(json.dumps(told) for told in self.events)
+
+
+def _no_constant(name):
+    raise AssertionError("the literal %s is no JSON" % name)
+
+
+def drive(cases, root="pairs", environment=None, python=None, channel="fd", timeout=60, bare=False, **request):
+    """Runs the driver with these cases; further keywords are keys of the request. A `bare` request has no root."""
+    document = {"protocol": 1, "root": os.path.join(FIXTURES, root), "iterations": 3, "warmup": 2, "cases": cases}
+    document.update(request)
+    if bare:
+        del document["root"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "request.json")
+        with open(path, "w") as file:
+            json.dump(document, file)
+        variables = {key: value for key, value in os.environ.items() if not key.startswith("GBENCH_")}
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"
+        variables.update(environment or {})
+        return _run([python or PYTHON, START, path], variables, folder, channel, timeout)
+
+
+def _run(words, variables, folder, channel, timeout):
+    lines, reader, write = [], None, None
+    events = os.path.join(folder, "events")
+    if "fd" in channel:
+        read, write = os.pipe()
+        variables["GBENCH_FD"] = str(write)
+        reader = threading.Thread(target=_read, args=(read, lines))
+        reader.start()
+    if "path" in channel:
+        variables["GBENCH_EVENTS"] = events
+        open(events, "w").close()  # the gate has made it, a FIFO
+    process = subprocess.Popen(words, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[write] if write else [])
+    if write:
+        os.close(write)
+    try:
+        stdout, stderr = process.communicate(timeout=timeout)
+    finally:
+        process.kill()
+    if reader:
+        reader.join(10)
+    if os.path.exists(events):
+        with open(events, "rb") as file:
+            lines += file.read().splitlines()
+    if channel == "stdout":
+        lines = stdout.splitlines()
+    return Told(lines, process.returncode, stdout, stderr.decode("utf-8", "replace"))
+
+
+def _read(descriptor, lines):
+    with os.fdopen(descriptor, "rb") as file:
+        lines.extend(file.read().splitlines())
+
+
+def pair(file, **keys):
+    """A case of the way `class`."""
+    return dict({"way": "class", "file": file}, **keys)
+
+
+def function(file, **keys):
+    return dict({"way": "function", "file": file}, **keys)
+
+
+def single(case, root="pairs", **request):
+    return drive([case], root, **request)
+
+
+class DriverTest(unittest.TestCase):
+    """With the words for what most tests expect."""
+
+    maxDiff = None
+
+    def measured(self, told, count=3):
+        self.assertEqual(told.of("error"), [], told.stderr)
+        self.assertEqual(told.of("skip"), [])
+        self.assertEqual(len(told.values()), count, str(told))
+        self.ended(told)
+
+    def ended(self, told):
+        self.assertEqual(told.events[-1], {"event": "end"}, told.stderr)
+        self.assertEqual(told.code, 0, told.stderr)
+
+    def failed(self, told, kind, *words):
+        error = told.one("error")
+        self.assertEqual(error["kind"], kind, error)
+        for word in words:
+            self.assertIn(word, error["message"])
+        self.ended(told)
+        return error
+
+    def skipped(self, told, reason):
+        self.assertIn(reason, told.one("skip")["reason"])
+        self.assertEqual(told.of("error"), [])
+        self.ended(told)
