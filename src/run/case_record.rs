@@ -92,7 +92,7 @@ impl CaseRecorder {
             kind: benchmark.kind,
             tags: benchmark.tags.clone(),
             group: benchmark.group.clone(),
-            command: without_secrets(benchmark.action.argv(&self.planned.id.params, &["builtin"])),
+            command: without_secrets(command(&self.planned)),
             env: benchmark.env.iter().map(shown_variable).collect(),
             config: self.settings.shown(),
             outcome: not_finished(),
@@ -313,6 +313,15 @@ fn of_memory(said: &mut MetricDeclaration) {
 pub(super) fn warn_once(record: &mut CaseRecord, text: String) {
     if !record.warnings.contains(&text) {
         record.warnings.push(text);
+    }
+}
+
+/// The words that start it; of a Python module the module, which the driver imports.
+fn command(planned: &PlannedCase) -> Vec<String> {
+    let (benchmark, params) = (&planned.benchmark, &planned.id.params);
+    match benchmark.python_file(params) {
+        Some(file) => vec!["python".into(), file.to_owned()],
+        None => benchmark.action.argv(params, &["builtin"]),
     }
 }
 
