@@ -41,6 +41,7 @@ pub(super) fn text(view: &RunView, all: bool) -> String {
     if !view.lines.is_empty() {
         let _ = write!(page, "\n### Measured\n\n{}", metrics(view, max_rows));
     }
+    view.tables.iter().for_each(|table| page += &table.markdown(max_rows));
     if !view.problems.is_empty() {
         page += &ranking(view, max_problems);
     }

@@ -40,6 +40,7 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         page.grid(&["case, metric", "median", "spread", "samples"], rows);
         page.note("", "Median over processes, spread between processes, processes x samples of each.");
     }
+    view.tables.iter().for_each(|table| table.terminal(&mut page));
     for problem in &view.problems {
         page.heading(&format!("Ranking: {}", problem.title), Emphasis::Plain);
         let rows = problem.entries.iter().map(|entry| {
