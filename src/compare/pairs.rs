@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Metric, ParamValue, Params, ProcessRecord, Variant, direction_of_unit, is_time,
+    Better, CaseId, CaseRecord, Metric, ParamValue, Params, ProcessRecord, VARIANT_PARAM, Variant, direction_of_unit, is_time,
 };
 use crate::stats::{SampleGroup, TQuantiles};
 
@@ -17,7 +17,6 @@ use super::{ProcessWelchHolm, Rule};
 /// Error rate of the interval of one speedup.
 const ALPHA: f64 = 0.05;
 
-const VARIANT: &str = "variant";
 const CHAPTER: &str = "chapter";
 const CASE: &str = "case";
 const TECHNIQUE: &str = "technique";
@@ -44,15 +43,15 @@ pub struct VariantPairs {
 impl VariantPairs {
     pub fn of<'c>(cases: impl IntoIterator<Item = &'c CaseId>) -> Self {
         let members: Vec<(usize, &CaseId, Variant)> =
-            cases.into_iter().enumerate().filter_map(|(at, id)| Some((at, id, variant_of(id)?))).collect();
+            cases.into_iter().enumerate().filter_map(|(at, id)| Some((at, id, id.member_of_pair()?))).collect();
         let of = |wanted| members.iter().filter(move |(.., variant)| *variant == wanted);
         let mut baselines: HashMap<CaseId, Vec<(usize, &str)>> = HashMap::new();
         for (at, id, _) in of(Variant::Baseline) {
-            baselines.entry(problem(id, &[VARIANT])).or_default().push((*at, &id.device));
+            baselines.entry(problem(id, &[VARIANT_PARAM])).or_default().push((*at, &id.device));
         }
         let mut found = Self::default();
         for (at, id, _) in of(Variant::Optimized) {
-            let keys = [problem(id, &[VARIANT, TECHNIQUE]), problem(id, &[VARIANT, TECHNIQUE, FILE])];
+            let keys = [problem(id, &[VARIANT_PARAM, TECHNIQUE]), problem(id, &[VARIANT_PARAM, TECHNIQUE, FILE])];
             let candidates = keys.iter().find_map(|key| baselines.get(key));
             match candidates.and_then(|candidates| on_device(candidates, &id.device)) {
                 Some(baseline) => found.pairs.push(VariantPair { baseline, optimized: *at }),
@@ -70,14 +69,6 @@ fn on_device(candidates: &[(usize, &str)], device: &str) -> Option<usize> {
     let same = candidates.iter().find(|(_, of_baseline)| *of_baseline == device);
     let only = || if let [only] = candidates { Some(only) } else { None };
     same.or_else(only).map(|(at, _)| *at)
-}
-
-/// Which member of a pair a case is: by its own variant, else by the parameter.
-pub fn variant_of(id: &CaseId) -> Option<Variant> {
-    let by_name = |value: &ParamValue| {
-        [Variant::Baseline, Variant::Optimized].into_iter().find(|variant| value.is_written(variant.into_str()))
-    };
-    id.variant.or_else(|| id.params.get(VARIANT).and_then(by_name))
 }
 
 /// The chapter that a case says it is of.
@@ -110,7 +101,7 @@ impl PairName {
     /// The name of the pair that an optimized case is of.
     pub fn of(optimized: &CaseId) -> Self {
         let mut params = optimized.params.clone();
-        params.remove(VARIANT);
+        params.remove(VARIANT_PARAM);
         let mut take = |name: &str| params.remove(name).map(|value| value.to_string());
         let (chapter, case) = (take(CHAPTER), take(CASE));
         let technique: Vec<String> = [take(TECHNIQUE), take(FILE)].into_iter().flatten().collect();
@@ -179,7 +170,7 @@ impl<'a> PairMetric<'a> {
 pub struct PairSpeedup {
     /// By the medians over processes: below 1 the optimized member is slower.
     pub factor: f64,
-    /// At 95 %, over processes, of the means of their logarithms; absent where processes do not show how much they differ.
+    /// At 95 %, over processes, of the means of their logarithms, widened to the factor; absent where processes do not show how much they differ.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -213,7 +204,10 @@ impl PairSpeedup {
             Some(turns) => paired(metric, &turns),
             None => apart(metric, of_baseline, of_optimized, optimized),
         };
-        Some(Self { factor: metric.factor(base, other), interval })
+        let factor = metric.factor(base, other);
+        // Means and medians may disagree where a process stands apart: what is shown lies within what is said of it.
+        let interval = interval.map(|(low, high)| (low.min(factor), high.max(factor)));
+        Some(Self { factor, interval })
     }
 
     pub fn answer(&self) -> PairAnswer {
@@ -280,6 +274,7 @@ fn apart<'a>(
         // No gate: figures that never vary count as they stand.
         exact: true,
         counted: false,
+        of_pair: true,
         stated: [None, None],
         better: metric.better,
         threshold: 0.0,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::metric::{centers, median};
 use super::table::RunTable;
 use crate::compare::{
-    PairAnswer, PairMetric, PairName, PairSpeedup, VariantPairs, chapter_of, variant_of,
+    PairAnswer, PairMetric, PairName, PairSpeedup, VariantPairs, chapter_of,
 };
 use crate::model::text::count;
 use crate::model::{CaseRecord, Metric, Outcome};
@@ -258,7 +258,7 @@ fn geometric_mean(factors: &[f64]) -> Option<f64> {
 /// By chapter in the record's order: all cases that say their chapter or are members of pairs.
 fn chapters(cases: &[(&CaseRecord, String)], rows: &[PairRow]) -> Vec<Chapter> {
     let members = cases.iter().map(|(case, _)| case);
-    let members = members.filter(|case| variant_of(&case.id).is_some() || chapter_of(&case.id).is_some());
+    let members = members.filter(|case| case.id.member_of_pair().is_some() || chapter_of(&case.id).is_some());
     let by_chapter = together(members.map(|case| (chapter_of(&case.id).unwrap_or_default(), case)));
     let chapter = |(name, cases): (String, Vec<&&CaseRecord>)| {
         let own = rows.iter().filter(|row| row.chapter.as_deref().unwrap_or_default() == name);

@@ -87,6 +87,7 @@ impl Measure<'_> {
                 // A ranking is no gate: figures that never vary are ranked as they stand.
                 exact: true,
                 counted: false,
+                of_pair: false,
                 stated: [None, None],
                 better: self.better,
                 threshold: 0.0,
