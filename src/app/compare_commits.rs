@@ -15,7 +15,9 @@ use super::verdict_files::write_reports;
 use super::{calibration, environment};
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
-use crate::model::{CaseId, Comparison, Fault, Origin, Result, RunRecord, SequentialRule, Shard, Side, shell_word};
+use crate::model::{
+    CaseId, Comparison, Fault, Origin, Result, RunRecord, SequentialRule, Shard, Side, shell_word,
+};
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
@@ -111,7 +113,11 @@ pub fn measure(
     }
     let comparison = match begun {
         Some(begun) => Comparison { suite_file, ..gone_on_with(begun, &gate, rule, request) },
-        None => Comparison { suite_file, pairs: has_pairs(&cases), ..begun_now(&sides, seed, &gate, rule, request) },
+        None => Comparison {
+            suite_file,
+            pairs: has_pairs(&cases),
+            ..begun_now(&sides, seed, &gate, rule, request)
+        },
     };
     let folder = match &resumed {
         Some(resumed) => resumed.folder.clone(),

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Metric, ParamValue, Params, ProcessRecord, VARIANT_PARAM, Variant, direction_of_unit, is_time,
+    Better, CaseId, CaseRecord, Metric, ParamValue, Params, ProcessRecord, VARIANT_PARAM, Variant,
+    direction_of_unit, is_time,
 };
 use crate::stats::{SampleGroup, TQuantiles};
 
@@ -29,6 +30,13 @@ pub struct VariantPair {
     pub optimized: usize,
 }
 
+/// What a speedup is made of, beside its optimized case.
+#[derive(Clone, Copy, Debug)]
+pub struct PairMembers<'a> {
+    pub baseline: &'a CaseId,
+    pub metric: &'a str,
+}
+
 /// The pairs of a list of cases, and what found no partner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VariantPairs {
@@ -42,8 +50,11 @@ pub struct VariantPairs {
 
 impl VariantPairs {
     pub fn of<'c>(cases: impl IntoIterator<Item = &'c CaseId>) -> Self {
-        let members: Vec<(usize, &CaseId, Variant)> =
-            cases.into_iter().enumerate().filter_map(|(at, id)| Some((at, id, id.member_of_pair()?))).collect();
+        let members: Vec<(usize, &CaseId, Variant)> = cases
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, id)| Some((at, id, id.member_of_pair()?)))
+            .collect();
         let of = |wanted| members.iter().filter(move |(.., variant)| *variant == wanted);
         let mut baselines: HashMap<CaseId, Vec<(usize, &str)>> = HashMap::new();
         for (at, id, _) in of(Variant::Baseline) {
@@ -51,7 +62,8 @@ impl VariantPairs {
         }
         let mut found = Self::default();
         for (at, id, _) in of(Variant::Optimized) {
-            let keys = [problem(id, &[VARIANT_PARAM, TECHNIQUE]), problem(id, &[VARIANT_PARAM, TECHNIQUE, FILE])];
+            let keys =
+                [problem(id, &[VARIANT_PARAM, TECHNIQUE]), problem(id, &[VARIANT_PARAM, TECHNIQUE, FILE])];
             let candidates = keys.iter().find_map(|key| baselines.get(key));
             match candidates.and_then(|candidates| on_device(candidates, &id.device)) {
                 Some(baseline) => found.pairs.push(VariantPair { baseline, optimized: *at }),
@@ -187,11 +199,7 @@ pub enum PairAnswer {
 
 impl PairSpeedup {
     /// `None` where a side has no complete figures, or none above zero.
-    pub fn of(
-        baseline: &CaseRecord,
-        optimized: &CaseRecord,
-        metric: &PairMetric,
-    ) -> Option<Self> {
+    pub fn of(baseline: &CaseRecord, optimized: &CaseRecord, metric: &PairMetric) -> Option<Self> {
         let mut scratch = Vec::new();
         let of_baseline = MeasuredSide::of(baseline, metric.baseline, &mut scratch).ok()?;
         let of_optimized = MeasuredSide::of(optimized, metric.optimized, &mut scratch).ok()?;
@@ -294,7 +302,8 @@ mod tests {
     use crate::model::{Thermal, Timing};
 
     fn id(device: &str, params: &[(&str, &str)]) -> CaseId {
-        let params = params.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Text((*value).into())));
+        let params =
+            params.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Text((*value).into())));
         CaseId {
             benchmark: "book/pairs".parse().unwrap(),
             variant: None,
@@ -311,7 +320,9 @@ mod tests {
 
     #[test]
     fn s0_50_a_baseline_makes_a_pair_with_each_of_its_optimized_variants() {
-        let of = |case: &str, more: &[(&str, &str)]| id("host", &[&[("case", case), ("chapter", "ch1")], more].concat());
+        let of = |case: &str, more: &[(&str, &str)]| {
+            id("host", &[&[("case", case), ("chapter", "ch1")], more].concat())
+        };
         let ids = [
             of("a", &[("variant", "baseline")]),
             of("a", &[("variant", "optimized")]),
@@ -364,7 +375,13 @@ mod tests {
     fn s0_50_the_name_of_a_pair_has_its_chapter_its_parameters_and_its_technique() {
         let name = PairName::of(&id(
             "host",
-            &[("variant", "optimized"), ("case", "a"), ("chapter", "ch1"), ("technique", "fused"), ("n", "4")],
+            &[
+                ("variant", "optimized"),
+                ("case", "a"),
+                ("chapter", "ch1"),
+                ("technique", "fused"),
+                ("n", "4"),
+            ],
         ));
         assert_eq!(name.text(false), "ch1/a[n=4], fused");
         assert_eq!(name.text(true), "book/pairs/ch1/a[n=4], fused");

@@ -42,7 +42,7 @@ pub fn case_progress(
     for (index, decision) in prepared.open.iter().zip(&output.decisions) {
         let Some(index) = index else { continue };
         let Row { case, metric, .. } = &prepared.rows[*index];
-        let baseline = prepared.baselines.get(index).copied();
+        let baseline = prepared.members.get(index).map(|members| members.baseline);
         let is_count = metric == INSTRUCTIONS;
         let rounds = decision.sequence.as_ref().map_or(0, |sequence| sequence.rounds);
         let change = decision.change.as_ref().filter(|_| decision.open);

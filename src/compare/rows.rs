@@ -9,8 +9,9 @@ use crate::model::{
 
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
 use super::key::other_settings;
-use super::speedups::Speedups;
 use super::pairing::{NearMatch, PairedCase, loosely, near_match};
+use super::pairs::PairMembers;
+use super::speedups::Speedups;
 use super::{Advice, Change, Policy, Reason, Row, RowLimits, Verdict, throttling};
 
 /// All rows of a comparison, some still without their decision.
@@ -26,8 +27,8 @@ pub struct PreparedRows<'a> {
     pub unmeasured: Vec<String>,
     /// `case metric` of optional metrics that one side lacks.
     pub absent: Vec<String>,
-    /// Rows that are the speedup of a pair, each with the case of its baseline.
-    pub baselines: HashMap<usize, &'a CaseId>,
+    /// Rows that are the speedup of a pair, by their index.
+    pub members: HashMap<usize, PairMembers<'a>>,
 }
 
 /// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
@@ -57,8 +58,9 @@ pub fn prepare<'a>(
         }
     }
     builder.of_pairs = true;
-    for (pair, baseline) in speedups.pairs() {
-        builder.speedup(&pair, pairs[baseline].id);
+    for pair in speedups.pairs() {
+        let members = PairMembers { baseline: pairs[pair.baseline].id, metric: &pair.metric };
+        builder.speedup(&pair.paired(), members);
     }
     builder.prepared
 }
@@ -80,7 +82,7 @@ type Unmatched<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
 
 impl<'a> RowBuilder<'a, '_> {
     /// The row of a pair's speedup. Where a member did not end well its own row says so.
-    fn speedup(&mut self, pair: &PairedCase<'a>, baseline: &'a CaseId) {
+    fn speedup(&mut self, pair: &PairedCase<'a>, members: PairMembers<'a>) {
         if self.in_rounds {
             self.prior_only(pair);
         }
@@ -89,7 +91,7 @@ impl<'a> RowBuilder<'a, '_> {
             let from = self.prepared.rows.len();
             self.metrics(pair.id, base, head);
             let rows = from..self.prepared.rows.len();
-            self.prepared.baselines.extend(rows.map(|row| (row, baseline)));
+            self.prepared.members.extend(rows.map(|row| (row, members)));
         }
     }
 

@@ -12,22 +12,32 @@
 //! likely plus as minus, which is all that the rule asks. That it depends on the rows of both times does not matter: all rows share the error rate by the
 //! union bound. Rounds in which a member has a process of its own and the other one a shared one are left out.
 
+use std::collections::HashMap;
+
 use crate::model::{
-    Better, CaseRecord, Conditions, Metric, MetricDeclaration, Outcome, ProcessRecord, ProcessSamples, SPEEDUP,
-    SPEEDUP_UNIT,
+    Better, CaseId, CaseRecord, Conditions, Metric, MetricDeclaration, Outcome, ProcessRecord,
+    ProcessSamples, SPEEDUP, SPEEDUP_UNIT,
 };
 use crate::stats;
 
 use super::evidence::MeasuredSide;
 use super::key::other_settings;
 use super::pairing::PairedCase;
-use super::pairs::{PairMetric, VariantPairs, process};
+use super::pairs::{PairMembers, PairMetric, VariantPairs, process};
+use super::{Advice, Reason, Row, Verdict};
 
 /// The pairs that both sides have, as cases whose only metric is the speedup.
 #[derive(Default)]
-pub struct Speedups {
-    /// Base and head, each under the identity of its optimized case, with the position of the baseline among the cases that were paired.
-    cases: Vec<([CaseRecord; 2], usize)>,
+pub struct Speedups(Vec<SpeedupOfPair>);
+
+/// One pair.
+pub struct SpeedupOfPair {
+    /// Base and head, each under the identity of the optimized case.
+    pub sides: [CaseRecord; 2],
+    /// Position of the baseline among the cases that were paired.
+    pub baseline: usize,
+    /// What the speedup is of.
+    pub metric: String,
 }
 
 impl Speedups {
@@ -47,24 +57,68 @@ impl Speedups {
             let alike = of_base.baseline.name == of_head.baseline.name
                 && of_base.baseline.unit == of_head.baseline.unit
                 && of_base.better == of_head.better;
-            let own = members.iter().flatten().flat_map(|case| &case.metrics).any(|metric| metric.name == SPEEDUP);
+            let own =
+                members.iter().flatten().flat_map(|case| &case.metrics).any(|metric| metric.name == SPEEDUP);
             if !alike || own {
                 return None;
             }
-            let side = |members, metric| Some(CaseRecord {
-                id: optimized.id.clone(),
-                ..speedup_case(members, metric, in_rounds)?
-            });
-            Some(([side(members[0], &of_base)?, side(members[1], &of_head)?], pair.baseline))
+            let side = |members, metric| {
+                Some(CaseRecord { id: optimized.id.clone(), ..speedup_case(members, metric, in_rounds)? })
+            };
+            Some(SpeedupOfPair {
+                sides: [side(members[0], &of_base)?, side(members[1], &of_head)?],
+                baseline: pair.baseline,
+                metric: of_base.baseline.name.clone(),
+            })
         };
-        Self { cases: found.into_iter().filter_map(speedup).collect() }
+        Self(found.into_iter().filter_map(speedup).collect())
     }
 
-    /// The pairs with the position of each baseline.
-    pub fn pairs(&self) -> impl Iterator<Item = (PairedCase<'_>, usize)> {
-        self.cases.iter().map(|([base, head], baseline)| {
-            (PairedCase { id: &base.id, base: Some(base), head: Some(head) }, *baseline)
+    pub fn pairs(&self) -> &[SpeedupOfPair] {
+        &self.0
+    }
+}
+
+impl SpeedupOfPair {
+    pub fn paired(&self) -> PairedCase<'_> {
+        let [base, head] = &self.sides;
+        PairedCase { id: &base.id, base: Some(base), head: Some(head) }
+    }
+}
+
+/// Figures that come in steps, or that repeat, hold the row open.
+fn is_about_figures(why: &Reason) -> bool {
+    matches!(
+        why,
+        Reason::CoarseFigures { .. }
+            | Reason::RepeatedSamples { .. }
+            | Reason::ConstantSide { .. }
+            | Reason::ConstantSides { .. }
+            | Reason::RepeatedFigure { .. }
+            | Reason::TooFewRoundedFigures { .. }
+            | Reason::IntervalAcrossThreshold { step: Some(_), .. }
+    )
+}
+
+/// A speedup whose members' own figures come in steps, or repeat, is not certified: in ratios of means that shows less than in the figures
+/// themselves.
+pub fn doubt_with_members(rows: &mut [Row], members: &HashMap<usize, PairMembers>) {
+    let coarse: HashMap<(&CaseId, &str), (&Reason, &Option<Advice>)> = rows
+        .iter()
+        .filter(|row| row.verdict == Verdict::Inconclusive)
+        .filter_map(|row| {
+            let why = row.why.as_ref().filter(|why| is_about_figures(why))?;
+            Some(((&row.case, row.metric.as_str()), (why, &row.advice)))
         })
+        .collect();
+    let doubted = members.iter().filter(|(at, _)| rows[**at].verdict == Verdict::Unchanged);
+    let doubts = doubted.filter_map(|(at, PairMembers { baseline, metric })| {
+        let found = [&rows[*at].case, *baseline].into_iter().find_map(|case| coarse.get(&(case, *metric)));
+        found.map(|(why, advice)| (*at, (*why).clone(), (*advice).clone()))
+    });
+    for (at, why, advice) in doubts.collect::<Vec<_>>() {
+        rows[at].verdict = Verdict::Inconclusive;
+        rows[at].explain(Some(why), advice);
     }
 }
 
@@ -85,10 +139,16 @@ pub(super) fn speedup_case(
     let (mut processes, mut sets) = (Vec::new(), Vec::new());
     for other in &of_optimized.processes {
         let partner = of_baseline.processes.iter().find(|one| {
-            if in_rounds { other.round.is_some() && one.round == other.round } else { one.process == other.process }
+            if in_rounds {
+                other.round.is_some() && one.round == other.round
+            } else {
+                one.process == other.process
+            }
         });
         let Some(one) = partner else { continue };
-        let (Some(of_one), Some(of_other)) = (process(baseline, one.process), process(optimized, other.process)) else {
+        let (Some(of_one), Some(of_other)) =
+            (process(baseline, one.process), process(optimized, other.process))
+        else {
             continue;
         };
         if in_rounds && of_one.shared.is_some() != of_other.shared.is_some() {

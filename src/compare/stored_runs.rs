@@ -55,7 +55,8 @@ fn speedups_of(cases: &[CaseRecord]) -> Vec<CaseRecord> {
     let speedup = |pair: super::VariantPair| {
         let members = [&cases[pair.baseline], &cases[pair.optimized]];
         let metric = PairMetric::of(members[0], members[1])?;
-        speedup_case(members, &metric, false).filter(|_| members[1].metrics.iter().all(|metric| metric.name != SPEEDUP))
+        speedup_case(members, &metric, false)
+            .filter(|_| members[1].metrics.iter().all(|metric| metric.name != SPEEDUP))
     };
     pairs.into_iter().filter_map(speedup).collect()
 }

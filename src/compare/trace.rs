@@ -10,8 +10,8 @@ pub use crate::stats::seq_e::SequentialStep;
 use super::pairing::pair;
 use super::rounds::{MeasuredRound, measured_rounds};
 use super::rows::prepare;
-use super::speedups::Speedups;
 use super::rules::seq_e::{results, row_states};
+use super::speedups::Speedups;
 use super::{Policy, RoundDifferences, SeqE, SideInput, Verdict};
 
 /// One row's way to its decision.

@@ -50,7 +50,8 @@ mod unit;
 pub use budget::Budget;
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{
-    CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM, Variant,
+    CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM,
+    Variant,
 };
 pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,

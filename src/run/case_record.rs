@@ -6,7 +6,8 @@ use std::time::SystemTime;
 use crate::model::line::Event;
 use crate::model::{
     CaseRecord, Conditions, FailureKind, Manifest, Margin, Metric, MetricDeclaration, Origin, Outcome,
-    OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings, Summary, Timing, Variant, looks_secret, without_secrets,
+    OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings, Summary, Timing, Variant, looks_secret,
+    without_secrets,
 };
 use crate::stats;
 use crate::suite::plan::PlannedCase;

@@ -154,7 +154,13 @@ struct LogLines {
 
 impl LogLines {
     fn new() -> Self {
-        Self { started: Instant::now(), cases: 0, ended: 0, next_report: FIRST_REPORT, said: SaidCauses::default() }
+        Self {
+            started: Instant::now(),
+            cases: 0,
+            ended: 0,
+            next_report: FIRST_REPORT,
+            said: SaidCauses::default(),
+        }
     }
 
     fn on(&mut self, progress: &Progress<'_>) -> Option<String> {
@@ -282,7 +288,12 @@ mod tests {
             "{}",
             written.text()
         );
-        on_bar(&bar, &mut started, &mut SaidCauses::default(), &Progress::RoundStarted { pass: 1, processes: 4 });
+        on_bar(
+            &bar,
+            &mut started,
+            &mut SaidCauses::default(),
+            &Progress::RoundStarted { pass: 1, processes: 4 },
+        );
         bar.tick();
         assert!(written.text().contains("0/4"), "{}", written.text());
     }
@@ -337,7 +348,7 @@ mod tests {
             line: "nvcc -c gemm.cu",
         };
         let bar = ProgressBar::hidden();
-        on_bar(&bar, &mut Instant::now(), &going(72.4));
+        on_bar(&bar, &mut Instant::now(), &mut SaidCauses::default(), &going(72.4));
         assert_eq!(bar.message(), "building s/gemm (head) for 1m 12s: nvcc -c gemm.cu");
 
         let mut lines = LogLines::new();

@@ -62,7 +62,9 @@ fn columns<'a>() -> [Column<'a, SampleSet<'a>>; 22] {
         }),
         ("speedup", |line| optional(line.of.speedup.map(|speedup| speedup.factor))),
         ("speedup_low", |line| optional(line.of.speedup.and_then(|speedup| speedup.interval).map(|it| it.0))),
-        ("speedup_high", |line| optional(line.of.speedup.and_then(|speedup| speedup.interval).map(|it| it.1))),
+        ("speedup_high", |line| {
+            optional(line.of.speedup.and_then(|speedup| speedup.interval).map(|it| it.1))
+        }),
     ]
 }
 
@@ -84,7 +86,8 @@ pub(super) fn render(view: &RunView, out: &mut dyn io::Write) -> io::Result<()> 
         let source = view.record.run_id.as_str();
         let speedup = view.pairs.speedup(at);
         sets.into_iter().map(move |set| {
-            let of_set = |(line, _): (&MetricView, _)| speedup.filter(|(metric, _)| *metric == line.metric.name);
+            let of_set =
+                |(line, _): (&MetricView, _)| speedup.filter(|(metric, _)| *metric == line.metric.name);
             let speedup = set.and_then(of_set).map(|(_, speedup)| speedup);
             Line { source, case: &case.id, name, of: SampleSet { case, set, speedup } }
         })

@@ -123,5 +123,7 @@ mod tests {
         insta::assert_snapshot!("wasteful", text(&RunView::new(&records::wasteful()), false));
         insta::assert_snapshot!("killed", text(&RunView::new(&records::killed()), false));
         insta::assert_snapshot!("hostile", text(&RunView::new(&records::hostile()), false));
+        insta::assert_snapshot!("pairs", text(&RunView::new(&records::pairs()), false));
+        insta::assert_snapshot!("precisions", text(&RunView::new(&records::precisions()), false));
     }
 }

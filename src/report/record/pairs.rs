@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::metric::{centers, median};
 use super::table::RunTable;
-use crate::compare::{
-    PairAnswer, PairMetric, PairName, PairSpeedup, VariantPairs, chapter_of,
-};
+use crate::compare::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPairs, chapter_of};
 use crate::model::text::count;
 use crate::model::{CaseRecord, Metric, Outcome};
 use crate::report::layout::grouped::{joined, named, together};
@@ -60,7 +58,8 @@ impl RunPairs {
         if found == VariantPairs::default() {
             return Self::default();
         }
-        let names: Vec<PairName> = found.pairs.iter().map(|pair| PairName::of(&cases[pair.optimized].0.id)).collect();
+        let names: Vec<PairName> =
+            found.pairs.iter().map(|pair| PairName::of(&cases[pair.optimized].0.id)).collect();
         let mut known: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for name in &names {
             known.entry(name.text(false)).or_default().insert(&name.benchmark);
@@ -123,7 +122,9 @@ impl RunPairs {
         }
         RunTable {
             title: "Pairs: optimized against baseline".into(),
-            columns: ["pair, technique", "baseline", "optimized", "speedup", "interval"].map(str::to_owned).to_vec(),
+            columns: ["pair, technique", "baseline", "optimized", "speedup", "interval"]
+                .map(str::to_owned)
+                .to_vec(),
             rows: shown.map(PairRow::cells).collect(),
             notes,
         }
@@ -207,7 +208,8 @@ impl PairRow {
         let figure = |(case, metric): (&CaseRecord, Option<&Metric>)| {
             let usual = || case.metrics.iter().find(|metric| metric.name == "time").or(case.metrics.first());
             let shown = metric.or_else(usual).filter(|_| case.outcome.is_measured());
-            let value = shown.and_then(|metric| Some(number::value(median(&mut centers(metric))?, &metric.unit)));
+            let value =
+                shown.and_then(|metric| Some(number::value(median(&mut centers(metric))?, &metric.unit)));
             value.unwrap_or_else(|| case.outcome.into_str().to_owned())
         };
         let [of_baseline, of_optimized] = of_pair;
@@ -284,5 +286,90 @@ impl Chapter {
             Self { measured: 0, .. } => "SKIPPED",
             _ => "PASS",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::{Outcome, RunRecord};
+    use crate::report::record::{RunView, test_support as records};
+
+    use super::*;
+
+    fn cells(record: &RunRecord) -> Vec<Vec<String>> {
+        let view = RunView::new(record);
+        view.pairs.rows.iter().filter(|row| !row.is_empty).map(PairRow::cells).collect()
+    }
+
+    fn pair(baseline: &[f64], optimized: &[f64]) -> RunRecord {
+        let member =
+            |variant: &str, centers: &[f64]| records::member(&[("case", "a"), ("variant", variant)], centers);
+        records::contest(vec![member("baseline", baseline), member("optimized", optimized)])
+    }
+
+    #[test]
+    fn s0_50_below_1_is_shown_as_below_1_and_said_to_be_slower() {
+        let found = cells(&pair(&[1.0, 1.001, 0.999], &[1.25, 1.251, 1.249]));
+        assert_eq!(found[0][3], "0.80x slower");
+        assert_eq!(cells(&pair(&[1.25, 1.251, 1.249], &[1.0, 1.001, 0.999]))[0][3], "1.25x");
+    }
+
+    #[test]
+    fn s0_50_one_process_has_no_interval_and_noise_is_called_so() {
+        assert_eq!(cells(&pair(&[1.0], &[1.25]))[0][3..], ["0.80x slower", "unknown"]);
+        let noisy = cells(&pair(&[1.0, 1.05, 0.95], &[0.99, 1.04, 0.97]));
+        assert!(noisy[0][3].ends_with("(noise)"), "{noisy:?}");
+    }
+
+    #[test]
+    fn s0_50_what_a_process_does_to_both_members_falls_out_of_the_interval() {
+        // Each process is slow or fast as a whole; the ratio hardly varies.
+        let mut record = pair(&[1.0, 2.0, 1.5, 3.0], &[0.5, 1.001, 0.75, 1.499]);
+        let apart = RunView::new(&record).pairs.rows[0].speedup.unwrap();
+        assert_eq!(apart.answer(), PairAnswer::Noise);
+        for process in record.cases.iter_mut().flat_map(|case| &mut case.processes) {
+            process.shared = Some(2);
+        }
+        let (low, high) = RunView::new(&record).pairs.rows[0].speedup.unwrap().interval.unwrap();
+        assert!(low > 1.99 && high < 2.01, "{low} to {high}");
+        // One that is repeated alone is another process.
+        record.cases[1].processes[2].shared = Some(1);
+        assert_eq!(RunView::new(&record).pairs.rows[0].speedup.unwrap().answer(), PairAnswer::Noise);
+    }
+
+    #[test]
+    fn s0_50_what_was_not_measured_has_a_word_and_no_number() {
+        let mut record = pair(&[1.0, 1.1], &[]);
+        record.cases[1].metrics.clear();
+        record.cases[1].outcome = Outcome::Skipped { code: None, cause: "x".into(), advice: "y".into() };
+        assert_eq!(cells(&record)[0][1..], ["1.050 s", "skipped", "not measured", ""]);
+        let mut record = pair(&[1.0, 1.1], &[1.0, 1.1]);
+        record.cases[1].id.device = "cuda:0".into();
+        assert_eq!(cells(&record)[0][3], "not alike");
+    }
+
+    #[test]
+    fn s0_66_a_chapter_with_a_failure_is_no_pass() {
+        let record = records::pairs();
+        let view = RunView::new(&record);
+        let status: Vec<(&str, &str)> =
+            view.pairs.chapters.iter().map(|chapter| (chapter.name.as_str(), chapter.status())).collect();
+        assert_eq!(status, [("ch01", "PASS"), ("ch02", "FAILED"), ("ch03", "FAILED"), ("ch04", "SKIPPED")]);
+        let totals = |chapter: &Chapter| (chapter.cases, chapter.measured, chapter.failed);
+        let totals: Vec<_> = view.pairs.chapters.iter().map(totals).collect();
+        assert_eq!(totals, [(3, 3, 0), (7, 6, 1), (34, 0, 34), (1, 0, 0)]);
+    }
+
+    #[test]
+    fn s0_67_the_mean_is_geometric_and_the_worst_may_be_below_1() {
+        let record = records::pairs();
+        let overall = RunView::new(&record).pairs.overall();
+        assert!(
+            overall.starts_with("4 of 22 optimized variants with a speedup: 1 faster, 1 slower"),
+            "{overall}"
+        );
+        // The fourth root of 1.8127 x 0.8198 x 1.0101 x 0.8.
+        assert!(overall.contains("geometric mean 1.05x"), "{overall}");
+        assert!(overall.contains("worst 0.80x (ch02/once)"), "{overall}");
     }
 }

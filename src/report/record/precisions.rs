@@ -73,9 +73,8 @@ fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<RunTable> {
     let devices = together(measured().map(|case| (&case.id.device, ()))).len();
     let row = |case: &&CaseRecord| {
         let metric = PairMetric::of(reference, case).filter(|_| case.outcome.is_measured());
-        let figure = metric.and_then(|metric| {
-            Some(number::value(center(metric.optimized)?, &metric.optimized.unit))
-        });
+        let figure =
+            metric.and_then(|metric| Some(number::value(center(metric.optimized)?, &metric.optimized.unit)));
         let on_device = if devices > 1 { format!(", {}", case.id.device) } else { String::new() };
         let is_reference = std::ptr::eq(*case, reference);
         let speed = match metric.as_ref().and_then(|metric| PairSpeedup::of(reference, case, metric)) {
@@ -95,7 +94,8 @@ fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<RunTable> {
             None => String::new(),
             Some(value) => {
                 let usual = error(reference, name).filter(|usual| *usual > 0.0 && !is_reference);
-                let times = usual.map_or(String::new(), |usual| format!("\n{}", number::times(value / usual)));
+                let times =
+                    usual.map_or(String::new(), |usual| format!("\n{}", number::times(value / usual)));
                 format!("{}{times}", number::figure(value))
             }
         }));

@@ -94,6 +94,18 @@ mod tests {
     }
 
     #[test]
+    fn s0_50_s0_66_s0_67_pairs_and_chapters_read_well_at_eighty_columns() {
+        insta::assert_snapshot!("pairs", rendered(&records::pairs(), Style::PLAIN, false));
+        let text = rendered(&records::pairs(), Style::PLAIN, true);
+        assert_eq!(text.matches("No module named").count(), 1, "35 files that fail of one thing say it once");
+    }
+
+    #[test]
+    fn s1_50_precisions_stand_beside_their_errors() {
+        insta::assert_snapshot!("precisions", rendered(&records::precisions(), Style::PLAIN, false));
+    }
+
+    #[test]
     fn a_ranking_reads_well_at_sixty_columns() {
         let narrow = Style { width: 60, ..Style::PLAIN };
         insta::assert_snapshot!("contested_narrow", rendered(&records::contested(), narrow, true));
@@ -102,7 +114,8 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal_and_ascii_stays_ascii() {
         let kinds = [records::record(), records::quiet(), records::killed(), records::hostile()];
-        for record in kinds.into_iter().chain([records::contested(), records::wasteful()]) {
+        let more = [records::contested(), records::wasteful(), records::pairs(), records::precisions()];
+        for record in kinds.into_iter().chain(more) {
             for columns in [60, 80, 120] {
                 let style = Style { width: columns, color: false, unicode: columns != 80 };
                 let text = rendered(&record, style, true);

@@ -86,7 +86,18 @@ impl<'a> RunView<'a> {
         let (resources, unknown_resources) = resources::find(&cases);
         let pairs = RunPairs::find(&cases);
         let tables = pairs.tables().into_iter().chain(precisions::tables(&cases)).collect();
-        Self { record, cases, troubled, lines, problems, pairs, tables, resources, unknown_resources, findings }
+        Self {
+            record,
+            cases,
+            troubled,
+            lines,
+            problems,
+            pairs,
+            tables,
+            resources,
+            unknown_resources,
+            findings,
+        }
     }
 
     pub fn status(&self) -> RunStatus {
