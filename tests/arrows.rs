@@ -10,7 +10,7 @@ use regex::Regex;
 use circles::Source;
 
 /// Every room and the rooms that it may import. `app` alone knows the whole route, and `cli` alone its flags.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("model", &[]),
     ("stats", &[]),
     ("adapters", &["model"]),

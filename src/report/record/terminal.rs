@@ -7,6 +7,9 @@ use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{MAX_NAMED, named};
 use crate::report::layout::terminal::{Style, TerminalLayout};
 
+/// Problems whose ranking is shown before the rest is only counted.
+const MAX_PROBLEMS: usize = 20;
+
 /// The report. `all`: with what each case took of the machine and the command that was run.
 pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
     let mut page = TerminalLayout::new(style);
@@ -41,7 +44,8 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         page.note("", "Median over processes, spread between processes, processes x samples of each.");
     }
     view.tables.iter().for_each(|table| table.terminal(&mut page));
-    for problem in &view.problems {
+    let max_problems = if all { usize::MAX } else { MAX_PROBLEMS };
+    for problem in view.problems.iter().take(max_problems) {
         page.heading(&format!("Ranking: {}", problem.title), Emphasis::Plain);
         let rows = problem.entries.iter().map(|entry| {
             let line = &view.lines[entry.line];
@@ -50,6 +54,10 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         });
         page.grid(&["case", "median", "spread", "vs best"], rows);
         page.note("", &format!("{}.", problem.conclusion));
+    }
+    if let Some(more) = view.problems.len().checked_sub(max_problems).filter(|more| *more > 0) {
+        page.blank();
+        page.line(&format!("{} more with a ranking: `--all` shows them.", count(more, "problem")));
     }
     if !view.findings.is_empty() {
         page.heading("To know before trusting these figures", Emphasis::Doubt);
