@@ -284,9 +284,9 @@ impl MeasuredCommits {
         ];
         let settings = request.run.settings.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
         let given = shell_flags(settings.chain(given));
-        let cold = if request.run.settings.overrides.cold { " --cold-start" } else { "" };
+        let bare: String = request.run.settings.without_value().map(|flag| format!(" {flag}")).collect();
         format!(
-            "{}gbench-ci compare --resume {}{more}{}{given}{cold}",
+            "{}gbench-ci compare --resume {}{more}{}{given}{bare}",
             environment::as_prefix(),
             shell_word(&self.id()),
             request.run.selection.flags(),

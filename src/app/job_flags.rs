@@ -8,7 +8,7 @@ use crate::model::{is_unseen, shell_word};
 use crate::suite::FILE_NAME;
 
 /// Flags that choose what is measured and how, and may stand in a `job.json`; those without a value.
-const OF_A_JOB: [&str; 14] = [
+const OF_A_JOB: [&str; 16] = [
     "--config",
     "--benchmark",
     "--suite",
@@ -23,8 +23,10 @@ const OF_A_JOB: [&str; 14] = [
     "--timeout-multiplier",
     "--threshold",
     "--seed",
+    "--preset",
+    "--timing-mode",
 ];
-const WITHOUT_VALUE: &str = "--cold-start";
+const WITHOUT_VALUE: [&str; 3] = ["--cold-start", "--reproducible", "--check-determinism"];
 
 /// Bytes of all flags of a job that are shown.
 const MAX_SHOWN: usize = 1000;
@@ -37,14 +39,14 @@ pub fn job_flags(RunRequest { selection, settings, .. }: &RunRequest) -> Vec<Str
     let config = config.map(|path| format!("--config={}", path.display()));
     let given = settings.given.iter().chain(&selection.given);
     let given = given.map(|(flag, value)| format!("{flag}={value}"));
-    let cold = settings.overrides.cold.then(|| WITHOUT_VALUE.to_owned());
-    config.into_iter().chain(given).chain(cold).collect()
+    let bare = settings.without_value().map(str::to_owned);
+    config.into_iter().chain(given).chain(bare).collect()
 }
 
 /// Whether a word of an untrusted `job.json` is one of [`job_flags`].
 pub fn is_job_flag(word: &str) -> bool {
     let (flag, value) = word.split_once('=').unwrap_or((word, ""));
-    let known = if value.is_empty() { word == WITHOUT_VALUE } else { OF_A_JOB.contains(&flag) };
+    let known = if value.is_empty() { WITHOUT_VALUE.contains(&word) } else { OF_A_JOB.contains(&flag) };
     known && !value.chars().any(|c| c.is_control() || is_unseen(c))
 }
 

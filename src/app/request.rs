@@ -131,6 +131,16 @@ pub struct SettingsRequest {
 }
 
 impl SettingsRequest {
+    /// The flags that are given and take no value.
+    pub fn without_value(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.overrides.cold, "--cold-start"),
+            (self.overrides.reproducible, "--reproducible"),
+            (self.overrides.check_determinism, "--check-determinism"),
+        ];
+        given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+    }
+
     /// Lets the environment win over the suite file, and the request over both.
     pub fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply(suite);

@@ -138,12 +138,16 @@ pub enum ParamValue {
 impl ParamValue {
     /// Whether a text on the command line means this value: `0.50` means 0.5.
     pub fn is_written(&self, text: &str) -> bool {
-        let number = match self {
+        self.to_string() == text || self.number().is_some_and(|number| text.parse() == Ok(number))
+    }
+
+    /// Its value, where it is a number.
+    pub fn number(&self) -> Option<f64> {
+        match self {
             ParamValue::Int(value) => Some(*value as f64),
             ParamValue::Float(value) => Some(*value),
             ParamValue::Bool(_) | ParamValue::Text(_) => None,
-        };
-        self.to_string() == text || number.is_some_and(|number| text.parse() == Ok(number))
+        }
     }
 
     /// Total order over finite and non-finite values alike, so that maps of parameters can be keys.

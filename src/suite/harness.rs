@@ -86,6 +86,13 @@ impl HarnessEntry {
         }
     }
 
+    /// Gives the listed cases other parameters.
+    pub(super) fn rename_points(&mut self, renamed: impl Fn(Params) -> Params) {
+        if let Listing::Listed(names) = &mut self.listing {
+            *names = std::mem::take(names).into_iter().map(|(point, name)| (renamed(point), name)).collect();
+        }
+    }
+
     /// As the suite file has it.
     pub fn name(&self) -> &'static str {
         self.harness.map_or(AUTO, |harness| harness.0.name())

@@ -11,6 +11,7 @@ mod file;
 mod harness;
 mod inputs;
 mod metrics;
+mod overrides;
 mod param_values;
 pub mod plan;
 mod python;
@@ -23,6 +24,7 @@ mod settings;
 mod sweep;
 mod template;
 pub mod words;
+mod work;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,13 +35,15 @@ pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
+pub use self::overrides::{Overrides, Preset};
 pub use self::python::{DriverOptions, PythonEntry, PythonSource, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
+pub use self::work::{Work, WorkAmount};
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Budget, Component, Interleaving, Kind, MetricDeclaration, Origin, Params, Setting,
-    Settings, Timing,
+    BenchmarkId, Better, Budget, Component, Interleaving, Kind, MetricDeclaration, Params, Setting, Settings,
+    Timing,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -104,6 +108,8 @@ pub struct Benchmark {
     pub container: Option<Container>,
     pub requires: Requires,
     pub timing: Timing,
+    /// What one iteration works through, as the suite file has it.
+    pub work: Work,
     /// Non-empty exactly if `timing` is [`Timing::Stdout`].
     pub extract: Vec<Extract>,
     /// Present where the cases are those of a harness, or Python modules that are found by their names.
@@ -309,6 +315,12 @@ impl Default for RunOptions {
 }
 
 impl Benchmark {
+    /// Whether the suite file alone says its points: they are not to be listed.
+    fn has_own_points(&self) -> bool {
+        let layout = |entry: &PythonEntry| matches!(entry.source, PythonSource::Layout { .. });
+        self.harness.is_none() || self.python().is_some_and(|entry| !layout(entry))
+    }
+
     /// What is said of its Python modules, where it has such.
     pub fn python(&self) -> Option<&PythonEntry> {
         match &self.action {
@@ -336,50 +348,12 @@ impl Benchmark {
             timing: Timing::Process,
             extract: Vec::new(),
             harness: None,
+            work: Work::new(),
             container: None,
             metrics: Vec::new(),
             points: vec![Params::new()],
             excluded: 0,
             settings: Settings::default(),
-        }
-    }
-}
-
-/// Values that the command line sets for every benchmark, above all files.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Overrides {
-    pub processes: Option<u32>,
-    pub iterations: Option<u32>,
-    pub warmup: Option<u32>,
-    pub duration: Option<f64>,
-    pub burnin: Option<f64>,
-    pub cold: bool,
-    pub deadline_multiplier: Option<f64>,
-    pub threshold: Option<f64>,
-    pub seed: Option<u64>,
-}
-
-impl Overrides {
-    /// Sets each given value in every benchmark, with its flag as the origin.
-    pub fn apply(&self, suite: &mut Suite) {
-        fn set<T: Clone>(setting: &mut Setting<T>, value: &Option<T>, flag: &str) {
-            if let Some(value) = value {
-                setting.set(value.clone(), Origin::Cli(flag.into()));
-            }
-        }
-        for benchmark in &mut suite.benchmarks {
-            let settings = &mut benchmark.settings;
-            set(&mut settings.processes, &self.processes, "--processes");
-            set(&mut settings.iterations, &self.iterations, "--iterations");
-            set(&mut settings.warmup, &self.warmup, "--warmup");
-            set(&mut settings.duration, &self.duration, "--duration");
-            set(&mut settings.burnin, &self.burnin, "--burnin-seconds");
-            set(&mut settings.threshold, &self.threshold, "--threshold");
-            set(&mut settings.seed, &self.seed, "--seed");
-            let multiplier = &self.deadline_multiplier;
-            set(&mut settings.deadline_multiplier, multiplier, "--timeout-multiplier");
-            let cold = self.cold.then_some(crate::model::Thermal::Cold);
-            set(&mut settings.thermal, &cold, "--cold-start");
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use strum::IntoEnumIterator;
+
 use crate::app::request::{SelectionRequest, SettingsRequest};
 use crate::model::{Fault, Result, Shard};
 use crate::suite::words::{parse_ratio, parse_seconds};
@@ -104,6 +106,18 @@ pub struct SettingsArgs {
     /// Seed for the benchmarks' generators
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub seed: Option<String>,
+    /// quick (10 iterations, 2 of warm-up, the ends of each parameter), full (30, 3) or kernel (500, 200, seed 42)
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Of Python modules, the clock: auto, perf_counter, cuda_events, do_bench or torch_timer
+    #[arg(long, value_name = "MODE")]
+    pub timing_mode: Option<String>,
+    /// The seed 42, and of Python modules deterministic algorithms
+    #[arg(long)]
+    pub reproducible: bool,
+    /// Of Python modules: run twice with one seed, and refuse results that differ
+    #[arg(long)]
+    pub check_determinism: bool,
 }
 
 impl SettingsArgs {
@@ -116,6 +130,8 @@ impl SettingsArgs {
             ("--timeout-multiplier", &self.timeout_multiplier),
             ("--threshold", &self.threshold),
             ("--seed", &self.seed),
+            ("--preset", &self.preset),
+            ("--timing-mode", &self.timing_mode),
         ];
         let given = given.into_iter().filter_map(|(flag, value)| Some((flag, value.clone()?)));
         Ok(SettingsRequest { overrides: self.overrides()?, given: given.collect() })
@@ -139,6 +155,15 @@ impl SettingsArgs {
             )?,
             threshold: value("--threshold", &self.threshold, parse_ratio, "a change such as 5% or 0.05")?,
             seed: value("--seed", &self.seed, seed, "a whole number, or 0")?,
+            preset: value("--preset", &self.preset, named, "quick, full or kernel")?,
+            timing_mode: value(
+                "--timing-mode",
+                &self.timing_mode,
+                named,
+                "auto, perf_counter, cuda_events, do_bench or torch_timer",
+            )?,
+            reproducible: self.reproducible,
+            check_determinism: self.check_determinism,
         })
     }
 }
@@ -154,6 +179,13 @@ fn value<T>(
     let Some(text) = text else { return Ok(None) };
     let read = read(text);
     read.map(Some).map_err(|what| Fault::at_flag(format!("{flag} {text}"), what, format!("give {wanted}")))
+}
+
+/// One of an enum's words.
+fn named<T: IntoEnumIterator + Copy + Into<&'static str>>(text: &str) -> Result<T, String> {
+    T::iter()
+        .find(|it| Into::<&'static str>::into(*it) == text)
+        .ok_or_else(|| format!("there is no `{text}`"))
 }
 
 fn whole(min: u32, max: u32) -> impl Fn(&str) -> Result<u32, String> {
@@ -180,6 +212,7 @@ mod tests {
 
     use super::*;
     use crate::model::Component;
+    use crate::suite::{Preset, TimingMode};
 
     #[derive(clap::Parser)]
     struct Line {
@@ -213,7 +246,8 @@ mod tests {
     fn every_setting_is_read_in_its_own_unit() {
         let line = parse(
             "--processes 3 --iterations 4 --warmup 0 --duration 500ms --burnin-seconds 2 --cold-start \
-             --timeout-multiplier 1.5 --threshold 2% --seed 7",
+             --timeout-multiplier 1.5 --threshold 2% --seed 7 --preset quick --timing-mode do_bench \
+             --reproducible --check-determinism",
         );
         let expected = Overrides {
             processes: Some(3),
@@ -225,6 +259,10 @@ mod tests {
             deadline_multiplier: Some(1.5),
             threshold: Some(0.02),
             seed: Some(7),
+            preset: Some(Preset::Quick),
+            timing_mode: Some(TimingMode::DoBench),
+            reproducible: true,
+            check_determinism: true,
         };
         assert_eq!(line.settings.overrides().unwrap(), expected);
     }

@@ -3,6 +3,7 @@
 Put back are the settings that Python and the numerical libraries hold in global variables. What cannot be put back (threads,
 children, a trace function) is named, and the gate starts a fresh process for the cases behind it.
 """
+import builtins
 import gc
 import os
 import signal
@@ -25,6 +26,9 @@ class State:
         self.folder = _folder()
         self.path, self.arguments = sys.path[:], sys.argv[:]
         self.streams = sys.stdin, sys.stdout, sys.stderr
+        self.files = [_file(descriptor) for descriptor in range(3)]
+        self.builtins = dict(vars(builtins))
+        self.cores, self.nice, self.umask = _cores(), os.nice(0), _umask()
         self.excepthook, self.displayhook = sys.excepthook, sys.displayhook
         self.recursion = sys.getrecursionlimit()
         self.switching = sys.getswitchinterval()
@@ -49,6 +53,12 @@ class State:
                 restore()
             except BaseException as failure:
                 left.append("%s: %s" % (what, type(failure).__name__))
+        if any(stream is not None and stream.closed for stream in self.streams):
+            left.append("a closed sys.stdin, sys.stdout or sys.stderr")
+        if [_file(descriptor) for descriptor in range(3)] != self.files:
+            left.append("another file at descriptor 0, 1 or 2")
+        if os.nice(0) != self.nice:
+            left.append("another priority (os.nice)")
         return left
 
     def _steps(self):
@@ -56,6 +66,9 @@ class State:
             ("environment", self._environment),
             ("working folder", lambda: os.chdir(self.folder)),
             ("sys", self._sys),
+            ("builtins", self._builtins),
+            ("processor cores", lambda: _cores() == self.cores or os.sched_setaffinity(0, self.cores)),
+            ("umask", lambda: os.umask(self.umask)),
             ("garbage collector", self._collector),
             ("warnings", self._warnings),
             ("signal handlers", self._signals),
@@ -77,6 +90,11 @@ class State:
         sys.setrecursionlimit(self.recursion)
         sys.setswitchinterval(self.switching)
 
+    def _builtins(self):
+        for name in set(vars(builtins)) - set(self.builtins):
+            delattr(builtins, name)
+        vars(builtins).update(self.builtins)
+
     def _collector(self):
         (gc.enable if self.collecting else gc.disable)()
         gc.set_threshold(*self.thresholds)
@@ -94,6 +112,26 @@ class State:
         signal.alarm(0)
         for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
             signal.setitimer(timer, 0)
+
+
+def _file(descriptor):
+    """What tells which file a descriptor is of; None for a closed one."""
+    try:
+        status = os.fstat(descriptor)
+        return status.st_dev, status.st_ino
+    except OSError:
+        return None
+
+
+def _cores():
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+
+
+def _umask():
+    """The mask; it can be read only by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _folder():

@@ -25,6 +25,8 @@ class Loading(DriverTest):
     def test_files_with_the_names_of_standard_modules_do_not_disturb_the_driver(self):
         error = self.failed(single(pair("shadow/baseline_shadow.py")), "ValueError", "timing.NAME is 5")
         self.assertIn("baseline_shadow.py", error["trace"])
+        told = single(pair("shadow/baseline_imports_shadow.py", params={"n": 1}))
+        self.assertEqual(told.values("name"), [6])
 
     def test_relative_files_are_found_from_the_root(self):
         self.measured(single(pair("ch2/baseline_relative_file.py")))

@@ -129,6 +129,12 @@ class Cases(DriverTest):
         self.assertEqual(told.one("validation", 1), {"event": "validation", "passed": True})
         self.assertNotIn("leaves", told.notes())
 
+    def test_a_closed_stdout_ends_the_process(self):
+        told = drive([pair("closes_stdout.py"), pair("looks_around.py")], "misbehaving")
+        self.measured(told)
+        self.assertEqual(told.notes()["leaves"],
+                         ["a closed sys.stdin, sys.stdout or sys.stderr", "another file at descriptor 0, 1 or 2"])
+
     def test_a_replaced_clock_fails_the_case_and_does_not_reach_the_measurement(self):
         told = drive([pair("patches_clock.py"), pair("looks_around.py")], "misbehaving")
         error = told.one("error")

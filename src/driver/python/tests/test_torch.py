@@ -64,6 +64,7 @@ class Torch(DriverTest):
     def test_settings_of_torch_are_put_back(self):
         told = drive([pair("settings.py"), pair("settings.py")], "torch", python=TORCH)
         self.assertEqual([event["passed"] for event in told.of("validation")], [True, True])
+        self.assertEqual(told.values("threads", 0), told.values("threads", 1))
 
     def test_s0_69_asking_torch_for_a_gpu_where_there_is_none_is_a_skip(self):
         told = self.single(pair("asks_for_cuda.py"))

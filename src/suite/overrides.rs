@@ -1,0 +1,164 @@
+//! Values that the command line sets for every benchmark, above all files.
+
+use std::collections::BTreeSet;
+
+use super::python::{DriverOptions, TimingMode};
+use super::{Action, Benchmark, Suite};
+use crate::model::{Origin, Params, Setting, Thermal};
+
+/// How much is measured, by a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum Preset {
+    /// 10 iterations after 2 of warm-up, and of each parameter the first and the last value.
+    Quick,
+    /// 30 iterations after 3 of warm-up.
+    Full,
+    /// 500 iterations after 200 of warm-up, seed 42: for kernels of microseconds.
+    Kernel,
+}
+
+impl Preset {
+    fn iterations(self) -> u32 {
+        match self {
+            Preset::Quick => 10,
+            Preset::Full => 30,
+            Preset::Kernel => 500,
+        }
+    }
+
+    fn warmup(self) -> u32 {
+        match self {
+            Preset::Quick => 2,
+            Preset::Full => 3,
+            Preset::Kernel => 200,
+        }
+    }
+}
+
+/// The seed of runs that are to be reproduced, and of [`Preset::Kernel`].
+const SEED: u64 = 42;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    pub processes: Option<u32>,
+    /// What it sets stands below the values that are given by themselves.
+    pub preset: Option<Preset>,
+    pub iterations: Option<u32>,
+    pub warmup: Option<u32>,
+    pub duration: Option<f64>,
+    pub burnin: Option<f64>,
+    pub cold: bool,
+    pub deadline_multiplier: Option<f64>,
+    pub threshold: Option<f64>,
+    pub seed: Option<u64>,
+    /// Of Python modules: the clock of a sample.
+    pub timing_mode: Option<TimingMode>,
+    /// The seed 42, and of Python modules deterministic algorithms.
+    pub reproducible: bool,
+    /// Of Python modules: run twice with one seed and compare what comes out.
+    pub check_determinism: bool,
+}
+
+impl Overrides {
+    /// Sets each given value in every benchmark, with its flag as the origin.
+    pub fn apply(&self, suite: &mut Suite) {
+        fn set<T: Clone>(setting: &mut Setting<T>, value: &Option<T>, flag: &str) {
+            if let Some(value) = value {
+                setting.set(value.clone(), Origin::Cli(flag.into()));
+            }
+        }
+        for benchmark in &mut suite.benchmarks {
+            if let Some(preset) = self.preset {
+                apply_preset(preset, benchmark);
+            }
+            let settings = &mut benchmark.settings;
+            set(&mut settings.seed, &self.reproducible.then_some(SEED), "--reproducible");
+            set(&mut settings.processes, &self.processes, "--processes");
+            set(&mut settings.iterations, &self.iterations, "--iterations");
+            set(&mut settings.warmup, &self.warmup, "--warmup");
+            set(&mut settings.duration, &self.duration, "--duration");
+            set(&mut settings.burnin, &self.burnin, "--burnin-seconds");
+            set(&mut settings.threshold, &self.threshold, "--threshold");
+            set(&mut settings.seed, &self.seed, "--seed");
+            let multiplier = &self.deadline_multiplier;
+            set(&mut settings.deadline_multiplier, multiplier, "--timeout-multiplier");
+            set(&mut settings.thermal, &self.cold.then_some(Thermal::Cold), "--cold-start");
+            if let Some(entry) = benchmark.python() {
+                let options = DriverOptions {
+                    mode: self.timing_mode.unwrap_or(entry.options.mode),
+                    deterministic: self.reproducible || entry.options.deterministic,
+                    check_determinism: self.check_determinism || entry.options.check_determinism,
+                    ..entry.options.clone()
+                };
+                benchmark.set_driver_options(options);
+            }
+        }
+    }
+}
+
+/// Sets counts in place of times, and narrows the parameters.
+fn apply_preset(preset: Preset, benchmark: &mut Benchmark) {
+    let origin = || Origin::Cli(format!("--preset {}", <&str>::from(preset)));
+    let settings = &mut benchmark.settings;
+    settings.iterations.set(preset.iterations(), origin());
+    settings.warmup.set(preset.warmup(), origin());
+    if settings.duration.origin == Origin::Default {
+        settings.duration = Setting::default(0.0);
+    }
+    if settings.burnin.origin == Origin::Default {
+        settings.burnin = Setting::default(0.0);
+    }
+    match preset {
+        Preset::Quick => keep_ends(benchmark),
+        Preset::Full => {}
+        Preset::Kernel => settings.seed.set(SEED, origin()),
+    }
+}
+
+/// Keeps the points whose every number is the least or the greatest of its parameter. Text and flags tell implementations
+/// apart and stay.
+fn keep_ends(benchmark: &mut Benchmark) {
+    if benchmark.harness.is_some() && benchmark.python().is_none() {
+        return;
+    }
+    let names: BTreeSet<String> = benchmark.points.iter().flat_map(Params::keys).cloned().collect();
+    let mut ends = Vec::new();
+    for name in names {
+        let values = || benchmark.points.iter().filter_map(|point| point.get(&name));
+        let numbers = || values().filter(|value| value.number().is_some());
+        if let (Some(least), Some(greatest)) = (numbers().min(), numbers().max()) {
+            ends.push((name.clone(), least.clone(), greatest.clone()));
+        }
+    }
+    let before = benchmark.points.len();
+    benchmark.points.retain(|point| {
+        ends.iter().all(|(name, least, greatest)| {
+            point
+                .get(name)
+                .is_none_or(|value| value.number().is_none() || value == least || value == greatest)
+        })
+    });
+    benchmark.excluded += before - benchmark.points.len();
+}
+
+impl Benchmark {
+    /// Sets how the driver measures, and with it the identity of the cases.
+    fn set_driver_options(&mut self, options: DriverOptions) {
+        let Action::Python(entry) = &mut self.action else { return };
+        let (before, after) = (entry.options.identity(), options.identity());
+        entry.options = options;
+        if before == after {
+            return;
+        }
+        let renamed = |mut point: Params| {
+            point.retain(|name, _| !before.contains_key(name));
+            point.extend(after.clone());
+            point
+        };
+        self.points = std::mem::take(&mut self.points).into_iter().map(renamed).collect();
+        if let Some(harness) = &mut self.harness {
+            harness.rename_points(renamed);
+        }
+    }
+}
