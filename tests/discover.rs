@@ -117,6 +117,26 @@ fn init_writes_one_entry_for_each_layout_and_says_how_much_it_holds() {
 }
 
 #[test]
+fn a_sweep_over_operators_is_measured_by_its_own_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = ["operation", "implementation", "batch_size", "time_ms", "memory_mb", "inference_speed"];
+    let row: String = keys.iter().map(|key| format!("'{key}': 'x' if '{key}'[-1] in 'n' else 2, ")).collect();
+    let script = format!(
+        "import json\ndef run(output_file='results.json'):\n    with open(output_file, 'w') as f:\n        json.dump([{{{row}}}], f)\n    \
+         print('done')\nif __name__ == '__main__':\n    run()\n"
+    );
+    std::fs::write(folder.path().join("bench_sweep.py"), script).unwrap();
+    let found = json(folder.path(), "");
+    assert_eq!(
+        found["benchmarks"][0],
+        json!({"id": "bench_sweep", "harness": "operator-list", "command": ["python3", "bench_sweep.py"], "file": "results.json", "dir": "",
+               "gpu": false, "why": "bench_sweep.py builds every key of the rows of operator-list and leaves them in results.json"})
+    );
+    ran(folder.path(), "init").exits(0);
+    ran(folder.path(), "list --cases").exits(0).says("operation=x");
+}
+
+#[test]
 fn a_folder_that_is_not_there_and_one_with_nothing_in_it() {
     let folder = tempfile::tempdir().unwrap();
     ran(folder.path(), "discover nowhere").exits(2).says("this folder cannot be read");

@@ -84,6 +84,7 @@ mod optional_metrics;
 mod protocol;
 mod publish;
 mod publish_order;
+mod python;
 mod readme;
 mod report;
 mod report_folding;

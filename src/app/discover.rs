@@ -47,6 +47,9 @@ pub struct V1Found {
     /// Absent for Python modules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+    /// The file in which it leaves its rows, from `dir`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Folder to start in; empty: the folder that was looked into.
     pub dir: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,6 +187,7 @@ fn entry(found: &Discovered) -> V1Found {
         id: found.name.clone(),
         harness: found.harness.map(|harness| harness.0.name()),
         command: found.python.is_none().then(|| found.command.clone()),
+        file: found.file.clone(),
         dir: found.dir.clone(),
         build,
         python: found.python.as_ref().map(layout),

@@ -6,42 +6,73 @@ use super::executor::{executor, own_binary};
 use super::progress::Reporter;
 use crate::machine;
 use crate::model::{CutShort, Exit, Fault, Result, Side};
-use crate::run::CaseLister;
-use crate::suite::Suite;
+use crate::run::{CaseLister, Observer, Progress};
+use crate::suite::{Benchmark, Suite};
 
 /// Lists the cases of every harness of suites that are measured together. Each has its side and the folder of its tree. What
 /// one side cannot list is taken from the other, so that it stands against something and says why it is not there.
 ///
 /// Errors: a selection that leaves no case; an interrupt.
 pub fn list_cases(mut sides: Vec<(&mut Suite, Option<Side>, &Path)>, reporter: &Reporter) -> Result<()> {
-    let unlisted = |suite: &Suite| suite.benchmarks.iter().any(|benchmark| benchmark.is_unlisted());
-    if !sides.iter().any(|(suite, ..)| unlisted(suite)) {
-        return Ok(());
+    let mut observer = reporter.clone();
+    for (suite, side, _) in &sides {
+        for text in said_of_modules(suite, *side) {
+            observer.on(&Progress::Note { text: &text });
+        }
     }
+    if let [(base, ..), (head, ..)] = sides.as_mut_slice() {
+        clear_points(base, head);
+        clear_points(head, base);
+    }
+    let unlisted = |suite: &Suite| suite.benchmarks.iter().any(|benchmark| benchmark.is_unlisted());
+    if sides.iter().any(|(suite, ..)| unlisted(suite)) {
+        list_harnesses(&mut sides, observer)?;
+    }
+    let is_open = |suite: &Suite| suite.benchmarks.iter().any(|benchmark| !benchmark.points.is_empty());
+    let nothing = !sides.iter().any(|(suite, ..)| is_open(suite));
+    for (suite, ..) in &mut sides {
+        suite.benchmarks.retain(|benchmark| !benchmark.points.is_empty());
+    }
+    if nothing {
+        let what = "no harness of the suite has a case that it leaves";
+        return Err(Fault::at_flag("--param", what, "loosen it; `gbench-ci list --cases` shows all cases"));
+    }
+    Ok(())
+}
+
+fn list_harnesses(sides: &mut [(&mut Suite, Option<Side>, &Path)], mut observer: Reporter) -> Result<()> {
     let binary = own_binary()?;
     let mut executor = executor(&binary)?;
-    let mut observer = reporter.clone();
-    for (suite, side, folder) in &mut sides {
+    for (suite, side, folder) in sides.iter_mut() {
         let manifest = machine::manifest(folder);
         let mut lister = CaseLister { executor: &mut executor, observer: &mut observer, manifest: &manifest };
         lister.list(suite, *side).map_err(interrupted)?;
     }
-    if let [(base, ..), (head, ..)] = sides.as_mut_slice() {
+    if let [(base, ..), (head, ..)] = sides {
         copy_points(base, head);
         copy_points(head, base);
     }
-    for (suite, ..) in sides {
-        suite.benchmarks.retain(|benchmark| !benchmark.points.is_empty());
-        if suite.benchmarks.is_empty() {
-            let what = "no harness of the suite has a case that it leaves";
-            return Err(Fault::at_flag(
-                "--param",
-                what,
-                "loosen it; `gbench-ci list --cases` shows all cases",
-            ));
+    Ok(())
+}
+
+/// What is to be said of the modules of a suite: files that belong to nothing.
+pub fn said_of_modules(suite: &Suite, side: Option<Side>) -> Vec<String> {
+    let side = side.map_or(String::new(), |side| format!(" ({})", side.into_str()));
+    let of = |benchmark: &Benchmark| -> Vec<String> {
+        let warnings = benchmark.python().map_or(&[][..], |entry| &entry.warnings);
+        warnings.iter().map(|warning| format!("warning: {}{side}: {warning}", benchmark.id)).collect()
+    };
+    suite.benchmarks.iter().flat_map(of).collect()
+}
+
+/// Where one side has no modules of a benchmark yet, or no longer, those of the other are new, or missing.
+fn clear_points(of: &mut Suite, other: &Suite) {
+    for benchmark in of.benchmarks.iter_mut().filter(|benchmark| benchmark.has_no_modules()) {
+        let there = other.benchmarks.iter().find(|other| other.id == benchmark.id);
+        if there.is_some_and(|there| !there.has_no_modules()) {
+            benchmark.points.clear();
         }
     }
-    Ok(())
 }
 
 /// Gives benchmarks of one suite that could not be listed the cases that the other one has found.

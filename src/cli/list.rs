@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::args::SelectionArgs;
 use super::terminal::progress::reporter;
 use super::terminal::write::{table, write_json, wrote};
-use crate::app::listing::list_cases;
+use crate::app::listing::{list_cases, said_of_modules};
 use crate::app::paths::project_root;
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result};
@@ -75,6 +75,10 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     if args.cases {
         let folder = project_root(&suite)?;
         list_cases(vec![(&mut suite, None, &folder)], &reporter(args.json))?;
+    }
+    if !args.cases {
+        let told = reporter(args.json);
+        said_of_modules(&suite, None).iter().for_each(|text| told.note(text));
     }
     if args.json {
         wrote(write_json(&document(&suite, args.cases), out))?;

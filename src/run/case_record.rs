@@ -131,7 +131,7 @@ impl CaseRecorder {
     ) {
         let ProcessContext { started, process, place, shared, lockstep, after_timeout, conditions } = context;
         let benchmark = self.planned.benchmark.clone();
-        let collected = CollectedSamples::of(execution, &benchmark, &self.planned.id.to_string());
+        let collected = CollectedSamples::of(execution, &benchmark, &self.planned.id);
         let mut outcome = classify(execution, &collected, &benchmark);
         if outcome.is_measured()
             && let (Some(before), now) = (&self.device, collected.device.as_deref().unwrap_or("host"))

@@ -42,13 +42,6 @@ impl CaseLister<'_> {
     /// so. Gives what cut the listing short.
     pub fn list(&mut self, suite: &mut Suite, side: Option<Side>) -> Result<(), CutShort> {
         let mut built: Vec<(Build, Option<FailedBuild>)> = Vec::new();
-        for benchmark in &suite.benchmarks {
-            for warning in benchmark.python().map_or(&[][..], |entry| &entry.warnings) {
-                let side = side.map_or(String::new(), |side| format!(" ({})", side.into_str()));
-                let text = format!("warning: {}{side}: {warning}", benchmark.id);
-                self.observer.on(&Progress::Note { text: &text });
-            }
-        }
         for benchmark in suite.benchmarks.iter_mut().filter(|benchmark| benchmark.is_unlisted()) {
             if let Some((outcome, gpu)) = unmet(benchmark, self.manifest) {
                 set_listing(benchmark, Listing::Unmet { outcome, gpu });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::adapters::End;
 use crate::model::line::Event;
-use crate::model::{Better, Metric, ProcessSamples, ReportedError, Stated, Timing, convert};
+use crate::model::{Better, CaseId, Metric, ProcessSamples, ReportedError, Stated, Timing, convert};
 use crate::suite::Benchmark;
 
 use super::executor::Execution;
@@ -80,14 +80,14 @@ impl MetricSamples {
 
 impl CollectedSamples {
     /// Everything that a process of the case gave, whatever became of it.
-    pub(super) fn of(execution: &Execution, benchmark: &Benchmark, case: &str) -> Self {
+    pub(super) fn of(execution: &Execution, benchmark: &Benchmark, id: &CaseId) -> Self {
+        let case = &id.to_string();
         let mut collected = Self::default();
         for event in &execution.events {
             collected.take(event);
         }
         match benchmark.timing {
             Timing::Protocol => {
-                collected.derive_rates(benchmark.declaration("time", "").0.as_deref());
                 collected.take_figures();
             }
             Timing::Process => {
@@ -115,6 +115,15 @@ impl CollectedSamples {
                 }
             }
         }
+        match benchmark.work_of(&id.params) {
+            // What the program itself says of its work is nearer to it.
+            Ok(work) => work.into_iter().for_each(|(unit, amount)| {
+                collected.per_iteration.entry(unit).or_insert(amount);
+            }),
+            Err(why) => _ = collected.invalid.get_or_insert(why),
+        }
+        let timed = if benchmark.timing == Timing::Process { "wall_time" } else { "time" };
+        collected.derive_rates(timed, benchmark.declaration(timed, "").0.as_deref());
         collected.excuse(benchmark, case);
         collected
     }
@@ -266,9 +275,9 @@ impl CollectedSamples {
 
     /// Units per iteration over the time of each iteration: `items` and `time` give `items_rate` in items/s.
     ///
-    /// `declared`: the unit that the suite file gives to `time`, for children that do not say.
-    fn derive_rates(&mut self, declared: Option<&str>) {
-        let Some(time) = self.metrics.get("time") else { return };
+    /// `timed`: the metric that is the time of an iteration. `declared`: its unit by the suite file, for children that do not say.
+    fn derive_rates(&mut self, timed: &str, declared: Option<&str>) {
+        let Some(time) = self.metrics.get(timed) else { return };
         let unit = time.unit.as_deref().or(declared).unwrap_or("s");
         let scale = match unit {
             "s" => 1.0,
@@ -278,6 +287,10 @@ impl CollectedSamples {
             _ => return,
         };
         let times = time.values.clone();
+        let stated = time.stated.clone().filter(|_| times.is_empty());
+        if times.is_empty() && stated.is_none() {
+            return;
+        }
         for (name, unit) in
             [("items", "items/s"), ("bytes", "B/s"), ("flops", "FLOP/s"), ("tokens", "tokens/s")]
         {
@@ -285,11 +298,15 @@ impl CollectedSamples {
             let Some(amount) = self.per_iteration.get(name) else { continue };
             let values: Vec<f64> = times.iter().map(|time| amount / (time * scale)).collect();
             // Of no time and of no work there is no rate, and a record holds finite numbers only.
-            let sensible = values.iter().all(|rate| rate.is_finite() && *rate > 0.0);
+            let summary = stated.as_ref().map(|stated| amount / (stated.value * scale));
+            let sensible = values.iter().copied().chain(summary).all(|rate| rate.is_finite() && rate > 0.0);
             if self.metrics.contains_key(&metric) || !sensible {
                 continue;
             }
-            self.metrics.insert(metric, MetricSamples::figures(unit, Better::Higher, values, Role::Derived));
+            let mut figures = MetricSamples::figures(unit, Better::Higher, values, Role::Derived);
+            let count = stated.as_ref().and_then(|stated| stated.count);
+            figures.stated = summary.map(|value| Stated { value, stddev: None, count });
+            self.metrics.insert(metric, figures);
         }
     }
 

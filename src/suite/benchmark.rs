@@ -13,6 +13,7 @@ use super::requires::read_requires;
 use super::settings::Changes;
 use super::sweep::{constrain, sweep};
 use super::words::advise;
+use super::work::read_work;
 use super::{Action, Benchmark, MetricRule};
 use crate::adapters::Harness;
 use crate::model::{BenchmarkId, Component, Origin, Params, Setting, Thermal, Timing};
@@ -68,6 +69,7 @@ impl FileContext<'_> {
         check_sharing(&mut it, &table, &names);
         read_harness(&mut it, &mut table);
         read_container(&mut it, &mut table);
+        read_work(&mut it, &mut table, &names);
         if let Some((Action::Command(_), item)) = &action {
             let is_program =
                 it.harness.as_ref().and_then(|entry| entry.harness).is_some_and(Harness::takes_folder);

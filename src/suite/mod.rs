@@ -24,6 +24,7 @@ mod settings;
 mod sweep;
 mod template;
 pub mod words;
+mod work;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,6 +39,7 @@ pub use self::overrides::{Overrides, Preset};
 pub use self::python::{DriverOptions, PythonEntry, PythonSource, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
+pub use self::work::{Work, WorkAmount};
 pub use crate::model::Strictness;
 use crate::model::{
     BenchmarkId, Better, Budget, Component, Interleaving, Kind, MetricDeclaration, Params, Setting, Settings,
@@ -106,6 +108,8 @@ pub struct Benchmark {
     pub container: Option<Container>,
     pub requires: Requires,
     pub timing: Timing,
+    /// What one iteration works through, as the suite file has it.
+    pub work: Work,
     /// Non-empty exactly if `timing` is [`Timing::Stdout`].
     pub extract: Vec<Extract>,
     /// Present where the cases are those of a harness, or Python modules that are found by their names.
@@ -311,6 +315,12 @@ impl Default for RunOptions {
 }
 
 impl Benchmark {
+    /// Whether the suite file alone says its points: they are not to be listed.
+    fn has_own_points(&self) -> bool {
+        let layout = |entry: &PythonEntry| matches!(entry.source, PythonSource::Layout { .. });
+        self.harness.is_none() || self.python().is_some_and(|entry| !layout(entry))
+    }
+
     /// What is said of its Python modules, where it has such.
     pub fn python(&self) -> Option<&PythonEntry> {
         match &self.action {
@@ -338,6 +348,7 @@ impl Benchmark {
             timing: Timing::Process,
             extract: Vec::new(),
             harness: None,
+            work: Work::new(),
             container: None,
             metrics: Vec::new(),
             points: vec![Params::new()],

@@ -27,6 +27,11 @@ impl Benchmark {
         Some(&self.python()?.calls.get(native)?.file)
     }
 
+    /// Its cases are Python modules, and there are none.
+    pub fn has_no_modules(&self) -> bool {
+        self.python().is_some_and(|entry| entry.calls.is_empty())
+    }
+
     fn find_modules(&mut self) {
         let Some(mut entry) = self.python().cloned() else { return };
         let found = match entry.source.clone() {

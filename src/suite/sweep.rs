@@ -232,7 +232,7 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
     *points = satisfying;
 }
 
-fn as_value(point: &Params) -> Value {
+pub(super) fn as_value(point: &Params) -> Value {
     let pairs = point.iter().map(|(name, value)| {
         let value = match value {
             ParamValue::Bool(value) => Value::from(*value),

@@ -118,6 +118,7 @@ fn entry(entry: &Discovered) -> minijinja::Value {
         id => quote(&entry.name),
         harness => entry.harness.map(|harness| quote(harness.0.name())),
         command => quote_list(&entry.command),
+        file => entry.file.as_deref().map(quote),
         dir => (!entry.dir.is_empty()).then(|| quote(&entry.dir)),
         build,
         gpu => entry.gpu,

@@ -15,6 +15,8 @@ pub struct Discovered {
     /// Whose cases it has; without one it is timed as a whole process, or says its figure by `extract`.
     pub harness: Option<Harness>,
     pub command: Vec<String>,
+    /// The file in which a program of a format leaves its rows, from `dir`; `None`: it prints them, or `harness` knows.
+    pub file: Option<String>,
     /// Folder to start in, from the suite file's; empty: that one.
     pub dir: String,
     /// Runs in the suite file's folder, whatever `dir` is.

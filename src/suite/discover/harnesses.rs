@@ -38,6 +38,7 @@ fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
         name: found.name,
         harness: Some(harness),
         command: found.command.iter().map(|word| literal(word)).collect(),
+        file: None,
         dir: found.dir,
         build,
         binaries: found.binaries,

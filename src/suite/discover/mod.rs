@@ -15,6 +15,7 @@ mod linpack;
 mod makefile;
 mod programs;
 mod python;
+mod rows;
 mod sources;
 mod tree;
 
@@ -35,6 +36,7 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     let mut findings = Findings::default();
     harnesses::add(&tree, &mut findings);
     python::add(&tree, &mut findings);
+    rows::add(&tree, &mut findings);
     javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
     programs::add(folder, &mut findings);

@@ -469,6 +469,43 @@ fn s1_1_kernels_get_one_entry_without_the_files_that_are_none() {
     assert_eq!(layouts(&[("kernels/a.py", "x = 1\n")]).0, [""; 0]);
 }
 
+/// The keys of a sweep over operators, as a class has them, and a script that writes them.
+const SWEEP: &str = "import torch\n@dataclass\nclass Row:\n    operation: str\n    implementation: str\n    batch_size: int\n    time_ms: float\n    \
+                     memory_mb: float\n    inference_speed: float\ndef run(output_file: str = 'results.json'):\n    x.cuda()\n    \
+                     with open(output_file, 'w') as f:\n        json.dump([asdict(row) for row in rows], f)\n    print('done')\n\
+                     if __name__ == '__main__':\n    run(output_file='results.json')\n";
+const ATTENTION: &str = "def one():\n    return {'impl': 'x', 'B': 1, 'H': 1, 'S': 1, 'd': 1, 'dtype': 'fp16', 'causal': False, 'ms_mean': 1,\n\
+                         'ms_std': 1, 'qps': 2}\nif __name__ == '__main__':\n    print(json.dumps(one()))\n";
+
+#[test]
+fn s2_and_s3_scripts_that_write_rows_of_a_format_are_its_programs() {
+    let reader = "rows = json.load(open('results.json'))\nprint(rows[0]['operation'], rows[0]['time_ms'])\n";
+    let library = "@dataclass\nclass Metrics:\n    mean_time_ms: float\n    median_time_ms: float\n    throughput_gflops: float\n\
+                   @dataclass\nclass Result:\n    kernel_name: str\n    metrics: Metrics\n";
+    let (benchmarks, unclear) = found(&[
+        ("benchmarks/comprehensive_sweep.py", SWEEP),
+        ("benchmarks/attention.py", ATTENTION),
+        ("benchmarks/benchmark_harness.py", library),
+        ("src/sweep_of_results.py", reader),
+        ("bench/odd.py", &SWEEP.replace("'results.json'", "os.path.join(here, 'results.json')")),
+    ]);
+    assert_eq!(
+        benchmarks,
+        [
+            "[attention-jsonl] attention: python3 benchmarks/attention.py <- ",
+            "[operator-list] comprehensive_sweep: python3 benchmarks/comprehensive_sweep.py <-  gpu",
+        ]
+    );
+    let [odd, library] = unclear.as_slice() else { panic!("{unclear:?}") };
+    assert!(odd.starts_with("bench/odd.py builds every key of the rows of operator-list, and"), "{odd}");
+    assert!(
+        library.contains(
+            "is no program: give the script that uses it an entry with `harness = \"attention-harness\"`"
+        ),
+        "{library}"
+    );
+}
+
 #[test]
 fn what_a_harness_has_is_no_kernel() {
     let (entries, found) = layouts(&[

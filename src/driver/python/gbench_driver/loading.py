@@ -10,6 +10,8 @@ import os
 import sys
 from importlib.machinery import PathFinder
 
+_kept = {}  # the module that stays loaded for the next case of the same file, by its path
+
 MARKS = (os.path.join("common", "python"), "core")
 
 
@@ -73,7 +75,10 @@ def _is_installed(name, root):
 
 
 def load(place):
-    """Imports the module afresh and registers it under its dotted and its bare name."""
+    """Imports the module and registers it under its dotted and its bare name. One that the case before has left loaded is used again."""
+    kept = sys.modules.get(place.names()[0])
+    if kept is not None and kept is _kept.get(place.path):
+        return kept
     importlib.invalidate_caches()
     _parent_package(place)
     spec = importlib.util.spec_from_file_location(place.names()[0], place.path)
@@ -99,7 +104,13 @@ def _parent_package(place):
         importlib.import_module(package)
 
 
+def keep(place):
+    """Leaves the module loaded for the next case, which is of the same file."""
+    _kept[place.path] = sys.modules.get(place.names()[0])
+
+
 def forget_module(place):
+    _kept.pop(place.path, None)
     for name in place.names():
         sys.modules.pop(name, None)
 

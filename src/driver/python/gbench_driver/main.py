@@ -74,16 +74,24 @@ def run_case(request, case, place, channel, seeds, cache, following):
         notes["leaves"] = remains
     notes.update(seeds.notes())
     run.notes(notes)
-    forget(place, following)
+    same = following is not None and following.path == place.path and run.outcome.cause is None
+    if same:
+        loading.keep(place)
+    else:
+        forget(place, following)
+    free_device_memory()
     return not remains
 
 
 def forget(place, following):
-    """Drops the case's modules and its memory on the device."""
+    """Drops the case's modules."""
     if following is not None and following.folder == place.folder:
         loading.forget_module(place)
     else:
         loading.forget_folder(place)
+
+
+def free_device_memory():
     torch = gpu.torch_with_cuda()
     if torch is not None and torch.cuda.is_initialized():
         gc.collect()

@@ -42,7 +42,7 @@ class Amount(DriverTest):
         told = single(pair("counts.py"), "timing", duration=0.5, iterations=20)
         calls = told.notes()["calls_per_sample"]
         self.assertAlmostEqual(sum(told.values()) * calls, 0.5, delta=0.1)
-        self.assertGreater(len(told.values()), 10)
+        self.assertGreater(len(told.values()), 4)
 
     def test_a_duration_shorter_than_two_calls_still_has_two_samples(self):
         self.measured(single(function("known.py", function="sleeps"), "timing", duration=0.001), 2)
