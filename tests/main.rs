@@ -79,6 +79,7 @@ mod nights;
 mod nights_reference;
 mod nothing_measured;
 mod old_records;
+mod operator_sweep;
 mod optional_metrics;
 
 mod protocol;
