@@ -169,6 +169,9 @@ impl CaseRecorder {
             record.id.device = device.clone();
             self.device = Some(device);
         }
+        if let Some(what) = &collected.above_peak {
+            warn_once(record, what.clone());
+        }
         self.warn(record, execution, process);
         self.learn(record, execution, &collected);
         record.processes.push(ProcessRecord {
