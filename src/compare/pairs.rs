@@ -101,7 +101,7 @@ pub struct PairName {
     pub benchmark: String,
     /// Absent for pairs that lie in no folder.
     pub chapter: Option<String>,
-    /// The parameter `case`; absent where the benchmark is the pair.
+    /// The parameter `case`, or in a chapter the benchmark's name; absent where the benchmark is the pair.
     pub case: Option<String>,
     /// Of the optimized member: its technique, and its file where that tells it from another one.
     pub technique: Option<String>,
@@ -116,6 +116,7 @@ impl PairName {
         params.remove(VARIANT_PARAM);
         let mut take = |name: &str| params.remove(name).map(|value| value.to_string());
         let (chapter, case) = (take(CHAPTER), take(CASE));
+        let case = case.or_else(|| chapter.as_ref().map(|_| optimized.benchmark.name().to_owned()));
         let technique: Vec<String> = [take(TECHNIQUE), take(FILE)].into_iter().flatten().collect();
         let technique = (!technique.is_empty()).then(|| technique.join(" "));
         Self { benchmark: optimized.benchmark.to_string(), chapter, case, technique, params }
@@ -386,5 +387,7 @@ mod tests {
         assert_eq!(name.text(false), "ch1/a[n=4], fused");
         assert_eq!(name.text(true), "book/pairs/ch1/a[n=4], fused");
         assert_eq!(PairName::of(&id("host", &[("variant", "optimized")])).text(false), "book/pairs");
+        let in_chapter = PairName::of(&id("host", &[("variant", "optimized"), ("chapter", "ch1")]));
+        assert_eq!(in_chapter.text(false), "ch1/pairs");
     }
 }

@@ -48,7 +48,9 @@ impl ResultFormat for HarnessResults {
             let benchmarks = chapter.objects("benchmarks")?;
             let status = chapter.text("status")?.unwrap_or_default();
             if benchmarks.is_empty() && is_failure(status) {
-                let mut reading = named(name, Params::new());
+                // Of the chapter as a whole, so that it counts there as failed.
+                let of_chapter = ("chapter".to_owned(), ParamValue::Text(name.to_owned()));
+                let mut reading = named(name, Params::from([of_chapter]));
                 reading.end = failed(said(&chapter, status)?);
                 run.readings.push(reading);
             }
