@@ -93,5 +93,6 @@ fn comparison(cases: u32) -> Comparison {
         },
         no_reference: None,
         suite_file: None,
+        pairs: false,
     }
 }

@@ -20,6 +20,7 @@ fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]
         unit: "",
         exact: true,
         counted: false,
+        of_pair: false,
         stated: [None, None],
         better,
         threshold,

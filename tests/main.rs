@@ -29,6 +29,7 @@ mod commits_ways;
 mod compare_counts;
 mod compare_documents;
 mod compare_pairing;
+mod compare_pairs;
 mod compare_rounds;
 mod compare_rule;
 mod compare_sessions;

@@ -13,9 +13,11 @@ use super::side_suites::SideSuites;
 use super::stores::folder_of;
 use super::verdict_files::write_reports;
 use super::{calibration, environment};
-use crate::compare::{Calibration, VerdictDocument, verdict_of};
+use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
-use crate::model::{Comparison, Fault, Origin, Result, RunRecord, SequentialRule, Shard, Side, shell_word};
+use crate::model::{
+    CaseId, Comparison, Fault, Origin, Result, RunRecord, SequentialRule, Shard, Side, shell_word,
+};
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
@@ -111,7 +113,11 @@ pub fn measure(
     }
     let comparison = match begun {
         Some(begun) => Comparison { suite_file, ..gone_on_with(begun, &gate, rule, request) },
-        None => Comparison { suite_file, ..begun_now(&sides, seed, &gate, rule, request) },
+        None => Comparison {
+            suite_file,
+            pairs: has_pairs(&cases),
+            ..begun_now(&sides, seed, &gate, rule, request)
+        },
     };
     let folder = match &resumed {
         Some(resumed) => resumed.folder.clone(),
@@ -134,6 +140,10 @@ pub fn measure(
     let finished = finished?;
     let head = (head, head_tree.root().to_owned());
     Ok(MeasuredCommits { finished, folder, head, out_of_time: stopping.out_of_time })
+}
+
+fn has_pairs(cases: &[CaseId]) -> bool {
+    !VariantPairs::of(cases).pairs.is_empty()
 }
 
 /// A bare repository has no suite file of its own that could say what to measure and where to keep it.

@@ -71,6 +71,7 @@ pub fn new_comparison([base, head]: [&str; 2], seed: u64, gate: &Gate, rule: Seq
         },
         no_reference: None,
         suite_file: None,
+        pairs: false,
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Evidence<'a> {
     /// Executions were counted by the harness of the case or by the gate: no noise of the machine reaches such a figure, which
     /// from process to process is nearly the same.
     pub counted: bool,
+    /// The speedup of a pair: made of figures that have rows of their own.
+    pub of_pair: bool,
     /// The summary of each side, base first, that is one process which stated no samples.
     pub stated: [Option<&'a Stated>; 2],
     pub better: Better,

@@ -3,6 +3,7 @@
 //! ```text
 //! comparability, pairing, key   which machines, cases and settings may be set against each other
 //! rows, evidence                what each pair is: evidence to decide on, or missing, new, failed
+//! pairs, speedups               baselines with their optimized variants, and how much faster these are: a metric of its own
 //! history, stored_runs          what stored records say of the past
 //! rules/                        all evidence of the suite in, one decision each out; a file a rule
 //!   rounds, validity            the differences of rounds, and what must hold for them to be believed
@@ -32,6 +33,7 @@ mod merge;
 mod merged;
 mod outcome;
 mod pairing;
+mod pairs;
 mod policy;
 mod progress;
 mod quantized;
@@ -41,6 +43,7 @@ mod rows;
 mod rules;
 mod scale;
 mod session_variance;
+mod speedups;
 mod stored_runs;
 mod summary_only;
 mod test;
@@ -59,6 +62,7 @@ pub use history::{History, Past, Session};
 pub use merge::{check_merged_consistency, merge, merge_records, merge_with, merged_job, regenerate_text};
 pub use merged::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
 pub use outcome::{Conclusion, Verdict};
+pub use pairs::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPair, VariantPairs, chapter_of};
 pub use policy::{Policy, Reproduce, SideInput};
 pub use progress::{CaseProgress, case_progress};
 pub use quantized::{Unit, unresolved};

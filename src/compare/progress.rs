@@ -1,9 +1,12 @@
 //! Between the rounds: which cases another one could still decide.
 
+use std::collections::HashMap;
+
 use crate::model::{CaseId, INSTRUCTIONS, Result};
 
 use super::pairing::pair;
 use super::rows::prepare;
+use super::speedups::Speedups;
 use super::{Policy, Reason, Row, Rule, SeqE, SideInput};
 
 /// One case as the rounds stand.
@@ -31,12 +34,15 @@ pub fn case_progress(
     policy: &Policy,
 ) -> Result<Vec<CaseProgress>> {
     let pairs = pair(base, head)?;
-    let prepared = prepare(&pairs, policy, false, true);
+    let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
+    let prepared = prepare(&pairs, &speedups, policy, false, true);
     let output = rule.judge(&prepared.evidence);
     let mut progress: Vec<CaseProgress> = Vec::new();
+    let mut known: HashMap<CaseId, usize> = HashMap::new();
     for (index, decision) in prepared.open.iter().zip(&output.decisions) {
         let Some(index) = index else { continue };
         let Row { case, metric, .. } = &prepared.rows[*index];
+        let baseline = prepared.members.get(index).map(|members| members.baseline);
         let is_count = metric == INSTRUCTIONS;
         let rounds = decision.sequence.as_ref().map_or(0, |sequence| sequence.rounds);
         let change = decision.change.as_ref().filter(|_| decision.open);
@@ -45,26 +51,32 @@ pub fn case_progress(
         let looks_changed = waits || change.is_some_and(|change| change.low > 0.0 || change.high < 0.0);
         let more =
             decision.sequence.as_ref().and_then(|sequence| sequence.more_rounds).or(decision.wants_rounds);
-        // A case's rows follow each other.
-        match progress.last_mut().filter(|last| last.case == *case) {
-            Some(last) => {
-                last.looks_changed |= looks_changed;
-                last.counts_decided |= is_count && !decision.open;
-                last.rounds = last.rounds.max(rounds);
-                if decision.open {
-                    last.more_rounds =
-                        if last.open { last.more_rounds.zip(more).map(|(a, b)| a.max(b)) } else { more };
+        // A speedup is known better only where both members of its pair are measured again.
+        for case in [Some(case), baseline].into_iter().flatten() {
+            let at = *known.entry(case.clone()).or_insert(progress.len());
+            match progress.get_mut(at) {
+                Some(of_case) => {
+                    of_case.looks_changed |= looks_changed;
+                    of_case.counts_decided |= is_count && !decision.open;
+                    of_case.rounds = of_case.rounds.max(rounds);
+                    if decision.open {
+                        of_case.more_rounds = if of_case.open {
+                            of_case.more_rounds.zip(more).map(|(a, b)| a.max(b))
+                        } else {
+                            more
+                        };
+                    }
+                    of_case.open |= decision.open;
                 }
-                last.open |= decision.open;
+                None => progress.push(CaseProgress {
+                    case: case.clone(),
+                    open: decision.open,
+                    looks_changed,
+                    counts_decided: is_count && !decision.open,
+                    rounds,
+                    more_rounds: more.filter(|_| decision.open),
+                }),
             }
-            None => progress.push(CaseProgress {
-                case: case.clone(),
-                open: decision.open,
-                looks_changed,
-                counts_decided: is_count && !decision.open,
-                rounds,
-                more_rounds: more.filter(|_| decision.open),
-            }),
         }
     }
     Ok(progress)

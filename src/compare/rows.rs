@@ -10,6 +10,8 @@ use crate::model::{
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
 use super::key::other_settings;
 use super::pairing::{NearMatch, PairedCase, loosely, near_match};
+use super::pairs::PairMembers;
+use super::speedups::Speedups;
 use super::{Advice, Change, Policy, Reason, Row, RowLimits, Verdict, throttling};
 
 /// All rows of a comparison, some still without their decision.
@@ -25,12 +27,15 @@ pub struct PreparedRows<'a> {
     pub unmeasured: Vec<String>,
     /// `case metric` of optional metrics that one side lacks.
     pub absent: Vec<String>,
+    /// Rows that are the speedup of a pair, by their index.
+    pub members: HashMap<usize, PairMembers<'a>>,
 }
 
 /// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
 /// also cases that did not end well count: for the prior and the number of comparisons, without a row.
 pub fn prepare<'a>(
     pairs: &[PairedCase<'a>],
+    speedups: &'a Speedups,
     policy: &Policy,
     same_run: bool,
     in_rounds: bool,
@@ -38,13 +43,24 @@ pub fn prepare<'a>(
     let only_base = pairs.iter().filter(|pair| pair.head.is_none()).map(|pair| pair.id);
     let only_head = pairs.iter().filter(|pair| pair.base.is_none()).map(|pair| pair.id);
     let unmatched = (loosely(only_base), loosely(only_head));
-    let mut builder =
-        RowBuilder { prepared: PreparedRows::default(), policy, same_run, in_rounds, scratch: Vec::new() };
+    let mut builder = RowBuilder {
+        prepared: PreparedRows::default(),
+        policy,
+        same_run,
+        in_rounds,
+        of_pairs: false,
+        scratch: Vec::new(),
+    };
     for pair in pairs {
         builder.pair(pair, &unmatched);
         if in_rounds {
             builder.prior_only(pair);
         }
+    }
+    builder.of_pairs = true;
+    for pair in speedups.pairs() {
+        let members = PairMembers { baseline: pairs[pair.baseline].id, metric: &pair.metric };
+        builder.speedup(&pair.paired(), members);
     }
     builder.prepared
 }
@@ -54,6 +70,8 @@ struct RowBuilder<'a, 'p> {
     policy: &'p Policy,
     same_run: bool,
     in_rounds: bool,
+    /// What is looked at are the speedups of pairs.
+    of_pairs: bool,
     scratch: Vec<f64>,
 }
 
@@ -63,6 +81,20 @@ type MetricOf<'a> = (&'a CaseRecord, &'a Metric);
 type Unmatched<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
 
 impl<'a> RowBuilder<'a, '_> {
+    /// The row of a pair's speedup. Where a member did not end well its own row says so.
+    fn speedup(&mut self, pair: &PairedCase<'a>, members: PairMembers<'a>) {
+        if self.in_rounds {
+            self.prior_only(pair);
+        }
+        let (Some(base), Some(head)) = (pair.base, pair.head) else { return };
+        if base.outcome.is_measured() && head.outcome.is_measured() {
+            let from = self.prepared.rows.len();
+            self.metrics(pair.id, base, head);
+            let rows = from..self.prepared.rows.len();
+            self.prepared.members.extend(rows.map(|row| (row, members)));
+        }
+    }
+
     fn pair(&mut self, pair: &PairedCase<'a>, unmatched: &Unmatched) {
         let (verdict, reason, next) = match (pair.base, pair.head) {
             (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
@@ -175,6 +207,7 @@ impl<'a> RowBuilder<'a, '_> {
             unit: &metric.unit,
             exact: is_exact(declared, metric),
             counted: [base, head].iter().all(|(case, metric)| is_instructions(&case.id, &metric.unit)),
+            of_pair: self.of_pairs,
             stated: [only_stated(base.1), only_stated(metric)],
             better,
             threshold: self.policy.threshold_for(head.0, declared),

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::model::{CaseId, CaseRecord, RunRecord, Side, Strictness};
+use crate::model::{CaseId, CaseRecord, RunRecord, SPEEDUP, Side, Strictness};
 
 use super::comparability::differences;
 use super::evidence::MeasuredSide;
 use super::history::{History, Session};
 use super::key::other_settings;
+use super::pairs::{PairMetric, VariantPairs};
+use super::speedups::speedup_case;
 
 impl History {
     /// Takes in a run that is stored under `name`. Runs of one name are to come oldest first. Passed over without a word:
@@ -34,7 +36,8 @@ impl History {
             case.outcome.is_measured()
                 && now.get(&case.id).is_none_or(|now| other_settings(case, now).is_none())
         };
-        for case in record.cases.iter().filter(alike) {
+        let speedups = speedups_of(&record.cases);
+        for case in record.cases.iter().chain(&speedups).filter(alike) {
             for metric in &case.metrics {
                 let Ok(measured) = MeasuredSide::of(case, metric, &mut scratch) else { continue };
                 let centres = measured.centres;
@@ -44,6 +47,18 @@ impl History {
             }
         }
     }
+}
+
+/// The speedups of a run's pairs, each as a case of its own.
+fn speedups_of(cases: &[CaseRecord]) -> Vec<CaseRecord> {
+    let pairs = VariantPairs::of(cases.iter().map(|case| &case.id)).pairs;
+    let speedup = |pair: super::VariantPair| {
+        let members = [&cases[pair.baseline], &cases[pair.optimized]];
+        let metric = PairMetric::of(members[0], members[1])?;
+        speedup_case(members, &metric, false)
+            .filter(|_| members[1].metrics.iter().all(|metric| metric.name != SPEEDUP))
+    };
+    pairs.into_iter().filter_map(speedup).collect()
 }
 
 /// Whether two records are of one session: the same run, or base and head of one interleaved run, which took turns. Whatever a session does to its figures, it does to both alike.

@@ -11,6 +11,7 @@ use super::pairing::pair;
 use super::rounds::{MeasuredRound, measured_rounds};
 use super::rows::prepare;
 use super::rules::seq_e::{results, row_states};
+use super::speedups::Speedups;
 use super::{Policy, RoundDifferences, SeqE, SideInput, Verdict};
 
 /// One row's way to its decision.
@@ -64,7 +65,8 @@ pub fn decision_traces(
     wanted: impl Fn(&CaseId) -> bool,
 ) -> Result<Vec<DecisionTrace>> {
     let pairs = pair(base, head)?;
-    let prepared = prepare(&pairs, policy, false, true);
+    let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
+    let prepared = prepare(&pairs, &speedups, policy, false, true);
     let limits = rule.limits();
     let states = row_states(&prepared.evidence, &limits);
     let (screen, results) = results(&states, &limits);

@@ -12,6 +12,7 @@ use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
 use super::rows::prepare;
 use super::rules::RowDecision;
+use super::speedups::{Speedups, doubt_with_members};
 use super::warnings::{of_comparison, of_side};
 use super::{
     Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, Rule,
@@ -126,7 +127,9 @@ pub fn compare_by(
     if comparable {
         // Files of other programs that give the same figures are no run that was measured once.
         let same_run = base.record.run_id == head.record.run_id && base.record.ingested.is_none();
-        let mut prepared = prepare(&pairs, policy, same_run, rule.over_rounds());
+        let speedups =
+            if rule.judges_pairs() { Speedups::of(&pairs, rule.over_rounds()) } else { Speedups::default() };
+        let mut prepared = prepare(&pairs, &speedups, policy, same_run, rule.over_rounds());
         let output = rule.judge(&prepared.evidence);
         rounds = output.rounds;
         warnings = output.warnings;
@@ -154,6 +157,7 @@ pub fn compare_by(
             }
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
+        doubt_with_members(&mut prepared.rows, &prepared.members);
         rows = prepared.rows;
         counts::tell_of_time(&mut rows);
     }

@@ -57,6 +57,38 @@ impl fmt::Display for CaseId {
     }
 }
 
+/// The metric that a comparison gives the optimized case of a pair: how many times as fast it is as its baseline.
+pub const SPEEDUP: &str = "speedup";
+
+/// Its unit.
+pub const SPEEDUP_UNIT: &str = "x";
+
+/// The parameter that names a case's member of a pair where the case has no variant itself.
+pub const VARIANT_PARAM: &str = "variant";
+
+/// Parameters that tell the members of a pair apart and say nothing of what is solved.
+const OF_A_MEMBER: [&str; 3] = [VARIANT_PARAM, "technique", "file"];
+
+impl CaseId {
+    /// Which member of a pair the case is: by its own variant, else by the parameter of that name.
+    pub fn member_of_pair(&self) -> Option<Variant> {
+        let written = |value: &ParamValue| {
+            [Variant::Baseline, Variant::Optimized]
+                .into_iter()
+                .find(|variant| value.is_written(variant.into_str()))
+        };
+        self.variant.or_else(|| self.params.get(VARIANT_PARAM).and_then(written))
+    }
+
+    /// What a member of a pair shares with all others of it; `None` of other cases.
+    pub fn pair(&self) -> Option<CaseId> {
+        self.member_of_pair()?;
+        let mut params = self.params.clone();
+        params.retain(|name, _| !OF_A_MEMBER.contains(&name.as_str()));
+        Some(CaseId { variant: None, params, device: host(), ..self.clone() })
+    }
+}
+
 /// A member of a baseline/optimized pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -37,6 +37,10 @@ pub struct Comparison {
     pub no_reference: Option<NoReference>,
     /// Present where one suite file was measured on both sides; absent: each side's own.
     pub suite_file: Option<CommonSuite>,
+    /// The speedups of baselines with their optimized cases are rows of the verdict; absent in comparisons without such pairs, and in those of
+    /// earlier versions, which know no such rows.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pairs: bool,
 }
 
 /// One suite file for both sides of a comparison. Its text is kept in the comparison's folder.

@@ -49,7 +49,10 @@ mod unit;
 
 pub use budget::Budget;
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
-pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
+pub use case::{
+    CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM,
+    Variant,
+};
 pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };

@@ -182,14 +182,16 @@ impl Launcher<'_> {
             let cold = (cases[0].id.thermal == Thermal::Cold).then_some(out);
             let file = out.join("request.json");
             let request = request(entry, cases, benchmark_root(&benchmark.dir), alone);
-            if let Err(error) = fs::write(&file, request.to_string()) {
+            let request = request.to_string();
+            if let Err(error) = fs::write(&file, &request) {
                 return Execution::not_started(format!("the driver's request cannot be written: {error}"));
             }
             let mut launch = self.launch(cases[0], 0, cold, &[], false);
             launch.env = environment::of_driver(benchmark, &cases[0].id, cold);
             launch.argv = interpreter;
             launch.argv.extend([start, file].map(|path| path.to_string_lossy().into_owned()));
-            super::contained::execute(&mut *self.session.executor, &launch)
+            let execution = self.session.executor.execute(&launch);
+            Execution { request: Some(request), ..execution }
         })
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Nothing is drawn while a child measures: the bar moves between processes, without a timer of its own.
 
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use crate::run::{Observer, Progress};
 
 /// Writes to standard error, so that standard output holds results alone.
 enum ProgressWriter {
-    Bar { bar: ProgressBar, started: Instant },
+    Bar { bar: ProgressBar, started: Instant, said: SaidCauses },
     Lines { lines: LogLines, say: fn(&str) },
     Silent,
 }
@@ -29,7 +30,7 @@ impl ProgressWriter {
             (false, true) => {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
                 style(&bar, UNCOUNTED);
-                Self::Bar { bar, started }
+                Self::Bar { bar, started, said: SaidCauses::default() }
             }
             (false, false) => Self::Lines { lines: LogLines::new(), say: to_stderr },
         }
@@ -86,13 +87,13 @@ impl Observer for ProgressWriter {
     fn on(&mut self, progress: &Progress<'_>) {
         match self {
             Self::Silent => {}
-            Self::Bar { bar, started } => on_bar(bar, started, progress),
+            Self::Bar { bar, started, said } => on_bar(bar, started, said, progress),
             Self::Lines { lines, say } => lines.on(progress).iter().for_each(|line| say(line)),
         }
     }
 }
 
-fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
+fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progress: &Progress<'_>) {
     match progress {
         Progress::Planned { processes, .. } => set_length(bar, *processes),
         Progress::RoundsPlanned { .. } => {}
@@ -126,7 +127,7 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
         Progress::CaseEnded { id, side, outcome, done, total } => {
             bar.set_position(*done as u64);
             if !outcome.is_measured() {
-                bar.println(failure(id, *side, outcome));
+                bar.println(said.failure(id, *side, outcome));
             }
             if done == total && *total > 0 {
                 bar.finish_and_clear();
@@ -148,11 +149,18 @@ struct LogLines {
     ended: usize,
     /// Seconds of a build after which the next line about it is due.
     next_report: f64,
+    said: SaidCauses,
 }
 
 impl LogLines {
     fn new() -> Self {
-        Self { started: Instant::now(), cases: 0, ended: 0, next_report: FIRST_REPORT }
+        Self {
+            started: Instant::now(),
+            cases: 0,
+            ended: 0,
+            next_report: FIRST_REPORT,
+            said: SaidCauses::default(),
+        }
     }
 
     fn on(&mut self, progress: &Progress<'_>) -> Option<String> {
@@ -182,7 +190,7 @@ impl LogLines {
                 format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds))
             }
             Progress::Note { text } => (*text).to_owned(),
-            Progress::CaseEnded { id, side, outcome, total: 0, .. } => failure(id, *side, outcome),
+            Progress::CaseEnded { id, side, outcome, total: 0, .. } => self.said.failure(id, *side, outcome),
             Progress::CaseEnded { id, side, outcome, done, total } => {
                 // The head's turn ends a case of two arms; an ordinary run has no side at all.
                 self.ended += usize::from(*side != Some(Side::Base));
@@ -190,7 +198,7 @@ impl LogLines {
                 let what = if outcome.is_measured() {
                     format!("{id}: measured{}", suffix(*side))
                 } else {
-                    failure(id, *side, outcome)
+                    self.said.failure(id, *side, outcome)
                 };
                 format!("[{ended}/{}] {left}{what}", self.cases)
             }
@@ -217,8 +225,16 @@ fn round(pass: u32, open: usize) -> String {
     format!("round {}: {} may be measured further", pass + 1, count(open, "case"))
 }
 
-fn failure(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
-    format!("{id}: {}{}: {}", outcome.into_str(), suffix(side), outcome.cause())
+/// Causes that have been said: what many cases fail of is said once, and the report has it with all their names.
+#[derive(Default)]
+struct SaidCauses(HashSet<String>);
+
+impl SaidCauses {
+    fn failure(&mut self, id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
+        let said = format!("{}: {}", outcome.into_str(), outcome.cause());
+        let cause = if self.0.insert(said) { outcome.cause() } else { "for the same cause as before".into() };
+        format!("{id}: {}{}: {cause}", outcome.into_str(), suffix(side))
+    }
 }
 
 fn suffix(side: Option<Side>) -> String {
@@ -264,7 +280,7 @@ mod tests {
             Progress::RoundStarted { pass: 0, processes: 0 },
             Progress::RoundEnded { pass: 0, measured: 0, open: 1, seconds: 0.0 },
         ] {
-            on_bar(&bar, &mut started, &progress);
+            on_bar(&bar, &mut started, &mut SaidCauses::default(), &progress);
             bar.tick();
         }
         assert!(
@@ -272,7 +288,12 @@ mod tests {
             "{}",
             written.text()
         );
-        on_bar(&bar, &mut started, &Progress::RoundStarted { pass: 1, processes: 4 });
+        on_bar(
+            &bar,
+            &mut started,
+            &mut SaidCauses::default(),
+            &Progress::RoundStarted { pass: 1, processes: 4 },
+        );
         bar.tick();
         assert!(written.text().contains("0/4"), "{}", written.text());
     }
@@ -327,7 +348,7 @@ mod tests {
             line: "nvcc -c gemm.cu",
         };
         let bar = ProgressBar::hidden();
-        on_bar(&bar, &mut Instant::now(), &going(72.4));
+        on_bar(&bar, &mut Instant::now(), &mut SaidCauses::default(), &going(72.4));
         assert_eq!(bar.message(), "building s/gemm (head) for 1m 12s: nvcc -c gemm.cu");
 
         let mut lines = LogLines::new();

@@ -18,6 +18,7 @@ use super::pairing::pair;
 use super::replay::{named_sides, verdict_of};
 use super::rows::{PreparedRows, prepare};
 use super::rules::seq_e::{RowState, row_states};
+use super::speedups::Speedups;
 use super::validity::{SerialCorrelation, repeated_numbers};
 use super::{Policy, SeqE, Verdict, wording};
 use figures::{CalibrationContext, in_scale};
@@ -54,7 +55,9 @@ pub fn calibrate(
     let (policy, rule) = (Policy::of(comparison), SeqE::of(comparison));
     let inputs = named_sides(base, head, comparison);
     let pairs = pair(&inputs[0], &inputs[1])?;
-    let prepared = prepare(&pairs, &policy, false, true);
+    // What one suite tells of noise it tells of each case by itself.
+    let speedups = Speedups::default();
+    let prepared = prepare(&pairs, &speedups, &policy, false, true);
     let limits = rule.limits();
     let states = row_states(&prepared.evidence, &limits);
     let of_both = pairs.iter().filter_map(|pair| Some((pair.id, [pair.base?, pair.head?])));

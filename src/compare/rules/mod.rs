@@ -47,6 +47,11 @@ pub trait Rule {
         false
     }
 
+    /// Whether the speedups of pairs are rows. Not so of comparisons in rounds that were begun before they were.
+    fn judges_pairs(&self) -> bool {
+        true
+    }
+
     /// [`Rule::decide`] with what the rule has to say of the suite as a whole.
     fn judge(&self, evidence: &[Evidence]) -> RuleOutput {
         RuleOutput { decisions: self.decide(evidence), ..RuleOutput::default() }

@@ -1,12 +1,13 @@
 //! One run as a table for spreadsheets: one line a sample set, that is one process of one metric of one case;
 //! a case without any has one line that says why. The columns below in this order for as long as the record's schema is
 //! v1. Figures are in the metric's unit. `rank` and `vs_best` are those of the metric as a whole, the same on each of its
-//! lines.
+//! lines; the speedup is that of an optimized case over its baseline, on the lines of the metric that it is of.
 
 use std::io;
 
 use super::metric::{MetricView, median};
 use super::view::RunView;
+use crate::compare::PairSpeedup;
 use crate::model::{CaseRecord, ProcessRecord, ProcessSamples};
 use crate::report::layout::csv::{Column, Line, optional, text, write};
 use crate::report::layout::escape::csv as cell;
@@ -15,6 +16,8 @@ struct SampleSet<'a> {
     case: &'a CaseRecord,
     /// `None` where the case has none.
     set: Option<(&'a MetricView<'a>, &'a ProcessSamples)>,
+    /// Where the case is the optimized one of a pair, and the metric is what the pair is compared by.
+    speedup: Option<&'a PairSpeedup>,
 }
 
 impl SampleSet<'_> {
@@ -32,7 +35,7 @@ impl SampleSet<'_> {
     }
 }
 
-fn columns<'a>() -> [Column<'a, SampleSet<'a>>; 19] {
+fn columns<'a>() -> [Column<'a, SampleSet<'a>>; 22] {
     [
         ("outcome", |line| line.of.case.outcome.into_str().to_owned()),
         ("cause", |line| cell(&line.of.case.outcome.cause())),
@@ -57,6 +60,11 @@ fn columns<'a>() -> [Column<'a, SampleSet<'a>>; 19] {
         ("vs_best", |line| {
             line.of.of_metric(|metric| optional(metric.place.as_ref().and_then(|place| place.vs_best)))
         }),
+        ("speedup", |line| optional(line.of.speedup.map(|speedup| speedup.factor))),
+        ("speedup_low", |line| optional(line.of.speedup.and_then(|speedup| speedup.interval).map(|it| it.0))),
+        ("speedup_high", |line| {
+            optional(line.of.speedup.and_then(|speedup| speedup.interval).map(|it| it.1))
+        }),
     ]
 }
 
@@ -68,7 +76,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 pub(super) fn render(view: &RunView, out: &mut dyn io::Write) -> io::Result<()> {
     // One a metric, in the order of the cases and their metrics.
     let mut metrics = view.lines.iter();
-    let lines = view.cases.iter().flat_map(|(case, name)| {
+    let lines = view.cases.iter().enumerate().flat_map(|(at, (case, name))| {
         let metrics = metrics.by_ref().take(case.metrics.len());
         let sets = metrics.flat_map(|line| line.metric.processes.iter().map(move |set| Some((line, set))));
         let mut sets: Vec<_> = sets.collect();
@@ -76,7 +84,13 @@ pub(super) fn render(view: &RunView, out: &mut dyn io::Write) -> io::Result<()> 
             sets.push(None);
         }
         let source = view.record.run_id.as_str();
-        sets.into_iter().map(move |set| Line { source, case: &case.id, name, of: SampleSet { case, set } })
+        let speedup = view.pairs.speedup(at);
+        sets.into_iter().map(move |set| {
+            let of_set =
+                |(line, _): (&MetricView, _)| speedup.filter(|(metric, _)| *metric == line.metric.name);
+            let speedup = set.and_then(of_set).map(|(_, speedup)| speedup);
+            Line { source, case: &case.id, name, of: SampleSet { case, set, speedup } }
+        })
     });
     write(Some("run_id"), &columns(), lines, out)
 }

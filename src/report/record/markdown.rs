@@ -41,6 +41,7 @@ pub(super) fn text(view: &RunView, all: bool) -> String {
     if !view.lines.is_empty() {
         let _ = write!(page, "\n### Measured\n\n{}", metrics(view, max_rows));
     }
+    view.tables.iter().for_each(|table| page += &table.markdown(max_rows));
     if !view.problems.is_empty() {
         page += &ranking(view, max_problems);
     }
@@ -122,5 +123,7 @@ mod tests {
         insta::assert_snapshot!("wasteful", text(&RunView::new(&records::wasteful()), false));
         insta::assert_snapshot!("killed", text(&RunView::new(&records::killed()), false));
         insta::assert_snapshot!("hostile", text(&RunView::new(&records::hostile()), false));
+        insta::assert_snapshot!("pairs", text(&RunView::new(&records::pairs()), false));
+        insta::assert_snapshot!("precisions", text(&RunView::new(&records::precisions()), false));
     }
 }

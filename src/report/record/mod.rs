@@ -6,8 +6,11 @@ mod jsonl;
 mod junit;
 mod markdown;
 mod metric;
+mod pairs;
+mod precisions;
 mod ranking;
 mod resources;
+mod table;
 mod terminal;
 #[cfg(test)]
 pub(super) mod test_support;

@@ -1,8 +1,10 @@
 //! Which of several answers to one problem is the best, by how much, and whether that can be told at all.
 //!
 //! A problem is everything that must agree before a ranking means anything: the group that the suite file
-//! names, every parameter, the way of timing, cold or warm, the device, and the metric with its unit and
-//! direction. What was not measured has no place, and a problem with a single answer is no contest. Rates that the gate
+//! names, every parameter that says what is solved, the way of timing, cold or warm, the device, and the metric with its unit and
+//! direction. `implementation`, `backend`, `technique` and `variant` say how it is solved; `precision` does not, because another
+//! precision is another result. Without a group the cases of one benchmark that differ in `implementation` or `backend` are answers to one problem;
+//! pairs have a table of their own. What was not measured has no place, and a problem with a single answer is no contest. Rates that the gate
 //! derived from time are ranked by time alone.
 //!
 //! The best is told apart from another by the rule of comparisons, asked for any difference at all (threshold 0):
@@ -15,6 +17,12 @@ use crate::model::text::percent;
 use crate::model::{Better, CaseId, Params, Thermal, Timing, Variant, direction_of_unit};
 use crate::report::layout::grouped::together;
 use crate::report::layout::number;
+
+/// Parameters that say how a problem is solved, and not which.
+const WAYS: [&str; 4] = ["implementation", "backend", "technique", "variant"];
+
+/// Those of them by which cases of one benchmark are answers to one problem, without a group.
+const IMPLIED: [&str; 2] = ["implementation", "backend"];
 
 /// Chance, for each problem, of telling apart what does not differ.
 const ALPHA: f64 = 0.05;
@@ -38,10 +46,10 @@ pub(in crate::report) struct RankedAnswer {
 }
 
 /// The key that must agree.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Key<'a> {
     group: &'a str,
-    params: &'a Params,
+    params: Params,
     timing: Timing,
     thermal: Thermal,
     device: &'a str,
@@ -87,6 +95,7 @@ impl Measure<'_> {
                 // A ranking is no gate: figures that never vary are ranked as they stand.
                 exact: true,
                 counted: false,
+                of_pair: false,
                 stated: [None, None],
                 better: self.better,
                 threshold: 0.0,
@@ -109,12 +118,10 @@ pub(in crate::report) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
         let measure = Measure { metric: key.metric, unit: key.unit, better: key.better };
         measure.sort(&mut answers);
         let places = places(&answers, &measure);
-        let entry = |answer: &ContestAnswer| RankedAnswer {
-            line: answer.line,
-            name: short_name(&lines[answer.line]),
-        };
+        let entry =
+            |answer: &ContestAnswer| RankedAnswer { line: answer.line, name: short_name(answer.case) };
         let entries: Vec<RankedAnswer> = answers.iter().map(entry).collect();
-        let title = title(&key, &lines[answers[0].line], &entries[0].name);
+        let title = title(&key, answers[0].case);
         let conclusion = conclusion(&answers, &entries, &places) + &speedups(&answers, &measure);
         for (answer, place) in answers.iter().zip(places) {
             lines[answer.line].place = Some(place);
@@ -135,9 +142,16 @@ fn answer<'a>(
         return None;
     }
     let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
+    let of_benchmark = || {
+        case.id.params.keys().any(|name| IMPLIED.contains(&name.as_str())).then(|| case.id.benchmark.as_str())
+    };
+    let group =
+        case.group.as_deref().or_else(|| of_benchmark().filter(|_| case.id.member_of_pair().is_none()));
+    let mut params = case.id.params.clone();
+    params.retain(|name, _| !WAYS.contains(&name.as_str()));
     let key = Key {
-        group: case.group.as_deref().filter(|_| case.outcome.is_measured() && !line.is_absolute())?,
-        params: &case.id.params,
+        group: group.filter(|_| case.outcome.is_measured() && !line.is_absolute())?,
+        params,
         timing: case.id.timing,
         thermal: case.id.thermal,
         device: &case.id.device,
@@ -184,7 +198,7 @@ pub(in crate::report) fn places(answers: &[ContestAnswer], measure: &Measure) ->
 /// `; k/a:optimized is 0.82x as fast as the baseline (0.80x to 0.84x)`, for each optimized answer where a baseline is among them:
 /// below 1 it is slower.
 fn speedups(answers: &[ContestAnswer], measure: &Measure) -> String {
-    let is = |variant| move |answer: &&ContestAnswer| answer.case.variant == Some(variant);
+    let is = |variant| move |answer: &&ContestAnswer| answer.case.member_of_pair() == Some(variant);
     let Some(baseline) = answers.iter().find(is(Variant::Baseline)) else { return String::new() };
     let optimized: Vec<&ContestAnswer> = answers.iter().filter(is(Variant::Optimized)).collect();
     let decisions = measure.against(baseline, &optimized);
@@ -192,22 +206,25 @@ fn speedups(answers: &[ContestAnswer], measure: &Measure) -> String {
         let change = decision.change?;
         let factor = |slowdown: f64| number::times(1.0 / (1.0 + slowdown));
         let (value, low, high) = (factor(change.slowdown), factor(change.high), factor(change.low));
-        let benchmark = &answer.case.benchmark;
-        Some(format!("; {benchmark}:optimized is {value} as fast as the baseline ({low} to {high})"))
+        let name = short_name(answer.case);
+        Some(format!("; {name} is {value} as fast as the baseline ({low} to {high})"))
     });
     told.collect()
 }
 
-/// `kernels/softmax_online:optimized`: all else in the case's name is the problem's.
-fn short_name(line: &MetricView) -> String {
-    let id = &line.case.id;
+/// `kernels/softmax_online:optimized`, `kernels/softmax[backend=cuda]`: all else in the case's name is the problem's.
+fn short_name(id: &CaseId) -> String {
     let variant = id.variant.map_or(String::new(), |variant| format!(":{}", variant.into_str()));
-    format!("{}{variant}", id.benchmark)
+    let ways = WAYS.iter().filter_map(|name| Some(format!("{name}={}", id.params.get(*name)?)));
+    let ways = ways.collect::<Vec<_>>().join(",");
+    let ways = if ways.is_empty() { ways } else { format!("[{ways}]") };
+    format!("{}{variant}{ways}", id.benchmark)
 }
 
-/// The group with what its answers' names have in common.
-fn title(key: &Key, line: &MetricView, short_name: &str) -> String {
-    let shared = line.name.strip_prefix(short_name).unwrap_or_default();
+/// The group with what its answers have in common.
+fn title(key: &Key, id: &CaseId) -> String {
+    let problem = CaseId { variant: None, params: key.params.clone(), ..id.clone() }.to_string();
+    let shared = problem.strip_prefix(id.benchmark.as_str()).unwrap_or_default();
     format!("{}{shared} {}, {} is better", key.group, key.metric, key.better.into_str())
 }
 
@@ -339,6 +356,42 @@ mod tests {
         assert_eq!(view.problems[0].title, "softmax[n=1024] (cuda:0) time, lower is better");
         let names = view.problems[0].entries.iter().map(|entry| entry.name.as_str());
         assert_eq!(names.collect::<Vec<_>>(), ["k/a:baseline", "k/a:optimized"]);
+    }
+
+    #[test]
+    fn s1_18_s2_29_ways_to_solve_one_problem_are_ranked_and_precisions_are_not() {
+        let way = |name: &str, value: &str, precision: &str, centers: &[f64]| {
+            let mut case = records::answer("k/gemm", centers);
+            case.group = None;
+            for (name, value) in [(name, value), ("precision", precision)] {
+                case.id.params.insert(name.into(), crate::model::ParamValue::Text(value.into()));
+            }
+            case
+        };
+        let record = records::contest(vec![
+            way("backend", "cpu", "fp32", &[2.0, 2.01, 1.99]),
+            way("backend", "blas", "fp32", &[1.0, 1.01, 0.99]),
+            way("backend", "cpu", "fp16", &[0.5, 0.51, 0.49]),
+        ]);
+        let best = [("k/gemm[backend=blas]", "BEST"), ("k/gemm[backend=cpu]", "2.00x")];
+        assert_eq!(ranking(&record), texts(&best));
+        assert_eq!(
+            RunView::new(&record).problems[0].title,
+            "k/gemm[n=1024,precision=fp32] time, lower is better"
+        );
+        // A technique and a variant make answers of a group; by itself a pair has its own table.
+        let pair = |group: Option<&str>| {
+            let mut cases = vec![
+                way("variant", "baseline", "fp32", &[2.0, 2.01, 1.99]),
+                way("variant", "optimized", "fp32", &[1.0, 1.01, 0.99]),
+            ];
+            cases[1].id.params.insert("technique".into(), crate::model::ParamValue::Text("fused".into()));
+            cases.iter_mut().for_each(|case| case.group = group.map(str::to_owned));
+            ranking(&records::contest(cases))
+        };
+        let best =
+            [("k/gemm[technique=fused,variant=optimized]", "BEST"), ("k/gemm[variant=baseline]", "2.00x")];
+        assert_eq!((pair(None), pair(Some("gemm"))), (Vec::new(), texts(&best)));
     }
 
     #[test]

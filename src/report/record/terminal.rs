@@ -7,6 +7,9 @@ use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{MAX_NAMED, named};
 use crate::report::layout::terminal::{Style, TerminalLayout};
 
+/// Problems whose ranking is shown before the rest is only counted.
+const MAX_PROBLEMS: usize = 20;
+
 /// The report. `all`: with what each case took of the machine and the command that was run.
 pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
     let mut page = TerminalLayout::new(style);
@@ -40,7 +43,9 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         page.grid(&["case, metric", "median", "spread", "samples"], rows);
         page.note("", "Median over processes, spread between processes, processes x samples of each.");
     }
-    for problem in &view.problems {
+    view.tables.iter().for_each(|table| table.terminal(&mut page));
+    let max_problems = if all { usize::MAX } else { MAX_PROBLEMS };
+    for problem in view.problems.iter().take(max_problems) {
         page.heading(&format!("Ranking: {}", problem.title), Emphasis::Plain);
         let rows = problem.entries.iter().map(|entry| {
             let line = &view.lines[entry.line];
@@ -49,6 +54,10 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         });
         page.grid(&["case", "median", "spread", "vs best"], rows);
         page.note("", &format!("{}.", problem.conclusion));
+    }
+    if let Some(more) = view.problems.len().checked_sub(max_problems).filter(|more| *more > 0) {
+        page.blank();
+        page.line(&format!("{} more with a ranking: `--all` shows them.", count(more, "problem")));
     }
     if !view.findings.is_empty() {
         page.heading("To know before trusting these figures", Emphasis::Doubt);
@@ -93,6 +102,18 @@ mod tests {
     }
 
     #[test]
+    fn s0_50_s0_66_s0_67_pairs_and_chapters_read_well_at_eighty_columns() {
+        insta::assert_snapshot!("pairs", rendered(&records::pairs(), Style::PLAIN, false));
+        let text = rendered(&records::pairs(), Style::PLAIN, true);
+        assert_eq!(text.matches("No module named").count(), 1, "35 files that fail of one thing say it once");
+    }
+
+    #[test]
+    fn s1_50_precisions_stand_beside_their_errors() {
+        insta::assert_snapshot!("precisions", rendered(&records::precisions(), Style::PLAIN, false));
+    }
+
+    #[test]
     fn a_ranking_reads_well_at_sixty_columns() {
         let narrow = Style { width: 60, ..Style::PLAIN };
         insta::assert_snapshot!("contested_narrow", rendered(&records::contested(), narrow, true));
@@ -101,7 +122,8 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal_and_ascii_stays_ascii() {
         let kinds = [records::record(), records::quiet(), records::killed(), records::hostile()];
-        for record in kinds.into_iter().chain([records::contested(), records::wasteful()]) {
+        let more = [records::contested(), records::wasteful(), records::pairs(), records::precisions()];
+        for record in kinds.into_iter().chain(more) {
             for columns in [60, 80, 120] {
                 let style = Style { width: columns, color: false, unicode: columns != 80 };
                 let text = rendered(&record, style, true);

@@ -263,3 +263,83 @@ pub(in crate::report) fn hostile() -> RunRecord {
     record.command.push("it's `$(x)` \u{1b}[31m".into());
     record
 }
+
+/// A member of a pair of the benchmark `book/pairs`; `params`: names and texts.
+pub(in crate::report) fn member(params: &[(&str, &str)], centers: &[f64]) -> CaseRecord {
+    let mut case = measured("book/pairs", 0, centers);
+    let text = |text: &str| crate::model::ParamValue::Text(text.to_owned());
+    case.id.params = params.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect();
+    case
+}
+
+fn failing(case: CaseRecord, cause: &str) -> CaseRecord {
+    let advice = "install the missing module".into();
+    let outcome = Outcome::Failed { kind: FailureKind::Error, cause: cause.into(), advice };
+    CaseRecord { outcome, metrics: Vec::new(), ..case }
+}
+
+/// Three chapters of pairs: faster, slower and too noisy; one measured once; one that fails on each side; a chapter that cannot run.
+pub(in crate::report) fn pairs() -> RunRecord {
+    let base = |chapter: &str, case: &str, centers: &[f64]| {
+        member(&[("chapter", chapter), ("case", case), ("variant", "baseline")], centers)
+    };
+    let other = |chapter: &str, case: &str, technique: &str, centers: &[f64]| {
+        let params =
+            [("chapter", chapter), ("case", case), ("technique", technique), ("variant", "optimized")];
+        let named = params.into_iter().filter(|(_, text)| !text.is_empty()).collect::<Vec<_>>();
+        member(&named, centers)
+    };
+    let torch = "import failed: ModuleNotFoundError: No module named 'torch'";
+    let skipped =
+        Outcome::Skipped { code: None, cause: "needs CUDA".into(), advice: "run it on a GPU".into() };
+    let mut cases = vec![
+        base("ch01", "softmax", &[9.1e-3, 9.12e-3, 9.11e-3, 9.09e-3, 9.1e-3]),
+        other("ch01", "softmax", "fused", &[5.02e-3, 5.01e-3, 5.03e-3, 5.02e-3, 5.0e-3]),
+        other("ch01", "softmax", "naive_cast", &[1.11e-2, 1.12e-2, 1.1e-2, 1.11e-2, 1.115e-2]),
+        base("ch02", "copy", &[1.0e-3, 1.05e-3, 0.95e-3]),
+        other("ch02", "copy", "", &[0.99e-3, 1.04e-3, 0.97e-3]),
+        base("ch02", "once", &[1.0e-3]),
+        other("ch02", "once", "", &[1.25e-3]),
+        base("ch02", "half", &[1.0e-3, 1.0e-3]),
+        failing(other("ch02", "half", "torch", &[]), torch),
+        base("ch02", "alone", &[1.0e-3, 1.01e-3]),
+    ];
+    for index in 0..17 {
+        let case = format!("net{index}");
+        cases.push(failing(base("ch03", &case, &[]), torch));
+        cases.push(failing(other("ch03", &case, "compiled", &[]), torch));
+    }
+    cases.push(CaseRecord { outcome: skipped, metrics: Vec::new(), ..base("ch04", "ring", &[]) });
+    record_of(cases)
+}
+
+/// One problem in three precisions and two backends, with the errors of its results; another one without errors.
+pub(in crate::report) fn precisions() -> RunRecord {
+    let way = |precision: &str, backend: &str, centers: &[f64], errors: &[(&str, f64)]| {
+        let mut case = measured("kernels/gemm", 512, centers);
+        for (name, value) in [("precision", precision), ("backend", backend)] {
+            case.id.params.insert(name.into(), crate::model::ParamValue::Text(value.into()));
+        }
+        for (name, value) in errors {
+            let mut metric = case.metrics[0].clone();
+            (metric.name, metric.unit) = ((*name).to_owned(), String::new());
+            metric.processes.iter_mut().for_each(|process| process.values = vec![*value]);
+            case.metrics.push(metric);
+        }
+        case
+    };
+    let slow = [2.0e-3, 2.01e-3, 1.99e-3, 2.0e-3, 2.0e-3];
+    let fast = [1.1e-3, 1.11e-3, 1.09e-3, 1.1e-3, 1.1e-3];
+    let mut lone = measured("kernels/scan", 1, &slow);
+    lone.id.params.insert("precision".into(), crate::model::ParamValue::Text("fp16".into()));
+    let mut other = lone.clone();
+    other.id.params.insert("precision".into(), crate::model::ParamValue::Text("bf16".into()));
+    record_of(vec![
+        way("fp16", "cpu", &fast, &[("error.max_error", 4e-4), ("error.rmse", 1.2e-4)]),
+        way("fp32", "cpu", &slow, &[("error.max_error", 2e-7), ("error.rmse", 4e-8)]),
+        failing(way("bf16", "cpu", &[], &[]), "the output differs from the reference by 0.3"),
+        way("fp16", "blas", &[4.0e-3, 4.1e-3, 3.9e-3, 4.0e-3, 4.0e-3], &[("error.max_error", 4e-4)]),
+        lone,
+        other,
+    ])
+}

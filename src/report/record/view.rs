@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::{self, RunFinding};
 use super::metric::MetricView;
+use super::pairs::RunPairs;
+use super::precisions;
 use super::ranking::{self, Problem};
 use super::resources::{self, Resources};
+use super::table::RunTable;
 use crate::model::text::{count, short_commit};
 use crate::model::{
     CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration, names_card,
@@ -26,6 +29,10 @@ pub(in crate::report) struct RunView<'a> {
     pub lines: Vec<MetricView<'a>>,
     /// Problems with several answers, each with its ranking.
     pub problems: Vec<Problem>,
+    /// Baselines with their optimized variants.
+    pub pairs: RunPairs,
+    /// Of pairs, chapters and precisions.
+    pub tables: Vec<RunTable>,
     pub resources: Vec<Resources>,
     /// Cases that were started, and of which no resource is known.
     pub unknown_resources: usize,
@@ -77,7 +84,20 @@ impl<'a> RunView<'a> {
         let problems = ranking::rank(&mut lines);
         let findings = findings::find(&cases, &lines);
         let (resources, unknown_resources) = resources::find(&cases);
-        Self { record, cases, troubled, lines, problems, resources, unknown_resources, findings }
+        let pairs = RunPairs::find(&cases);
+        let tables = pairs.tables().into_iter().chain(precisions::tables(&cases)).collect();
+        Self {
+            record,
+            cases,
+            troubled,
+            lines,
+            problems,
+            pairs,
+            tables,
+            resources,
+            unknown_resources,
+            findings,
+        }
     }
 
     pub fn status(&self) -> RunStatus {

@@ -140,6 +140,8 @@ impl SweepLines<'_> {
     fn point(&self, line: &MetricView, without: &str) -> String {
         let mut left_out: Vec<&str> = self.common.iter().map(|(name, _)| name.as_str()).collect();
         left_out.push(without);
+        // Variants of a pair differ in their technique, too.
+        left_out.extend((without == "variant").then_some("technique"));
         CaseFields::point(&line.case.id, &left_out)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::compare::{Conclusion, Row, Verdict};
-use crate::model::{Better, direction_of_unit, is_counted, is_time};
+use crate::model::{Better, SPEEDUP_UNIT, direction_of_unit, is_counted, is_time};
 use crate::report::layout::names::CaseNames;
 
 /// Counts of one suite. A suite with a failure never counts as passed.
@@ -80,7 +80,8 @@ impl Speedup {
         // Of sizes and counts, which are better lower as times are, nobody asks how fast they are.
         let is_speed = |row: &&Row| {
             let is_size = is_counted(&row.unit) || direction_of_unit(&row.unit) == Some(Better::Lower);
-            is_time(&row.unit) || !is_size
+            // How a pair compares is no speed of head.
+            (is_time(&row.unit) || !is_size) && row.unit != SPEEDUP_UNIT
         };
         let speedups: Vec<(f64, &Row)> = rows
             .filter(is_speed)

@@ -1,6 +1,6 @@
 //! One part of a suite that several jobs measure together: which cases are whose.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{case_id, case_ids};
 use crate::model::{CaseId, Shard};
@@ -9,28 +9,28 @@ use crate::suite::Suite;
 /// Keeps of suites that are measured together the cases of one shard: each case of any of them is in exactly one shard,
 /// on all suites the same. Cases are dealt out one by one, first those that every suite has, so that each shard has
 /// something to compare as long as there is enough of it, then the rest; both in the order of their names, so that
-/// every job deals alike whatever the order of its file. Benchmarks that keep no case go.
+/// every job deals alike whatever the order of its file. A baseline and its optimized variants stay together. Benchmarks that keep no
+/// case go.
 ///
-/// Gives the number of cases that every suite has, before the cut. Errors: the number of all cases, where it is smaller
-/// than that of the shards.
+/// Gives the number of cases that every suite has, before the cut. Errors: the number of all cases, pairs counted as one,
+/// where it is smaller than that of the shards.
 pub fn keep_shard(suites: &mut [&mut Suite], shard: Shard) -> Result<usize, usize> {
     let cases: Vec<HashSet<CaseId>> =
         suites.iter().map(|suite| suite.benchmarks.iter().flat_map(case_ids).collect()).collect();
     let in_all = |case: &CaseId| cases.iter().all(|others| others.contains(case));
     // False sorts before true.
-    let dealt: BTreeSet<(bool, String, &CaseId)> =
-        cases.iter().flatten().map(|case| (!in_all(case), case.to_string(), case)).collect();
+    let mut dealt: BTreeMap<(bool, String, CaseId), BTreeSet<&CaseId>> = BTreeMap::new();
+    for case in cases.iter().flatten() {
+        let whole = case.pair().unwrap_or_else(|| case.clone());
+        dealt.entry((!in_all(case), whole.to_string(), whole)).or_default().insert(case);
+    }
     if dealt.len() < shard.of as usize {
         return Err(dealt.len());
     }
-    let common = dealt.iter().filter(|(one_sided, ..)| !one_sided).count();
+    let common = dealt.iter().filter(|((one_sided, ..), _)| !one_sided).map(|(_, cases)| cases.len()).sum();
     let mine = |place: usize| place % shard.of as usize == shard.index as usize - 1;
-    let dealt_here: HashSet<CaseId> = dealt
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| mine(*place))
-        .map(|(_, (.., case))| (*case).clone())
-        .collect();
+    let here = dealt.values().enumerate().filter(|(place, _)| mine(*place));
+    let dealt_here: HashSet<CaseId> = here.flat_map(|(_, cases)| cases.iter().copied().cloned()).collect();
     for suite in suites {
         for benchmark in &mut suite.benchmarks {
             let mut points = std::mem::take(&mut benchmark.points);
@@ -84,6 +84,29 @@ mod tests {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         assert_eq!(parts[0], (words(&["a", "gone"]), words(&["b", "a"])));
         assert_eq!(parts[1], (words(&["d"]), words(&["d", "c"])));
+    }
+
+    #[test]
+    fn s0_50_a_baseline_and_its_optimized_variants_are_dealt_out_together() {
+        let mut whole = named(&["a", "book"]);
+        let member = |case: &str, variant: &str, technique: &str| {
+            let texts = [("case", case), ("variant", variant), ("technique", technique)];
+            let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+            texts.map(|(name, text)| (name.to_owned(), ParamValue::Text(text.into()))).collect::<Params>()
+        };
+        whole.benchmarks[1].points = vec![
+            member("x", "baseline", ""),
+            member("y", "optimized", ""),
+            member("x", "optimized", "fused"),
+            member("y", "baseline", ""),
+            member("x", "optimized", ""),
+        ];
+        let sizes = [1, 2, 3].map(|index| {
+            let mut part = whole.clone();
+            assert_eq!(keep_shard(&mut [&mut part], Shard { index, of: 3 }), Ok(6));
+            cases_of(&part).len()
+        });
+        assert_eq!(sizes, [1, 3, 2]);
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct SeqE {
     pub way: Interleaving,
     /// Seconds that the rounds were given, where it was their end that ended them; see [`SeqE::ended_as`].
     pub spent: Option<f64>,
+    /// See [`Rule::judges_pairs`].
+    pub pairs: bool,
     /// Rows of the base that were compared with itself, and those of them that came out changed.
     pub controls: u32,
     pub flagged_controls: Vec<String>,
@@ -57,6 +59,7 @@ impl SeqE {
             seed: comparison.seed,
             way: comparison.interleaving,
             spent: None,
+            pairs: comparison.pairs,
             controls: 0,
             flagged_controls: Vec::new(),
         }
@@ -106,6 +109,10 @@ impl Rule for SeqE {
         self.rule.name == SequentialRuleName::SeqE
     }
 
+    fn judges_pairs(&self) -> bool {
+        self.pairs
+    }
+
     fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
         self.judge(evidence).decisions
     }
@@ -116,7 +123,9 @@ impl Rule for SeqE {
         let (screen, results) = results(&states, &limits);
         let by_chance =
             || states.iter().zip(&results).filter_map(|(state, result)| Some((state, result.as_ref()?)));
-        let used = by_chance().map(|(state, result)| &state.rounds.differences[result.from..result.rounds]);
+        // A pair's speedup repeats what the rows of its times say.
+        let independent = by_chance().filter(|(state, _)| !state.evidence.of_pair);
+        let used = independent.map(|(state, result)| &state.rounds.differences[result.from..result.rounds]);
         let serial_correlation = SerialCorrelation::pooled(used);
         let correlated = serial_correlation.filter(SerialCorrelation::is_clear);
         let undisturbed = undisturbed(&states, &limits);

@@ -1,0 +1,52 @@
+//! A table of a run's report with its sentences, laid out for a terminal and for Markdown.
+
+use std::fmt::Write;
+
+use crate::report::layout::emphasis::Emphasis;
+use crate::report::layout::escape::{markdown as prose, markdown_code as code};
+use crate::report::layout::terminal::{GridRow, TerminalLayout};
+
+/// One table. The first column is a name; a cell may have several lines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::report) struct RunTable {
+    pub title: String,
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    /// Sentences below it, without their periods.
+    pub notes: Vec<String>,
+}
+
+impl RunTable {
+    pub fn terminal(&self, page: &mut TerminalLayout) {
+        page.heading(&self.title, Emphasis::Plain);
+        if !self.rows.is_empty() {
+            let header: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+            let rows = self.rows.iter().map(|cells| GridRow { cells: cells.clone(), notes: Vec::new() });
+            page.grid(&header, rows);
+        }
+        self.notes.iter().for_each(|note| page.note("", &format!("{note}.")));
+    }
+
+    /// With its heading; `limit`: rows before the rest is only counted.
+    pub fn markdown(&self, limit: usize) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut page = format!("\n### {}\n\n", prose(&self.title));
+        if !self.rows.is_empty() {
+            page += &line(self.columns.iter().map(|name| prose(name)).collect());
+            let align = |at: usize| if at == 0 { ":--" } else { "--:" };
+            page += &format!("|{}|\n", (0..self.columns.len()).map(align).collect::<Vec<_>>().join("|"));
+            for cells in self.rows.iter().take(limit) {
+                let cell = |(at, text): (usize, &String)| match at {
+                    0 => code(text),
+                    _ => text.split('\n').map(prose).collect::<Vec<_>>().join("<br>"),
+                };
+                page += &line(cells.iter().enumerate().map(cell).collect());
+            }
+        }
+        if let Some(more) = self.rows.len().checked_sub(limit).filter(|more| *more > 0) {
+            let _ = write!(page, "\nand {more} more rows, in the report with `--all`.\n");
+        }
+        self.notes.iter().for_each(|note| page += &format!("\n{}.\n", prose(note)));
+        page
+    }
+}
