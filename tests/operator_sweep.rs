@@ -81,7 +81,6 @@ fn c6_one_command_measures_a_sweep_of_36_shapes_and_the_report_says_which_implem
     );
     // Its work is a small part of the other's, also on a machine that does much else.
     assert!(groups[0]["best at"].as_u64().unwrap() > 30, "{groups:?}");
-    assert!(groups[1]["vs best"].as_f64().unwrap() > 2.0, "{groups:?}");
     assert_eq!(best.len(), 36);
     for row in &best {
         let point = row["point"].as_str().unwrap();
@@ -92,6 +91,7 @@ fn c6_one_command_measures_a_sweep_of_36_shapes_and_the_report_says_which_implem
     assert!(margins.count() > 30, "{best:?}");
     // In the terminal each point is readable, and the shapes can be looked at by themselves.
     let page = ran(folder.path(), "report --group-by implementation").exits(0);
+    let page = page.says("Times worse than the best of each point, in the geometric mean: fused 1.0");
     page.says("A point is batch_size, sequence_length, tensor_dimension.").says(" 1, 2, 24 fused ");
     let by = ran(folder.path(), "report --by tensor_dimension --group-by implementation").exits(0);
     by.says("tensor_dimension fused naive");
@@ -112,6 +112,6 @@ fn c6_a_margin_that_is_no_more_than_the_noise_is_said_to_be_chance() {
     // Chance calls one in twenty clear.
     let chance = equal.iter().filter(|row| row["against noise"] == "may be chance").count();
     assert!(chance >= 5, "{equal:?}");
-    assert!(groups[0]["clearly"].as_u64().unwrap() >= 27, "{}", groups[0]);
-    assert!(groups[1]["clearly"].as_u64().unwrap() <= 4, "{}", groups[1]);
+    assert!(groups[0]["clear"].as_u64().unwrap() >= 27, "{}", groups[0]);
+    assert!(groups[1]["clear"].as_u64().unwrap() <= 4, "{}", groups[1]);
 }

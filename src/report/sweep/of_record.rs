@@ -248,34 +248,45 @@ impl SweepLines<'_> {
                 shown(extreme(f64::min)),
                 shown(extreme(f64::max)),
                 Cell { text: format!("{best} of {of}"), value: best.into() },
-                Cell { text: format!("{clear} of {of}"), value: clear.into() },
-                Self::vs_best(&contests, |answer| is_own(self.lines[answer.line])),
+                Cell::count(clear),
             ]
         });
-        let more = ["cases", "mean", "median", "least", "most", "best at", "clearly", "vs best"];
-        let more = more.map(str::to_owned);
+        let more = ["cases", "mean", "median", "least", "most", "best at", "clear"].map(str::to_owned);
+        let rows: Vec<Vec<Cell>> = rows.collect();
+        let mut notes = Vec::new();
+        let factors: Vec<String> = by
+            .keys()
+            .filter_map(|values| {
+                Some(format!("{} {}", values.first()?, Self::vs_best(&contests, group, values)?))
+            })
+            .collect();
+        if factors.len() > 1 {
+            notes.push(
+                "Clear: at how many of these chance does not explain the margin to the next".to_owned(),
+            );
+            notes.push(format!(
+                "Times worse than the best of each point, in the geometric mean: {}",
+                factors.join(", ")
+            ));
+        }
         SweepTable {
             title: self.title(&format!("by {group}")),
             columns: std::iter::once(group.to_owned()).chain(more).collect(),
-            rows: rows.collect(),
+            rows,
             unit: Some(self.unit.to_owned()),
-            notes: vec![
-                "Clearly: where chance does not explain the margin to the next".into(),
-                "Vs best: how many times worse than the best of each point, in the geometric mean".into(),
-            ],
+            notes,
         }
     }
 
-    /// The geometric mean of how many times worse the answers of one's own are than the best of their points.
-    fn vs_best(contests: &[Contest], is_own: impl Fn(&ContestAnswer) -> bool) -> Cell {
+    /// `1.54x`: how many times worse the answers with these values are than the best of their points, in the geometric mean.
+    fn vs_best(contests: &[Contest], group: &str, values: &Values) -> Option<String> {
+        let is_own =
+            |answer: &ContestAnswer| CaseFields::value(answer.case, group).as_ref() == values.first();
         let places = contests.iter().flat_map(|contest| contest.answers.iter().zip(&contest.places));
         let own = places.filter(|(answer, _)| is_own(answer)).filter_map(|(_, place)| place.vs_best);
         let logs: Vec<f64> = own.map(f64::ln).filter(|log| log.is_finite()).collect();
-        if logs.is_empty() {
-            return Cell::none();
-        }
-        let factor = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
-        Cell::number(number::times(factor), factor)
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        (!logs.is_empty()).then(|| number::times(mean.exp()))
     }
 
     /// A row for each value of the parameters, a column for each of what is held against each other.
