@@ -84,6 +84,7 @@ mod protocol;
 mod publish;
 mod publish_order;
 mod python;
+mod python_rows;
 mod readme;
 mod report;
 mod report_folding;
