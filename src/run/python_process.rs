@@ -22,7 +22,7 @@ use super::stages::stage_of;
 use super::temporary::Temporary;
 use crate::driver;
 use crate::model::line::{Event, PROTOCOL};
-use crate::model::{CutShort, ProcessEnd, Result, Stage, Thermal};
+use crate::model::{CutShort, Isolation, ProcessEnd, Result, Stage, Thermal};
 use crate::suite::PythonEntry;
 use crate::suite::plan::PlannedCase;
 
@@ -222,7 +222,8 @@ fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value 
         "cold": own.cold,
         "seed": own.seed,
         "pinned": own.pinned,
-        "alone": cases.len() == 1,
+        // Not by how many cases there happen to be: a metric of a case may not come and go with its neighbours.
+        "alone": first.benchmark.settings.isolation.value == Isolation::Process,
         "options": entry.options,
         "cases": cases.iter().map(|case| json!(call(case))).collect::<Vec<_>>(),
     })
