@@ -86,6 +86,7 @@ mod protocol;
 mod publish;
 mod publish_order;
 mod python;
+mod python_rows;
 mod python_starts;
 mod readme;
 mod report;

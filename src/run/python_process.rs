@@ -22,9 +22,9 @@ use super::stages::stage_of;
 use super::temporary::Temporary;
 use crate::driver;
 use crate::model::line::{Event, PROTOCOL};
-use crate::model::{CutShort, ProcessEnd, Result, Stage, Thermal};
-use crate::suite::PythonEntry;
+use crate::model::{CutShort, Isolation, ProcessEnd, Result, Stage, Thermal};
 use crate::suite::plan::PlannedCase;
+use crate::suite::{Benchmark, PythonEntry};
 
 /// Measures cases of one benchmark of Python modules: in one process, and in further ones where that ends early. Gives one part
 /// for each case, or what cut it short. Arguments: see [`super::harness::measure`].
@@ -38,15 +38,14 @@ pub(super) fn measure(
     let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
     // By plan, and not because it happens to be the last one that is left: else a process or two would tell its memory.
-    let alone = !shared || cases.first().is_some_and(|case| case.benchmark.points.len() == 1);
     let mut started = 0;
     while let Some(members) = waiting.pop() {
         if started > 0 {
             launcher.total += 1;
         }
         let asked: Vec<&PlannedCase> = members.iter().map(|at| cases[*at]).collect();
-        let (execution, context) = launcher
-            .observed(asked[0], processes[members[0]], |launcher| launcher.execute_python(&asked, alone));
+        let (execution, context) =
+            launcher.observed(asked[0], processes[members[0]], |launcher| launcher.execute_python(&asked));
         log(&execution, &if started == 0 { String::new() } else { format!(".again-{started}") })?;
         started += 1;
         if let Some(ended) = execution.cut_short() {
@@ -164,8 +163,8 @@ fn stages_by_case(execution: &Execution, cases: usize) -> Vec<Range<usize>> {
 }
 
 impl Launcher<'_> {
-    /// One process of the driver that measures these cases of one benchmark. `alone`: its memory is that of its case.
-    fn execute_python(&mut self, cases: &[&PlannedCase], alone: bool) -> Execution {
+    /// One process of the driver that measures these cases of one benchmark.
+    fn execute_python(&mut self, cases: &[&PlannedCase]) -> Execution {
         let benchmark = &cases[0].benchmark;
         let Some(entry) = benchmark.python() else {
             return Execution::not_started("its modules are not known".into());
@@ -181,7 +180,7 @@ impl Launcher<'_> {
         with_folder(|out| {
             let cold = (cases[0].id.thermal == Thermal::Cold).then_some(out);
             let file = out.join("request.json");
-            let request = request(entry, cases, benchmark_root(&benchmark.dir), alone);
+            let request = request(entry, cases, benchmark_root(&benchmark.dir));
             let request = request.to_string();
             if let Err(error) = fs::write(&file, &request) {
                 return Execution::not_started(format!("the driver's request cannot be written: {error}"));
@@ -210,8 +209,13 @@ fn benchmark_root(dir: &Path) -> PathBuf {
     fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned())
 }
 
+/// By plan a process has one case, whose memory then is the process's.
+fn is_alone(benchmark: &Benchmark) -> bool {
+    benchmark.settings.isolation.value == Isolation::Process || benchmark.points.len() == 1
+}
+
 /// What the driver is asked for.
-fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf, alone: bool) -> Value {
+fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value {
     let first = cases[0];
     let own = environment::request(&first.benchmark.settings, &first.id, 0);
     let call = |case: &&PlannedCase| native(case).and_then(|name| entry.calls.get(name)).cloned();
@@ -226,7 +230,8 @@ fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf, alone: bo
         "cold": own.cold,
         "seed": own.seed,
         "pinned": own.pinned,
-        "alone": alone,
+        // Not by how many cases there happen to be: a metric of a case may not come and go with its neighbours.
+        "alone": is_alone(&first.benchmark),
         "options": entry.options,
         "cases": cases.iter().map(|case| json!(call(case))).collect::<Vec<_>>(),
     })

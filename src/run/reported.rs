@@ -4,7 +4,7 @@
 use crate::model::ReportedError;
 
 /// Characters of a traceback that a record keeps: its beginning and its end.
-const MAX_TRACE: usize = 16_384;
+const MAX_TRACE: usize = 65_536;
 const MAX_MESSAGE: usize = 2_000;
 const MAX_KIND: usize = 100;
 

@@ -24,6 +24,7 @@ class CaseRun:
         self.settings = Settings(request, case)
         self.subject = self.timer = self.before_setup = self.before_calls = self.place = None
         self.notes_sent = {}
+        self.work = {}
 
     def run(self, place):
         """Runs all stages. Raises nothing but what is the driver's own fault."""
@@ -80,6 +81,7 @@ class CaseRun:
         subject.setup()
         keys, notes = subject.work()
         self.notes(notes, **keys)
+        self.work = keys
         returned = Returned(subject.what)
         if subject.times_itself:
             self.timer = subject.timer(self.settings, self.cache)
@@ -107,7 +109,14 @@ class CaseRun:
             returned.send(self.channel)
         self.timer.send_more(self.channel)
         self.notes(self.timer.notes())
+        self._tell_totals(len(samples.values))
         self._tell_device_and_memory()
+
+    def _tell_totals(self, samples):
+        """Requests and tokens of all measured calls, without those of the warm-up."""
+        calls = self.timer.notes().get("calls_per_sample")
+        if calls is not None:
+            self.notes({name + "_measured": self.work[name] * calls * samples for name in ("items", "tokens") if name in self.work})
 
     def _tell_device_and_memory(self):
         used = device.Used(self.subject, self.timer)

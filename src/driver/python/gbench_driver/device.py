@@ -52,9 +52,9 @@ class Used:
         """The keys of the event `memory`, and notes. Host memory only where the process has one case: its peak is the process's."""
         if self.on_cuda:
             peak, notes = self.cuda.memory(self.own)
-            return {"device_peak_bytes": peak}, notes
+            return {"device_peak_bytes": peak}, dict(notes, memory_from="torch.cuda.max_memory_allocated")
         peak = _host_peak() if alone else None
-        return ({"host_peak_bytes": peak} if peak else {}), {}
+        return ({"host_peak_bytes": peak}, {"memory_from": "VmHWM of the process"}) if peak else ({}, {})
 
     def check(self, case):
         """An error where the case is labelled CUDA and evidently ran on the CPU."""

@@ -11,7 +11,7 @@ from .plain import text
 from .standard import standard
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TRACE_LIMIT = 30000
+TRACE_LIMIT = 60000
 MESSAGE_LIMIT = 4000
 
 NO_CUDA = re.compile(

@@ -100,10 +100,11 @@ class Seeds:
     def notes(self):
         """For the record.
 
-        The generators that were seeded, the packages whose import raised, and whether the deterministic mode is on.
+        The generators that were seeded and with what, the packages whose import raised, and whether the deterministic mode is on.
         """
         notes = {}
         if self.seeded:
+            notes["seed"] = self.seed
             notes["seeded"] = self.seeded + (["cuda"] if "torch" in self.seeded and gpu.torch_with_cuda() else [])
         if self.broken:
             notes["packages_broken"] = dict(self.broken)

@@ -27,9 +27,11 @@ class Settings:
             self.duration = 0.0
         if "warmup" in self.pinned and "burnin" not in self.pinned:
             self.burnin = 0.0
+        self.told = {}  # what stands above the request
         for name in ("iterations", "warmup"):
             if case[name] is not None and name not in self.pinned:
                 self.count(name, case[name])
+                self.told[name] = int(case[name])
 
     def count(self, name, value):
         """Sets a number of calls. A number that was asked for stands above a time that nobody pinned."""
@@ -39,8 +41,8 @@ class Settings:
             setattr(self, time, 0.0)
 
     def follow(self, config, pinned):
-        """Takes what the config object sets, and returns the keys of the event `config`, or None where it sets nothing."""
-        told = {}
+        """Takes what the config object sets, and returns the keys of the event `config`, or None where nothing is set above the request."""
+        told = dict(self.told)
         for name, least in (("iterations", 1), ("warmup", 0)):
             value = None if name in pinned else set_value(config, name)
             if value is not None:

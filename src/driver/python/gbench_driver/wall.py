@@ -176,8 +176,11 @@ class Wall:
         return None
 
     def _least(self, duration):
-        """Nanoseconds that a sample spans at least: of a measurement by duration its share, so that there are as many samples as asked for."""
-        return max(self.floor, duration * 1e9 / max(self.settings.iterations, 2))
+        """Nanoseconds that a sample spans at least: of a measurement by duration its share, so that there are as many samples as asked for.
+
+        There are ten at least, because whole samples have to end within a tenth of the duration.
+        """
+        return max(self.floor, duration * 1e9 / max(self.settings.iterations, 10))
 
     def notes(self):
         return {"clock": self.name, "calls_per_sample": self.calls}

@@ -77,6 +77,15 @@ class ClassWay(DriverTest):
         self.assertGreater(told.values("ttft")[0], 2.5, "a warm-up call was counted")
         self.assertEqual(told.sample("ttft")["unit"], "ms")
 
+    def test_s0_43_requests_and_tokens_are_those_of_the_measured_calls(self):
+        told = single(pair("ch1/baseline_inference.py"), cold=True)
+        self.assertEqual((told.notes()["items_measured"], told.notes()["tokens_measured"]), (2, 256))
+        told = single(pair("ch1/baseline_inference.py"), warmup=5)
+        calls = told.notes()["calls_per_sample"] * 3
+        self.assertEqual((told.notes()["items_measured"], told.notes()["tokens_measured"]), (2 * calls, 256 * calls))
+        self.assertEqual(len(told.values("ttft")), told.notes()["items_measured"])
+        self.assertNotIn("items_measured", single(pair("ch2/baseline_minimal.py")).notes())
+
     def test_s0_68_wrong_inference_times_are_errors(self):
         for fault, words in (("empty", "empty list"), ("unequal", "2 entries in ttft_times_ms and 1 in"), ("text", "'fast'"), ("nan", "nan"),
                              ("no list", "5.0")):
@@ -105,7 +114,7 @@ class ClassWay(DriverTest):
         self.measured(told)
         self.assertEqual(told.of("validation"), [])
 
-    def test_helpers_for_authors_are_there(self):
+    def test_s0_71_helpers_for_authors_are_there(self):
         told = single(pair("ch2/baseline_author.py", params={"n": 5}))
         self.measured(told)
         self.assertEqual(told.values("n"), [5])

@@ -17,7 +17,7 @@ class Events(DriverTest):
         """The device is played by the host's clock, so a busy machine only adds to it."""
         self.assertTrue(seconds * 0.95 < min(told.values()) < seconds * 1.3, told.values())
 
-    def test_s0_45_work_on_a_device_is_timed_by_its_events(self):
+    def test_s0_45_s2_23_s3_5_work_on_a_device_is_timed_by_its_events(self):
         told = single(pair("on_cuda.py", params={"milliseconds": 2.0}), "timing", options=GPU)
         self.measured(told)
         self.assertEqual((told.notes()["clock"], told.notes()["calls_per_sample"]), ("cuda_events", 1))
@@ -25,7 +25,14 @@ class Events(DriverTest):
         self.assertEqual(told.one("memory"), {"event": "memory", "device_peak_bytes": 1024})
         self.assertIn("cuda:Scripted GPU", [event.get("device") for event in told.of("metadata")])
 
-    def test_s0_45_work_on_another_stream_is_seen_by_the_wall_clock(self):
+    def test_s0_37_s1_8_memory_of_the_device_is_what_torch_says(self):
+        told = single(pair("on_cuda.py"), "timing", options=GPU)
+        self.assertEqual(told.one("memory"), {"event": "memory", "device_peak_bytes": 1024})
+        notes = told.notes()
+        self.assertEqual((notes["device_allocated_bytes"], notes["device_reserved_bytes"], notes["device_peak_reserved_bytes"]), (1024,) * 3)
+        self.assertEqual(notes["memory_from"], "torch.cuda.max_memory_allocated")
+
+    def test_s0_45_s2_23_s3_5_work_on_another_stream_is_seen_by_the_wall_clock(self):
         told = single(pair("on_cuda.py", params={"milliseconds": 2.0, "side": True}), "timing", options=GPU)
         self.measured(told)
         self.assertEqual(told.notes()["clock"], "perf_counter_ns")
@@ -37,7 +44,7 @@ class Events(DriverTest):
         self.measured(told)
         self.assertGreaterEqual(told.notes()["calls_per_sample"], 10)
 
-    def test_the_wall_clock_waits_for_the_device(self):
+    def test_s2_23_the_wall_clock_waits_for_the_device(self):
         told = single(pair("on_cuda.py", params={"milliseconds": 2.0}), "timing", options=options(mode="perf_counter"))
         self.assertEqual(told.notes()["clock"], "perf_counter_ns")
         self.around(told, 0.002)
@@ -75,6 +82,19 @@ class Events(DriverTest):
     def test_two_cases_on_the_device_both_measure(self):
         told = drive([pair("on_cuda.py"), pair("on_cuda.py", params={"side": True})], "timing", options=GPU)
         self.assertEqual([len(told.values(case=case)) for case in (0, 1)], [3, 3])
+
+
+class Ranges(DriverTest):
+    def test_s0_71_a_range_reaches_nvtx_and_is_closed_by_an_exception(self):
+        told = single(pair("ranges.py"), "timing", options=GPU)
+        self.measured(told)
+        self.assertEqual(told.one("validation"), {"event": "validation", "passed": True})
+
+    def test_s0_71_without_nvtx_a_range_does_nothing(self):
+        self.measured(single(pair("ch2/baseline_author.py", params={"n": 5})))
+        told = single(pair("ranges.py"), "timing", options={"path": ["../fakes/cpu"]})
+        self.measured(told)
+        self.assertEqual(told.one("validation"), {"event": "validation", "passed": True})
 
 
 class Labels(DriverTest):

@@ -62,6 +62,15 @@ class Matrix(DriverTest):
         self.failed(conditions({"check": "not torch.cuda.is_available()"}), "skip_condition", "needs torch")
 
 
+    def test_s1_32_counts_of_bench_yaml_stand_above_the_request_and_below_the_command_line(self):
+        told = single(function("plain.py", params={"n": 8}, iterations=4, warmup=1), "kernels", iterations=7)
+        self.assertEqual(told.one("config"), {"event": "config", "iterations": 4, "warmup": 1})
+        self.measured(told, 4)
+        told = single(function("plain.py", params={"n": 8}, iterations=4, warmup=1), "kernels", iterations=7, pinned=["iterations"])
+        self.assertEqual(told.one("config"), {"event": "config", "warmup": 1})
+        self.measured(told, 7)
+
+
 class Accuracy(DriverTest):
     def outputs(self, kind, **keys):
         return single(function("outputs.py", params={"kind": kind}, **keys), "kernels").one("validation")

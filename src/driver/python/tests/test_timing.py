@@ -38,26 +38,31 @@ class Amount(DriverTest):
         self.measured(told, 1)
         self.assertEqual(told.values("calls"), [1])
 
-    def test_a_duration_is_kept_to_a_tenth(self):
+    def test_s4_24_a_duration_is_kept_to_a_tenth(self):
         told = single(pair("counts.py"), "timing", duration=0.5, iterations=20)
         calls = told.notes()["calls_per_sample"]
         self.assertAlmostEqual(sum(told.values()) * calls, 0.5, delta=0.1)
         self.assertGreater(len(told.values()), 4)
 
+    def test_s4_24_few_samples_do_not_stretch_a_duration(self):
+        told = single(pair("counts.py"), "timing", duration=1.0, iterations=2)
+        self.assertGreaterEqual(len(told.values()), 8)
+        self.assertAlmostEqual(sum(told.values()) * told.notes()["calls_per_sample"], 1.0, delta=0.15)
+
     def test_a_duration_shorter_than_two_calls_still_has_two_samples(self):
         self.measured(single(function("known.py", function="sleeps"), "timing", duration=0.001), 2)
 
-    def test_a_burn_in_goes_by_time(self):
+    def test_s4_25_a_burn_in_goes_by_time(self):
         told = single(pair("counts.py"), "timing", burnin=0.3, warmup=0, iterations=3)
         self.measured(told)
-        self.assertGreater(told.values("calls")[0] * statistics.median(told.values()), 0.2)
+        self.assertGreater(told.values("calls")[0] * statistics.median(told.values()), 0.1)
 
     def test_samples_of_a_long_measurement_are_sent_in_between(self):
         told = single(function("known.py", function="slow"), "timing", iterations=4, warmup=0)
         self.measured(told, 4)
         self.assertEqual(len(told.of("samples")), 2)
 
-    def test_fresh_inputs_before_each_sample(self):
+    def test_s3_27_fresh_inputs_before_each_sample(self):
         told = single(pair("fresh.py"), "timing", iterations=4, warmup=1, options={"fresh_inputs": True})
         self.measured(told, 4)
         self.assertEqual(told.values("setups"), [6], "one at first, one for the warm-up call, one a sample")
@@ -209,6 +214,7 @@ class Seeds(DriverTest):
         def drawn(seed):
             told = single(pair("ch1/baseline_random.py"), seed=seed)
             self.assertIn("random", told.notes()["seeded"])
+            self.assertEqual(told.notes()["seed"], seed)
             return told.values("at_import"), told.values("in_setup")
 
         self.assertEqual(drawn(7), drawn(7))
@@ -237,7 +243,8 @@ class Start(DriverTest):
         self.assertEqual(sorted(first), ["implementation", "interpreter", "packages", "prefix", "python"])
         self.assertTrue(json.dumps(first["packages"]).startswith("{"))
 
-    def test_peak_memory_is_sent_only_where_the_process_has_one_case(self):
+    def test_s1_8_peak_memory_is_sent_only_where_the_process_has_one_case(self):
         self.assertEqual(single(pair("ch2/baseline_minimal.py")).of("memory"), [])
         told = single(pair("ch2/baseline_minimal.py"), alone=True)
         self.assertGreater(told.one("memory")["host_peak_bytes"], 1000000)
+        self.assertEqual(told.notes()["memory_from"], "VmHWM of the process")
