@@ -64,6 +64,22 @@ overhead:
 kills count="300":
     GBENCH_TEST_KILLS={{count}} cargo test --test all kill_storm:: -- --nocapture
 
+# The driver's tests with numpy, and with torch where it is installed
+python:
+    .ci/run python
+
+# Installs torch from PyPI (3 GB to load, 6 GB on disk) below the build folder, and runs the driver's tests with it
+torch:
+    .ci/run torch
+
+# The driver's clock beside timeit, and what it adds to the interpreter's start. GBENCH_PYTHON names an interpreter with numpy
+python-timing:
+    ${GBENCH_PYTHON:-python3} benches/python_timing.py
+
+# Interpreter starts of 100 cases behind a heavy import, in shared processes and in one each
+python-starts:
+    cargo test --release --test all -- --ignored --nocapture python_starts::
+
 # On a machine with a GPU: doctor, manifest and real programs through the protocol. Says so and exits 77 where there is none
 gpu binary="target/release/gbench-ci":
     tests/gpu/accept.sh {{binary}}

@@ -13,7 +13,8 @@ use tempfile::TempDir;
 
 use crate::support::cli::{Ran, command, ended, newest, ran, stdout_of};
 
-const SUITES: [&str; 4] = ["biobench", "linpack", "mlperf", "pepbench"];
+const SUITES: [&str; 9] =
+    ["biobench", "decode", "kernel", "linpack", "mlperf", "operators", "pair", "pepbench", "sdpa"];
 
 fn suites() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/suites")
@@ -22,13 +23,23 @@ fn suites() -> PathBuf {
 /// A suite's folder by itself, as someone copies it; without what runs left behind.
 fn copied(suite: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(suites().join(suite)).unwrap() {
+    copy(&suites().join(suite), folder.path());
+    folder
+}
+
+const LEFT_BEHIND: [&str; 4] = ["artifacts", ".gbench", "data", "__pycache__"];
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_file() {
-            fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+            fs::copy(entry.path(), target).unwrap();
+        } else if LEFT_BEHIND.iter().all(|name| entry.file_name() != *name) {
+            fs::create_dir(&target).unwrap();
+            copy(&entry.path(), &target);
         }
     }
-    folder
 }
 
 /// A folder for the PATH with what every Unix has, and nothing that measures.
@@ -66,6 +77,9 @@ impl Programs {
     fn ran(&self, folder: &Path, line: &str) -> Ran {
         let mut command = command(folder, line);
         command.env("PATH", self.0.path());
+        for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+            command.env_remove(name);
+        }
         ended(command)
     }
 }
@@ -114,6 +128,8 @@ fn each_example_suite_has_a_page_and_can_be_listed() {
     }
 }
 
+const NUMPY: &str = "install it with `python3 -m pip install numpy`";
+
 #[test]
 fn a_suite_without_its_tool_skips_with_what_to_install() {
     let Some(bare) = Programs::with_bare_python() else { return };
@@ -123,6 +139,11 @@ fn a_suite_without_its_tool_skips_with_what_to_install() {
         ("biobench", &bare, 2, vec!["install `minimap2`", "install `bwa`"]),
         ("mlperf", &bare, 3, vec!["has no module `mlperf_loadgen`", mlperf]),
         ("pepbench", &Programs::basic(), 3, vec!["install `python3`"]),
+        ("pair", &Programs::basic(), 2, vec!["install `python3`"]),
+        ("decode", &Programs::basic(), 2, vec!["install `python3`"]),
+        ("kernel", &bare, 3, vec!["has no module `numpy`", NUMPY]),
+        ("operators", &bare, 172, vec!["has no module `numpy`", NUMPY]),
+        ("sdpa", &bare, 18, vec!["has no module `numpy`", NUMPY]),
     ] {
         let folder = copied(suite);
         // Nothing is left to measure.
@@ -149,6 +170,83 @@ fn pepbench_needs_no_more_than_the_standard_library() {
         // A prompt of 24 tokens is read before the first one is written.
         assert!(first.iter().zip(&each).all(|(first, each)| first > each), "{first:?} {each:?}");
     }
+}
+
+#[test]
+fn both_sides_of_the_pair_are_measured_and_a_wrong_answer_is_invalid() {
+    let Some(bare) = Programs::with_bare_python() else { return };
+    let folder = copied("pair");
+    bare.ran(folder.path(), "run --quiet --processes 1 --preset quick").exits(0);
+    let record = newest(folder.path());
+    let case = |variant| format!("pair/pairs[case=frequent_words,variant={variant}]");
+    assert_eq!(names(&record), [case("baseline"), case("optimized")]);
+    for case in &record.cases {
+        assert_eq!(metric(case, "time").len(), 10, "{}", case.id);
+    }
+    let optimized = folder.path().join("optimized_frequent_words.py");
+    let text = fs::read_to_string(&optimized).unwrap();
+    fs::write(&optimized, text.replace("(-entry[1], entry[0])", "entry[0]")).unwrap();
+    let wrong = bare.ran(folder.path(), "run --quiet --processes 1 --preset quick").exits(4);
+    wrong.says("the most frequent words are");
+    assert!(matches!(newest(folder.path()).cases[1].outcome, Outcome::Invalid { .. }));
+}
+
+#[test]
+fn decode_gives_the_time_to_the_first_token_and_to_each_other() {
+    let Some(bare) = Programs::with_bare_python() else { return };
+    let folder = copied("decode");
+    bare.ran(folder.path(), "run --quiet --processes 2 --iterations 2").exits(0);
+    let record = newest(folder.path());
+    let case = |prompt| format!("decode/decode[prompt={prompt},tokens=16]");
+    assert_eq!(names(&record), [case(16), case(64)]);
+    for case in &record.cases {
+        let (first, each) = (metric(case, "ttft"), metric(case, "tpot"));
+        assert_eq!((first.len(), each.len(), metric(case, "time").len()), (4, 4, 4));
+        // A prompt of sixteen tokens is read before the first one is written.
+        assert!(first.iter().zip(&each).all(|(first, each)| first > each), "{first:?} {each:?}");
+    }
+}
+
+/// Runs a suite with the `python3` of the PATH, once for each case; `None` where that has no numpy.
+fn ran_with_numpy(suite: &str, more: &str) -> Option<RunRecord> {
+    let has = Command::new("python3").args(["-c", "import numpy"]).output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        skipped("numpy");
+        return None;
+    }
+    let folder = copied(suite);
+    let line = format!("run --quiet --processes 1 --iterations 2 --warmup 1 {more}");
+    ran(folder.path(), line.trim_end()).exits(0);
+    Some(newest(folder.path()))
+}
+
+fn measured(record: &RunRecord) -> usize {
+    record.cases.iter().filter(|case| case.outcome == Outcome::Measured).count()
+}
+
+#[test]
+fn kernel_holds_each_precision_against_the_reference() {
+    let Some(record) = ran_with_numpy("kernel", "") else { return };
+    let errors: Vec<f64> = record.cases.iter().map(|case| metric(case, "error.max_error")[0]).collect();
+    assert_eq!(errors.len(), 3);
+    assert!(errors[0] < errors[1] && errors[1] < errors[2], "{errors:?}");
+}
+
+#[test]
+fn operators_are_measured_by_what_is_installed() {
+    let Some(record) = ran_with_numpy("operators", "--benchmark operators/operators") else { return };
+    assert_eq!(record.cases.len(), 100);
+    // Two implementations need numpy alone.
+    assert!(measured(&record) >= 40);
+    let skipped = record.cases.iter().filter(|case| matches!(case.outcome, Outcome::Skipped { .. })).count();
+    assert_eq!(measured(&record) + skipped, 100);
+}
+
+#[test]
+fn attention_in_tiles_gives_what_the_formula_gives() {
+    let Some(record) = ran_with_numpy("sdpa", "--param S=128") else { return };
+    assert_eq!(record.cases.len(), 6);
+    assert!(measured(&record) >= 4);
 }
 
 /// An `hpcc` that writes one row of HPL's and this word on its residual, and an `mpirun` that starts one process.

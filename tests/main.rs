@@ -79,12 +79,14 @@ mod nights;
 mod nights_reference;
 mod nothing_measured;
 mod old_records;
+mod operator_sweep;
 mod optional_metrics;
 
 mod protocol;
 mod publish;
 mod publish_order;
 mod python;
+mod python_starts;
 mod readme;
 mod report;
 mod report_folding;

@@ -240,7 +240,8 @@ fn what_is_added_to_a_folder_is_measured_and_what_is_gone_is_missing() {
 /// Times of 100 cases, made up from side, process and case: as a module that imports something heavy and times itself. Each start
 /// leaves a line in `starts`.
 const HEAVY: &str = r#"
-import os, random
+import os, random, time
+time.sleep(float(os.environ["PAUSE"]))
 SIDE = os.path.basename(os.getcwd())
 with open(os.environ["STARTS"], "a") as file:
     file.write(SIDE + "\n")
@@ -256,13 +257,14 @@ def bench(n):
     return [10.0 * factor * (1 + machine + drawn.gauss(0, 0.003)) for _ in range(3)]
 "#;
 
-fn heavy(slow: &str, isolation: &str) -> (Repository, tempfile::TempDir) {
+/// Two commits of such a module, the case `slow` 5 % slower in the second, and the folder of the log. `pause`: seconds of the import.
+pub fn heavy(slow: &str, isolation: &str, pause: f64) -> (Repository, tempfile::TempDir) {
     let log = tempfile::tempdir().unwrap();
     let starts = log.path().join("starts");
     let numbers: Vec<String> = (0..100).map(|n| n.to_string()).collect();
     let suite = format!(
         "[suite]\nname = \"s\"\n[gate]\nwatch = false\ncontrols = 0\n[[benchmark]]\nid = \"h\"\nisolation = \"{isolation}\"\n\
-         iterations = 3\nmatrix = {{ n = [{}] }}\nenv = {{ STARTS = \"{}\" }}\n\
+         iterations = 3\nmatrix = {{ n = [{}] }}\nenv = {{ STARTS = \"{}\", PAUSE = \"{pause}\" }}\n\
          [benchmark.python]\nfile = \"heavy.py\"\nfunction = \"bench\"\nway = \"self-timed\"\n",
         numbers.join(", "),
         starts.display(),
@@ -274,7 +276,7 @@ fn heavy(slow: &str, isolation: &str) -> (Repository, tempfile::TempDir) {
     (repository, log)
 }
 
-fn starts(log: &tempfile::TempDir) -> usize {
+pub fn starts(log: &tempfile::TempDir) -> usize {
     std::fs::read_to_string(log.path().join("starts")).unwrap().lines().count()
 }
 
@@ -289,12 +291,12 @@ fn by_verdict(document: &VerdictDocument) -> BTreeMap<Verdict, Vec<i64>> {
 
 #[test]
 fn c4_a_hundred_cases_behind_a_heavy_import_take_few_starts() {
-    let (repository, log) = heavy("-1", "shared-screen");
+    let (repository, log) = heavy("-1", "shared-screen", 0.0);
     repository.compare("HEAD~1..HEAD").exits(0);
     let unchanged = starts(&log);
     assert_eq!(by_verdict(&repository.verdict())[&Verdict::Unchanged].len(), 100);
     assert!(unchanged <= 20, "{unchanged} starts");
-    let (repository, log) = heavy("37", "shared-screen");
+    let (repository, log) = heavy("37", "shared-screen", 0.0);
     repository.compare("HEAD~1..HEAD").exits(1);
     assert_eq!(by_verdict(&repository.verdict())[&Verdict::Regressed], [37]);
     assert!(starts(&log) <= unchanged + 60, "{} starts", starts(&log));

@@ -8,7 +8,7 @@ use crate::model::{is_unseen, shell_word};
 use crate::suite::FILE_NAME;
 
 /// Flags that choose what is measured and how, and may stand in a `job.json`; those without a value.
-const OF_A_JOB: [&str; 16] = [
+const OF_A_JOB: [&str; 17] = [
     "--config",
     "--benchmark",
     "--suite",
@@ -16,6 +16,7 @@ const OF_A_JOB: [&str; 16] = [
     "--tag",
     "--exclude",
     "--param",
+    "--target",
     "--iterations",
     "--warmup",
     "--duration",

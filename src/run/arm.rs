@@ -178,6 +178,9 @@ impl ArmRecorder {
     }
 
     pub(super) fn log(&self, name: &str, execution: &Execution) -> Result<()> {
+        if let Some(request) = &execution.request {
+            self.folder.log(&format!("{name}.request.json"), request.as_bytes())?;
+        }
         self.log_output(name, &execution.stdout.bytes(), &execution.stderr.bytes())
     }
 

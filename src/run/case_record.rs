@@ -93,7 +93,7 @@ impl CaseRecorder {
             kind: benchmark.kind,
             tags: benchmark.tags.clone(),
             group: benchmark.group.clone(),
-            command: without_secrets(benchmark.action.argv(&self.planned.id.params, &["builtin"])),
+            command: without_secrets(command(&self.planned)),
             env: benchmark.env.iter().map(shown_variable).collect(),
             config: self.settings.shown(),
             outcome: not_finished(),
@@ -168,6 +168,9 @@ impl CaseRecorder {
             let device = collected.device.clone().unwrap_or("host".into());
             record.id.device = device.clone();
             self.device = Some(device);
+        }
+        if let Some(what) = &collected.above_peak {
+            warn_once(record, what.clone());
         }
         self.warn(record, execution, process);
         self.learn(record, execution, &collected);
@@ -317,6 +320,15 @@ fn of_memory(said: &mut MetricDeclaration) {
 pub(super) fn warn_once(record: &mut CaseRecord, text: String) {
     if !record.warnings.contains(&text) {
         record.warnings.push(text);
+    }
+}
+
+/// The words that start it; of a Python module the module, which the driver imports.
+fn command(planned: &PlannedCase) -> Vec<String> {
+    let (benchmark, params) = (&planned.benchmark, &planned.id.params);
+    match benchmark.python_file(params) {
+        Some(file) => vec!["python".into(), file.to_owned()],
+        None => benchmark.action.argv(params, &["builtin"]),
     }
 }
 

@@ -128,6 +128,8 @@ pub struct Execution {
     pub warning: Option<String>,
     /// The turns that it had, where it was asked to take turns.
     pub blocks: Vec<Block>,
+    /// What it was asked for in a file, where that is how it is asked; kept with its logs.
+    pub request: Option<String>,
     /// The files in which extractions look.
     pub left_files: LeftFiles,
     pub stdout: Capture,
@@ -215,6 +217,7 @@ impl Execution {
             readings: None,
             warning: None,
             blocks: Vec::new(),
+            request: None,
             left_files: LeftFiles::default(),
             stdout: Capture::new(0),
             stderr: Capture::new(0),

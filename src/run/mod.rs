@@ -24,6 +24,7 @@ mod lockstep;
 mod nothing;
 mod oom_kills;
 mod outcome;
+mod peaks;
 mod process;
 mod programs;
 mod python_process;

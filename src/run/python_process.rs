@@ -37,14 +37,16 @@ pub(super) fn measure(
 ) -> Result<std::result::Result<CaseParts, CutShort>> {
     let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
+    // By plan, and not because it happens to be the last one that is left: else a process or two would tell its memory.
+    let alone = !shared || cases.first().is_some_and(|case| case.benchmark.points.len() == 1);
     let mut started = 0;
     while let Some(members) = waiting.pop() {
         if started > 0 {
             launcher.total += 1;
         }
         let asked: Vec<&PlannedCase> = members.iter().map(|at| cases[*at]).collect();
-        let (execution, context) =
-            launcher.observed(asked[0], processes[members[0]], |launcher| launcher.execute_python(&asked));
+        let (execution, context) = launcher
+            .observed(asked[0], processes[members[0]], |launcher| launcher.execute_python(&asked, alone));
         log(&execution, &if started == 0 { String::new() } else { format!(".again-{started}") })?;
         started += 1;
         if let Some(ended) = execution.cut_short() {
@@ -162,8 +164,8 @@ fn stages_by_case(execution: &Execution, cases: usize) -> Vec<Range<usize>> {
 }
 
 impl Launcher<'_> {
-    /// One process of the driver that measures these cases of one benchmark.
-    fn execute_python(&mut self, cases: &[&PlannedCase]) -> Execution {
+    /// One process of the driver that measures these cases of one benchmark. `alone`: its memory is that of its case.
+    fn execute_python(&mut self, cases: &[&PlannedCase], alone: bool) -> Execution {
         let benchmark = &cases[0].benchmark;
         let Some(entry) = benchmark.python() else {
             return Execution::not_started("its modules are not known".into());
@@ -179,15 +181,17 @@ impl Launcher<'_> {
         with_folder(|out| {
             let cold = (cases[0].id.thermal == Thermal::Cold).then_some(out);
             let file = out.join("request.json");
-            let request = request(entry, cases, benchmark_root(&benchmark.dir));
-            if let Err(error) = fs::write(&file, request.to_string()) {
+            let request = request(entry, cases, benchmark_root(&benchmark.dir), alone);
+            let request = request.to_string();
+            if let Err(error) = fs::write(&file, &request) {
                 return Execution::not_started(format!("the driver's request cannot be written: {error}"));
             }
             let mut launch = self.launch(cases[0], 0, cold, &[], false);
             launch.env = environment::of_driver(benchmark, &cases[0].id, cold);
             launch.argv = interpreter;
             launch.argv.extend([start, file].map(|path| path.to_string_lossy().into_owned()));
-            super::contained::execute(&mut *self.session.executor, &launch)
+            let execution = self.session.executor.execute(&launch);
+            Execution { request: Some(request), ..execution }
         })
     }
 
@@ -207,7 +211,7 @@ fn benchmark_root(dir: &Path) -> PathBuf {
 }
 
 /// What the driver is asked for.
-fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value {
+fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf, alone: bool) -> Value {
     let first = cases[0];
     let own = environment::request(&first.benchmark.settings, &first.id, 0);
     let call = |case: &&PlannedCase| native(case).and_then(|name| entry.calls.get(name)).cloned();
@@ -222,7 +226,7 @@ fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value 
         "cold": own.cold,
         "seed": own.seed,
         "pinned": own.pinned,
-        "alone": cases.len() == 1,
+        "alone": alone,
         "options": entry.options,
         "cases": cases.iter().map(|case| json!(call(case))).collect::<Vec<_>>(),
     })

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::adapters::End;
 use crate::model::line::Event;
-use crate::model::{Better, CaseId, Metric, ProcessSamples, ReportedError, Stated, Timing, convert};
+use crate::model::{
+    Better, CaseId, Metric, ParamValue, ProcessSamples, ReportedError, Stated, Timing, convert,
+};
 use crate::suite::Benchmark;
 
 use super::executor::Execution;
 use super::extract::{self, ExtractError};
+use super::peaks;
 use super::reported;
 
 /// The samples of one process, and all else that it reported.
@@ -31,6 +34,8 @@ pub(super) struct CollectedSamples {
     pub skip: Option<String>,
     /// The first error.
     pub error: Option<ReportedError>,
+    /// A rate beyond what the card can do.
+    pub above_peak: Option<String>,
     per_iteration: BTreeMap<&'static str, f64>,
     /// Sizes of the errors that it found in its answer, and its peaks of memory.
     errors: BTreeMap<String, Vec<f64>>,
@@ -124,6 +129,7 @@ impl CollectedSamples {
         }
         let timed = if benchmark.timing == Timing::Process { "wall_time" } else { "time" };
         collected.derive_rates(timed, benchmark.declaration(timed, "").0.as_deref());
+        collected.compare_with_peaks(id);
         collected.excuse(benchmark, case);
         collected
     }
@@ -307,6 +313,40 @@ impl CollectedSamples {
             let count = stated.as_ref().and_then(|stated| stated.count);
             figures.stated = summary.map(|value| Stated { value, stddev: None, count });
             self.metrics.insert(metric, figures);
+        }
+    }
+
+    /// Puts the share of the card's peak beside a rate, and says of one that is above it.
+    fn compare_with_peaks(&mut self, id: &CaseId) {
+        let Some(device) = self.device.as_deref() else { return };
+        let rates =
+            |name: &str| self.metrics.get(name).map(|metric| metric.values.clone()).unwrap_or_default();
+        let precision = ["precision", "dtype"].iter().find_map(|name| match id.params.get(*name) {
+            Some(ParamValue::Text(text)) => Some(text.as_str()),
+            _ => None,
+        });
+        let mut found: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+        for (bytes, flops) in rates("bytes_rate")
+            .into_iter()
+            .map(|rate| (Some(rate), None))
+            .chain(rates("flops_rate").into_iter().map(|rate| (None, Some(rate))))
+        {
+            for share in peaks::shares(device, bytes, flops, precision) {
+                let values = found.entry(share.metric).or_default();
+                values.push(share.share * 100.0);
+                if share.share > 1.0 {
+                    // Without the figure, which differs by process: the case is told once.
+                    let what = format!(
+                        "it is faster than {}: it did not do the work that it declares, or declares too much",
+                        share.peak
+                    );
+                    self.above_peak.get_or_insert(what);
+                }
+            }
+        }
+        for (metric, values) in found {
+            self.metrics
+                .insert(metric.into(), MetricSamples::figures("%", Better::Higher, values, Role::Derived));
         }
     }
 

@@ -13,7 +13,7 @@ use super::requires::read_requires;
 use super::settings::Changes;
 use super::sweep::{constrain, sweep};
 use super::words::advise;
-use super::work::read_work;
+use super::work_reader::read_work;
 use super::{Action, Benchmark, MetricRule};
 use crate::adapters::Harness;
 use crate::model::{BenchmarkId, Component, Origin, Params, Setting, Thermal, Timing};

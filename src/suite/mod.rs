@@ -25,6 +25,7 @@ mod sweep;
 mod template;
 pub mod words;
 mod work;
+mod work_reader;
 
 use std::collections::BTreeMap;
 use std::fmt;

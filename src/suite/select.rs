@@ -1,6 +1,8 @@
 //! Which of the registered benchmarks are meant. A name that nothing has, and a combination that leaves
 //! nothing, are errors: a typo in a CI job must not become a green tick.
 
+mod targets;
+
 use std::collections::BTreeSet;
 
 use globset::{Glob, GlobMatcher};
@@ -32,6 +34,8 @@ pub struct Selection {
     /// A parameter and the values that it may have, each text as it was given: `means` reads it. A benchmark without the
     /// parameter is not selected.
     pub params: Vec<(String, Vec<String>)>,
+    /// Folders, pairs, variants and kernels by their names: `ch1:moe`.
+    pub targets: Vec<String>,
 }
 
 impl Selection {
@@ -118,6 +122,7 @@ impl Registry {
             narrow(&mut chosen, &flag, |benchmark| !matches(&glob, benchmark))?;
         }
         let mut benchmarks: Vec<Benchmark> = chosen.into_iter().cloned().collect();
+        targets::filter_targets(&mut benchmarks, &selection.targets)?;
         filter_params(&mut benchmarks, &selection.params)?;
         if benchmarks.is_empty() {
             let next = "run `gbench-ci init` to write a suite file";

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 
 use minijinja::value::ValueKind;
-use minijinja::{Environment, UndefinedBehavior, Value};
+use minijinja::{Environment, UndefinedBehavior};
 use toml::de::DeValue;
 
 use super::reader::{FileText, Item, Table};
 use super::template::find_word;
 use super::words::{advise, listed};
+use super::work::as_value;
 use crate::model::text::count;
 use crate::model::{ParamValue, Params, near};
 
@@ -230,19 +231,6 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
         }
     }
     *points = satisfying;
-}
-
-pub(super) fn as_value(point: &Params) -> Value {
-    let pairs = point.iter().map(|(name, value)| {
-        let value = match value {
-            ParamValue::Bool(value) => Value::from(*value),
-            ParamValue::Int(value) => Value::from(*value),
-            ParamValue::Float(value) => Value::from(*value),
-            ParamValue::Text(value) => Value::from(value.as_str()),
-        };
-        (name.as_str(), value)
-    });
-    Value::from_pairs(pairs)
 }
 
 /// Reports a name that no parameter has.

@@ -35,6 +35,9 @@ pub struct SelectionArgs {
     /// Only cases whose parameter has one of these values: n=32,64; a value with a comma is given alone, or with `\,`; repeatable
     #[arg(long = "param", value_name = "NAME=VALUES")]
     pub params: Vec<String>,
+    /// Python benchmarks by folder, pair, variant or kernel: ch13, ch1:moe, ch1:moe_sparse; repeatable
+    #[arg(long = "target", alias = "targets", value_name = "NAME")]
+    pub targets: Vec<String>,
     /// Only one part of the cases, for several jobs that measure a suite together: 2/3
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
@@ -49,6 +52,7 @@ impl SelectionArgs {
             ("--component", &self.components),
             ("--tag", &self.tags),
             ("--exclude", &self.exclude),
+            ("--target", &self.targets),
         ];
         for (flag, texts) in lists {
             // `--suite "$UNSET"` must not mean everything.
@@ -64,6 +68,7 @@ impl SelectionArgs {
             suites: parts(&self.suites),
             tags: parts(&self.tags),
             exclude: self.exclude.clone(),
+            targets: self.targets.clone(),
             ..Selection::default()
         };
         self.components.iter().try_for_each(|text| selection.add_components(text))?;

@@ -321,7 +321,7 @@ mod tests {
             (r#"{"event":"samples"}"#, "event `samples` needs the key `values`"),
             (
                 r#"{"event":"stage","stage":"warm-up"}"#,
-                r#"`stage` of event `stage` is "warm-up", not one of build, start, setup, warmup, measure, verify, profile, teardown"#,
+                r#"`stage` of event `stage` is "warm-up", not one of build, start, import, load, setup, warmup, measure, verify, profile, teardown"#,
             ),
             (
                 r#"{"event":"sample","value":1,"iteration":-1}"#,

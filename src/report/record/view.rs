@@ -1,6 +1,6 @@
 //! The view model of a run for every format, worked out once from the record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::{self, RunFinding};
 use super::metric::MetricView;
@@ -172,7 +172,14 @@ impl<'a> RunView<'a> {
             None => format!("{} ({path})", record.source.suite),
         };
         let seconds = self.cases.iter().flat_map(|(case, _)| &case.processes).map(|p| p.seconds).sum();
-        let processes = self.cases.iter().map(|(case, _)| case.processes.len()).sum::<usize>();
+        // A process that measured several cases stands in each of them.
+        let all = self.cases.iter().flat_map(|(case, _)| {
+            case.processes.iter().map(|process| match process.shared {
+                Some(_) => (case.id.benchmark.to_string(), &process.started, process.index),
+                None => (case.id.to_string(), &process.started, process.index),
+            })
+        });
+        let processes = all.collect::<BTreeSet<_>>().len();
         let measured = match &record.ingested {
             Some(_) => String::new(),
             None => format!(", {} in {}", count(processes, "process"), format_duration(seconds)),

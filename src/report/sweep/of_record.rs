@@ -232,6 +232,11 @@ impl SweepLines<'_> {
                 places.any(|(answer, place)| place.rank == 1 && is_own(self.lines[answer.line]))
             });
             let best = best.count();
+            let clear = contests.iter().filter(|contest| {
+                contest.is_clear()
+                    && contest.answers.first().is_some_and(|answer| is_own(self.lines[answer.line]))
+            });
+            let clear = clear.count();
             let shown = |value: Option<f64>| value.map_or_else(Cell::none, |value| self.figure(value));
             let extreme = |pick: fn(f64, f64) -> f64| centers.iter().copied().reduce(pick);
             let of = contests.len();
@@ -243,16 +248,45 @@ impl SweepLines<'_> {
                 shown(extreme(f64::min)),
                 shown(extreme(f64::max)),
                 Cell { text: format!("{best} of {of}"), value: best.into() },
+                Cell::count(clear),
             ]
         });
-        let more = ["cases", "mean", "median", "least", "most", "best at"].map(str::to_owned);
+        let more = ["cases", "mean", "median", "least", "most", "best at", "clear"].map(str::to_owned);
+        let rows: Vec<Vec<Cell>> = rows.collect();
+        let mut notes = Vec::new();
+        let factors: Vec<String> = by
+            .keys()
+            .filter_map(|values| {
+                Some(format!("{} {}", values.first()?, Self::vs_best(&contests, group, values)?))
+            })
+            .collect();
+        if factors.len() > 1 {
+            notes.push(
+                "Clear: at how many of these chance does not explain the margin to the next".to_owned(),
+            );
+            notes.push(format!(
+                "Times worse than the best of each point, in the geometric mean: {}",
+                factors.join(", ")
+            ));
+        }
         SweepTable {
             title: self.title(&format!("by {group}")),
             columns: std::iter::once(group.to_owned()).chain(more).collect(),
-            rows: rows.collect(),
+            rows,
             unit: Some(self.unit.to_owned()),
-            notes: Vec::new(),
+            notes,
         }
+    }
+
+    /// `1.54x`: how many times worse the answers with these values are than the best of their points, in the geometric mean.
+    fn vs_best(contests: &[Contest], group: &str, values: &Values) -> Option<String> {
+        let is_own =
+            |answer: &ContestAnswer| CaseFields::value(answer.case, group).as_ref() == values.first();
+        let places = contests.iter().flat_map(|contest| contest.answers.iter().zip(&contest.places));
+        let own = places.filter(|(answer, _)| is_own(answer)).filter_map(|(_, place)| place.vs_best);
+        let logs: Vec<f64> = own.map(f64::ln).filter(|log| log.is_finite()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        (!logs.is_empty()).then(|| number::times(mean.exp()))
     }
 
     /// A row for each value of the parameters, a column for each of what is held against each other.
@@ -317,7 +351,8 @@ impl SweepLines<'_> {
             CaseFields::value(answer.case, group).map_or_else(Cell::none, |value| cell_of(&value))
         };
         let contests = self.contests(group);
-        let rows = contests.iter().filter_map(|contest| {
+        let short = short_points(&contests);
+        let rows = contests.iter().enumerate().filter_map(|(index, contest)| {
             let best = contest.answers.first()?;
             let next = contest.answers.get(1).zip(contest.places.get(1));
             let (next, margin, certain) = match next {
@@ -325,7 +360,13 @@ impl SweepLines<'_> {
                 Some((answer, place)) => (name(answer), margin(place), certainty(best, answer, place)),
             };
             Some(vec![
-                Cell::text(if contest.point.is_empty() { "the only one" } else { &contest.point }),
+                match &short {
+                    _ if contest.point.is_empty() => Cell::text("the only one"),
+                    Some(short) => {
+                        Cell { text: short.points[index].clone(), value: contest.point.clone().into() }
+                    }
+                    None => Cell::text(&contest.point),
+                },
                 name(best),
                 self.figure(best.center),
                 next,
@@ -336,6 +377,9 @@ impl SweepLines<'_> {
         let rows: Vec<Vec<Cell>> = rows.collect();
         let mut notes =
             vec!["The margin is how many times worse the next is, with its interval at 95 %".to_owned()];
+        if let Some(short) = &short {
+            notes.insert(0, format!("A point is {}", short.names));
+        }
         if contests.iter().flat_map(|contest| &contest.answers).any(|it| it.measured.centres.len() == 1) {
             notes.push("Unknown against noise: one process shows none, several files of a run do".to_owned());
         }
@@ -355,11 +399,44 @@ impl SweepLines<'_> {
     }
 }
 
+/// Points without the names of their parameters, which are the same for all.
+struct ShortPoints {
+    /// `batch_size, sequence_length`.
+    names: String,
+    /// `8, 512`, in the order of the contests.
+    points: Vec<String>,
+}
+
+/// `None` where points are named by something else than the same two or more parameters.
+fn short_points(contests: &[Contest]) -> Option<ShortPoints> {
+    let split = |contest: &Contest| -> Option<(Vec<String>, Vec<String>)> {
+        let parts = contest.point.split(", ").map(|part| part.split_once('='));
+        parts
+            .map(|part| part.map(|(name, value)| (name.to_owned(), value.to_owned())))
+            .collect::<Option<Vec<_>>>()
+            .map(|parts| parts.into_iter().unzip())
+    };
+    let parts: Vec<(Vec<String>, Vec<String>)> = contests.iter().map(split).collect::<Option<_>>()?;
+    let (names, _) = parts.first()?;
+    let alike = parts.iter().all(|(own, _)| own == names);
+    (alike && names.len() > 1).then(|| ShortPoints {
+        names: names.join(", "),
+        points: parts.iter().map(|(_, values)| values.join(", ")).collect(),
+    })
+}
+
 /// Cases that are alike but for one field, the best first.
 struct Contest<'a> {
     point: String,
     answers: Vec<ContestAnswer<'a>>,
     places: Vec<Rank>,
+}
+
+impl Contest<'_> {
+    /// Whether the best is alone in its place, and chance does not explain its margin to the next.
+    fn is_clear(&self) -> bool {
+        self.places.get(1).is_some_and(|next| next.rank > 1 && next.apart)
+    }
 }
 
 /// `1.25x (1.20x to 1.31x)`.

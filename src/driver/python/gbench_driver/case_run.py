@@ -22,7 +22,7 @@ class CaseRun:
         self.request, self.case, self.channel, self.seeds, self.cache = request, case, channel, seeds, cache
         self.outcome = Outcome(channel)
         self.settings = Settings(request, case)
-        self.subject = self.timer = self.before_calls = self.place = None
+        self.subject = self.timer = self.before_setup = self.before_calls = self.place = None
         self.notes_sent = {}
 
     def run(self, place):
@@ -74,6 +74,7 @@ class CaseRun:
 
     def _setup_and_measure(self):
         subject = self.subject
+        self.before_setup = leftovers.Running()
         self.stage("setup")
         self.seeds.seed_all()
         subject.setup()
@@ -155,7 +156,7 @@ class CaseRun:
         if left.users:
             self.outcome.ended_by(failures.error(
                 "left_running", "a thread that the measured calls started was still running after them (%s), so its work may be in no sample. "
-                "Wait for it in the measured function" % ", ".join(left.users)))
+                "Wait for it in the measured function" % ", ".join(left.users.values())))
 
     def _look_for_clocks(self):
         """A clock that the benchmark replaced.

@@ -16,6 +16,7 @@ MESSAGE_LIMIT = 4000
 
 NO_CUDA = re.compile(
     r"(CUDA|GPU)s?( device)?( is| are)? (required|not available|unavailable|not found)|(requires?|needs?) (a |an |one )?(NVIDIA )?(CUDA|GPU)"
+    r"|CUDA driver version is insufficient|accelerator device when none is available|without ATen_cuda library"
     r"|No CUDA GPUs are available|not compiled with CUDA|Found no NVIDIA driver|no CUDA-capable device|No CUDA (device|runtime)",
     re.IGNORECASE,
 )

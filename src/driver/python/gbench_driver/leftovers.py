@@ -1,7 +1,8 @@
 """What a case has left running: threads and child processes.
 
 A thread of the user's that is still at work may have done work that no sample holds, and takes time from the next case. Threads
-of libraries (progress bars, pools that wait) are common and harmless by themselves, but the next case gets a fresh process.
+of libraries (progress bars, pools that wait) are common and harmless by themselves, but the next case gets a fresh process. So is a
+thread that the import of the module has started and that has only waited since, such as one that filters what is printed.
 """
 import os
 import sys
@@ -10,13 +11,14 @@ from . import originals
 from .loading import is_users
 
 GRACE = 0.05  # seconds that a thread or a child has to end
+WAITING = 0.01  # seconds of processor time that a thread which only waits may use
 
 
 class Running:
     """The threads and children that are there now."""
 
     def __init__(self):
-        self.threads = set(sys._current_frames())
+        self.threads = {ident: processor_time(ident) for ident in sys._current_frames()}
         self.children = children()
 
 
@@ -32,19 +34,41 @@ class Left:
             originals.sleep(0.005)
 
     def _look(self, before, root, with_children):
-        self.users, self.others, self.children = [], [], []
+        self.users, self.others, self.children = {}, [], []
         for ident, frame in sys._current_frames().items():
             if ident not in before.threads:
                 words, thread = _name(ident)
-                (self.users if _is_users(frame, thread, root) else self.others).append(words)
+                if _is_users(frame, thread, root):
+                    self.users[ident] = words
+                else:
+                    self.others.append(words)
         if with_children:
             multiprocessing = sys.modules.get("multiprocessing")
             if multiprocessing is not None and hasattr(multiprocessing, "active_children"):
                 multiprocessing.active_children()  # reaps those that have ended
             self.children = ["process %d %s" % (pid, words) for pid, words in children().items() if pid not in before.children]
 
+    def at_work(self, earlier):
+        """Words for the user's threads, without those that were there `earlier` and have only waited since."""
+        return [words for ident, words in self.users.items() if earlier is None or not _has_waited(ident, earlier)]
+
     def words(self):
-        return ["thread " + words for words in self.users + self.others] + self.children
+        return ["thread " + words for words in list(self.users.values()) + self.others] + self.children
+
+
+def _has_waited(ident, earlier):
+    then, now = earlier.threads.get(ident), processor_time(ident)
+    return then is not None and now is not None and now - then < WAITING
+
+
+def processor_time(ident):
+    """Seconds that a thread has worked; None where that is not known."""
+    thread = _name(ident)[1]
+    try:
+        with open("/proc/self/task/%d/schedstat" % thread.native_id) as file:
+            return int(file.read().split()[0]) / 1e9
+    except (OSError, ValueError, IndexError, TypeError, AttributeError):
+        return None  # a thread that Python has not started, or a kernel without that file
 
 
 def _name(ident):

@@ -63,10 +63,11 @@ def run_case(request, case, place, channel, seeds, cache, following):
     run = CaseRun(request, case, channel, seeds, cache)
     run.run(place)
     left = leftovers.Left(before, place.root)
-    if left.users:
+    at_work = left.at_work(run.before_setup)
+    if at_work:
         run.outcome.ended_by(failures.error(
             "left_running", "a thread of the benchmark's was still running after teardown() (%s), so its work may be in no sample. End it in "
-            "teardown(), or wait for it in the measured function" % ", ".join(left.users)))
+            "teardown(), or wait for it in the measured function" % ", ".join(at_work)))
     remains = left.words() + state.put_back()
     notes = run.outcome.notes()
     if remains:

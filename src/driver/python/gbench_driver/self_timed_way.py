@@ -22,9 +22,17 @@ class SelfTimer:
         self.call, self.settings, self.what, self.unit = call, settings, what, unit
 
     def warm_up(self):
-        if not self.settings.cold:
-            for _ in range(self.settings.warmup):
+        """By time where no number of calls was asked for: such a function has mostly warmed up by itself, and may take seconds."""
+        settings = self.settings
+        if settings.cold:
+            return
+        if settings.burnin > 0:
+            begin = originals.monotonic()
+            while originals.monotonic() - begin < settings.burnin:
                 self.call()
+            return
+        for _ in range(settings.warmup):
+            self.call()
 
     def begin(self):
         pass

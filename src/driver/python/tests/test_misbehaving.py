@@ -109,7 +109,9 @@ class Skips(DriverTest):
 
     def test_s0_69_words_for_a_missing_gpu(self):
         for text in ("CUDA required", "No CUDA GPUs are available", "Torch not compiled with CUDA enabled", "Found no NVIDIA driver on your system",
-                     "CUDA is not available", "This benchmark requires a CUDA GPU"):
+                     "CUDA is not available", "This benchmark requires a CUDA GPU", "CUDA Graphs require CUDA device",
+                     "CUDA error: CUDA driver version is insufficient for CUDA runtime version",
+                     "Cannot access accelerator device when none is available."):
             self.skipped(self.skips(text=text), "needs a CUDA device: " + text)
         self.failed(self.skips(text="the CUDA kernel is wrong"), "RuntimeError")
 
@@ -153,6 +155,16 @@ class Cases(DriverTest):
     def test_a_thread_that_outlives_the_teardown_fails_the_case(self):
         told = single(pair("thread_left.py", params={"when": "setup"}), "misbehaving")
         self.failed(told, "left_running", "after teardown()", "forgotten")
+
+    def test_a_thread_of_the_import_that_only_waits_is_noted_and_the_process_ends(self):
+        told = drive([pair("thread_of_import.py"), pair("looks_around.py")], "misbehaving")
+        self.measured(told)
+        self.assertEqual(told.notes()["leaves"], ["thread served"])
+        self.assertEqual(told.case(1), [], "the next case needs a fresh process")
+
+    def test_a_thread_of_the_import_that_did_the_work_fails_the_case(self):
+        told = single(pair("thread_of_import.py", params={"works": True}), "misbehaving")
+        self.failed(told, "left_running", "served")
 
     def test_a_librarys_idle_thread_is_noted_and_the_process_ends(self):
         told = drive([pair("thread_left.py", params={"when": "library"}), pair("looks_around.py")], "misbehaving")

@@ -165,6 +165,10 @@ class SelfTimed(DriverTest):
         told = single({"way": "self_timed", "file": "returns.py", "function": "counted"}, "self_timed", warmup=2)
         self.assertEqual(told.values(), [3.0, 4.0, 5.0])
 
+    def test_warm_up_by_time_ends_with_the_call_that_fills_it(self):
+        told = single({"way": "self_timed", "file": "returns.py", "function": "slow"}, "self_timed", warmup=10, burnin=0.02)
+        self.assertEqual(told.values(), [2.0, 3.0, 4.0])
+
 
 class Sweep(DriverTest):
     def row(self, file="table.py", name="run_benchmarks", **params):

@@ -1,0 +1,111 @@
+//! What a GPU can do at most, by its name, and how near a case comes to it. A case that is faster than its card did not do the work
+//! that it declares.
+
+/// Peaks of one card, by NVIDIA's data sheets; dense, without sparsity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Peaks {
+    /// What the card's name holds.
+    name: &'static str,
+    /// Bytes a second of its memory.
+    bandwidth: f64,
+    /// Floating-point operations a second in single precision: by tensor cores (TF32) where the card has them.
+    single: f64,
+    /// Half precision with tensor cores.
+    half: f64,
+}
+
+/// In GB/s and TFLOP/s.
+const fn card(name: &'static str, bandwidth: f64, single: f64, half: f64) -> Peaks {
+    Peaks { name, bandwidth: bandwidth * 1e9, single: single * 1e12, half: half * 1e12 }
+}
+
+/// A longer name stands before a shorter one that it holds.
+const CARDS: [Peaks; 12] = [
+    card("H200", 4800.0, 494.0, 989.0),
+    card("H100 PCIe", 2000.0, 378.0, 756.0),
+    card("H100 80GB HBM3", 3350.0, 494.0, 989.0),
+    card("A100-SXM4-80GB", 2039.0, 156.0, 312.0),
+    card("A100 80GB PCIe", 1935.0, 156.0, 312.0),
+    card("A100-SXM4-40GB", 1555.0, 156.0, 312.0),
+    card("A100-PCIE-40GB", 1555.0, 156.0, 312.0),
+    card("L40S", 864.0, 183.0, 362.0),
+    card("NVIDIA L4", 300.0, 60.0, 121.0),
+    card("NVIDIA A10", 600.0, 62.5, 125.0),
+    card("Tesla T4", 320.0, 8.1, 65.0),
+    card("V100-SXM2", 900.0, 15.7, 125.0),
+];
+
+/// A rate beside the card's peak.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Share {
+    pub metric: &'static str,
+    /// Of the peak; 1 is all of it.
+    pub share: f64,
+    /// The peak in words: `4.8 TB/s of the memory of an H200`.
+    pub peak: String,
+}
+
+/// How near rates come to the peaks of a device such as `cuda:NVIDIA H200`. `bytes` and `flops`: a second, at the median. `precision`: of the
+/// case, where it says. Empty for a card that is not in the table.
+pub(super) fn shares(
+    device: &str,
+    bytes: Option<f64>,
+    flops: Option<f64>,
+    precision: Option<&str>,
+) -> Vec<Share> {
+    let Some(card) = CARDS.iter().find(|card| device.contains(card.name)) else { return Vec::new() };
+    let (peak, unit) = match precision {
+        Some("fp16" | "float16" | "half" | "bf16" | "bfloat16") => (card.half, "half precision"),
+        Some("fp32" | "float32" | "single" | "float") => {
+            (card.single, "single precision, TF32 where it has it")
+        }
+        // Of other precisions, such as fp8 and int8, no peak is known here.
+        Some(_) => (f64::NAN, ""),
+        None => (card.half, "half precision"),
+    };
+    let of_memory = bytes.map(|rate| Share {
+        metric: "bytes_rate_of_peak",
+        share: rate / card.bandwidth,
+        peak: format!("the {:.0} GB/s of the memory of {}", card.bandwidth / 1e9, card.name),
+    });
+    let of_arithmetic = flops.map(|rate| Share {
+        metric: "flops_rate_of_peak",
+        share: rate / peak,
+        peak: format!("the {:.0} TFLOP/s of {} in {unit}", peak / 1e12, card.name),
+    });
+    of_memory.into_iter().chain(of_arithmetic).filter(|share| share.share.is_finite()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s2_9_a_rate_stands_beside_the_peak_of_the_named_card() {
+        let found = shares("cuda:NVIDIA H100 80GB HBM3", Some(1.675e12), Some(494.5e12), Some("fp16"));
+        let rounded: Vec<(&str, f64)> =
+            found.iter().map(|it| (it.metric, (it.share * 1000.0).round() / 1000.0)).collect();
+        assert_eq!(rounded, [("bytes_rate_of_peak", 0.5), ("flops_rate_of_peak", 0.5)]);
+        assert!(found[0].peak.contains("3350 GB/s"), "{}", found[0].peak);
+    }
+
+    #[test]
+    fn s3_29_more_than_the_peak_is_more_than_one_and_not_cut() {
+        let found = shares("cuda:NVIDIA A100-SXM4-80GB", Some(2039e9 * 1.07), None, None);
+        assert!((found[0].share - 1.07).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_an_unknown_card_or_precision_nothing_is_said() {
+        assert_eq!(shares("cuda:NVIDIA Z1", Some(1e9), Some(1e9), None), []);
+        assert_eq!(shares("host", Some(1e9), None, None), []);
+        assert_eq!(shares("cuda:NVIDIA H200", None, Some(1e12), Some("fp8")), []);
+    }
+
+    #[test]
+    fn a_longer_name_comes_first() {
+        for (at, card) in CARDS.iter().enumerate() {
+            assert!(CARDS[..at].iter().all(|before| !card.name.contains(before.name)), "{}", card.name);
+        }
+    }
+}
