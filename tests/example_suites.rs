@@ -233,7 +233,7 @@ fn kernel_holds_each_precision_against_the_reference() {
 }
 
 #[test]
-fn operators_are_measured_by_what_is_installed() {
+fn s2_4_operators_are_measured_by_what_is_installed() {
     let Some(record) = ran_with_numpy("operators", "--benchmark operators/operators") else { return };
     assert_eq!(record.cases.len(), 100);
     // Two implementations need numpy alone.
