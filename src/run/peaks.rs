@@ -37,7 +37,7 @@ const CARDS: [Peaks; 12] = [
 
 /// A rate beside the card's peak.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Share {
+pub(super) struct PeakShare {
     pub metric: &'static str,
     /// Of the peak; 1 is all of it.
     pub share: f64,
@@ -52,7 +52,7 @@ pub(super) fn shares(
     bytes: Option<f64>,
     flops: Option<f64>,
     precision: Option<&str>,
-) -> Vec<Share> {
+) -> Vec<PeakShare> {
     let Some(card) = CARDS.iter().find(|card| device.contains(card.name)) else { return Vec::new() };
     let (peak, unit) = match precision {
         Some("fp16" | "float16" | "half" | "bf16" | "bfloat16") => (card.half, "half precision"),
@@ -63,12 +63,12 @@ pub(super) fn shares(
         Some(_) => (f64::NAN, ""),
         None => (card.half, "half precision"),
     };
-    let of_memory = bytes.map(|rate| Share {
+    let of_memory = bytes.map(|rate| PeakShare {
         metric: "bytes_rate_of_peak",
         share: rate / card.bandwidth,
         peak: format!("the {:.0} GB/s of the memory of {}", card.bandwidth / 1e9, card.name),
     });
-    let of_arithmetic = flops.map(|rate| Share {
+    let of_arithmetic = flops.map(|rate| PeakShare {
         metric: "flops_rate_of_peak",
         share: rate / peak,
         peak: format!("the {:.0} TFLOP/s of {} in {unit}", peak / 1e12, card.name),
