@@ -14,6 +14,9 @@ use crate::suite::{Benchmark, Suite};
 ///
 /// Errors: a selection that leaves no case; an interrupt.
 pub fn list_cases(mut sides: Vec<(&mut Suite, Option<Side>, &Path)>, reporter: &Reporter) -> Result<()> {
+    for (suite, _, folder) in &mut sides {
+        scale_work(suite, folder);
+    }
     let mut observer = reporter.clone();
     for (suite, side, _) in &sides {
         for text in said_of_modules(suite, *side) {
@@ -53,6 +56,18 @@ fn list_harnesses(sides: &mut [(&mut Suite, Option<Side>, &Path)], mut observer:
         copy_points(head, base);
     }
     Ok(())
+}
+
+/// Lets modules that ask for it take as much work as the smallest GPU holds.
+fn scale_work(suite: &mut Suite, folder: &Path) {
+    let asks = |benchmark: &Benchmark| benchmark.python().is_some_and(|entry| entry.options.scale_by_memory);
+    if !suite.benchmarks.iter().any(asks) {
+        return;
+    }
+    let manifest = machine::manifest(folder);
+    let memories = manifest.gpu.known().into_iter().flat_map(|facts| &facts.devices);
+    let memory = memories.filter_map(|gpu| gpu.memory_total.known().copied()).min();
+    suite.benchmarks.iter_mut().for_each(|benchmark| benchmark.scale_work(memory));
 }
 
 /// What is to be said of the modules of a suite: files that belong to nothing.

@@ -68,6 +68,9 @@ pub(super) fn of_driver(
         let is_parameter = name.as_encoded_bytes().starts_with(line::env::PARAM_PREFIX.as_bytes());
         !is_parameter && ours.iter().all(|our| name != our)
     });
+    if let Some(scale) = benchmark.python().and_then(|entry| entry.options.scale) {
+        env.push(("GBENCH_SCALE".into(), scale.to_string().into()));
+    }
     if benchmark.python().is_some_and(|entry| entry.options.deterministic) {
         // Python reads it once, when it starts.
         env.push(("PYTHONHASHSEED".into(), (benchmark.settings.seed.value as u32).to_string().into()));

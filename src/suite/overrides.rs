@@ -142,7 +142,20 @@ fn keep_ends(benchmark: &mut Benchmark) {
     benchmark.excluded += before - benchmark.points.len();
 }
 
+/// GiB of a GPU's memory, and the share of the work from there on. A machine without a GPU does all of it.
+const SCALES: [(u64, f64); 4] = [(16, 1.0), (8, 0.5), (4, 0.25), (0, 0.1)];
+
 impl Benchmark {
+    /// Gives modules that ask for it the share of the work that fits. `gpu_memory`: bytes of the smallest GPU; `None`: there is none.
+    pub fn scale_work(&mut self, gpu_memory: Option<u64>) {
+        let Some(entry) = self.python().filter(|entry| entry.options.scale_by_memory) else { return };
+        let fits =
+            |memory: u64| SCALES.iter().find(|(least, _)| memory >= least << 30).map(|(_, scale)| *scale);
+        let scale = gpu_memory.map_or(Some(1.0), fits);
+        let options = DriverOptions { scale, ..entry.options.clone() };
+        self.set_driver_options(options);
+    }
+
     /// Sets how the driver measures, and with it the identity of the cases.
     fn set_driver_options(&mut self, options: DriverOptions) {
         let Action::Python(entry) = &mut self.action else { return };
@@ -160,5 +173,43 @@ impl Benchmark {
         if let Some(harness) = &mut self.harness {
             harness.rename_points(renamed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::model::ParamValue;
+
+    #[test]
+    fn s0_70_the_share_of_the_work_follows_the_gpu_s_memory_and_is_part_of_the_identity() {
+        let text = "[[benchmark]]\nid = 'x'\n[benchmark.python]\nfile = 'x.py'\nscale_by_memory = true\n";
+        let gib = |count: f64| Some((count * f64::from(1 << 30)) as u64);
+        for (memory, share) in [
+            (gib(80.0), 1.0),
+            (gib(16.0), 1.0),
+            (gib(15.9), 0.5),
+            (gib(8.0), 0.5),
+            (gib(4.0), 0.25),
+            (gib(3.9), 0.1),
+            (None, 1.0),
+        ] {
+            let mut suite = Suite::parse(Path::new("/suite/gbench.toml"), text, &[]).unwrap();
+            suite.find_modules();
+            let benchmark = &mut suite.benchmarks[0];
+            benchmark.scale_work(memory);
+            assert_eq!(benchmark.points, [Params::from([("scale".to_owned(), ParamValue::Float(share))])]);
+            assert!(
+                benchmark.python_file(&benchmark.points[0]).is_some(),
+                "the case is found by its new name"
+            );
+        }
+        let mut suite =
+            Suite::parse(Path::new("/suite/gbench.toml"), &text.replace("true", "false"), &[]).unwrap();
+        suite.find_modules();
+        suite.benchmarks[0].scale_work(gib(1.0));
+        assert_eq!(suite.benchmarks[0].points, [Params::new()]);
     }
 }

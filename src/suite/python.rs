@@ -47,6 +47,10 @@ pub struct DriverOptions {
     pub cuda_graph: bool,
     /// Folders for `sys.path`, from the benchmark's folder.
     pub path: Vec<String>,
+    /// Take less work on GPUs with little memory.
+    pub scale_by_memory: bool,
+    /// The share of the work that this machine's GPU allows, once that is known.
+    pub scale: Option<f64>,
 }
 
 /// The clock of a sample.
@@ -81,6 +85,7 @@ impl DriverOptions {
         params.extend(
             flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name.into(), ParamValue::Bool(true))),
         );
+        params.extend(self.scale.map(|scale| ("scale".to_owned(), ParamValue::Float(scale))));
         params
     }
 }

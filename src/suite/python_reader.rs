@@ -29,6 +29,7 @@ pub(super) fn read_python(item: &Item) -> Option<PythonEntry> {
     options.flush_l2 = flag("flush_l2");
     options.fresh_inputs = flag("fresh_inputs");
     options.cuda_graph = flag("cuda_graph");
+    options.scale_by_memory = flag("scale_by_memory");
     options.path = table.take("path").and_then(|item| item.texts("[\"src\"]")).unwrap_or_default();
     table.close();
     Some(PythonEntry {

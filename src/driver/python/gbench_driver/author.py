@@ -1,8 +1,9 @@
-"""The module `gbench` that authors of benchmarks may import: `nvtx_range`, `skip`, `params`.
+"""The module `gbench` that authors of benchmarks may import: `nvtx_range`, `skip`, `params`, `scale`.
 
 It is found only where nothing else is: a package or file of a user's that is called gbench stays theirs.
 """
 import importlib.util
+import os
 import sys
 import types
 
@@ -21,6 +22,11 @@ def skip(reason):
 def params():
     """The parameters of the case that runs."""
     return dict(_case["params"])
+
+
+def scale():
+    """The share of its work that a benchmark does on this machine's GPU: 1.0, or less where the suite file has `scale_by_memory`."""
+    return float(os.environ.get("GBENCH_SCALE", "1"))
 
 
 class nvtx_range:
@@ -54,7 +60,7 @@ class Finder:
     @staticmethod
     def create_module(spec):
         module = types.ModuleType("gbench", "Helpers for benchmarks that gbench-ci runs.")
-        module.skip, module.params, module.nvtx_range = skip, params, nvtx_range
+        module.skip, module.params, module.scale, module.nvtx_range = skip, params, scale, nvtx_range
         return module
 
     @staticmethod
