@@ -176,9 +176,7 @@ fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> 
         };
         return Some(match meaning {
             Meaning::OutOfMemory => out_of_memory(cause),
-            Meaning::Import => {
-                failed(FailureKind::Error, format!("import failed: {cause}"), IMPORT_ADVICE)
-            }
+            Meaning::Import => failed(FailureKind::Error, format!("import failed: {cause}"), IMPORT_ADVICE),
             Meaning::Other => failed(FailureKind::Error, cause, after_error(execution, error)),
         });
     }
@@ -186,8 +184,7 @@ fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> 
 }
 
 /// A missing module is the usual cause, but not the only one: a name that is gone, an error in a file.
-const IMPORT_ADVICE: &str =
-    "install what it imports into the interpreter that measures, or mend the import; its trace is in the record";
+const IMPORT_ADVICE: &str = "install what it imports into the interpreter that measures, or mend the import; its trace is in the record";
 
 fn declined(reason: &str) -> Outcome {
     Outcome::Skipped {

@@ -24,7 +24,7 @@ use crate::driver;
 use crate::model::line::{Event, PROTOCOL};
 use crate::model::{CutShort, Isolation, ProcessEnd, Result, Stage, Thermal};
 use crate::suite::plan::PlannedCase;
-use crate::suite::{Benchmark, PythonEntry};
+use crate::suite::{Benchmark, PythonEntry, PythonSource};
 
 /// Measures cases of one benchmark of Python modules: in one process, and in further ones where that ends early. Gives one part
 /// for each case, or what cut it short. Arguments: see [`super::harness::measure`].
@@ -209,9 +209,11 @@ fn benchmark_root(dir: &Path) -> PathBuf {
     fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned())
 }
 
-/// By plan a process has one case, whose memory then is the process's.
-fn is_alone(benchmark: &Benchmark) -> bool {
-    benchmark.settings.isolation.value == Isolation::Process || benchmark.points.len() == 1
+/// By the suite file a process has one case, whose memory then is the process's. What a selection leaves, or how many modules lie in
+/// a folder today, decides nothing: a metric may not come and go with its neighbours.
+fn is_alone(benchmark: &Benchmark, entry: &PythonEntry) -> bool {
+    let one_point = matches!(entry.source, PythonSource::Module { .. }) && entry.calls.len() == 1;
+    one_point || benchmark.settings.isolation.value == Isolation::Process
 }
 
 /// What the driver is asked for.
@@ -231,7 +233,7 @@ fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value 
         "seed": own.seed,
         "pinned": own.pinned,
         // Not by how many cases there happen to be: a metric of a case may not come and go with its neighbours.
-        "alone": is_alone(&first.benchmark),
+        "alone": is_alone(&first.benchmark, entry),
         "options": entry.options,
         "cases": cases.iter().map(|case| json!(call(case))).collect::<Vec<_>>(),
     })
