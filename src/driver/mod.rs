@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The file that the interpreter is started with, from the folder of [`write`].
+/// The file that the interpreter is started with, from the folder of [`fn@write`].
 pub const START: &str = "start.py";
 
 /// Names the driver's files, and takes their texts into the binary.
