@@ -18,7 +18,7 @@ sys.path.insert(0, DRIVER)
 
 from gbench_driver import settings, wall  # noqa: E402
 
-TURNS = 7
+TURNS = 15
 
 
 class Request:
@@ -36,7 +36,7 @@ class Samples:
 
 def ten_microseconds():
     total = 0
-    for number in range(150):
+    for number in range(220):
         total += number * number
     return total
 
@@ -53,7 +53,7 @@ def numpy_kernel():
         import numpy
     except ImportError:
         return None
-    values = numpy.random.default_rng(1).random(400000)
+    values = numpy.random.default_rng(1).random(120000)
     return lambda: numpy.sqrt(values * values + 1.0).sum()
 
 
@@ -95,7 +95,7 @@ def start():
 if __name__ == "__main__":
     print("| function               | driver        | timeit        | apart   |")
     print("|---|---|---|---|")
-    agreement("10 us, Python", ten_microseconds, 200)
+    agreement("10 us, Python", ten_microseconds, 1000)
     kernel = numpy_kernel()
     if kernel is None:
         print("skipped: the kernel of 1 ms needs numpy, which this interpreter does not have", file=sys.stderr)
