@@ -12,6 +12,7 @@ use gbench_ci::model::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support;
 use crate::support::cli::{Ran, command, ended, newest, ran, runs};
 
 /// A folder with these files.
@@ -640,6 +641,78 @@ fn s1_20_the_most_changed_case_is_named_in_either_direction() {
     faster.says("best 2.00x s/b[n=3] time");
     let improved = document.rows.iter().filter(|row| row.verdict == Verdict::Improved);
     assert_eq!(improved.map(|row| row.case.to_string()).collect::<Vec<_>>(), ["s/b[n=3]"]);
+}
+
+#[test]
+fn s1_14_what_the_layouts_found_is_kept_with_the_run() {
+    let folder = folder(&[
+        ("gbench.toml", &suite("", "layout = \"kernels\"\nroots = [\"mine\"]")),
+        ("mine/sum.py", "import json\ndef sum_kernel(n):\n    return sum(range(n))\n"),
+        ("mine/bench.yaml", "problem_size: {n: 100}\n"),
+        ("mine/test_sum.py", ""),
+        ("kernels/other.py", "def other_kernel(): pass\n"),
+    ]);
+    ran(folder.path(), "run --quiet").exits(0);
+    let found = runs(folder.path()).pop().unwrap().join("reports/discovery.json");
+    let found: Value = serde_json::from_slice(&std::fs::read(found).unwrap()).unwrap();
+    let schema = include_str!("../docs/schema/discovery-v1.json");
+    jsonschema::validate(&serde_json::from_str(schema).unwrap(), &found).unwrap();
+    let kernels = found["kernels"].as_array().unwrap();
+    assert_eq!(kernels.len(), 1, "the roots are those of the suite file: {found}");
+    assert_eq!((&kernels[0]["path"], &kernels[0]["name"]), (&"mine/sum.py".into(), &"sum".into()));
+    assert_eq!(kernels[0]["config"]["problem_size"]["n"], 100);
+    assert_eq!(found["passed_over"][0]["path"], "mine/test_sum.py");
+}
+
+#[test]
+fn s1_17_the_report_says_what_was_measured_with() {
+    let (folder, record) = measured("", "file = \"m.py\"", "def benchmark(): return 1\n", "");
+    let python = record.cases[0].metadata["python"].as_str().unwrap().to_owned();
+    let page = ran(folder.path(), "report --all").exits(0);
+    let page = page.says("Environment").says(&format!("Python {python}")).says("no git repository");
+    page.says("kernel ").says("GPU ");
+    support::git::commit_all(&support::git::init(folder.path()));
+    ran(folder.path(), "run --quiet").exits(0);
+    let summary = runs(folder.path()).pop().unwrap().join("reports/summary.md");
+    let summary = std::fs::read_to_string(summary).unwrap();
+    let commit = newest(folder.path()).manifest.git.known().unwrap().commit.clone().unwrap();
+    assert!(summary.contains(&format!("- **commit**: {commit} on main, with")), "{summary}");
+    assert!(summary.contains(&format!("- **Python**: {python},")), "{summary}");
+}
+
+#[test]
+fn s1_19_memory_and_energy_are_shown_where_they_were_measured() {
+    let files = [
+        ("gbench.toml", suite("", "file = \"m.py\"\nway = \"class\"")),
+        (
+            "m.py",
+            "class B:\n    def benchmark_fn(self): pass\n    def get_custom_metrics(self): return {\"energy_j\": 2.5}\n".into(),
+        ),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let folder = folder(&files);
+    ran(folder.path(), "run --quiet").exits(0);
+    let page = ran(folder.path(), "report --all --format markdown").exits(0).out;
+    let row = page.lines().skip_while(|line| !line.contains("| energy |")).nth(2).unwrap().to_owned();
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    assert!(cells[2].ends_with("iB"), "{row}");
+    assert_eq!((cells[3], cells[5]), ("not measured", "2.500 J"), "{row}");
+    let (folder, _) = measured("", "file = \"m.py\"", "def benchmark(): return 1\n", "");
+    let page = ran(folder.path(), "report --all --format markdown").exits(0).out;
+    assert!(page.lines().any(|line| line.ends_with("| not measured |")), "{page}");
+}
+
+#[test]
+fn s1_22_a_comparison_without_a_regression_has_its_page() {
+    let tree = support::git::Sandbox::new();
+    let text = suite("", "file = \"m.py\"\nway = \"self-timed\"");
+    let module = "import random\ndef benchmark(): return 1 + random.SystemRandom().gauss(0, 0.0001)\n";
+    tree.commit(&[("gbench.toml", &text), ("m.py", module), (".gitignore", "artifacts\n")]);
+    tree.commit(&[("README", "the same\n")]);
+    ran(&tree.root(), "compare HEAD~1..HEAD --quiet").exits(0);
+    let page = runs(&tree.root()).pop().unwrap().join("reports/verdict.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("2 rows: 2 unchanged"), "{page}");
 }
 
 /// An implementation by its parameter: one that is wrong and fast, and two that are right.

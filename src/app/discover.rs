@@ -146,7 +146,8 @@ impl V1Discovery {
         Ok(Self::new(found, verbose))
     }
 
-    fn new(found: Discovery, verbose: bool) -> Self {
+    /// The document of what was found. `verbose`: also the files that are none.
+    pub fn new(found: Discovery, verbose: bool) -> Self {
         let layouts: Vec<&LayoutCases> =
             found.benchmarks.iter().filter_map(|entry| Some(&entry.python.as_ref()?.cases)).collect();
         let passed_over = |over: &PassedOver| V1PassedOver { path: over.path.clone(), why: over.why.clone() };

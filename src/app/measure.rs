@@ -6,12 +6,13 @@ use std::time::SystemTime;
 
 use rand::RngExt;
 
+use super::discover::V1Discovery;
 use super::effective_settings::suite_wide;
 use super::executor::{executor, own_binary};
 use super::listing::list_cases;
 use super::paths::project_root;
 use super::progress::Reporter;
-use super::verdict_files::bytes_of;
+use super::verdict_files::{bytes_of, json_of};
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
@@ -49,7 +50,17 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
     let summary = bytes_of(|bytes| report::record(&finished.record, &options, bytes))?;
     finished.folder.report("summary.md", &summary)?;
+    keep_discovery(suite, &folder, &finished)?;
     Ok(finished)
+}
+
+/// Keeps with a run what its layouts of Python modules found in the folder, and what they left out.
+fn keep_discovery(suite: &Suite, folder: &Path, finished: &Finished) -> Result<()> {
+    let found = suite.layouts(folder);
+    if !found.benchmarks.is_empty() {
+        finished.folder.report("discovery.json", &json_of(&V1Discovery::new(found, true))?)?;
+    }
+    Ok(())
 }
 
 /// A comparison of two sides that begins now, as a gate has it.
@@ -130,7 +141,12 @@ impl RoundsMeasuring<'_> {
             deadline: head.run.deadline.value,
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
         };
-        RoundsSession { plan, session, folder, resume }.run(headers, stopping)
+        let finished = RoundsSession { plan, session, folder, resume }.run(headers, stopping)?;
+        for (arm, finished) in plan.arms.iter().zip(&finished) {
+            let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
+            keep_discovery(suite, folder, finished)?;
+        }
+        Ok(finished)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::discover::FolderTree;
+use super::discover::{Discovered, Discovery, FolderTree, FoundLayout};
 use super::harness::Listing;
 use super::python::{PythonEntry, PythonSource};
 use super::{Action, Benchmark, Suite};
@@ -17,6 +17,36 @@ impl Suite {
     /// Gives each benchmark of Python modules its cases, as they lie in its folder now.
     pub fn find_modules(&mut self) {
         self.benchmarks.iter_mut().for_each(Benchmark::find_modules);
+    }
+
+    /// What lies in the folders of its layouts now, and what of that belongs to nothing. `folder`: the suite file's.
+    pub fn layouts(&self, folder: &Path) -> Discovery {
+        let mut found = Discovery::default();
+        for benchmark in &self.benchmarks {
+            let Some(PythonEntry { source: PythonSource::Layout { layout, roots, ignore }, .. }) =
+                benchmark.python()
+            else {
+                continue;
+            };
+            let tree = FolderTree::walk(&benchmark.dir, &|_| false);
+            let cases = layouts::find(&LayoutRequest { layout: *layout, roots, ignore }, &tree);
+            found.orphans.extend(cases.orphans.iter().cloned());
+            found.passed_over.extend(cases.passed_over.iter().cloned());
+            let dir = benchmark.dir.strip_prefix(folder).unwrap_or(&benchmark.dir);
+            found.benchmarks.push(Discovered {
+                name: benchmark.id.name().to_owned(),
+                dir: dir.to_string_lossy().into_owned(),
+                python: Some(FoundLayout {
+                    layout: *layout,
+                    roots: roots.clone(),
+                    ignore: ignore.clone(),
+                    cases,
+                }),
+                why: "the suite file names it".into(),
+                ..Discovered::default()
+            });
+        }
+        found
     }
 }
 

@@ -58,6 +58,9 @@ pub(super) fn text(view: &RunView, all: bool) -> String {
     if !view.resources.is_empty() {
         let _ = write!(page, "\n{}", details("Resources", &resources(view, max_rows)));
     }
+    if !view.environment.is_empty() {
+        let _ = write!(page, "\n{}", details("Environment", &facts(&view.environment, prose)));
+    }
     if !view.record.command.is_empty() {
         let block = markdown_block("sh", &view.command());
         let _ = write!(page, "\n{}", details("Run again with", &block));
@@ -97,8 +100,8 @@ fn resources(view: &RunView, limit: usize) -> String {
         .resources
         .iter()
         .take(limit)
-        .map(|case| [code(&case.name), case.resident.clone(), case.device.clone(), case.cpu.clone()]);
-    table("| case | resident set | device memory | CPU time |\n|:--|--:|--:|--:|", rows)
+        .map(|case| case.row(code(&case.name)));
+    table("| case | resident set | device memory | CPU time | energy |\n|:--|--:|--:|--:|--:|", rows)
         + &rest(view.resources.len(), limit, "case", "JSON document")
         + &format!("\n{}\n", view.of_resources())
 }

@@ -1,6 +1,7 @@
 //! One run by itself, compared with nothing: what was measured, how far it can be trusted, and what failed.
 
 mod csv;
+mod environment;
 mod findings;
 mod jsonl;
 mod junit;

@@ -13,6 +13,15 @@ pub(in crate::report) struct Resources {
     pub device: String,
     /// User and system time with all descendants.
     pub cpu: String,
+    /// As the program, or a result file, states it.
+    pub energy: String,
+}
+
+impl Resources {
+    /// The row of a table behind the case's name in its form.
+    pub fn row(&self, name: String) -> [String; 5] {
+        [name, self.resident.clone(), self.device.clone(), self.cpu.clone(), self.energy.clone()]
+    }
 }
 
 const NOTHING: &str = "not measured";
@@ -28,9 +37,10 @@ pub(super) fn find(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
         device: most(case, "B", |process| process.device_peak_bytes.map(|bytes| bytes as f64))
             .unwrap_or(NOTHING.into()),
         cpu: most(case, "s", |process| process.cpu_seconds).unwrap_or(NOTHING.into()),
+        energy: energy(case).unwrap_or(NOTHING.into()),
     });
     let is_known =
-        |case: &Resources| [&case.resident, &case.device, &case.cpu].iter().any(|text| *text != NOTHING);
+        |case: &Resources| [&case.resident, &case.device, &case.cpu, &case.energy].iter().any(|text| *text != NOTHING);
     let (known, unknown): (Vec<_>, Vec<_>) = all.partition(is_known);
     (known, unknown.len())
 }
@@ -43,6 +53,13 @@ fn most(case: &CaseRecord, unit: &str, part: impl Fn(&ProcessRecord) -> Option<f
     };
     let broken = || Some(format!("{} (not complete)", number::value(of(false)?, unit)));
     of(true).map(|most| number::value(most, unit)).or_else(broken)
+}
+
+/// The most that a sample of a metric `energy` has, where there is one.
+fn energy(case: &CaseRecord) -> Option<String> {
+    let metric = case.metrics.iter().find(|metric| metric.name.starts_with("energy") && metric.unit == "J")?;
+    let most = metric.processes.iter().flat_map(|samples| &samples.values).copied().max_by(f64::total_cmp)?;
+    Some(number::value(most, "J"))
 }
 
 /// Resources that the program reported itself.

@@ -69,11 +69,13 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
     page.list("Warnings", Emphasis::Doubt, view.warnings(max_named));
     if all && !view.resources.is_empty() {
         page.heading("Resources", Emphasis::Plain);
-        let rows = view.resources.iter().map(|case| {
-            [case.name.replace('\n', " "), case.resident.clone(), case.device.clone(), case.cpu.clone()]
-        });
-        page.grid(&["case", "resident set", "device memory", "CPU time"], rows);
+        let rows = view.resources.iter().map(|case| case.row(case.name.replace('\n', " ")));
+        page.grid(&["case", "resident set", "device memory", "CPU time", "energy"], rows);
         page.note("", &view.of_resources());
+    }
+    if all && !view.environment.is_empty() {
+        page.heading("Environment", Emphasis::Plain);
+        page.facts(&view.environment);
     }
     if all && !view.record.command.is_empty() {
         page.command("Run again with", &view.command());

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::environment::environment;
 use super::findings::{self, RunFinding};
 use super::metric::MetricView;
 use super::pairs::RunPairs;
@@ -34,6 +35,8 @@ pub(in crate::report) struct RunView<'a> {
     /// Of pairs, chapters and precisions.
     pub tables: Vec<RunTable>,
     pub resources: Vec<Resources>,
+    /// Name and text of what it was measured with; empty for figures of other programs.
+    pub environment: Vec<(&'static str, String)>,
     /// Cases that were started, and of which no resource is known.
     pub unknown_resources: usize,
     /// Findings to know before trusting the figures, each with advice.
@@ -95,6 +98,7 @@ impl<'a> RunView<'a> {
             pairs,
             tables,
             resources,
+            environment: environment(record),
             unknown_resources,
             findings,
         }

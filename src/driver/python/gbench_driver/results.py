@@ -12,6 +12,7 @@ TTFT, TPOT = "ttft_times_ms", "tpot_times_ms"
 UNITS = (
     ("_tflops", "TFLOPS"), ("_gflops", "GFLOPS"), ("_gb_s", "GB/s"), ("_gbps", "GB/s"), ("_bytes", "B"), ("_mb", "MB"),
     ("_ms", "ms"), ("_us", "\u00b5s"), ("_ns", "ns"), ("_s", "s"),
+    ("_joules", "J"), ("energy_j", "J"),
 )
 RATES = ("TFLOPS", "GFLOPS", "GB/s")
 LAZY = ("coroutine", "generator", "async_generator")
