@@ -98,6 +98,7 @@ mod rounds_resume;
 mod rounds_ways;
 mod runner;
 mod schema;
+mod source_pairs;
 mod suite_file;
 mod suite_reference;
 mod supervisors;

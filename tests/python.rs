@@ -307,7 +307,7 @@ fn s0_16_s0_49_s0_73_flags_reach_the_driver_and_the_identity() {
     let folder = folder(&[("gbench.toml", &pairs("")), ("baseline_a.py", &class("1"))]);
     ran(folder.path(), "run --quiet --reproducible --preset quick").exits(0);
     let record = newest(folder.path());
-    assert_eq!(record.cases[0].id.to_string(), "s/book[case=a,deterministic=true,variant=baseline]");
+    assert_eq!(record.cases[0].id.to_string(), "s/book[case=a,driver.deterministic=true,variant=baseline]");
     let settings = &record.cases[0].config;
     assert_eq!(settings["seed"].value, 42);
     assert_eq!(settings["seed"].origin, Origin::Cli("--reproducible".into()));

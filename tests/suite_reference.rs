@@ -13,7 +13,7 @@ const SMALLEST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
 
 /// Each section of the reference, and a file whose table of that name has a key that cannot exist. The
 /// reader's advice then lists the keys it takes.
-const TABLES: [(&str, &str); 16] = [
+const TABLES: [(&str, &str); 17] = [
     ("[suite]", "[suite]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[run]", "[run]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[gate]", "[gate]\nqqqqqqqqqqqqqqqqq = 1"),
@@ -29,6 +29,10 @@ const TABLES: [(&str, &str); 16] = [
         "[[benchmark]]\nid = 'y'\nshell = 'true'\nbuild = {shell = 'true', qqqqqqqqqqqqqqqqq = 1}",
     ),
     ("[benchmark.python]", "[[benchmark]]\nid = 'y'\npython = {file = 'y.py', qqqqqqqqqqqqqqqqq = 1}"),
+    (
+        "[benchmark.pairs]",
+        "[[benchmark]]\nid = 'y'\ncommand = ['./y']\npairs = {extension = 'c', qqqqqqqqqqqqqqqqq = 1}",
+    ),
     ("[benchmark.work]", "[[benchmark]]\nid = 'y'\nshell = 'true'\nwork = {qqqqqqqqqqqqqqqqq = 1}"),
     ("[benchmark.requires]", "[[benchmark]]\nid = 'y'\nshell = 'true'\nrequires = {qqqqqqqqqqqqqqqqq = 1}"),
     (

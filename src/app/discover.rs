@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::adapters::BuildStep;
-use crate::adapters::layouts::{KernelManifest, LayoutCases, PassedOver, PythonCase};
+use crate::adapters::CaseName;
+use crate::adapters::layouts::{KernelManifest, LayoutCases, PassedOver, PythonCase, SourceCases};
 use crate::machine::ignored_by_git;
 use crate::model::{Fault, ParamValue, Result, Variant};
 use crate::suite::discover::{Discovered, Discovery, FoundLayout, discover};
@@ -27,7 +28,7 @@ pub struct V1Discovery {
     pub kernels: Vec<V1Kernel>,
     /// `optimized_` files whose folder has no `baseline_` file for them.
     pub orphans: Vec<String>,
-    /// Pairs of CUDA sources: told, and never proposed.
+    /// Pairs of CUDA sources, in natural order of folders, then names.
     pub cuda_pairs: Vec<V1CudaPair>,
     /// What is odd about the files of a layout, such as an unknown key of a `bench.yaml`.
     pub warnings: Vec<String>,
@@ -56,6 +57,9 @@ pub struct V1Found {
     pub build: Option<V1Build>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<V1Layout>,
+    /// Of pairs of sources, whose `command` and `build` have `{program}`, `{source}` and `{folder}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<V1Sources>,
     /// It needs a GPU, as far as its text says.
     pub gpu: bool,
     /// Why it is proposed.
@@ -74,6 +78,16 @@ pub enum V1Build {
 pub struct V1Layout {
     /// `pairs` or `kernels`
     pub layout: &'static str,
+    /// Folder globs.
+    pub roots: Vec<String>,
+    /// File globs that are left out.
+    pub ignore: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1Sources {
+    /// Of the sources, without a point.
+    pub extension: String,
     /// Folder globs.
     pub roots: Vec<String>,
     /// File globs that are left out.
@@ -150,17 +164,19 @@ impl V1Discovery {
     pub fn new(found: Discovery, verbose: bool) -> Self {
         let layouts: Vec<&LayoutCases> =
             found.benchmarks.iter().filter_map(|entry| Some(&entry.python.as_ref()?.cases)).collect();
+        let sources: Vec<&SourceCases> =
+            found.benchmarks.iter().filter_map(|entry| Some(&entry.pairs.as_ref()?.cases)).collect();
         let passed_over = |over: &PassedOver| V1PassedOver { path: over.path.clone(), why: over.why.clone() };
         let warnings: Vec<String> = layouts.iter().flat_map(|cases| cases.warnings.iter().cloned()).collect();
         Self {
             schema: "gbench-ci/discovery/v1",
             version: 1,
-            pairs: layouts.iter().flat_map(|cases| pairs(&cases.cases)).collect(),
+            pairs: layouts.iter().flat_map(|cases| modules(cases)).collect(),
             kernels: layouts
                 .iter()
                 .flat_map(|cases| cases.kernels.iter().map(|it| kernel(it, cases)))
                 .collect(),
-            cuda_pairs: layouts.iter().flat_map(|cases| cuda_pairs(cases)).collect(),
+            cuda_pairs: sources.iter().flat_map(|cases| cuda_pairs(cases)).collect(),
             orphans: found.orphans,
             passed_over: verbose.then(|| found.passed_over.iter().map(passed_over).collect()),
             unclear: found.unclear.into_iter().filter(|sentence| !warnings.contains(sentence)).collect(),
@@ -192,20 +208,26 @@ fn entry(found: &Discovered) -> V1Found {
         dir: found.dir.clone(),
         build,
         python: found.python.as_ref().map(layout),
+        pairs: found.pairs.as_ref().map(|found| V1Sources {
+            extension: found.extension.clone(),
+            roots: found.roots.clone(),
+            ignore: found.ignore.clone(),
+        }),
         gpu: found.gpu,
         why: found.why.clone(),
     }
 }
 
-fn pairs(cases: &[PythonCase]) -> Vec<V1Pair> {
+/// Files with their names, a baseline before what belongs to it, as pairs.
+fn pairs<'c>(members: impl Iterator<Item = (&'c CaseName, &'c str)>) -> Vec<V1Pair> {
     let mut found: Vec<V1Pair> = Vec::new();
-    for case in cases {
-        let (file, technique) = (case.call.file.clone(), text(case, "technique"));
-        match text(case, "variant") {
+    for (name, file) in members {
+        let (file, technique) = (file.to_owned(), text(name, "technique"));
+        match text(name, "variant") {
             None => {}
             Some(variant) if variant == Variant::Baseline.into_str() => found.push(V1Pair {
-                chapter: text(case, "chapter").unwrap_or_default().to_owned(),
-                name: case.name.case.clone(),
+                chapter: text(name, "chapter").unwrap_or_default().to_owned(),
+                name: name.case.clone(),
                 baseline: file,
                 optimized: Vec::new(),
             }),
@@ -218,8 +240,12 @@ fn pairs(cases: &[PythonCase]) -> Vec<V1Pair> {
     found
 }
 
-fn text<'c>(case: &'c PythonCase, name: &str) -> Option<&'c str> {
-    match case.name.params.get(name) {
+fn modules(found: &LayoutCases) -> Vec<V1Pair> {
+    pairs(found.cases.iter().map(|PythonCase { name, call }| (name, call.file.as_str())))
+}
+
+fn text<'c>(name: &'c CaseName, param: &str) -> Option<&'c str> {
+    match name.params.get(param) {
         Some(ParamValue::Text(text)) => Some(text),
         _ => None,
     }
@@ -238,11 +264,14 @@ fn kernel(kernel: &KernelManifest, all: &LayoutCases) -> V1Kernel {
     }
 }
 
-fn cuda_pairs(cases: &LayoutCases) -> impl Iterator<Item = V1CudaPair> {
-    cases.cuda.iter().map(|pair| V1CudaPair {
-        chapter: pair.folder.clone(),
-        name: pair.name.clone(),
-        baseline: pair.baseline.clone(),
-        optimized: pair.optimized.clone(),
-    })
+fn cuda_pairs(found: &SourceCases) -> Vec<V1CudaPair> {
+    let members = found.cases.iter().map(|case| (&case.name, case.file.as_str()));
+    let files = |pair: &V1Pair| pair.optimized.iter().map(|optimized| optimized.file.clone()).collect();
+    let plain = |pair: V1Pair| V1CudaPair {
+        optimized: files(&pair),
+        chapter: pair.chapter,
+        name: pair.name,
+        baseline: pair.baseline,
+    };
+    pairs(members).into_iter().map(plain).collect()
 }

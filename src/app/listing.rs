@@ -19,7 +19,7 @@ pub fn list_cases(mut sides: Vec<(&mut Suite, Option<Side>, &Path)>, reporter: &
     }
     let mut observer = reporter.clone();
     for (suite, side, _) in &sides {
-        for text in said_of_modules(suite, *side) {
+        for text in said_of_files(suite, *side) {
             observer.on(&Progress::Note { text: &text });
         }
     }
@@ -70,21 +70,21 @@ fn scale_work(suite: &mut Suite, folder: &Path) {
     suite.benchmarks.iter_mut().for_each(|benchmark| benchmark.scale_work(memory));
 }
 
-/// What is to be said of the modules of a suite: files that belong to nothing.
-pub fn said_of_modules(suite: &Suite, side: Option<Side>) -> Vec<String> {
+/// What is to be said of the files that a suite found: files that belong to nothing.
+pub fn said_of_files(suite: &Suite, side: Option<Side>) -> Vec<String> {
     let side = side.map_or(String::new(), |side| format!(" ({})", side.into_str()));
     let of = |benchmark: &Benchmark| -> Vec<String> {
-        let warnings = benchmark.python().map_or(&[][..], |entry| &entry.warnings);
+        let warnings = benchmark.said_of_files();
         warnings.iter().map(|warning| format!("warning: {}{side}: {warning}", benchmark.id)).collect()
     };
     suite.benchmarks.iter().flat_map(of).collect()
 }
 
-/// Where one side has no modules of a benchmark yet, or no longer, those of the other are new, or missing.
+/// Where one side has no files of a benchmark yet, or no longer, those of the other are new, or missing.
 fn clear_points(of: &mut Suite, other: &Suite) {
-    for benchmark in of.benchmarks.iter_mut().filter(|benchmark| benchmark.has_no_modules()) {
+    for benchmark in of.benchmarks.iter_mut().filter(|benchmark| benchmark.has_no_files()) {
         let there = other.benchmarks.iter().find(|other| other.id == benchmark.id);
-        if there.is_some_and(|there| !there.has_no_modules()) {
+        if there.is_some_and(|there| !there.has_no_files()) {
             benchmark.points.clear();
         }
     }

@@ -122,7 +122,7 @@ impl<'a> SideSuites<'a> {
         let loaded = match &self.common {
             Some(common) => {
                 let mut suite = Suite::parse(&self.place_of(common, tree)?, &common.text, self.builtins)?;
-                suite.find_modules();
+                suite.find_files();
                 if let Source::File { path, .. } = &mut suite.source {
                     *path = PathBuf::from(&common.shown);
                 }

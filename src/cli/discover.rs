@@ -44,15 +44,20 @@ fn page(found: &V1Discovery) -> String {
         let rows = found.benchmarks.iter().map(row);
         parts.push(table(&["benchmark", "of", "starts", "why"], rows));
     }
-    if !found.pairs.is_empty() {
-        let rows = found.pairs.iter().map(|pair| {
+    if !found.pairs.is_empty() || !found.cuda_pairs.is_empty() {
+        let modules = found.pairs.iter().map(|pair| {
             let files = pair
                 .optimized
                 .iter()
                 .map(|optimized| optimized.technique.clone().unwrap_or_else(|| "optimized".into()));
             vec![pair.chapter.clone(), pair.name.clone(), files.collect::<Vec<_>>().join(", ")]
         });
-        parts.push(table(&["chapter", "pair", "optimized by"], rows));
+        let sources = found.cuda_pairs.iter().map(|pair| {
+            let leaf = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
+            let files: Vec<String> = pair.optimized.iter().map(leaf).collect();
+            vec![pair.chapter.clone(), format!("{} (CUDA)", pair.name), files.join(", ")]
+        });
+        parts.push(table(&["chapter", "pair", "optimized by"], modules.chain(sources)));
     }
     if !found.kernels.is_empty() {
         let rows = found.kernels.iter().map(|kernel| {
@@ -68,14 +73,12 @@ fn page(found: &V1Discovery) -> String {
     }
     let said: Vec<String> = found.warnings.iter().chain(&found.unclear).cloned().collect();
     parts.extend(sentences("seen and left out, or odd:", &said));
-    let cuda: Vec<String> = found.cuda_pairs.iter().map(|pair| pair.baseline.clone()).collect();
-    parts.extend(sentences("pairs of CUDA sources, for which nothing is proposed:", &cuda));
     let over: Vec<String> =
         found.passed_over.iter().flatten().map(|over| format!("{}: {}", over.path, over.why)).collect();
     parts.extend(sentences("passed over:", &over));
     let counts = [
         count(found.benchmarks.len(), "benchmark"),
-        count(found.pairs.len(), "pair"),
+        count(found.pairs.len() + found.cuda_pairs.len(), "pair"),
         count(found.kernels.len(), "kernel"),
         count(found.orphans.len(), "orphan"),
     ];
@@ -85,6 +88,7 @@ fn page(found: &V1Discovery) -> String {
 
 fn row(found: &V1Found) -> Vec<String> {
     let of = match (&found.python, found.harness) {
+        _ if found.pairs.is_some() => "pairs of sources".to_owned(),
         (Some(python), _) => format!("layout {}", python.layout),
         (None, Some(harness)) => harness.to_owned(),
         (None, None) => "-".into(),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::args::SelectionArgs;
 use super::terminal::progress::reporter;
 use super::terminal::write::{table, write_json, wrote};
-use crate::app::listing::{list_cases, said_of_modules};
+use crate::app::listing::{list_cases, said_of_files};
 use crate::app::paths::project_root;
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result};
@@ -78,7 +78,7 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     }
     if !args.cases {
         let told = reporter(args.json);
-        said_of_modules(&suite, None).iter().for_each(|text| told.note(text));
+        said_of_files(&suite, None).iter().for_each(|text| told.note(text));
     }
     if args.json {
         wrote(write_json(&document(&suite, args.cases), out))?;

@@ -17,10 +17,10 @@ use crate::app::verdict_files::json_of;
 use crate::model::text::count;
 use crate::model::{Exit, Result, Stage, Timing, format_duration};
 use crate::report::{self, Format, Options, SweepTables};
-use crate::run::Finished;
+use crate::run::{Finished, find_interpreter};
 use crate::store::write_atomically;
 use crate::suite::plan::Plan;
-use crate::suite::{Action, Benchmark, Suite, substitute};
+use crate::suite::{Action, Benchmark, Suite};
 
 /// Measure the suite and keep a record of it
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -82,11 +82,13 @@ fn dry_run(suite: &Suite) -> String {
     let rows = plan.cases.iter().map(|case| {
         let settings = &case.benchmark.settings;
         let command = match &case.benchmark.action {
-            Action::Command(argv) => substitute(argv, &case.id.params).join(" "),
+            Action::Command(_) => case.benchmark.argv(&case.id.params, &[]).join(" "),
             Action::Shell(line) => format!("sh -c '{line}'"),
             Action::Builtin(name) => format!("built-in {name}"),
-            Action::Python(_) => {
-                format!("python {}", case.benchmark.python_file(&case.id.params).unwrap_or_default())
+            Action::Python(entry) => {
+                let file = case.benchmark.python_file(&case.id.params).unwrap_or_default();
+                let found = find_interpreter(&entry.interpreter, &case.benchmark.dir);
+                format!("{} {file}", found.map_or_else(|cause| format!("({cause})"), |words| words.join(" ")))
             }
         };
         vec![case.id.to_string(), settings.processes.value.to_string(), limits(&case.benchmark), command]
@@ -94,7 +96,7 @@ fn dry_run(suite: &Suite) -> String {
     let excluded: usize = suite.benchmarks.iter().map(|benchmark| benchmark.excluded).sum();
     let mut text = table(&["case", "processes", "limits", "command"], rows);
     text += &format!(
-        "\n{} in {}; {} left out by `where`; nothing was started\n",
+        "\n{} in {}; {} left out by `where` or `--preset quick`; nothing was started\n",
         count(plan.cases.len(), "case"),
         count(plan.processes(), "process"),
         count(excluded, "combination"),

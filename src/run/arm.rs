@@ -12,7 +12,8 @@ use super::outcome::{failed, signal_name};
 use super::requires;
 use crate::adapters::Harness;
 use crate::model::{
-    CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, RecordState, Result, RunRecord, Side,
+    CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, Params, RecordState, Result,
+    RunRecord, Side,
 };
 use crate::store::RunFolder;
 use crate::suite::plan::{Arm, PlannedCase};
@@ -30,6 +31,38 @@ pub struct Finished {
     pub gpu_missing: bool,
 }
 
+/// Outcomes that settle cases before they run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DecidedEarly {
+    /// Of all cases of a benchmark, by its id.
+    by_benchmark: BTreeMap<String, Outcome>,
+    /// Of single cases, by benchmark and parameters.
+    by_case: BTreeMap<(String, Params), Outcome>,
+}
+
+impl DecidedEarly {
+    /// Settles all cases of a benchmark.
+    pub fn benchmark(&mut self, benchmark: &Benchmark, outcome: Outcome) {
+        self.by_benchmark.insert(benchmark.id.to_string(), outcome);
+    }
+
+    /// Settles one case.
+    pub fn case(&mut self, benchmark: &Benchmark, params: &Params, outcome: Outcome) {
+        self.by_case.insert((benchmark.id.to_string(), params.clone()), outcome);
+    }
+
+    /// Whether all cases of a benchmark are settled at once.
+    pub fn settles(&self, benchmark: &Benchmark) -> bool {
+        self.by_benchmark.contains_key(benchmark.id.as_str())
+    }
+
+    fn of(&self, case: &PlannedCase) -> Option<&Outcome> {
+        let id = case.benchmark.id.as_str();
+        let of_case = || self.by_case.get(&(id.to_owned(), case.id.params.clone()));
+        self.by_benchmark.get(id).or_else(of_case)
+    }
+}
+
 /// The state of one arm.
 pub(super) struct ArmRecorder {
     pub side: Option<Side>,
@@ -41,8 +74,8 @@ pub(super) struct ArmRecorder {
     pub starts: Vec<InterpreterStart>,
     /// Benchmark id to the harness of a program that is timed from outside and calibrates itself.
     pub calibrating: BTreeMap<String, Harness>,
-    /// Benchmark id to the outcome that settles all its cases before they run.
-    pub decided_early: BTreeMap<String, Outcome>,
+    /// What is settled before anything runs.
+    pub decided_early: DecidedEarly,
     gpu_missing: bool,
 }
 
@@ -79,7 +112,7 @@ impl ArmRecorder {
     }
 
     fn new(arm: &Arm, mut record: RunRecord, folder: RunFolder, recorders: Vec<CaseRecorder>) -> Self {
-        let mut decided_early = BTreeMap::new();
+        let mut decided_early = DecidedEarly::default();
         let mut gpu_missing = false;
         let devices = Devices::of(&record.manifest);
         for benchmark in &arm.benchmarks {
@@ -87,16 +120,20 @@ impl ArmRecorder {
                 // Not skipped: what was asked for by its number cannot be measured on another one.
                 let advice = "name a GPU that `nvidia-smi` lists, or take `device` out";
                 let outcome = failed(FailureKind::MissingDependency, what, advice);
-                decided_early.insert(benchmark.id.to_string(), outcome);
+                decided_early.benchmark(benchmark, outcome);
                 gpu_missing = true;
             } else if let Some(Listing::Failed { cause, advice }) =
                 benchmark.harness.as_ref().map(|it| &it.listing)
             {
-                decided_early
-                    .insert(benchmark.id.to_string(), failed(FailureKind::Harness, cause.clone(), advice));
+                decided_early.benchmark(benchmark, failed(FailureKind::Harness, cause.clone(), advice));
+            } else if benchmark.pairs.is_some() && benchmark.has_no_files() {
+                let cause = "no pair of sources lies below its folders";
+                let advice =
+                    "look at `extension`, `roots` and `dir`; `gbench-ci discover` shows what there is";
+                decided_early.benchmark(benchmark, failed(FailureKind::Harness, cause.into(), advice));
             } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
                 gpu_missing |= gpu;
-                decided_early.insert(benchmark.id.to_string(), outcome);
+                decided_early.benchmark(benchmark, outcome);
             } else if let Some(warning) = devices.unchecked(&benchmark.settings.device.value)
                 && !record.warnings.contains(&warning)
             {
@@ -119,6 +156,12 @@ impl ArmRecorder {
         &self.record.cases[index]
     }
 
+    /// Parameters of its cases of a benchmark.
+    pub(super) fn points(&self, benchmark: &Benchmark) -> Vec<Params> {
+        let planned = self.recorders.iter().map(CaseRecorder::planned);
+        planned.filter(|case| case.benchmark.id == benchmark.id).map(|case| case.id.params.clone()).collect()
+    }
+
     pub(super) fn is_aborted(&self, index: usize) -> bool {
         self.recorders[index].is_aborted()
     }
@@ -126,7 +169,7 @@ impl ArmRecorder {
     /// Settles a case whose benchmark cannot run here, or was not built. Says whether it did.
     pub(super) fn decide_early(&mut self, index: usize) -> bool {
         let recorder = &mut self.recorders[index];
-        let Some(outcome) = self.decided_early.get(recorder.planned().benchmark.id.as_str()) else {
+        let Some(outcome) = self.decided_early.of(recorder.planned()) else {
             return false;
         };
         let fresh = !recorder.is_aborted();

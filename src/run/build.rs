@@ -22,11 +22,11 @@ const BEAT: Duration = Duration::from_secs(1);
 pub(super) fn build(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
-    (benchmark, build): (&Benchmark, &Build),
+    (benchmark, build, source): (&Benchmark, &Build, Option<&str>),
     arm: &ArmRecorder,
     until: Option<Instant>,
 ) -> Result<Result<Option<Outcome>, CutShort>> {
-    let (execution, name) = execute(executor, observer, (benchmark, build), arm.side, until);
+    let (execution, name) = execute(executor, observer, (benchmark, build, source), arm.side, until);
     arm.log(&name, &execution)?;
     if let Some(ended) = execution.cut_short() {
         return Ok(Err(ended));
@@ -37,7 +37,7 @@ pub(super) fn build(
 
 /// Keeps the output of a build step that has failed for listing, instead of running it again. Gives its outcome.
 pub(super) fn keep(failed: &FailedBuild, benchmark: &Benchmark, arm: &ArmRecorder) -> Result<Outcome> {
-    let name = log_name(benchmark);
+    let name = log_name(benchmark, None);
     let FailedBuild { outcome, stdout, stderr } = failed;
     arm.log_output(&name, stdout, stderr)?;
     let mut outcome = outcome.clone();
@@ -55,19 +55,20 @@ pub(super) fn failed(execution: &Execution) -> Option<FailedBuild> {
     Some(FailedBuild { outcome, stdout, stderr })
 }
 
-fn log_name(benchmark: &Benchmark) -> String {
-    format!("build-{}", slug(&benchmark.id.to_string()))
+fn log_name(benchmark: &Benchmark, source: Option<&str>) -> String {
+    let source = source.map_or(String::new(), |source| format!("-{}", slug(source)));
+    format!("build-{}{source}", slug(&benchmark.id.to_string()))
 }
 
-/// Runs a build step and tells of it. Gives it with the name of its logs.
+/// Runs a build step and tells of it; of one source, where it is told. Gives it with the name of its logs.
 pub(super) fn execute(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
-    (benchmark, build): (&Benchmark, &Build),
+    (benchmark, build, source): (&Benchmark, &Build, Option<&str>),
     side: Option<Side>,
     until: Option<Instant>,
 ) -> (Execution, String) {
-    let id = benchmark.id.to_string();
+    let id = source.map_or(benchmark.id.to_string(), |source| format!("{} {source}", benchmark.id));
     observer.on(&Progress::BuildStarted { benchmark: &id, side });
     let launch = Launch::of_step(
         benchmark,
@@ -83,7 +84,7 @@ pub(super) fn execute(
     let execution = executor.execute_telling(&launch, BEAT, &mut tell);
     let failed = execution.cut_short().is_none() && outcome(&execution, "").is_some();
     observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds, failed });
-    (execution, log_name(benchmark))
+    (execution, log_name(benchmark, source))
 }
 
 /// Where its output is kept, by the names of files that were written: `; its output is in head/logs/build-x.stderr.log`.

@@ -328,7 +328,7 @@ fn command(planned: &PlannedCase) -> Vec<String> {
     let (benchmark, params) = (&planned.benchmark, &planned.id.params);
     match benchmark.python_file(params) {
         Some(file) => vec!["python".into(), file.to_owned()],
-        None => benchmark.action.argv(params, &["builtin"]),
+        None => benchmark.argv(params, &["builtin"]),
     }
 }
 

@@ -7,36 +7,49 @@ use std::path::{Path, PathBuf};
 /// Folders of environments beside a project, as people call them.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 /// Variables that hold the folder of the active environment.
-const ACTIVE: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
+const VIRTUAL_ENV: &str = "VIRTUAL_ENV";
+const CONDA_PREFIX: &str = "CONDA_PREFIX";
 
 /// The words that start it. `given`: as the suite file says, empty: not at all. `dir`: the benchmark's folder. Errors: in words,
 /// where there is none.
 ///
 /// A comparison measures each commit in a tree of its own, which has no environment of its own unless a build makes one: then
 /// that of the folder in which the gate was started is meant, for both sides.
-pub(super) fn find(given: &[String], dir: &Path) -> Result<Vec<String>, String> {
+pub fn find_interpreter(given: &[String], dir: &Path) -> Result<Vec<String>, String> {
+    let on_path = |names: &[&str]| {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let mut all =
+            names.iter().flat_map(|name| env::split_paths(&path).map(|at| at.join(name)).collect::<Vec<_>>());
+        all.find(|at| at.is_file())
+    };
     if let Some((program, rest)) = given.split_first() {
         let path = Path::new(program);
-        let beside = || places(dir).map(|place| place.join(path)).find(|path| path.is_file());
-        let missing = || format!("the suite file's `interpreter` is not there: {}", dir.join(path).display());
-        let is_file = program.contains('/') && path.is_relative();
-        let found = if is_file { beside().ok_or_else(missing)? } else { path.to_owned() };
+        let found = if path.is_absolute() {
+            Some(path.to_owned()).filter(|path| path.is_file())
+        } else if program.contains('/') {
+            places(dir).map(|place| place.join(path)).find(|path| path.is_file())
+        } else {
+            on_path(&[program])
+        };
+        let found = found.ok_or_else(|| format!("the suite file's `interpreter` is not there: {program}"))?;
         return Ok([word(&found)].into_iter().chain(rest.iter().cloned()).collect());
     }
-    let active = ACTIVE.iter().filter_map(env::var_os).map(PathBuf::from);
+    let python = |folder: PathBuf| folder.join("bin/python");
+    if let Some(folder) =
+        env::var_os(VIRTUAL_ENV).map(PathBuf::from).filter(|folder| !folder.as_os_str().is_empty())
+        && !python(folder.clone()).is_file()
+    {
+        // Another one in its place would measure with other packages.
+        return Err(format!(
+            "{VIRTUAL_ENV} names {}, which has no bin/python: activate an environment that is there, or unset it",
+            folder.display()
+        ));
+    }
+    let active = [VIRTUAL_ENV, CONDA_PREFIX].iter().filter_map(env::var_os).map(PathBuf::from);
     let beside = places(dir).flat_map(|place| ENVIRONMENTS.map(|name| place.join(name)));
-    let environment =
-        active.chain(beside).map(|folder| folder.join("bin/python")).find(|path| path.is_file());
-    let path = env::var_os("PATH").unwrap_or_default();
-    let on_path = || {
-        let programs = ["python3", "python"];
-        programs
-            .iter()
-            .find_map(|name| env::split_paths(&path).map(|at| at.join(name)).find(|at| at.is_file()))
-    };
-    let found = environment.or_else(on_path);
-    let next = "install Python 3.8 or newer, or name it: `interpreter = \"/opt/venv/bin/python\"`";
-    Ok(vec![word(&found.ok_or_else(|| format!("no Python interpreter is found; {next}"))?)])
+    let environment = active.chain(beside).map(python).find(|path| path.is_file());
+    let found = environment.or_else(|| on_path(&["python3", "python"]));
+    Ok(vec![word(&found.ok_or_else(|| "no Python interpreter is found".to_owned())?)])
 }
 
 /// The benchmark's folder and those above it up to its repository, then the gate's.

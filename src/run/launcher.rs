@@ -19,6 +19,7 @@ use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{CaseId, CutShort, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal, Timing};
 use crate::suite::plan::{Arm, PlannedCase};
+use crate::suite::{Benchmark, Build};
 
 /// The means by which the processes of a plan are started.
 pub struct RunSession<'a> {
@@ -53,38 +54,32 @@ impl<'a> Launcher<'a> {
         Self { session, until, driver: None, done: 0, total: 0 }
     }
 
-    /// Runs each build step of an arm once. A failed build settles its benchmark's cases.
+    /// Runs each build step of an arm once. A failed build settles its benchmark's cases, or the case of its source.
     pub(super) fn build_all(&mut self, plan: &Arm, arm: &mut ArmRecorder) -> Result<Option<CutShort>> {
-        let mut built: Vec<(crate::suite::Build, Option<Outcome>)> = Vec::new();
+        let mut built: Vec<(Build, Option<Outcome>)> = Vec::new();
         for benchmark in &plan.benchmarks {
-            let id = benchmark.id.to_string();
             let is_built = benchmark.harness.as_ref().is_some_and(|entry| entry.built);
-            let needed = !is_built && !arm.decided_early.contains_key(&id);
+            let needed = !is_built && !arm.decided_early.settles(benchmark);
             let Some(build) = benchmark.build.as_ref().filter(|_| needed) else { continue };
-            let outcome = match built.iter().find(|(other, _)| other == build) {
-                Some((_, outcome)) => outcome.clone(),
-                None => {
-                    let same = plan.benchmarks.iter().filter(|it| it.build.as_ref() == Some(build));
-                    let outcome = match same.into_iter().find_map(|it| it.failed_build()) {
-                        Some(failed) => Some(build::keep(failed, benchmark, arm)?),
-                        None => {
-                            let (executor, observer) =
-                                (&mut *self.session.executor, &mut *self.session.observer);
-                            match build::build(executor, observer, (benchmark, build), arm, self.until)? {
-                                Ok(outcome) => outcome,
-                                Err(ended) => return Ok(Some(ended)),
-                            }
-                        }
-                    };
-                    built.push((build.clone(), outcome.clone()));
-                    outcome
-                }
-            };
-            if let Some(outcome) = outcome {
-                arm.decided_early.insert(id, outcome);
+            if benchmark.pairs.is_none() {
+                let outcome = match self.build_once(&mut built, plan, (benchmark, build, None), arm)? {
+                    Ok(outcome) => outcome,
+                    Err(ended) => return Ok(Some(ended)),
+                };
+                outcome.into_iter().for_each(|outcome| arm.decided_early.benchmark(benchmark, outcome));
+                continue;
+            }
+            for params in arm.points(benchmark) {
+                let Some(build) = benchmark.build_of(&params) else { continue };
+                let source = benchmark.source_of(&params);
+                let outcome = match self.build_once(&mut built, plan, (benchmark, &build, source), arm)? {
+                    Ok(outcome) => outcome,
+                    Err(ended) => return Ok(Some(ended)),
+                };
+                outcome.into_iter().for_each(|outcome| arm.decided_early.case(benchmark, &params, outcome));
             }
         }
-        for benchmark in plan.benchmarks.iter().filter(|it| !arm.decided_early.contains_key(it.id.as_str())) {
+        for benchmark in plan.benchmarks.iter().filter(|it| !arm.decided_early.settles(it)) {
             nothing::time_start(self.session.executor, benchmark, &mut arm.starts);
             if benchmark.timing == Timing::Process
                 && let Some(harness) = calibrating(benchmark)
@@ -93,6 +88,32 @@ impl<'a> Launcher<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Runs a build step, unless an equal one is among `built`. Gives what it settles.
+    fn build_once(
+        &mut self,
+        built: &mut Vec<(Build, Option<Outcome>)>,
+        plan: &Arm,
+        (benchmark, step, source): (&Benchmark, &Build, Option<&str>),
+        arm: &ArmRecorder,
+    ) -> Result<Result<Option<Outcome>, CutShort>> {
+        if let Some((_, outcome)) = built.iter().find(|(other, _)| other == step) {
+            return Ok(Ok(outcome.clone()));
+        }
+        let mut same = plan.benchmarks.iter().filter(|it| it.build.as_ref() == Some(step));
+        let outcome = match same.find_map(|it| it.failed_build()) {
+            Some(failed) => Some(build::keep(failed, benchmark, arm)?),
+            None => {
+                let (executor, observer) = (&mut *self.session.executor, &mut *self.session.observer);
+                match build::build(executor, observer, (benchmark, step, source), arm, self.until)? {
+                    Ok(outcome) => outcome,
+                    Err(ended) => return Ok(Err(ended)),
+                }
+            }
+        };
+        built.push((step.clone(), outcome.clone()));
+        Ok(Ok(outcome))
     }
 
     /// Calls the user's command after a timeout, so that the next process finds a device that works.
@@ -189,9 +210,7 @@ impl<'a> Launcher<'a> {
         let follows_events = benchmark.timing == Timing::Protocol;
         let log_limit = usize::try_from(settings.log_limit.value).unwrap_or(usize::MAX);
         let mut launch = Launch {
-            argv: benchmark
-                .action
-                .argv(&case.id.params, &[&self.session.binary.to_string_lossy(), MICRO_ARGUMENT]),
+            argv: benchmark.argv(&case.id.params, &[&self.session.binary.to_string_lossy(), MICRO_ARGUMENT]),
             dir: benchmark.dir.clone(),
             env: environment::of_process(benchmark, &case.id, process, cold, shared, turns),
             container: None,

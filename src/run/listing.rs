@@ -52,8 +52,13 @@ impl CaseLister<'_> {
                 let failed = match known {
                     Some(failed) => failed,
                     None => {
-                        let (execution, _) =
-                            build::execute(self.executor, self.observer, (benchmark, &build), side, None);
+                        let (execution, _) = build::execute(
+                            self.executor,
+                            self.observer,
+                            (benchmark, &build, None),
+                            side,
+                            None,
+                        );
                         if let Some(ended) = execution.cut_short() {
                             return Err(ended);
                         }

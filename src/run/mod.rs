@@ -7,6 +7,7 @@ mod contained;
 mod container;
 mod counting;
 mod devices;
+mod driver_advice;
 mod environment;
 mod event;
 mod executor;
@@ -48,6 +49,7 @@ pub use event::{Observer, Progress, Silent};
 pub use executor::{
     ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, ShareFault, StagePlan, StopReason,
 };
+pub use interpreter::find_interpreter;
 pub use interrupt::{Interrupt, outlive_file_size_limit};
 pub use launcher::RunSession;
 pub use listing::{CaseLister, Unlisted};

@@ -152,7 +152,7 @@ pub(super) fn time_start(
 
 /// The interpreter of a benchmark's program, told to do nothing; none for a program that is no script.
 fn empty_program(benchmark: &Benchmark) -> Option<Vec<String>> {
-    let argv = benchmark.action.argv(benchmark.points.first().unwrap_or(&Params::new()), &[]);
+    let argv = benchmark.argv(benchmark.points.first().unwrap_or(&Params::new()), &[]);
     let words = without_env(&argv);
     let program = words.first()?;
     let interpreter = match arguments_of(leaf(program)) {

@@ -1,11 +1,13 @@
 //! Classifies the outcome of a process: one pure function, so that every ending has one meaning.
 
 use crate::adapters::End;
+use crate::model::line::Event;
 use crate::model::{
     CutShort, FailureKind, Outcome, OutcomeCode, ProcessEnd, ReportedError, Stage, Timing, format_duration,
 };
 use crate::suite::Benchmark;
 
+use super::driver_advice;
 use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
 use super::lines::first_line;
 use super::lockstep::schedule::TurnFault;
@@ -23,7 +25,7 @@ pub(super) fn classify(
     stopped(execution, benchmark)
         .or_else(|| not_started(execution, benchmark))
         .or_else(|| killed(execution, benchmark))
-        .or_else(|| said(execution, collected))
+        .or_else(|| said(execution, collected, benchmark))
         .or_else(|| by_harness(execution))
         .or_else(|| exit_code(execution))
         .or_else(|| bad_data(execution, collected, benchmark))
@@ -36,7 +38,14 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
             stage,
             limit,
             spent,
-            advice: timeout_advice(stage, limit / benchmark.settings.deadline_multiplier.value),
+            advice: if asks_itself(execution, stage) {
+                format!(
+                    "look for a hang in {stage}, or raise the limit that the benchmark itself asks for (`get_config()`, or the \
+                     event `config`)"
+                )
+            } else {
+                timeout_advice(stage, limit / benchmark.settings.deadline_multiplier.value)
+            },
         },
         StopReason::RunDeadline => cut_short(CutShort::Deadline, "while it ran"),
         StopReason::Interrupt(signal) => cut_short(CutShort::Interrupt { signal }, "while it ran"),
@@ -109,6 +118,13 @@ fn bad_line(execution: &Execution) -> Option<Outcome> {
     Some(failed(FailureKind::Protocol, cause, &error.advice()))
 }
 
+/// Whether the benchmark has set the stage's limit itself.
+fn asks_itself(execution: &Execution, stage: Stage) -> bool {
+    let sets =
+        |event: &Event| matches!(event, Event::Config { deadlines, .. } if deadlines.contains_key(&stage));
+    execution.events.iter().any(sets)
+}
+
 /// `limit`: as the suite file has it, before the multiplier.
 fn timeout_advice(stage: Stage, limit: f64) -> String {
     let double = format_duration((limit * 2.0).max(1.0));
@@ -122,6 +138,11 @@ fn timeout_advice(stage: Stage, limit: f64) -> String {
 
 fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     let ExecutionEnd::NotStarted { cause, not_found } = &execution.end else { return None };
+    if benchmark.python().is_some() {
+        let advice =
+            format!("install Python 3.8 or newer, or name it by `interpreter` at {}", benchmark.declared);
+        return Some(failed(FailureKind::Spawn, format!("its Python cannot be started: {cause}"), &advice));
+    }
     let hint = if *not_found { ": program and `dir` must exist" } else { "" };
     let advice = format!("check `command` at {}{hint}", benchmark.declared);
     Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
@@ -162,7 +183,7 @@ fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
 }
 
 /// The error or the skip that the child reported.
-fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> {
+fn said(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Option<Outcome> {
     if let Some(error) = &collected.error {
         let message = first_line(&error.message);
         let kind = error.kind.as_deref().map(first_line);
@@ -176,15 +197,19 @@ fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> 
         };
         return Some(match meaning {
             Meaning::OutOfMemory => out_of_memory(cause),
-            Meaning::Import => failed(FailureKind::Error, format!("import failed: {cause}"), IMPORT_ADVICE),
-            Meaning::Other => failed(FailureKind::Error, cause, after_error(execution, error)),
+            Meaning::Import => {
+                let advice = driver_advice::of_import(collected);
+                failed(FailureKind::Error, format!("import failed: {cause}"), &advice)
+            }
+            Meaning::Other => {
+                let by_driver = error.kind.as_deref().filter(|_| benchmark.python().is_some());
+                let advice = by_driver.and_then(driver_advice::of_kind);
+                failed(FailureKind::Error, cause, advice.unwrap_or_else(|| after_error(execution, error)))
+            }
         });
     }
     collected.skip.as_deref().map(declined)
 }
-
-/// A missing module is the usual cause, but not the only one: a name that is gone, an error in a file.
-const IMPORT_ADVICE: &str = "install what it imports into the interpreter that measures, or mend the import; its trace is in the record";
 
 fn declined(reason: &str) -> Outcome {
     Outcome::Skipped {

@@ -53,7 +53,9 @@ pub(super) fn shares(
     flops: Option<f64>,
     precision: Option<&str>,
 ) -> Vec<PeakShare> {
-    let Some(card) = CARDS.iter().find(|card| device.contains(card.name)) else { return Vec::new() };
+    // A part of a card has a part of its peaks, and nobody says which.
+    let Some(card) = card_of(device).filter(|_| !device.contains("MIG")) else { return Vec::new() };
+    let cards = device.matches(card.name).count() as f64;
     let (peak, unit) = match precision {
         Some("fp16" | "float16" | "half" | "bf16" | "bfloat16") => (card.half, "half precision"),
         Some("fp32" | "float32" | "single" | "float") => {
@@ -65,19 +67,46 @@ pub(super) fn shares(
     };
     let of_memory = bytes.map(|rate| PeakShare {
         metric: "bytes_rate_of_peak",
-        share: rate / card.bandwidth,
+        share: rate / (card.bandwidth * cards),
         peak: format!("the {:.0} GB/s of the memory of {}", card.bandwidth / 1e9, card.name),
     });
     let of_arithmetic = flops.map(|rate| PeakShare {
         metric: "flops_rate_of_peak",
-        share: rate / peak,
+        share: rate / (peak * cards),
         peak: format!("the {:.0} TFLOP/s of {} in {unit}", peak / 1e12, card.name),
     });
     of_memory.into_iter().chain(of_arithmetic).filter(|share| share.share.is_finite()).collect()
 }
 
+/// The card whose name stands in a device's as words of its own: an A100X is no A10, and a GH200 no H200.
+fn card_of(device: &str) -> Option<&'static Peaks> {
+    let is_part = |c: char| c.is_ascii_alphanumeric();
+    CARDS.iter().find(|card| {
+        device.match_indices(card.name).any(|(at, name)| {
+            !device[..at].ends_with(is_part) && !device[at + name.len()..].starts_with(is_part)
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn s2_9_a_card_is_known_by_its_whole_name_and_several_have_several_peaks() {
+        use super::shares;
+        for other in [
+            "NVIDIA L40",
+            "NVIDIA A100X",
+            "NVIDIA A100-SXM-64GB",
+            "NVIDIA GH200 480GB",
+            "NVIDIA H200 MIG 1g.18gb",
+        ] {
+            assert_eq!(shares(&format!("cuda:{other}"), Some(1e9), None, None), [], "{other}");
+        }
+        let share = |device: &str| shares(device, Some(4.8e12), None, None)[0].share;
+        assert_eq!(share("cuda:NVIDIA H200"), 1.0);
+        assert_eq!(share("cuda:NVIDIA H200, NVIDIA H200"), 0.5);
+    }
+
     use super::*;
 
     #[test]

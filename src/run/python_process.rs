@@ -15,7 +15,7 @@ use super::case_record::{CaseParts, ProcessContext};
 use super::environment;
 use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
 use super::harness_launch::{native, with_folder};
-use super::interpreter;
+use super::interpreter::find_interpreter;
 use super::launcher::Launcher;
 use super::shared_process::split_by_case;
 use super::stages::stage_of;
@@ -173,7 +173,7 @@ impl Launcher<'_> {
             Ok(start) => start,
             Err(error) => return Execution::not_started(format!("the driver cannot be written: {error}")),
         };
-        let interpreter = match interpreter::find(&entry.interpreter, &benchmark.dir) {
+        let interpreter = match find_interpreter(&entry.interpreter, &benchmark.dir) {
             Ok(words) => words,
             Err(cause) => return Execution::not_started(cause),
         };
@@ -189,7 +189,10 @@ impl Launcher<'_> {
             launch.env = environment::of_driver(benchmark, &cases[0].id, cold);
             launch.argv = interpreter;
             launch.argv.extend([start, file].map(|path| path.to_string_lossy().into_owned()));
-            let execution = self.session.executor.execute(&launch);
+            let mut execution = self.session.executor.execute(&launch);
+            if let ExecutionEnd::NotStarted { cause, .. } = &mut execution.end {
+                *cause = format!("{}: {cause}", launch.argv[0]);
+            }
             Execution { request: Some(request), ..execution }
         })
     }

@@ -22,7 +22,7 @@ pub(super) fn recognised(benchmark: &Benchmark, command: &[String]) -> Option<Ha
 pub(super) fn calibrating(benchmark: &Benchmark) -> Option<Harness> {
     let command = match &benchmark.action {
         Action::Shell(line) => line.split_whitespace().map(str::to_owned).collect(),
-        action => action.argv(&Params::new(), &[]),
+        _ => benchmark.argv(benchmark.points.first().unwrap_or(&Params::new()), &[]),
     };
     let words = Program { command: &command, bytes: b"" };
     let known = recognised(benchmark, &command).or_else(|| by_sources(benchmark, &command));

@@ -17,6 +17,8 @@ pub(super) struct StageClock {
     waited: Duration,
     /// Since when it waits for one.
     paused: Option<Instant>,
+    /// The deadlines without what a benchmark asks for.
+    usual: BTreeMap<Stage, Setting<f64>>,
     done: Vec<StageReport>,
 }
 
@@ -25,6 +27,7 @@ impl StageClock {
         Self {
             current: plan.first,
             plan: plan.clone(),
+            usual: plan.deadlines.clone(),
             since: now,
             waited: Duration::ZERO,
             paused: None,
@@ -79,8 +82,11 @@ impl StageClock {
         if let Some(stage) = stage_of(event, self.current) {
             self.enter(stage, now);
         }
-        if let Event::Config { deadlines, .. } = event {
-            self.set_limits(deadlines);
+        match event {
+            Event::Config { deadlines, .. } => self.set_limits(deadlines),
+            // What an earlier case of the process asked for holds for that one.
+            Event::Case { .. } => self.plan.deadlines.clone_from(&self.usual),
+            _ => {}
         }
     }
 

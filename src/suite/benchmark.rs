@@ -11,6 +11,7 @@ use super::metrics;
 use super::reader::{FileText, Item, Table};
 use super::requires::read_requires;
 use super::settings::Changes;
+use super::source_pairs_reader::read_source_pairs;
 use super::sweep::{constrain, sweep};
 use super::words::advise;
 use super::work_reader::read_work;
@@ -65,7 +66,8 @@ impl FileContext<'_> {
         check_turns(&mut it, &table);
         let build = table.take("build");
         it.build = build.as_ref().and_then(|item| read_build(item, &self.folder)).or(it.build);
-        let names = self.points(&mut it, &mut table);
+        let of_pairs = read_source_pairs(&mut it, &mut table);
+        let names = of_pairs.unwrap_or_else(|| self.points(&mut it, &mut table));
         check_sharing(&mut it, &table, &names);
         read_harness(&mut it, &mut table);
         read_container(&mut it, &mut table);
@@ -77,8 +79,10 @@ impl FileContext<'_> {
             let names: Vec<String> = names.iter().cloned().chain(out).collect();
             check_placeholders(item, &names);
         }
-        if let Some(build) = &build {
-            refuse_placeholders(build, &names);
+        match &build {
+            Some(build) if it.pairs.is_some() => check_placeholders(build, &names),
+            Some(build) => refuse_placeholders(build, &names),
+            None => {}
         }
         table.close();
         it.id = named?;

@@ -18,7 +18,7 @@ const WARMUP_SECONDS: f64 = 0.02;
 const SAMPLES: u32 = 10;
 
 /// The parameter that holds the name of a case in its harness.
-const CASE: &str = "case";
+pub(super) const CASE: &str = "case";
 
 /// Reads `harness`, `cases` and what follows from them, after `timing` and `extract`.
 pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {

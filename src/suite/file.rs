@@ -30,7 +30,7 @@ impl Suite {
     /// their [`super::Action::Builtin`]. Errors: every mistake of the file, chained, each with its place.
     pub fn load(path: &Path, builtins: &[Benchmark]) -> Result<Suite> {
         let mut suite = Self::parse(path, &Self::text_of(path)?, builtins)?;
-        suite.find_modules();
+        suite.find_files();
         Ok(suite)
     }
 

@@ -21,6 +21,9 @@ mod reader;
 mod requires;
 mod select;
 mod settings;
+mod source_pairs;
+mod source_pairs_reader;
+mod source_programs;
 mod sweep;
 mod template;
 pub mod words;
@@ -39,6 +42,7 @@ pub use self::inputs::fits;
 pub use self::overrides::{Overrides, Preset};
 pub use self::python::{DriverOptions, PythonEntry, PythonSource, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
+pub use self::source_pairs::SourcePairs;
 pub use self::template::substitute;
 pub use self::work::{Work, WorkAmount};
 pub use crate::model::Strictness;
@@ -117,6 +121,8 @@ pub struct Benchmark {
     pub harness: Option<HarnessEntry>,
     /// Own rules first, then the suite's: the first whose glob matches a metric's name speaks, field by field.
     pub metrics: Vec<MetricRule>,
+    /// Present where the cases are programs of pairs of sources.
+    pub pairs: Option<SourcePairs>,
     /// Every combination of parameters that the constraints leave. One empty point where there are none.
     pub points: Vec<Params>,
     /// Combinations that a constraint removed.
@@ -319,7 +325,7 @@ impl Benchmark {
     /// Whether the suite file alone says its points: they are not to be listed.
     fn has_own_points(&self) -> bool {
         let layout = |entry: &PythonEntry| matches!(entry.source, PythonSource::Layout { .. });
-        self.harness.is_none() || self.python().is_some_and(|entry| !layout(entry))
+        (self.harness.is_none() && self.pairs.is_none()) || self.python().is_some_and(|entry| !layout(entry))
     }
 
     /// What is said of its Python modules, where it has such.
@@ -352,6 +358,7 @@ impl Benchmark {
             work: Work::new(),
             container: None,
             metrics: Vec::new(),
+            pairs: None,
             points: vec![Params::new()],
             excluded: 0,
             settings: Settings::default(),

@@ -117,9 +117,9 @@ fn apply_preset(preset: Preset, benchmark: &mut Benchmark) {
 }
 
 /// Keeps the points whose every number is the least or the greatest of its parameter. Text and flags tell implementations
-/// apart and stay.
+/// apart and stay. What is found by files keeps all: the numbers of one file are no range with those of another.
 fn keep_ends(benchmark: &mut Benchmark) {
-    if benchmark.harness.is_some() && benchmark.python().is_none() {
+    if !benchmark.has_own_points() {
         return;
     }
     let names: BTreeSet<String> = benchmark.points.iter().flat_map(Params::keys).cloned().collect();
@@ -197,10 +197,13 @@ mod tests {
             (None, 1.0),
         ] {
             let mut suite = Suite::parse(Path::new("/suite/gbench.toml"), text, &[]).unwrap();
-            suite.find_modules();
+            suite.find_files();
             let benchmark = &mut suite.benchmarks[0];
             benchmark.scale_work(memory);
-            assert_eq!(benchmark.points, [Params::from([("scale".to_owned(), ParamValue::Float(share))])]);
+            assert_eq!(
+                benchmark.points,
+                [Params::from([("driver.scale".to_owned(), ParamValue::Float(share))])]
+            );
             assert!(
                 benchmark.python_file(&benchmark.points[0]).is_some(),
                 "the case is found by its new name"
@@ -208,7 +211,7 @@ mod tests {
         }
         let mut suite =
             Suite::parse(Path::new("/suite/gbench.toml"), &text.replace("true", "false"), &[]).unwrap();
-        suite.find_modules();
+        suite.find_files();
         suite.benchmarks[0].scale_work(gib(1.0));
         assert_eq!(suite.benchmarks[0].points, [Params::new()]);
     }

@@ -70,22 +70,22 @@ pub enum TimingMode {
 }
 
 impl DriverOptions {
-    /// What of it belongs to a case's identity.
+    /// What of it belongs to a case's identity. The names have a point, which those of parameters cannot have.
     pub fn identity(&self) -> Params {
         let mut params = Params::new();
         if self.mode != TimingMode::Auto {
-            params.insert("mode".into(), ParamValue::Text(<&str>::from(self.mode).into()));
+            params.insert("driver.mode".into(), ParamValue::Text(<&str>::from(self.mode).into()));
         }
         let flags = [
-            ("deterministic", self.deterministic),
-            ("flush_l2", self.flush_l2),
-            ("fresh_inputs", self.fresh_inputs),
-            ("cuda_graph", self.cuda_graph),
+            ("driver.deterministic", self.deterministic),
+            ("driver.flush_l2", self.flush_l2),
+            ("driver.fresh_inputs", self.fresh_inputs),
+            ("driver.cuda_graph", self.cuda_graph),
         ];
         params.extend(
             flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name.into(), ParamValue::Bool(true))),
         );
-        params.extend(self.scale.map(|scale| ("scale".to_owned(), ParamValue::Float(scale))));
+        params.extend(self.scale.map(|scale| ("driver.scale".to_owned(), ParamValue::Float(scale))));
         params
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the cases of `[benchmark.python]`: by the names of files and the `bench.yaml` beside them, or by the parameters that the
+//! Finds the cases of `[benchmark.python]` and of `[benchmark.pairs]`: by the names of files and the `bench.yaml` beside them, or by the parameters that the
 //! suite file gives to one module. No Python runs.
 
 use std::path::Path;
@@ -14,9 +14,12 @@ use crate::adapters::layouts::{self, CallWay, LayoutRequest, PythonCall, PythonC
 use crate::model::{ParamValue, Params};
 
 impl Suite {
-    /// Gives each benchmark of Python modules its cases, as they lie in its folder now.
-    pub fn find_modules(&mut self) {
-        self.benchmarks.iter_mut().for_each(Benchmark::find_modules);
+    /// Gives each benchmark of Python modules, or of pairs of sources, its cases, as they lie in its folder now.
+    pub fn find_files(&mut self) {
+        for benchmark in &mut self.benchmarks {
+            benchmark.find_modules();
+            benchmark.find_sources();
+        }
     }
 
     /// What lies in the folders of its layouts now, and what of that belongs to nothing. `folder`: the suite file's.
@@ -57,9 +60,19 @@ impl Benchmark {
         Some(&self.python()?.calls.get(native)?.file)
     }
 
-    /// Its cases are Python modules, and there are none.
-    pub fn has_no_modules(&self) -> bool {
+    /// Its cases are files that are found by their names, and there are none.
+    pub fn has_no_files(&self) -> bool {
         self.python().is_some_and(|entry| entry.calls.is_empty())
+            || self.pairs.as_ref().is_some_and(|pairs| pairs.files.is_empty())
+    }
+
+    /// What is to be said of the files that were found.
+    pub fn said_of_files(&self) -> &[String] {
+        match (self.python(), &self.pairs) {
+            (Some(entry), _) => &entry.warnings,
+            (None, Some(pairs)) => &pairs.warnings,
+            (None, None) => &[],
+        }
     }
 
     fn find_modules(&mut self) {
@@ -134,9 +147,7 @@ fn of_layout(entry: &mut PythonEntry, dir: &Path) -> Vec<(CaseName, PythonCall)>
     let found = layouts::find(&LayoutRequest { layout: *layout, roots, ignore }, &tree);
     entry.warnings = found.warnings;
     if tree.cut_off {
-        let what =
-            format!("{} has more files than are looked at: set `dir` to a smaller folder", dir.display());
-        entry.warnings.push(what);
+        entry.warnings.push(tree.too_large(dir));
     }
     let identity = entry.options.identity();
     let named = |PythonCase { mut name, call }| {

@@ -81,7 +81,7 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
     Some(PythonSource::Module { file, way: way?, name: named.and_then(Item::filled).map(str::to_owned) })
 }
 
-fn globs(item: Option<Item>) -> Vec<String> {
+pub(super) fn globs(item: Option<Item>) -> Vec<String> {
     let Some(item) = item else { return Vec::new() };
     let globs = item.texts("[\"ch*\"]").unwrap_or_default();
     for (glob, why) in globs.iter().filter_map(|glob| Some((glob, glob_fault(glob)?))) {

@@ -26,6 +26,19 @@ const KEYS: [&str; 11] = [
 const TOLERANCES: [&str; 3] = ["rmse", "relative_error", "max_error"];
 const CONDITION: [&str; 4] = ["backend", "precision", "check", "reason"];
 const WORK: [&str; 4] = ["items", "bytes", "flops", "tokens"];
+/// Keys for people: they say nothing of how a kernel is called.
+const FOR_PEOPLE: [&str; 8] =
+    ["name", "title", "description", "version", "author", "authors", "tags", "notes"];
+/// Keys of other runners, and what there is here in their place.
+const ELSEWHERE: [(&str, &str); 4] = [
+    (
+        "configs",
+        "one `problem_size` is read: give each size a folder, or `matrix` and `file` in the suite file",
+    ),
+    ("skip_if", "write `skip_conditions`, each with `check` and `reason`"),
+    ("timeout", "write `deadlines` at the benchmark in the suite file"),
+    ("baseline", "name the right result by `reference`"),
+];
 /// Names that say something else of a case.
 const TAKEN: [&str; 5] = ["case", "precision", "backend", "chapter", "variant"];
 /// Bytes of a file that are looked at; the tree gives no more.
@@ -143,18 +156,33 @@ impl Reader {
                 format!("{what} has to be a mapping of keys and values, and is {}", node.kind()),
             ));
         };
-        let mut found = Vec::new();
+        let (mut found, mut unknown) = (Vec::new(), Vec::new());
         for (key, value) in entries {
             let name = key.key()?;
             if known.contains(&name) {
                 found.push((name, value));
                 continue;
             }
-            let next = match near(name, known).first() {
-                Some(near) => format!("is `{near}` meant?"),
-                None => format!("known are {}", known.join(", ")),
-            };
-            self.warn(key.at, format!("{what} has no key `{name}`, which is not read: {next}"));
+            if FOR_PEOPLE.contains(&name) {
+                continue;
+            }
+            let elsewhere =
+                ELSEWHERE.iter().find(|(other, _)| *other == name).map(|(_, next)| (*next).to_owned());
+            let near = || near(name, known).first().map(|near| format!("is `{near}` meant?"));
+            match elsewhere.or_else(near) {
+                Some(next) => {
+                    self.warn(key.at, format!("{what} has no key `{name}`, which is not read: {next}"));
+                }
+                None => unknown.push((key.at, format!("`{name}`"))),
+            }
+        }
+        if let Some((at, _)) = unknown.first() {
+            let names: Vec<&str> = unknown.iter().map(|(_, name)| name.as_str()).collect();
+            let known = known.join(", ");
+            self.warn(
+                *at,
+                format!("{what} has keys that are not read: {}; known are {known}", names.join(", ")),
+            );
         }
         Ok(found)
     }
@@ -183,6 +211,9 @@ impl Reader {
                     ));
                 }
             };
+            if word.chars().any(char::is_control) {
+                return Err(YamlFault::new(node.at, format!("a word of `{key}` holds a control character")));
+            }
             if words.contains(&word) {
                 self.warn(node.at, format!("`{word}` stands in `{key}` a second time, and counts once"));
                 continue;

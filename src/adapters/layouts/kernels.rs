@@ -128,7 +128,7 @@ fn param(value: &Value) -> ParamValue {
             Some(value) => return ParamValue::Int(value),
             None => return ParamValue::Float(number.as_f64().unwrap_or(f64::NAN)),
         },
-        Value::String(text) => text.clone(),
+        Value::String(text) if !text.chars().any(char::is_control) => text.clone(),
         Value::Array(values) if !values.is_empty() && values.iter().all(Value::is_number) => {
             values.iter().map(Value::to_string).collect::<Vec<_>>().join("x")
         }

@@ -66,8 +66,6 @@ pub struct LayoutCases {
     pub passed_over: Vec<PassedOver>,
     /// Optimized files without a baseline, as paths from the tree; `warnings` has a sentence about each.
     pub orphans: Vec<String>,
-    /// Pairs of CUDA sources. They are no cases: nothing is known about how they are built.
-    pub cuda: Vec<CudaPair>,
     /// What was read about each kernel.
     pub kernels: Vec<KernelManifest>,
 }
@@ -89,15 +87,23 @@ pub struct PassedOver {
     pub why: String,
 }
 
-/// A pair of CUDA sources.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CudaPair {
-    /// From the tree; empty: the tree's own.
-    pub folder: String,
-    pub name: String,
-    /// Paths from the tree.
-    pub baseline: String,
-    pub optimized: Vec<String>,
+/// Pairs of sources in a tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SourceCases {
+    /// In natural order of folders, then names; a baseline before what belongs to it.
+    pub cases: Vec<SourceCase>,
+    /// See [`LayoutCases`].
+    pub warnings: Vec<String>,
+    pub passed_over: Vec<PassedOver>,
+    pub orphans: Vec<String>,
+}
+
+/// A member of a pair of sources.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceCase {
+    pub name: CaseName,
+    /// From the tree.
+    pub file: String,
 }
 
 /// What is known of a kernel without running it.

@@ -20,7 +20,10 @@ mod yaml;
 pub use call::{CallWay, CallWork, PythonCall, SkipCondition};
 pub use folders::glob_fault;
 pub use kernels::KERNEL_FUNCTIONS;
-pub use layout::{CudaPair, KernelManifest, Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase};
+pub use layout::{
+    KernelManifest, Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase, SourceCase, SourceCases,
+};
+pub use pairs::source_pairs;
 pub use targets::{TargetError, targets};
 
 use super::SourceTree;

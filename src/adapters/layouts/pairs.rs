@@ -1,4 +1,4 @@
-//! Pairs: `baseline_<name>.py` and its `optimized_<name>[_technique].py` in one folder.
+//! Pairs: `baseline_<name>.py` and its `optimized_<name>[_technique].py` in one folder; or sources with another extension.
 //!
 //! An optimized file belongs to the baseline with the longest name that is its own, or that stands before a `_` of it:
 //! `optimized_moe_sparse.py` belongs to `moe`, unless there is a `baseline_moe_sparse.py`.
@@ -7,13 +7,16 @@ use std::collections::BTreeMap;
 
 use super::call::{CallWay, PythonCall};
 use super::folders::{Chosen, leaf, natural, natural_path};
-use super::layout::{CudaPair, LayoutCases, LayoutRequest, PassedOver, PythonCase};
+use super::layout::{Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase, SourceCase, SourceCases};
 use crate::adapters::python::folder;
 use crate::adapters::{CaseName, SourceTree};
+use crate::model::text::{count, list};
 use crate::model::{ParamValue, Params, Variant};
 
 const BASELINE: &str = "baseline_";
 const OPTIMIZED: &str = "optimized_";
+/// Folders that a sentence names; the rest is counted.
+const MAX_FOLDERS: usize = 5;
 
 /// A baseline with what belongs to it: paths from the tree.
 struct Pair<'t> {
@@ -24,14 +27,35 @@ struct Pair<'t> {
 }
 
 pub(super) fn find(request: &LayoutRequest, tree: &dyn SourceTree) -> LayoutCases {
+    let found = sources(request, tree, "py");
+    let case = |SourceCase { name, file }| PythonCase { name, call: PythonCall::new(CallWay::Class, &file) };
+    LayoutCases {
+        cases: found.cases.into_iter().map(case).collect(),
+        warnings: found.warnings,
+        passed_over: found.passed_over,
+        orphans: found.orphans,
+        kernels: Vec::new(),
+    }
+}
+
+/// The pairs of files with an extension, such as `cu`. `roots` and `ignore`: as in [`LayoutRequest`].
+pub fn source_pairs(
+    roots: &[String],
+    ignore: &[String],
+    extension: &str,
+    tree: &dyn SourceTree,
+) -> SourceCases {
+    sources(&LayoutRequest { layout: Layout::Pairs, roots, ignore }, tree, extension)
+}
+
+fn sources(request: &LayoutRequest, tree: &dyn SourceTree, extension: &str) -> SourceCases {
+    let extension = &format!(".{extension}");
     let chosen = Chosen::of(request, tree, |path| {
-        [".py", ".cu"].iter().any(|extension| {
-            suffix(path, BASELINE, extension).or(suffix(path, OPTIMIZED, extension)).is_some()
-        })
+        suffix(path, BASELINE, extension).or(suffix(path, OPTIMIZED, extension)).is_some()
     });
     let mut found =
-        LayoutCases { warnings: chosen.warnings, passed_over: chosen.ignored, ..LayoutCases::default() };
-    let (pairs, orphans) = paired(&chosen.files, ".py", &mut found.passed_over);
+        SourceCases { warnings: chosen.warnings, passed_over: chosen.ignored, ..SourceCases::default() };
+    let (pairs, orphans) = paired(&chosen.files, extension, &mut found.passed_over);
     for pair in pairs {
         found.cases.push(case(&pair, pair.baseline, Variant::Baseline));
         found.cases.extend(pair.optimized.iter().map(|path| case(&pair, path, Variant::Optimized)));
@@ -43,14 +67,34 @@ pub(super) fn find(request: &LayoutRequest, tree: &dyn SourceTree) -> LayoutCase
         ));
         found.orphans.push(path.to_owned());
     }
-    let (pairs, _) = paired(&chosen.files, ".cu", &mut found.passed_over);
-    found.cuda.extend(pairs.into_iter().map(|pair| CudaPair {
-        folder: pair.folder.to_owned(),
-        name: pair.name.to_owned(),
-        baseline: pair.baseline.to_owned(),
-        optimized: pair.optimized.into_iter().map(str::to_owned).collect(),
-    }));
+    if !request.roots.is_empty() {
+        found.warnings.extend(outside(request, tree, extension, &found));
+    }
     found
+}
+
+/// Folders with pairs that no root holds and `ignore` does not name: what is added there would be missed in silence.
+fn outside(
+    request: &LayoutRequest,
+    tree: &dyn SourceTree,
+    extension: &str,
+    found: &SourceCases,
+) -> Option<String> {
+    let everywhere = LayoutRequest { roots: &[], ..*request };
+    let chosen = Chosen::of(&everywhere, tree, |path| {
+        suffix(path, BASELINE, extension).or(suffix(path, OPTIMIZED, extension)).is_some()
+    });
+    let (all, _) = paired(&chosen.files, extension, &mut Vec::new());
+    let is_taken = |path: &str| found.cases.iter().any(|case| case.file == path);
+    let missed: Vec<&Pair> =
+        all.iter().filter(|pair| !pair.optimized.is_empty() && !is_taken(pair.baseline)).collect();
+    let mut folders: Vec<String> = missed.iter().map(|pair| place(pair.baseline)).collect();
+    folders.dedup();
+    let (pairs, of) = (count(missed.len(), "pair"), list(&folders, MAX_FOLDERS));
+    let (verb, are) = if missed.len() == 1 { ("lies", "is") } else { ("lie", "are") };
+    (!missed.is_empty()).then(|| {
+        format!("{pairs} {verb} outside `roots` and {are} not measured: in {of}; widen `roots`, or name them under `ignore`")
+    })
 }
 
 fn place(path: &str) -> String {
@@ -113,7 +157,7 @@ fn stem(path: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-fn case(pair: &Pair, path: &str, variant: Variant) -> PythonCase {
+fn case(pair: &Pair, path: &str, variant: Variant) -> SourceCase {
     let text = |text: &str| ParamValue::Text(text.to_owned());
     let mut params = Params::from([("variant".to_owned(), text(variant.into_str()))]);
     let mut native = pair.name.to_owned();
@@ -128,8 +172,5 @@ fn case(pair: &Pair, path: &str, variant: Variant) -> PythonCase {
         }
         native = format!("{native}/{}", stem(path));
     }
-    PythonCase {
-        name: CaseName { native, case: pair.name.to_owned(), params },
-        call: PythonCall::new(CallWay::Class, path),
-    }
+    SourceCase { name: CaseName { native, case: pair.name.to_owned(), params }, file: path.to_owned() }
 }

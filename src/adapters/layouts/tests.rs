@@ -152,9 +152,17 @@ fn odd_names_of_pairs_are_none() {
     assert_eq!(natives(&found), [""; 0]);
     assert_eq!(found.orphans, ["a/optimized_.py", "a/optimized__x.py"]);
     assert_eq!(found.passed_over[0].path, "a/baseline_.py");
-    let [cuda] = found.cuda.as_slice() else { panic!("{:?}", found.cuda) };
-    assert_eq!((cuda.name.as_str(), cuda.baseline.as_str()), ("x", "baseline_x.cu"));
-    assert_eq!(cuda.optimized, ["optimized_x_y.cu"]);
+}
+
+#[test]
+fn pairs_of_other_sources_have_the_same_names() {
+    let files = ["ch2/baseline_x.cu", "ch2/optimized_x_y.cu", "ch2/optimized_z.cu", "ch2/baseline_x.py"];
+    let tree = MemoryTree::of(&files.map(|path| (path, "")));
+    let found = source_pairs(&[], &[], "cu", &tree);
+    let names: Vec<(&str, &str)> =
+        found.cases.iter().map(|case| (case.name.native.as_str(), case.file.as_str())).collect();
+    assert_eq!(names, [("ch2:x", "ch2/baseline_x.cu"), ("ch2:x/optimized_x_y", "ch2/optimized_x_y.cu")]);
+    assert_eq!(found.orphans, ["ch2/optimized_z.cu"]);
 }
 
 const BENCH: &str = "\
@@ -324,7 +332,7 @@ fn unknown_keys_are_told_with_the_near_name() {
     assert_eq!(natives(&found)[..2], ["kernels/a[precision=fp8]", "kernels/a[precision=16]"]);
     let says = [
         "kernels/bench.yaml:1:1: the file has no key `problem_sizes`, which is not read: is `problem_size` meant?",
-        "kernels/bench.yaml:4:1: the file has no key `zebra`, which is not read: known are",
+        "kernels/bench.yaml:4:1: the file has keys that are not read: `zebra`; known are",
         "kernels/bench.yaml:5:14: `tolerances` has no key `rsme`, which is not read: is `rmse` meant?",
         "kernels/bench.yaml:6:1: the file has no key `precision`, which is not read: is `precisions` meant?",
         "kernels/bench.yaml:7:1: the key `precisions` stands here a second time: this one counts",

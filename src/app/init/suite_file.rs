@@ -11,7 +11,7 @@ use super::template::rendered;
 use crate::adapters::BuildStep;
 use crate::machine::ignored_by_git;
 use crate::model::{Exit, Fault, Result, Timing};
-use crate::suite::discover::{Discovered, Discovery, FoundLayout, discover, id_word};
+use crate::suite::discover::{Discovered, Discovery, FoundLayout, FoundSources, discover, id_word};
 use crate::suite::{Action, Benchmark, Extract, ExtractFrom, Suite};
 
 const TEMPLATE: &str = include_str!("templates/suite.toml");
@@ -41,7 +41,8 @@ impl PreparedSuite {
         let suite = Suite::parse(config, &text, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
         let of_layouts = found.benchmarks.iter().filter(|entry| entry.python.is_some());
         let modules = of_layouts.map(|entry| (entry.name.clone(), entry.why.clone())).collect();
-        Ok(Self { suite, has_own: !found.benchmarks.is_empty(), unclear: found.unclear, modules, text })
+        let unclear = found.unclear.into_iter().chain(found.more).collect();
+        Ok(Self { suite, has_own: !found.benchmarks.is_empty(), unclear, modules, text })
     }
 
     /// Errors: a file is there and `force` is not given, or it cannot be written.
@@ -98,7 +99,7 @@ fn compose(name: &str, found: &Discovery, builtins: &[Benchmark]) -> Result<Stri
         found => found.benchmarks.iter().map(entry).collect::<Vec<_>>(),
         harness => found.benchmarks.iter().any(|entry| entry.harness.is_some()),
         timed => found.benchmarks.iter().any(|entry| entry.harness.is_none() && entry.python.is_none()),
-        unclear => found.unclear.iter().map(|sentence| plain(sentence)).collect::<Vec<_>>(),
+        unclear => found.unclear.iter().chain(&found.more).map(|sentence| plain(sentence)).collect::<Vec<_>>(),
         builtins => builtins.iter().filter_map(of_builtin).collect::<Vec<_>>(),
         example => EXAMPLE,
     };
@@ -125,15 +126,24 @@ fn entry(entry: &Discovered) -> minijinja::Value {
         needs => needs.join(", "),
         extract => entry.extract.as_ref().map(extract),
         python => entry.python.as_ref().map(python),
+        pairs => entry.pairs.as_ref().map(pairs),
     }
 }
 
 /// The lines of `[benchmark.python]`.
 fn python(found: &FoundLayout) -> Vec<String> {
-    let roots = Some(format!("roots = {}", quote_list(&found.roots)));
-    let ignore = (!found.ignore.is_empty()).then(|| format!("ignore = {}", quote_list(&found.ignore)));
-    let layout = format!("layout = {}", quote(found.layout.into_str()));
-    std::iter::once(layout).chain(roots).chain(ignore).collect()
+    placed(format!("layout = {}", quote(found.layout.into_str())), &found.roots, &found.ignore)
+}
+
+/// The lines of `[benchmark.pairs]`.
+fn pairs(found: &FoundSources) -> Vec<String> {
+    placed(format!("extension = {}", quote(&found.extension)), &found.roots, &found.ignore)
+}
+
+fn placed(first: String, roots: &[String], ignore: &[String]) -> Vec<String> {
+    let roots = Some(format!("roots = {}", quote_list(roots)));
+    let ignore = (!ignore.is_empty()).then(|| format!("ignore = {}", quote_list(ignore)));
+    std::iter::once(first).chain(roots).chain(ignore).collect()
 }
 
 /// A table of `extract` in one line.

@@ -16,13 +16,17 @@ pub(super) fn environment(record: &RunRecord) -> Vec<(&'static str, String)> {
     let Manifest { host, gpu, git, tools, .. } = &record.manifest;
     let mut parts = vec![
         ("commit", known(git, commit)),
-        ("system", format!("{}, kernel {}", known(&host.os, Clone::clone), known(&host.kernel, Clone::clone))),
+        (
+            "system",
+            format!("{}, kernel {}", known(&host.os, Clone::clone), known(&host.kernel, Clone::clone)),
+        ),
         ("GPU", known(gpu, cards)),
     ];
     let measured = together(record.cases.iter().filter_map(python).map(|text| (text, ())));
     match measured.as_slice() {
         [] => {
-            let on_path = tools.get("python3").map_or("not looked for".into(), |python| known(python, Clone::clone));
+            let on_path =
+                tools.get("python3").map_or("not looked for".into(), |python| known(python, Clone::clone));
             parts.push(("Python", format!("{on_path} (on the PATH; no benchmark names its own)")));
         }
         several => parts.extend(several.iter().map(|(text, _)| ("Python", text.clone()))),

@@ -96,11 +96,7 @@ fn ranking(view: &RunView, limit: usize) -> String {
 }
 
 fn resources(view: &RunView, limit: usize) -> String {
-    let rows = view
-        .resources
-        .iter()
-        .take(limit)
-        .map(|case| case.row(code(&case.name)));
+    let rows = view.resources.iter().take(limit).map(|case| case.row(code(&case.name)));
     table("| case | resident set | device memory | CPU time | energy |\n|:--|--:|--:|--:|--:|", rows)
         + &rest(view.resources.len(), limit, "case", "JSON document")
         + &format!("\n{}\n", view.of_resources())

@@ -39,8 +39,9 @@ pub(super) fn find(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
         cpu: most(case, "s", |process| process.cpu_seconds).unwrap_or(NOTHING.into()),
         energy: energy(case).unwrap_or(NOTHING.into()),
     });
-    let is_known =
-        |case: &Resources| [&case.resident, &case.device, &case.cpu, &case.energy].iter().any(|text| *text != NOTHING);
+    let is_known = |case: &Resources| {
+        [&case.resident, &case.device, &case.cpu, &case.energy].iter().any(|text| *text != NOTHING)
+    };
     let (known, unknown): (Vec<_>, Vec<_>) = all.partition(is_known);
     (known, unknown.len())
 }
@@ -57,7 +58,8 @@ fn most(case: &CaseRecord, unit: &str, part: impl Fn(&ProcessRecord) -> Option<f
 
 /// The most that a sample of a metric `energy` has, where there is one.
 fn energy(case: &CaseRecord) -> Option<String> {
-    let metric = case.metrics.iter().find(|metric| metric.name.starts_with("energy") && metric.unit == "J")?;
+    let metric =
+        case.metrics.iter().find(|metric| metric.name.starts_with("energy") && metric.unit == "J")?;
     let most = metric.processes.iter().flat_map(|samples| &samples.values).copied().max_by(f64::total_cmp)?;
     Some(number::value(most, "J"))
 }

@@ -29,11 +29,17 @@ pub(super) fn by_text(extension: &str, text: &str) -> Option<&'static str> {
     WORDS.iter().find(found).map(|(_, _, title)| *title)
 }
 
-/// That a program calibrates itself, and what to do.
-pub(super) fn calibrates(path: &str, title: &str) -> String {
+/// That one program, or several, calibrate themselves, and what to do.
+pub(super) fn calibrates(who: &str, title: &str, programs: usize) -> String {
+    let what = match programs {
+        1 => format!("{who} calibrates itself ({title}): timed from outside it would take"),
+        _ => format!(
+            "{programs} programs calibrate themselves ({title}): {who}. Timed from outside they would take"
+        ),
+    };
     format!(
-        "{path} calibrates itself ({title}): timed from outside it would take as long whatever changes. Let it print its figure and \
-         take that with `extract`, or let it speak the protocol (docs/protocol.md)"
+        "{what} as long whatever changes. Let a program print its figure and take that with `extract`, or let it speak the protocol \
+         (docs/protocol.md)"
     )
 }
 

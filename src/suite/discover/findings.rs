@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::layouts::FoundLayout;
+use super::layouts::{FoundLayout, FoundSources};
 use crate::adapters::layouts::PassedOver;
 use crate::adapters::{BuildStep, Harness};
 use crate::suite::Extract;
@@ -28,6 +28,8 @@ pub struct Discovered {
     pub extract: Option<Extract>,
     /// Python modules, which the driver starts: then it has no command.
     pub python: Option<FoundLayout>,
+    /// Pairs of sources, each of which `build` makes the program of.
+    pub pairs: Option<FoundSources>,
     /// Why it was proposed, as a sentence fragment.
     pub why: String,
 }
@@ -38,6 +40,8 @@ pub struct Discovery {
     pub benchmarks: Vec<Discovered>,
     /// What looks like a benchmark and was not understood, as sentences that say what to write by hand.
     pub unclear: Vec<String>,
+    /// How many sentences `unclear` lacks, in words: they are in the document of `discover`.
+    pub more: Vec<String>,
     /// `optimized_` files without a `baseline_` one, from the folder.
     pub orphans: Vec<String>,
     /// Files that look like Python benchmarks of a layout and are none.

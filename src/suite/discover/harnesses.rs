@@ -45,6 +45,7 @@ fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
         gpu: found.gpu,
         extract: None,
         python: None,
+        pairs: None,
         why: found.why,
     }
 }

@@ -1,6 +1,6 @@
-//! What an entry of Python modules holds.
+//! What an entry of Python modules, or of pairs of sources, holds.
 
-use crate::adapters::layouts::{Layout, LayoutCases};
+use crate::adapters::layouts::{Layout, LayoutCases, SourceCases};
 
 /// The Python benchmarks of an entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,4 +12,17 @@ pub struct FoundLayout {
     pub ignore: Vec<String>,
     /// What these find.
     pub cases: LayoutCases,
+}
+
+/// The pairs of sources of an entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundSources {
+    /// Without a point.
+    pub extension: String,
+    /// Folder globs from the suite file's folder.
+    pub roots: Vec<String>,
+    /// File globs.
+    pub ignore: Vec<String>,
+    /// What these find.
+    pub cases: SourceCases,
 }

@@ -6,6 +6,7 @@
 //! time, so that a slower function goes unseen.
 
 mod calibrating;
+mod cuda_pairs;
 mod files;
 mod findings;
 mod harnesses;
@@ -26,7 +27,7 @@ use crate::adapters::SourceTree;
 
 use findings::Findings;
 pub use findings::{Discovered, Discovery, id_word};
-pub use layouts::FoundLayout;
+pub use layouts::{FoundLayout, FoundSources};
 pub(crate) use tree::FolderTree;
 
 /// Everything in `folder` that looks like a benchmark. What cannot be read is not there. `ignored`: whether a file or folder, by
@@ -36,10 +37,11 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     let mut findings = Findings::default();
     harnesses::add(&tree, &mut findings);
     python::add(&tree, &mut findings);
+    cuda_pairs::add(&tree, &mut findings);
     rows::add(&tree, &mut findings);
     javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
-    programs::add(folder, &mut findings);
+    programs::add(folder, &tree, &mut findings);
     // A makefile knows how its programs are built.
     if !makefile::add(&tree, &mut findings) {
         sources::add(folder, &tree, &mut findings);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strum::IntoEnumIterator;
 
-use super::findings::{Discovered, Findings};
+use super::findings::{Discovered, Findings, leaf};
 use super::layouts::FoundLayout;
 use crate::adapters::SourceTree;
 use crate::adapters::layouts::{
@@ -21,13 +21,20 @@ const MAX_ROOTS: usize = 8;
 
 pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     for layout in Layout::iter() {
-        let all = find(&LayoutRequest { layout, roots: &[], ignore: &[] }, tree);
+        let everywhere = match layout {
+            Layout::Pairs => Vec::new(),
+            Layout::Kernels => folders_of_kernels(tree),
+        };
+        let all = find(&LayoutRequest { layout, roots: &everywhere, ignore: &[] }, tree);
         findings.found.orphans.extend(all.orphans.iter().cloned());
         let (folders, ignore) = match layout {
             Layout::Pairs => (folders_of_pairs(&all), Vec::new()),
             Layout::Kernels => kernels(tree, &all, findings),
         };
         if folders.is_empty() {
+            if layout == Layout::Pairs {
+                say_lone(&all.cases.iter().map(|case| case.call.file.clone()).collect::<Vec<_>>(), findings);
+            }
             say_orphans(&all, findings);
             findings.found.passed_over.extend(all.passed_over);
             continue;
@@ -136,17 +143,41 @@ fn has_function(tree: &dyn SourceTree, path: &str, name: &str) -> bool {
     })
 }
 
-/// The layout's own folders that hold something.
+/// The layout's own folders, and those that a `bench.yaml` of this kind lies in.
+fn folders_of_kernels(tree: &dyn SourceTree) -> Vec<String> {
+    let usual = Layout::Kernels.default_roots().iter();
+    let is_usual = |folder: &str| usual.clone().any(|root| folder == *root || is_below(root, folder));
+    let described = tree.files().iter().filter(|path| {
+        let of_kernels = |text: &str| {
+            ["problem_size:", "function_name:", "precisions:"].iter().any(|key| text.contains(key))
+        };
+        leaf(path) == "bench.yaml"
+            && !is_usual(folder(path))
+            && tree.text(path).is_some_and(|text| of_kernels(&text))
+    });
+    let own = described.map(|path| globset::escape(folder(path)));
+    // The whole tree is no folder of kernels.
+    let own: BTreeSet<String> = own.filter(|path| !path.is_empty()).collect();
+    usual.clone().map(|root| (*root).to_owned()).chain(own).collect()
+}
+
+fn is_below(root: &str, path: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The layout's own folders that hold something, and further ones that do.
 fn roots_of_kernels(all: &LayoutCases, folders: &[String]) -> Vec<String> {
     let own = all.kernels.iter().filter(|kernel| folders.contains(&folder(&kernel.path).to_owned()));
-    let within = |root: &str, path: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
     let own: Vec<&str> = own.map(|kernel| kernel.path.as_str()).collect();
-    let roots = Layout::Kernels.default_roots().iter();
-    roots.filter(|root| own.iter().any(|path| within(root, path))).map(|root| (*root).to_owned()).collect()
+    let usual = Layout::Kernels.default_roots().iter();
+    let used = usual.clone().filter(|root| own.iter().any(|path| is_below(root, path)));
+    let elsewhere = own.iter().filter(|path| !usual.clone().any(|root| is_below(root, path)));
+    let elsewhere: BTreeSet<String> = elsewhere.map(|path| globset::escape(folder(path))).collect();
+    used.map(|root| (*root).to_owned()).chain(elsewhere).collect()
 }
 
 /// The fewest folder globs that hold these folders and nothing that they need not. A glob holds what lies below it, too.
-fn roots(folders: &[String]) -> Vec<String> {
+pub(super) fn roots(folders: &[String]) -> Vec<String> {
     let below = |folder: &str, other: &str| {
         other.is_empty() || folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
     };
@@ -183,13 +214,27 @@ fn roots(folders: &[String]) -> Vec<String> {
 /// Baselines elsewhere, that nothing is held against.
 fn pass_over_outside(all: &LayoutCases, taken: &LayoutCases, findings: &mut Findings) {
     let taken: BTreeSet<&str> = taken.cases.iter().map(|case| case.call.file.as_str()).collect();
-    for case in all.cases.iter().filter(|case| is_baseline(case) && !taken.contains(case.call.file.as_str()))
-    {
-        findings.found.passed_over.push(PassedOver {
-            path: case.call.file.clone(),
-            why: "no optimized_ file of its folder is held against any baseline".into(),
-        });
-    }
+    let outside =
+        all.cases.iter().filter(|case| is_baseline(case) && !taken.contains(case.call.file.as_str()));
+    let outside: Vec<String> = outside.map(|case| case.call.file.clone()).collect();
+    say_lone(&outside, findings);
+    findings.found.passed_over.extend(outside.into_iter().map(|path| PassedOver {
+        path,
+        why: "no optimized_ file of its folder is held against any baseline".into(),
+    }));
+}
+
+/// Says of baselines in whose folder nothing is held against any.
+fn say_lone(files: &[String], findings: &mut Findings) {
+    let (what, have) = match files.len() {
+        0 => return,
+        1 => ("1 baseline_ file has".to_owned(), "it is not proposed"),
+        several => (format!("{several} baseline_ files have"), "they are not proposed"),
+    };
+    findings.found.unclear.push(format!(
+        "{what} no optimized_ file in the same folder, so that {have}: {}; name the folder in `roots` to measure what is there",
+        list(files, MAX_SAID)
+    ));
 }
 
 fn say_orphans(all: &LayoutCases, findings: &mut Findings) {
@@ -197,7 +242,7 @@ fn say_orphans(all: &LayoutCases, findings: &mut Findings) {
     findings.found.unclear.extend(about.take(MAX_SAID).cloned());
     if all.orphans.len() > MAX_SAID {
         let more = all.orphans.len() - MAX_SAID;
-        findings.found.unclear.push(format!(
+        findings.found.more.push(format!(
             "{more} more optimized_ files have no baseline_ file: `gbench-ci discover` lists them"
         ));
     }
@@ -216,11 +261,11 @@ fn say_warnings(found: &LayoutCases, findings: &mut Findings) {
     findings.found.unclear.extend(sentences.iter().take(MAX_SAID).cloned());
     if sentences.len() > MAX_SAID {
         let more = count(sentences.len() - MAX_SAID, "more remark");
-        findings.found.unclear.push(format!("{more} on files of bench.yaml: `gbench-ci discover` has them"));
+        findings.found.more.push(format!("{more} on files of bench.yaml: `gbench-ci discover` has them"));
     }
 }
 
-fn distinct<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(super) fn distinct<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for folder in folders {
         if !found.iter().any(|other| other == folder) {
@@ -231,7 +276,7 @@ fn distinct<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 /// The path without its last part; empty at the top.
-fn folder(path: &str) -> &str {
+pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
             }
             let Some(text) = text_of(&folder.join(&path)).filter(|text| is_program(text)) else { continue };
             if let Some(title) = calibrating::by_text(extension, &text) {
-                findings.found.unclear.push(calibrates(&path, title));
+                findings.found.unclear.push(calibrates(&path, title, 1));
                 continue;
             }
             match by_cmake(tree, &path, extension) {

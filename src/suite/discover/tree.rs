@@ -54,6 +54,11 @@ pub(crate) struct FolderTree {
 }
 
 impl FolderTree {
+    /// Says that files were left out. `root`: its folder.
+    pub fn too_large(&self, root: &Path) -> String {
+        format!("{} has more files than are looked at: set `dir` to a smaller folder", root.display())
+    }
+
     /// `ignored`: whether a file or folder, by its whole path, is left out; that of a folder stands for all in it.
     pub fn walk(root: &Path, ignored: &dyn Fn(&Path) -> bool) -> Self {
         let mut tree = Self { root: root.to_owned(), files: Vec::new(), cut_off: false };

@@ -16,7 +16,11 @@ MARKS = (os.path.join("common", "python"), "core")
 
 
 class Place:
-    """Where a module lies: `path` and `folder` absolute, `dotted` from the root (`ch1.baseline_moe`), `bare` the file's name."""
+    """Where a module lies: `path` and `folder` absolute, `dotted` from `base` (`ch1.baseline_moe`), `bare` the file's name.
+
+    `base` is the repository's top by its marks, else the root. Where the first folder below it is called like a module of Python's
+    or an installed one (`code/ch1`), that folder takes its place: the package below it could not be imported otherwise.
+    """
 
     def __init__(self, root, file):
         self.root = os.path.abspath(root)
@@ -24,10 +28,19 @@ class Place:
         self.folder = os.path.dirname(self.path)
         self.file = file
         self.bare = os.path.splitext(os.path.basename(self.path))[0]
-        relative = os.path.relpath(os.path.splitext(self.path)[0], self.root)
-        inside = not relative.startswith(os.pardir)
-        self.dotted = relative.replace(os.sep, ".") if inside else self.bare
+        self.marked = marked_ancestor(self.folder, self.root)
+        self.base = self.marked or self.root
+        self.dotted = self._dotted()
         self.is_taken = False  # whether the bare name is another module's
+
+    def _dotted(self):
+        relative = os.path.relpath(os.path.splitext(self.path)[0], self.base)
+        return self.bare if relative.startswith(os.pardir) else relative.replace(os.sep, ".")
+
+    def _leave_taken_folders(self):
+        while "." in self.dotted and _is_installed(self.dotted.split(".")[0], self.root):
+            self.base = os.path.join(self.base, self.dotted.split(".")[0])
+            self.dotted = self._dotted()
 
     def extend_search_path(self, extra):
         """Puts the user's folders in front of `sys.path`: the module's own, the repository's top by its marks, the root, and what
@@ -37,8 +50,9 @@ class Place:
         the end, and the file is not registered under the package's name.
         """
         self.is_taken = _is_installed(self.bare, self.root)
+        self._leave_taken_folders()
         ahead = [] if self.is_taken else [self.folder]
-        ahead += [marked_ancestor(self.folder, self.root), self.root]
+        ahead += [self.marked, None if self.base == self.folder else self.base, self.root]
         ahead += [os.path.join(self.root, entry) for entry in extra]
         if self.is_taken:
             ahead = [entry for entry in ahead if entry != self.folder]

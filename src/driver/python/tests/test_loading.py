@@ -19,6 +19,9 @@ class Loading(DriverTest):
         told = single(pair("pack/inner/baseline_relative.py"))
         self.assertEqual(told.values("number"), [17])
 
+    def test_a_package_below_a_folder_with_the_name_of_a_standard_module_is_imported(self):
+        self.assertEqual(single(pair("code/ch7/baseline_in_code.py")).values("step"), [7])
+
     def test_main_blocks_do_not_run(self):
         self.measured(single(pair("ch2/baseline_main.py")))
 

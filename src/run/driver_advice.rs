@@ -1,0 +1,41 @@
+//! What to do about a failure that the Python driver tells of, by the kind that it gives.
+
+use super::samples::CollectedSamples;
+
+/// What a reader can do, where the kind is one of the driver's own; `None`: of an exception of the benchmark's.
+pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "config" => "mend the file that it names; `gbench-ci list --cases` reads it again",
+        "no_function" => {
+            "name the function by `function_name` in bench.yaml or `function` in the suite file, or leave the file out by `ignore`"
+        }
+        "no_benchmark" => {
+            "give the module a `get_benchmark()` or a class with `benchmark_fn`, name it by `class`, or leave the file out by `ignore`"
+        }
+        "arguments" => {
+            "let `problem_size`, or `matrix` of the suite file, have the names that the function takes"
+        }
+        "bad_result" => "let it return what docs/python.md says of its way of being called",
+        "no_row" | "many_rows" => "let the case's parameters name one row of those that the sweep returns",
+        "row_failed" => "see in the module why this row failed; the others are cases of their own",
+        "no_reference" => "name a function, value or file that is there by `reference` in bench.yaml",
+        "skip_condition" => {
+            "mend the `check` in bench.yaml: an expression that holds where the case is to be skipped"
+        }
+        "wrong_device" => {
+            "let the function take `backend` or `device` and run there, or take the backend out of bench.yaml"
+        }
+        "patched_clock" => "leave the clocks of `time` and torch as they are",
+        "left_running" => "wait in the benchmark for what it starts, and end it in `teardown()`",
+        "cuda_graph" => "take `cuda_graph` out for what cannot be captured",
+        "exit" => "let the module return: what ends the interpreter ends the measurement, too",
+        _ => return None,
+    })
+}
+
+/// What to do about an import that failed. A missing module is the usual cause, but not the only one.
+pub(super) fn of_import(collected: &CollectedSamples) -> String {
+    let interpreter = collected.metadata.get("interpreter").and_then(|value| value.as_str());
+    let who = interpreter.map_or("the interpreter that measures".to_owned(), |path| format!("`{path}`"));
+    format!("install what it imports into {who}, or mend the import; its trace is in the record")
+}

@@ -1,0 +1,74 @@
+//! Pairs of CUDA sources: one entry for all of them, with the compiler's words.
+
+use std::collections::BTreeSet;
+
+use super::findings::{Discovered, Findings};
+use super::layouts::FoundSources;
+use super::python::{distinct, folder, roots};
+use crate::adapters::layouts::{Layout, PassedOver, SourceCase, source_pairs};
+use crate::adapters::{BuildStep, SourceTree};
+use crate::model::text::count;
+use crate::model::{ParamValue, Variant};
+
+const EXTENSION: &str = "cu";
+
+/// Adds an entry, after those of Python modules: a pair that has a module beside it is measured by that.
+pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
+    let all = source_pairs(&[], &[], EXTENSION, tree);
+    let with_module = modules(findings);
+    let by_module = |case: &&SourceCase| with_module.contains(&pair_of(case));
+    let left_out: Vec<&SourceCase> = all.cases.iter().filter(by_module).collect();
+    findings.claimed.extend(all.cases.iter().map(|case| case.file.clone()));
+    findings.found.passed_over.extend(left_out.iter().map(|case| PassedOver {
+        path: case.file.clone(),
+        why: "the Python module beside it has the same name, and is measured in its place".into(),
+    }));
+    let ignore: Vec<String> = left_out.iter().map(|case| globset::escape(&case.file)).collect();
+    let own = all.cases.iter().filter(|case| !by_module(case) && !is_baseline(case));
+    let folders = distinct(own.map(|case| folder(&case.file)));
+    if folders.is_empty() {
+        return;
+    }
+    let roots = roots(&folders);
+    let cases = source_pairs(&roots, &ignore, EXTENSION, tree);
+    let (baselines, optimized): (Vec<&SourceCase>, Vec<&SourceCase>) =
+        cases.cases.iter().partition(|case| is_baseline(case));
+    let why = format!(
+        "{} of CUDA with {} in {}; give `build` what else they take, and `extract` where a program prints its time",
+        count(baselines.len(), "baseline"),
+        count(optimized.len(), "optimized file"),
+        count(folders.len(), "folder"),
+    );
+    // Without roots each warning is about an orphan.
+    findings.found.unclear.extend(all.warnings.iter().cloned());
+    findings.found.orphans.extend(all.orphans.iter().cloned());
+    let words = ["nvcc", "-O3", "-o", "{program}", "{source}"];
+    findings.found.benchmarks.push(Discovered {
+        name: "cuda_pairs".into(),
+        command: vec!["./{program}".into()],
+        build: Some(BuildStep::Command(words.map(str::to_owned).to_vec())),
+        binaries: vec!["nvcc".into()],
+        gpu: true,
+        pairs: Some(FoundSources { extension: EXTENSION.into(), roots, ignore, cases }),
+        why,
+        ..Discovered::default()
+    });
+}
+
+/// Folder and name of the pairs that are Python modules.
+fn modules(findings: &Findings) -> BTreeSet<(String, String)> {
+    let layouts = findings.found.benchmarks.iter().filter_map(|entry| entry.python.as_ref());
+    let pairs = layouts.filter(|layout| layout.layout == Layout::Pairs);
+    pairs
+        .flat_map(|layout| &layout.cases.cases)
+        .map(|case| (folder(&case.call.file).to_owned(), case.name.case.clone()))
+        .collect()
+}
+
+fn pair_of(case: &SourceCase) -> (String, String) {
+    (folder(&case.file).to_owned(), case.name.case.clone())
+}
+
+fn is_baseline(case: &SourceCase) -> bool {
+    case.name.params.get("variant") == Some(&ParamValue::Text(Variant::Baseline.into_str().to_owned()))
+}

@@ -1,0 +1,43 @@
+//! Reads `[benchmark.pairs]`: where pairs of sources lie.
+
+use super::python_reader::globs;
+use super::reader::Table;
+use super::source_pairs::{FOLDER, PROGRAM, SOURCE, SourcePairs};
+use super::{Action, Benchmark};
+
+/// Reads the table, where it is one. Gives the names that may stand in `command` and `build`.
+pub(super) fn read_source_pairs(it: &mut Benchmark, table: &mut Table) -> Option<Vec<String>> {
+    let item = table.take("pairs")?;
+    let mut inner = item.table()?;
+    inner.name = "[benchmark.pairs]".into();
+    let extension = inner.need("extension", "`extension = \"cu\"`").and_then(|item| {
+        let text = item.filled()?.trim_start_matches('.');
+        if text.is_empty() || text.contains(['/', '*', '?', '{', '[']) {
+            return item.refuse(
+                format!("`extension = \"{text}\"` is no file's extension"),
+                "write one such as `extension = \"cu\"`",
+            );
+        }
+        Some(text.to_owned())
+    });
+    let (roots, ignore) = (globs(inner.take("roots")), globs(inner.take("ignore")));
+    inner.close();
+    for key in ["matrix", "zip", "where", "harness", "cases"] {
+        if let Some(other) = table.take(key) {
+            let what = format!("`{key}` has no meaning beside `pairs`");
+            other.fault(
+                what,
+                "take it out: the sources are the cases; `roots` and `ignore` choose among them",
+            );
+        }
+    }
+    if !matches!(it.action, Action::Command(_)) {
+        item.fault(
+            "`pairs` is for programs that are built from sources",
+            "start them with `command = [\"./{program}\"]`",
+        );
+    }
+    it.pairs = Some(SourcePairs { extension: extension?, roots, ignore, ..SourcePairs::default() });
+    let names = ["case", "chapter", "variant", "technique", SOURCE, PROGRAM, FOLDER];
+    Some(names.map(str::to_owned).to_vec())
+}
