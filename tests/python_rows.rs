@@ -703,6 +703,40 @@ fn s1_19_memory_and_energy_are_shown_where_they_were_measured() {
 }
 
 #[test]
+fn code_that_both_sides_import_from_the_checkout_is_no_measurement() {
+    let tree = support::git::Sandbox::new();
+    let text = suite("", "file = \"bench/m.py\"");
+    let module = "from mine import work\ndef benchmark(): return work()\n";
+    let mine = "def work(): return sum(range(1000))\n";
+    let files = [
+        ("gbench.toml", text.as_str()),
+        ("bench/m.py", module),
+        ("src/mine/__init__.py", mine),
+        (".gitignore", "artifacts\n.gbench\n"),
+    ];
+    tree.commit(&files);
+    tree.commit(&[("src/mine/__init__.py", &mine.replace("1000", "9000"))]);
+    let compare = || {
+        let mut compare = command(&tree.root(), "compare HEAD~1..HEAD --quiet --rounds 4");
+        compare.env("PYTHONPATH", tree.root().join("src"));
+        ended(compare)
+    };
+    compare()
+        .exits(4)
+        .says("is your checkout and not the tree of this side")
+        .says("name the folder of the sources by `path`");
+    // Each side's own sources: the change is seen.
+    let own = text.replace("file =", "path = [\"src\"]\nfile =");
+    tree.commit(&[("gbench.toml", own.as_str()), ("src/mine/__init__.py", mine)]);
+    tree.commit(&[("src/mine/__init__.py", &mine.replace("1000", "9000"))]);
+    compare().says("s/b time").says("% worse");
+    // Code that is to be the same on both sides.
+    tree.commit(&[("gbench.toml", &text.replace("file =", "shared_code = true\nfile ="))]);
+    tree.commit(&[("README", "")]);
+    assert_ne!(compare().code, 4);
+}
+
+#[test]
 fn s1_22_a_comparison_without_a_regression_has_its_page() {
     let tree = support::git::Sandbox::new();
     let text = suite("", "file = \"m.py\"\nway = \"self-timed\"");

@@ -9,7 +9,7 @@ use super::request::{Audience, CommitsRequest, absolute_suite};
 use super::resume::Resumed;
 use crate::model::{CommonSuite, Exit, Fault, Judge, Result, sha256_hex};
 use crate::store::ComparisonFolder;
-use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, Source, Suite};
+use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, SideTree, Source, Suite};
 use crate::trees::{self, Sides, Tree};
 
 pub struct SideSuites<'a> {
@@ -131,6 +131,10 @@ impl<'a> SideSuites<'a> {
             None => self.own_or_refused(tree, audience, other.is_some())?,
         };
         let mut suite = self.request.run.configured(self.selected(loaded, other)?)?;
+        if let Some(checkout) = tree.checkout() {
+            let of_side = SideTree { own: tree.root().to_owned(), checkout: checkout.to_owned() };
+            suite.benchmarks.iter_mut().for_each(|benchmark| benchmark.keep_to(&of_side));
+        }
         for (name, value) in trees::side_environment(tree) {
             for benchmark in &mut suite.benchmarks {
                 benchmark.env.entry(name.clone()).or_insert_with(|| value.clone());

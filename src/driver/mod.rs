@@ -41,6 +41,7 @@ files! {
     "gbench_driver/other_timers.py",
     "gbench_driver/outcome.py",
     "gbench_driver/plain.py",
+    "gbench_driver/provenance.py",
     "gbench_driver/request.py",
     "gbench_driver/results.py",
     "gbench_driver/samples.py",

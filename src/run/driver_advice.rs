@@ -22,6 +22,10 @@ pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
         "skip_condition" => {
             "mend the `check` in bench.yaml: an expression that holds where the case is to be skipped"
         }
+        "shared_code" => {
+            "let each side import its own: name the folder of the sources by `path`, from the benchmark's folder, and take it off \
+             PYTHONPATH; or set `shared_code = true` where it is to be the same"
+        }
         "wrong_device" => {
             "let the function take `backend` or `device` and run there, or take the backend out of bench.yaml"
         }

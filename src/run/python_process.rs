@@ -238,6 +238,7 @@ fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value 
         // Not by how many cases there happen to be: a metric of a case may not come and go with its neighbours.
         "alone": is_alone(&first.benchmark, entry),
         "options": entry.options,
+        "tree": entry.tree,
         "cases": cases.iter().map(|case| json!(call(case))).collect::<Vec<_>>(),
     })
 }

@@ -40,7 +40,7 @@ pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
 pub use self::overrides::{Overrides, Preset};
-pub use self::python::{DriverOptions, PythonEntry, PythonSource, TimingMode};
+pub use self::python::{DriverOptions, PythonEntry, PythonSource, SideTree, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::source_pairs::SourcePairs;
 pub use self::template::substitute;
@@ -333,6 +333,15 @@ impl Benchmark {
         match &self.action {
             Action::Python(entry) => Some(entry),
             Action::Command(_) | Action::Shell(_) | Action::Builtin(_) => None,
+        }
+    }
+
+    /// Says which tree Python modules are measured in: what they import has to be that tree's, unless the suite file allows more.
+    pub fn keep_to(&mut self, tree: &SideTree) {
+        if let Action::Python(entry) = &mut self.action
+            && !entry.shared_code
+        {
+            entry.tree = Some(tree.clone());
         }
     }
 

@@ -2,6 +2,7 @@
 //! them; which there are is read from the names of files, without running Python.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -15,10 +16,21 @@ pub struct PythonEntry {
     /// Program and arguments that start the interpreter; empty: the environment that is active, or stands beside the suite file.
     pub interpreter: Vec<String>,
     pub options: DriverOptions,
+    /// Code that the modules import may be the checkout's, on both sides of a comparison.
+    pub shared_code: bool,
+    /// In a comparison of commits; `None`: there is no other tree.
+    pub tree: Option<SideTree>,
     /// What listing has to say: files that belong to nothing.
     pub warnings: Vec<String>,
     /// What the driver is asked for, by the name under which listing knows the case.
     pub calls: BTreeMap<String, PythonCall>,
+}
+
+/// The tree of a side, and the checkout that is neither side's: folders, absolute.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SideTree {
+    pub own: PathBuf,
+    pub checkout: PathBuf,
 }
 
 /// Where its modules are.

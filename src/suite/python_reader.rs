@@ -30,12 +30,15 @@ pub(super) fn read_python(item: &Item) -> Option<PythonEntry> {
     options.fresh_inputs = flag("fresh_inputs");
     options.cuda_graph = flag("cuda_graph");
     options.scale_by_memory = flag("scale_by_memory");
+    let shared_code = flag("shared_code");
     options.path = table.take("path").and_then(|item| item.texts("[\"src\"]")).unwrap_or_default();
     table.close();
     Some(PythonEntry {
         source: source?,
         interpreter,
         options,
+        shared_code,
+        tree: None,
         warnings: Vec::new(),
         calls: Default::default(),
     })

@@ -64,6 +64,11 @@ impl Tree {
         &self.root
     }
 
+    /// The user's checkout; `None`: the repository is bare.
+    pub fn checkout(&self) -> Option<&Path> {
+        self.checkout.as_deref()
+    }
+
     /// Where a file or folder of the user's checkout lies in this tree, whether it is there or not; a relative path
     /// counts from the root of the repository. `None`: it lies outside of the repository.
     pub fn path_of(&self, path: &Path) -> Option<PathBuf> {

@@ -436,7 +436,7 @@ fn s0_5_orphans_are_told_and_a_baseline_alone_is_no_pair() {
     assert_eq!(found.passed_over[0].path, "y/baseline_model.py");
     let (entries, found) = layouts(&empty(&["y/baseline_model.py", "z/optimized_a.py"]));
     assert_eq!((entries.len(), found.unclear.len()), (0, 2));
-    assert_eq!(layouts(&empty(&["y/baseline_model.py"])).1.unclear, [""; 0]);
+    assert_eq!(layouts(&empty(&["y/baseline_model.py"])).1.unclear.len(), 1);
 }
 
 #[test]

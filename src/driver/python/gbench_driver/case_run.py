@@ -10,6 +10,7 @@ import sys
 
 from . import conditions, device, failures, leftovers, loading, originals, versions
 from .outcome import Outcome
+from .provenance import Provenance
 from .results import Returned
 from .samples import Samples
 from .settings import Settings
@@ -30,8 +31,11 @@ class CaseRun:
         """Runs all stages. Raises nothing but what is the driver's own fault."""
         self.place = place
         try:
+            provenance = Provenance(self.request.tree)
             self._import_and_load()
+            provenance.check()
             self._setup_and_measure()
+            provenance.check()
         except BaseException as failure:
             self.outcome.ended_by(failure)
         self._look_for_threads()

@@ -8,7 +8,7 @@ PROTOCOL = 1
 
 DEFAULTS = {
     "root": None, "process": 0, "iterations": 30, "warmup": 10, "duration": 0.0, "burnin": 0.0, "cold": False, "seed": 1337,
-    "pinned": [], "alone": False, "options": {}, "cases": [],
+    "pinned": [], "alone": False, "options": {}, "cases": [], "tree": None,
 }
 OPTIONS = {
     "mode": "auto", "deterministic": False, "check_determinism": False, "flush_l2": False, "fresh_inputs": False, "cuda_graph": False,
@@ -46,6 +46,7 @@ class Request:
         self.cold = bool(given["cold"])
         self.pinned = list(given["pinned"])
         self.alone = bool(given["alone"])
+        self.tree = given["tree"]
         if not self.root:
             raise Unusable("the request has no `root`")
         if self.options["mode"] not in MODES:

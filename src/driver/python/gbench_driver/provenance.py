@@ -1,0 +1,32 @@
+"""Where imported code comes from.
+
+In a comparison of commits each side is measured in a tree of its own. Code that is imported from the user's checkout instead (an
+editable install, `PYTHONPATH`, an absolute path) is the same on both sides, and no change of it would ever be seen.
+"""
+import os
+import sys
+
+from .failures import error
+from .loading import is_users
+
+
+class Provenance:
+    """`tree`: the folders `own` and `checkout`, or None where there is one tree alone."""
+
+    def __init__(self, tree):
+        self.own, self.checkout = (os.path.realpath(tree[name]) for name in ("own", "checkout")) if tree else (None, None)
+
+    def check(self):
+        """Raises where a module that is loaded now is the checkout's."""
+        if self.checkout is None or self.own == self.checkout:
+            return
+        for name, module in list(sys.modules.items()):
+            path = getattr(module, "__file__", None)
+            if not isinstance(path, str):
+                continue
+            path = os.path.realpath(path)
+            if is_users(path, self.checkout) and not path.startswith(self.own + os.sep):
+                raise error(
+                    "shared_code",
+                    "it imports `%s` from %s, which is your checkout and not the tree of this side: base and head would run the same "
+                    "code" % (name, path))
