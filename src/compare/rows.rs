@@ -23,8 +23,8 @@ pub struct PreparedRows<'a> {
     pub evidence: Vec<Evidence<'a>>,
     /// `case metric` that are shown and never judged.
     pub ungated: Vec<String>,
-    /// Cases without a measurement on either side, with the reason.
-    pub unmeasured: Vec<String>,
+    /// Why cases have no measurement on either side, and which those are.
+    pub unmeasured: Vec<(String, Vec<String>)>,
     /// `case metric` of optional metrics that one side lacks.
     pub absent: Vec<String>,
     /// Rows that are the speedup of a pair, by their index.
@@ -145,9 +145,19 @@ impl<'a> RowBuilder<'a, '_> {
             (base, head) => {
                 let sides = [("base", base), ("head", head)];
                 let cases = sides.into_iter().filter_map(|(side, case)| Some((side, said(case?))));
-                let why = cases.map(|(side, (outcome, cause))| format!("{outcome} on {side}: {cause}"));
-                let why: Vec<String> = why.collect();
-                self.prepared.unmeasured.push(format!("{} ({})", pair.id, why.join("; ")));
+                let why = match cases.collect::<Vec<_>>().as_slice() {
+                    [(_, base), (_, head)] if base == head => format!("{} on both sides: {}", base.0, base.1),
+                    sides => {
+                        let of_side =
+                            |(side, (outcome, cause)): &(_, (_, _))| format!("{outcome} on {side}: {cause}");
+                        sides.iter().map(of_side).collect::<Vec<_>>().join("; ")
+                    }
+                };
+                let name = pair.id.to_string();
+                match self.prepared.unmeasured.iter_mut().find(|(other, _)| *other == why) {
+                    Some((_, names)) => names.push(name),
+                    None => self.prepared.unmeasured.push((why, vec![name])),
+                }
                 return;
             }
         };

@@ -35,7 +35,10 @@ pub fn of_comparison(
         let (count, named) = counted(names, MAX_NAMED);
         (count > 0).then(|| warning(count, named))
     };
-    warnings.extend(named(&prepared.unmeasured, |count, named| Warning::Unmeasured { count, named }));
+    warnings.extend(prepared.unmeasured.iter().map(|(why, names)| {
+        let (count, named) = counted(names, MAX_NAMED);
+        Warning::Unmeasured { count, named, why: why.clone() }
+    }));
     warnings.extend(named(&prepared.ungated, |count, named| Warning::NotJudged { count, named }));
     warnings.extend(named(&prepared.absent, |count, named| Warning::OptionalOnOneSide { count, named }));
     warnings.extend(key::warnings(pairs));

@@ -296,7 +296,10 @@ const SHOWN_WIDTH: usize = 160;
 impl ReportedError {
     /// The end of the trace on one line for reports; the record has all of it.
     pub fn short_trace(&self) -> Option<String> {
-        let lines = self.trace.as_deref()?.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines = without_libraries(self.trace.as_deref()?);
+        // Python underlines the part of a line that it means.
+        let is_told = |line: &&str| !line.is_empty() && !line.chars().all(|c| "^~ ".contains(c));
+        let lines = lines.into_iter().map(str::trim).filter(is_told);
         let plain = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
         let lines: Vec<String> = lines.map(plain).collect();
         let left_out = lines.len() > SHOWN_LINES;
@@ -311,10 +314,52 @@ impl ReportedError {
     }
 }
 
+/// The lines of a trace without Python's frames in its own library and in installed packages, unless it has no others: where the
+/// reader can change something comes first.
+fn without_libraries(trace: &str) -> Vec<&str> {
+    let is_frame = |line: &str| line.trim_start().starts_with("File \"");
+    let is_library = |line: &str| {
+        ["site-packages/", "dist-packages/", "/lib/python3"].iter().any(|part| line.contains(part))
+    };
+    let is_own = |line: &str| is_frame(line) && !is_library(line);
+    if !trace.lines().any(is_own) {
+        return trace.lines().collect();
+    }
+    let mut skipping = false;
+    trace
+        .lines()
+        .filter(|line| {
+            // What belongs to a frame is indented further than the message behind it.
+            skipping = if is_frame(line) { is_library(line) } else { skipping && line.starts_with("    ") };
+            !skipping
+        })
+        .collect()
+}
+
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessEnd {
     Exit(i32),
     Signal(i32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReportedError;
+
+    #[test]
+    fn a_short_trace_shows_the_reader_s_own_lines() {
+        let frame = |file: &str, line: &str| format!("  File \"{file}\", line 3, in f\n    {line}\n    ^^^^~~~\n");
+        let library = frame("/usr/lib/python3.11/pathlib.py", "return io.open(self)");
+        let own = frame("/home/me/bench.py", "Path('x').read_text()");
+        let end = "FileNotFoundError: 'x'";
+        let short = |trace: String| {
+            ReportedError { trace: Some(trace), ..ReportedError::default() }.short_trace().unwrap()
+        };
+        let trace = format!("Traceback:\n{own}{library}{library}{library}{end}\n");
+        let expected = "Traceback: | File \"/home/me/bench.py\", line 3, in f | Path('x').read_text() | FileNotFoundError: 'x'";
+        assert_eq!(short(trace), expected);
+        assert!(short(format!("Traceback:\n{library}{end}\n")).contains("pathlib.py"));
+    }
 }

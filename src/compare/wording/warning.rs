@@ -20,8 +20,14 @@ pub enum Warning {
     #[display("both records carry the run id {run} and yet differ: one of them was edited")]
     EditedRecord { run: String },
     /// Cases without a measurement on either side.
-    #[display("{count} without a measurement on either side: {}", listed(named, *count as usize, ", "))]
-    Unmeasured { count: u32, named: Vec<String> },
+    #[display("{count} without a measurement on either side{}: {}", why_not(why), listed(named, *count as usize, ", "))]
+    Unmeasured {
+        count: u32,
+        named: Vec<String>,
+        /// The same for all of them; empty in documents of earlier versions, which have it behind each name.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
+    },
     /// Rows that are shown and not judged.
     #[display("{count} shown and not judged (`gate = false`): {}", listed(named, *count as usize, ", "))]
     NotJudged { count: u32, named: Vec<String> },
@@ -145,4 +151,7 @@ fn held_down(reasons: &[HeldDown], base_processes: u32, head_processes: u32) -> 
 fn common_suite(path: &str, sha256: &str, folder: &str, judge: Judge) -> String {
     let [path, sha256, folder] = [path, sha256, folder].map(str::to_owned);
     CommonSuite { path, sha256, folder, judge }.sentence()
+}
+fn why_not(why: &str) -> String {
+    if why.is_empty() { String::new() } else { format!(" ({why})") }
 }
