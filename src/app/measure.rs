@@ -50,6 +50,9 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
     let summary = bytes_of(|bytes| report::record(&finished.record, &options, bytes))?;
     finished.folder.report("summary.md", &summary)?;
+    if let Some(chart) = report::ranking_chart(&finished.record) {
+        finished.folder.report("ranking.svg", chart.as_bytes())?;
+    }
     keep_discovery(suite, &folder, &finished)?;
     Ok(finished)
 }

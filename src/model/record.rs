@@ -350,7 +350,8 @@ mod tests {
 
     #[test]
     fn a_short_trace_shows_the_reader_s_own_lines() {
-        let frame = |file: &str, line: &str| format!("  File \"{file}\", line 3, in f\n    {line}\n    ^^^^~~~\n");
+        let frame =
+            |file: &str, line: &str| format!("  File \"{file}\", line 3, in f\n    {line}\n    ^^^^~~~\n");
         let library = frame("/usr/lib/python3.11/pathlib.py", "return io.open(self)");
         let own = frame("/home/me/bench.py", "Path('x').read_text()");
         let end = "FileNotFoundError: 'x'";

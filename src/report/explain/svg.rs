@@ -1,11 +1,10 @@
-//! The two panels as an image that stands alone: no script, no font, no other file; light or dark as the reader prefers.
-//! Every text from the records passes through `escape::xml`.
+//! The two panels as an image that stands alone.
 
 use super::plot::{evidence_span, fresh_steps, reach, share};
 use super::words::{Explained, e_value, headline, side_of, slowdown};
 use crate::compare::{DecisionTrace, Verdict};
 use crate::model::text::percent;
-use crate::report::layout::escape::xml;
+use crate::report::layout::svg::Svg;
 use crate::report::layout::width::{cut_middle, fold};
 
 const WIDTH: f64 = 800.0;
@@ -22,16 +21,9 @@ const NAME: usize = 70;
 const SENTENCE: usize = 112;
 
 const STYLE: &str = "\
-svg{--paper:#fff;--ink:#1f2328;--soft:#59636e;--grid:#d1d9e0;--band:#ddf4e4;--shade:#eff2f5;--dot:#0969da;--range:#54aeff;\
---worse:#cf222e;--better:#1a7f37;--open:#9a6700}\
-@media(prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#f0f6fc;--soft:#9198a1;--grid:#3d444d;--band:#12261e;\
---shade:#1b212a;--dot:#58a6ff;--range:#388bfd;--worse:#f85149;--better:#3fb950;--open:#d29922}}\
-text{font:12px system-ui,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink)}\
-.name{font-size:16px;font-weight:600}.soft{fill:var(--soft)}.head{font-weight:600}.end{text-anchor:end}.mid{text-anchor:middle}\
-.paper{fill:var(--paper)}.shade{fill:var(--shade)}.band{fill:var(--band)}\
-.grid{stroke:var(--grid);fill:none}.zero{stroke:var(--soft);fill:none}\
-.least{stroke:var(--soft);stroke-dasharray:1 4;fill:none}.target{stroke:var(--better);stroke-dasharray:6 4;fill:none}\
 .needed{stroke:var(--worse);stroke-dasharray:6 4;fill:none}.neededtext{fill:var(--worse)}\
+.least{stroke:var(--soft);stroke-dasharray:1 4;fill:none}.target{stroke:var(--better);stroke-dasharray:6 4;fill:none}\
+.shade{fill:var(--shade)}.band{fill:var(--band)}.zero{stroke:var(--soft);fill:none}\
 .range{fill:var(--range);fill-opacity:.35}.mean{stroke:var(--range);stroke-width:2;fill:none}\
 .dot{fill:var(--dot)}.disturbed{fill:var(--paper);stroke:var(--dot);stroke-width:1.5}\
 .line{stroke:var(--dot);stroke-width:2;fill:none}.regressed{fill:var(--worse)}.improved,.unchanged{fill:var(--better)}\
@@ -42,13 +34,8 @@ pub fn render(explained: &Explained) -> String {
     let row = explained.row;
     let name = explained.name();
     let sentence = headline(explained);
-    let mut svg = Svg(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-         role=\"img\">\n<title>{}: {}</title>\n<style>{STYLE}</style>\n",
-        xml(&name),
-        xml(&format!("{} {sentence}", row.verdict.into_str()))
-    ));
-    svg.rect("paper", (0.0, 0.0), (WIDTH, HEIGHT));
+    let title = format!("{name}: {} {sentence}", row.verdict.into_str());
+    let mut svg = Svg::new((WIDTH, HEIGHT), &title, STYLE);
     svg.text("name", 20.0, 32.0, &cut_middle(&name, NAME, "…"));
     let said = format!("{}: it {sentence}", row.verdict.into_str());
     for (line, text) in fold(&said, SENTENCE).iter().take(2).enumerate() {
@@ -62,7 +49,7 @@ pub fn render(explained: &Explained) -> String {
         }
         None => svg.text("soft", 20.0, 112.0, "No rounds decided this row."),
     }
-    svg.0 + "</svg>\n"
+    svg.into_text()
 }
 
 fn class_of(verdict: Verdict) -> &'static str {
@@ -70,36 +57,6 @@ fn class_of(verdict: Verdict) -> &'static str {
         Verdict::Regressed | Verdict::Invalid | Verdict::Missing => "head regressed",
         Verdict::Improved | Verdict::Unchanged | Verdict::New => "head unchanged",
         Verdict::Inconclusive => "head inconclusive",
-    }
-}
-
-/// Elements of an image.
-struct Svg(String);
-
-impl Svg {
-    fn rect(&mut self, class: &str, (x, y): (f64, f64), to: (f64, f64)) {
-        let (width, height) = (to.0 - x, to.1 - y);
-        self.0 += &format!(
-            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\n"
-        );
-    }
-
-    fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        self.path(class, &[from, to], "");
-    }
-
-    /// `end`: `Z` closes the path.
-    fn path(&mut self, class: &str, points: &[(f64, f64)], end: &str) {
-        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
-        self.0 += &format!("<path class=\"{class}\" d=\"M{}{end}\"/>\n", points.join("L"));
-    }
-
-    fn dot(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
-        self.0 += &format!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"/>\n");
-    }
-
-    fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
-        self.0 += &format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>\n", xml(text));
     }
 }
 

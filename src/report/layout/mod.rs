@@ -8,6 +8,7 @@
 //! number    figures with units, percentages, changes
 //! names     the name of a case
 //! grouped   what holds for many is said once
+//! svg       elements of an image
 //! markdown, csv, json, junit: parts of these documents that verdicts and records share
 //! ```
 
@@ -20,5 +21,6 @@ pub(super) mod junit;
 pub(super) mod markdown;
 pub(super) mod names;
 pub(super) mod number;
+pub(super) mod svg;
 pub(super) mod terminal;
 pub(super) mod width;

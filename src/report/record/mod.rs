@@ -1,5 +1,6 @@
 //! One run by itself, compared with nothing: what was measured, how far it can be trusted, and what failed.
 
+mod chart;
 mod csv;
 mod environment;
 mod findings;
@@ -25,6 +26,11 @@ pub(super) use self::view::{RunStatus, RunView};
 use super::format::{Format, Options};
 use super::layout::{json, junit as junit_document};
 use crate::model::RunRecord;
+
+/// The rankings of a run as an SVG image of bars; `None` where nothing is ranked.
+pub fn ranking_chart(record: &RunRecord) -> Option<String> {
+    chart::bars(&RunView::new(record))
+}
 
 /// Writes what one run measured, compared with nothing. Errors: only those of `out`.
 pub fn record(record: &RunRecord, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {

@@ -9,7 +9,7 @@ use super::files::{files, is_executable, text_of};
 use super::findings::{Discovered, Findings, id_word, leaf, literal};
 use crate::adapters::layouts::PassedOver;
 use crate::adapters::{Harness, Program, SourceTree};
-use crate::model::text::{count, list};
+use crate::model::text::list;
 
 /// Folders beside the suite file that are looked into.
 const SCRIPT_FOLDERS: [&str; 8] =
@@ -77,12 +77,15 @@ pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
         .cloned()
         .collect();
     if !deeper.is_empty() {
+        let scripts = match deeper.len() {
+            1 => "1 Python script in another folder looks like a benchmark by its name".to_owned(),
+            several => {
+                format!("{several} Python scripts in other folders look like benchmarks by their names")
+            }
+        };
         findings.found.unclear.push(format!(
-            "{} in other folders by {} like a benchmark, and nothing says how to start {}: {}. Write an entry with `command` for \
-             what is to be measured",
-            count(deeper.len(), "Python script"),
-            if deeper.len() == 1 { "its name looks" } else { "their names look" },
-            if deeper.len() == 1 { "it" } else { "them" },
+            "{scripts}, and nothing says how they are started: {}. Write an entry with `command` for what is to be measured, or `init` in \
+             that folder",
             list(&deeper, MAX_NAMED),
         ));
     }
