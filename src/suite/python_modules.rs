@@ -146,9 +146,7 @@ fn of_layout(entry: &mut PythonEntry, dir: &Path) -> Vec<(CaseName, PythonCall)>
     let tree = FolderTree::walk(dir, &|_| false);
     let found = layouts::find(&LayoutRequest { layout: *layout, roots, ignore }, &tree);
     entry.warnings = found.warnings;
-    if tree.cut_off {
-        entry.warnings.push(tree.too_large(dir));
-    }
+    entry.warnings.extend(tree.left_out());
     let identity = entry.options.identity();
     let named = |PythonCase { mut name, call }| {
         name.params.extend(identity.clone());

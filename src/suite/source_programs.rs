@@ -14,9 +14,7 @@ impl Benchmark {
         let tree = FolderTree::walk(&self.dir, &|_| false);
         let found = source_pairs(&pairs.roots, &pairs.ignore, &pairs.extension, &tree);
         pairs.warnings = found.warnings;
-        if tree.cut_off {
-            pairs.warnings.push(tree.too_large(&self.dir));
-        }
+        pairs.warnings.extend(tree.left_out());
         let point = |SourceCase { name, file }| {
             let mut params = name.params;
             params.insert(CASE.into(), ParamValue::Text(name.case));

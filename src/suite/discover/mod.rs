@@ -23,8 +23,6 @@ mod tree;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::adapters::SourceTree;
-
 use findings::Findings;
 pub use findings::{Discovered, Discovery, id_word};
 pub use layouts::{FoundLayout, FoundSources};
@@ -47,12 +45,7 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
         sources::add(folder, &tree, &mut findings);
     }
     let mut found = findings.found;
-    if tree.cut_off {
-        let count = tree.files().len();
-        found.unclear.push(format!(
-            "this folder is large: {count} files near its top were looked at; write by hand what lies deeper"
-        ));
-    }
+    found.unclear.extend(tree.left_out());
     found.passed_over.sort();
     rename(&mut found.benchmarks);
     found

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::adapters::SourceTree;
+use crate::model::text::count;
 
 /// Files of a tree that are looked at, those near its top first.
 const MAX_FILES: usize = 20_000;
@@ -50,21 +51,38 @@ pub(crate) struct FolderTree {
     root: PathBuf,
     files: Vec<String>,
     /// There are more files than were looked at.
-    pub cut_off: bool,
+    too_many: bool,
+    /// Folders lie deeper than was looked.
+    too_deep: bool,
+    /// Sources whose names are no text.
+    unnamed: usize,
 }
 
 impl FolderTree {
-    /// Says that files were left out. `root`: its folder.
-    pub fn too_large(&self, root: &Path) -> String {
-        format!("{} has more files than are looked at: set `dir` to a smaller folder", root.display())
+    /// What was left out, as sentences that say what to do.
+    pub fn left_out(&self) -> Vec<String> {
+        let root = self.root.display();
+        let many = self.too_many.then(|| {
+            format!("{root} has more files than the {MAX_FILES} near its top that were looked at: set `dir` to a smaller folder")
+        });
+        let deep = self.too_deep.then(|| {
+            format!("{root} has folders more than {MAX_DEPTH} below one another: set `dir` to one of them to find what lies there")
+        });
+        let unnamed = (self.unnamed > 0).then(|| {
+            let files = count(self.unnamed, "source");
+            format!("{files} below {root} cannot be named, and measured (no UTF-8, or a control character): give each another name")
+        });
+        many.into_iter().chain(deep).chain(unnamed).collect()
     }
 
     /// `ignored`: whether a file or folder, by its whole path, is left out; that of a folder stands for all in it.
     pub fn walk(root: &Path, ignored: &dyn Fn(&Path) -> bool) -> Self {
-        let mut tree = Self { root: root.to_owned(), files: Vec::new(), cut_off: false };
+        let mut tree =
+            Self { root: root.to_owned(), files: Vec::new(), too_many: false, too_deep: false, unnamed: 0 };
         let mut folders = VecDeque::from([(String::new(), 0)]);
         while let Some((place, depth)) = folders.pop_front() {
-            let mut entries: Vec<(String, fs::FileType)> = entries(&root.join(&place)).collect();
+            let (mut entries, unnamed) = entries(&root.join(&place));
+            tree.unnamed += unnamed;
             if depth > 0 && entries.iter().any(|(name, _)| MARKS.contains(&name.as_str())) {
                 continue;
             }
@@ -72,11 +90,11 @@ impl FolderTree {
             for (name, kind) in entries {
                 let path = if place.is_empty() { name.clone() } else { format!("{place}/{name}") };
                 if kind.is_dir() && is_ours(&name) && !ignored(&root.join(&path)) {
-                    tree.cut_off |= depth == MAX_DEPTH;
+                    tree.too_deep |= depth == MAX_DEPTH;
                     folders.extend((depth < MAX_DEPTH).then_some((path, depth + 1)));
                 } else if kind.is_file() && !ignored(&root.join(&path)) {
                     if tree.files.len() == MAX_FILES {
-                        tree.cut_off = true;
+                        tree.too_many = true;
                         folders.clear();
                         break;
                     }
@@ -89,11 +107,23 @@ impl FolderTree {
     }
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = (String, fs::FileType)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let named =
-        entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?)));
-    named.filter(|(name, _)| !name.contains(char::is_control))
+fn is_source(name: &str) -> bool {
+    [".py", ".cu"].iter().any(|extension| name.ends_with(extension))
+}
+
+/// Those of a folder, and how many sources have a name that is no text.
+fn entries(folder: &Path) -> (Vec<(String, fs::FileType)>, usize) {
+    let (mut named, mut unnamed) = (Vec::new(), 0);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        match entry.file_name().into_string() {
+            Ok(name) if !name.contains(char::is_control) => named.push((name, kind)),
+            Err(name) if is_source(&name.to_string_lossy()) => unnamed += 1,
+            Ok(name) if is_source(&name) => unnamed += 1,
+            _ => {}
+        }
+    }
+    (named, unnamed)
 }
 
 fn is_ours(name: &str) -> bool {
