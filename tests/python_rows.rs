@@ -737,6 +737,29 @@ fn code_that_both_sides_import_from_the_checkout_is_no_measurement() {
 }
 
 #[test]
+fn s1_33_tolerances_bound_the_function_of_a_file() {
+    let module =
+        "def right(n): return [float(n), 1.0]\ndef benchmark(n): return [float(n), 1.0 + 0.5 * (n == 2)]\n";
+    let python = "file = \"m.py\"\nreference = \"right\"\ntolerances = { max_error = 0.1 }";
+    let folder = folder(&[("gbench.toml", &suite("matrix = { n = [1, 2] }", python)), ("m.py", module)]);
+    ran(folder.path(), "run --quiet").exits(4).says("max_error");
+    let record = newest(folder.path());
+    assert!(case(&record, "n=1").outcome.is_measured());
+    assert!(matches!(case(&record, "n=2").outcome, Outcome::Invalid { .. }));
+    let described = ran(folder.path(), "describe s/b").exits(0);
+    described.says("module m.py").says("tolerances max_error=0.1").says("interpreter /");
+    for (python, says) in [
+        ("file = \"m.py\"\nway = \"self-timed\"\ntolerances = { rmse = 1 }", "is for a function"),
+        ("layout = \"kernels\"\nreference = \"right\"", "is for a single module"),
+        ("file = \"m.py\"\ntolerances = { rmse = -1 }", "cannot be -1"),
+        ("file = \"m.py\"\ntolerances = { rsme = 1 }", "rmse"),
+    ] {
+        write(folder.path(), "gbench.toml", &suite("", python));
+        ran(folder.path(), "list").exits(2).says(says);
+    }
+}
+
+#[test]
 fn s1_22_a_comparison_without_a_regression_has_its_page() {
     let tree = support::git::Sandbox::new();
     let text = suite("", "file = \"m.py\"\nway = \"self-timed\"");

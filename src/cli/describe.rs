@@ -11,6 +11,7 @@ use super::config::settings_table;
 use super::terminal::write::{table, write_json, wrote};
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
+use crate::run::find_interpreter;
 use crate::suite::words::format_size;
 use crate::suite::{Action, Benchmark, ExtractFrom, PythonEntry, PythonSource};
 
@@ -45,6 +46,8 @@ struct V1Benchmark {
     kind: Kind,
     tags: Vec<String>,
     action: Value,
+    /// Null unless the cases are programs of pairs of sources.
+    pairs: Value,
     dir: String,
     env: BTreeMap<String, String>,
     keep_env: Vec<String>,
@@ -80,9 +83,10 @@ fn python(entry: &PythonEntry) -> Value {
         PythonSource::Layout { layout, roots, ignore } => {
             json!({ "layout": <&str>::from(*layout), "roots": roots, "ignore": ignore })
         }
-        PythonSource::Module { file, way, name } => {
-            json!({ "file": file, "way": <&str>::from(*way), "name": name })
-        }
+        PythonSource::Module(module) => json!({
+            "file": module.file, "way": <&str>::from(module.way), "name": module.name, "reference": module.reference,
+            "tolerances": module.tolerances,
+        }),
     };
     said["interpreter"] = json!(entry.interpreter);
     said["options"] = json!(entry.options);
@@ -108,6 +112,9 @@ fn document(benchmark: &Benchmark) -> V1Benchmark {
         kind: benchmark.kind,
         tags: benchmark.tags.clone(),
         action: action(&benchmark.action),
+        pairs: benchmark.pairs.as_ref().map_or(Value::Null, |pairs| {
+            json!({ "extension": pairs.extension, "roots": pairs.roots, "ignore": pairs.ignore })
+        }),
         dir: benchmark.dir.display().to_string(),
         env: benchmark.env.clone(),
         keep_env: benchmark.keep_env.clone(),
@@ -195,6 +202,12 @@ fn text(benchmark: &Benchmark) -> String {
         ("tags", document.tags.join(" ")),
     ];
     rows.extend(words_of(&document.action, ""));
+    rows.extend(benchmark.python().into_iter().flat_map(|entry| of_python(entry, benchmark)));
+    if let Some(pairs) = &benchmark.pairs {
+        let of = |globs: &[String]| if globs.is_empty() { "all folders".to_owned() } else { globs.join(" ") };
+        rows.push(("pairs of", format!(".{} in {}", pairs.extension, of(&pairs.roots))));
+        rows.push(("ignores", pairs.ignore.join(" ")));
+    }
     rows.push(("folder", document.dir));
     rows.extend(document.env.iter().map(|(name, value)| ("environment", format!("{name}={value}"))));
     rows.push(("keeps", document.keep_env.join(" ")));
@@ -217,6 +230,34 @@ fn text(benchmark: &Benchmark) -> String {
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
     let fields = table(&[], rows.map(|(name, value)| vec![format!("  {name}"), value]));
     format!("{}\n{fields}{}", document.id, settings_table("  settings", &document.config))
+}
+
+/// What is said of Python modules, with the interpreter that would measure them now.
+fn of_python(entry: &PythonEntry, benchmark: &Benchmark) -> Vec<(&'static str, String)> {
+    let mut rows = match &entry.source {
+        PythonSource::Layout { layout, roots, ignore } => {
+            let usual: Vec<String> = layout.default_roots().iter().map(|root| (*root).to_owned()).collect();
+            let roots = if roots.is_empty() { &usual } else { roots };
+            vec![
+                ("layout", <&str>::from(*layout).to_owned()),
+                ("roots", roots.join(" ")),
+                ("ignores", ignore.join(" ")),
+            ]
+        }
+        PythonSource::Module(module) => {
+            let tolerances = module.tolerances.iter().map(|(name, value)| format!("{name}={value}"));
+            vec![
+                ("module", module.file.clone()),
+                ("called as", <&str>::from(module.way).replace('_', "-")),
+                ("its name", module.name.clone().unwrap_or_default()),
+                ("reference", module.reference.clone().unwrap_or_default()),
+                ("tolerances", tolerances.collect::<Vec<_>>().join(" ")),
+            ]
+        }
+    };
+    let found = find_interpreter(&entry.interpreter, &benchmark.dir);
+    rows.push(("interpreter", found.map_or_else(|cause| format!("none: {cause}"), |words| words.join(" "))));
+    rows
 }
 
 /// The entries of an object that say something, each under a name for people.

@@ -215,7 +215,7 @@ fn benchmark_root(dir: &Path) -> PathBuf {
 /// By the suite file a process has one case, whose memory then is the process's. What a selection leaves, or how many modules lie in
 /// a folder today, decides nothing: a metric may not come and go with its neighbours.
 fn is_alone(benchmark: &Benchmark, entry: &PythonEntry) -> bool {
-    let one_point = matches!(entry.source, PythonSource::Module { .. }) && entry.calls.len() == 1;
+    let one_point = matches!(entry.source, PythonSource::Module(_)) && entry.calls.len() == 1;
     one_point || benchmark.settings.isolation.value == Isolation::Process
 }
 

@@ -40,7 +40,7 @@ pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
 pub use self::overrides::{Overrides, Preset};
-pub use self::python::{DriverOptions, PythonEntry, PythonSource, SideTree, TimingMode};
+pub use self::python::{DriverOptions, PythonEntry, PythonModule, PythonSource, SideTree, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::source_pairs::SourcePairs;
 pub use self::template::substitute;

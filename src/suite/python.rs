@@ -39,7 +39,21 @@ pub enum PythonSource {
     /// All modules below folders that follow a convention. `roots` and `ignore`: globs; no roots: the convention's own.
     Layout { layout: Layout, roots: Vec<String>, ignore: Vec<String> },
     /// One module, by its path from the benchmark's folder.
-    Module { file: String, way: CallWay, name: Option<String> },
+    Module(Box<PythonModule>),
+}
+
+/// A module that the suite file names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PythonModule {
+    /// From the benchmark's folder.
+    pub file: String,
+    pub way: CallWay,
+    /// Of the function, or the class.
+    pub name: Option<String>,
+    /// The function of the module, or the file, that has the right result.
+    pub reference: Option<String>,
+    /// Greatest `rmse`, `relative_error` and `max_error` against it.
+    pub tolerances: BTreeMap<String, f64>,
 }
 
 /// How the driver measures, beyond the settings of every benchmark. What is not at its default is part of a case's identity: it

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::discover::{Discovered, Discovery, FolderTree, FoundLayout};
 use super::harness::Listing;
-use super::python::{PythonEntry, PythonSource};
+use super::python::{PythonEntry, PythonModule, PythonSource};
 use super::{Action, Benchmark, Suite};
 use crate::adapters::CaseName;
 use crate::adapters::layouts::{self, CallWay, LayoutRequest, PythonCall, PythonCase};
@@ -78,9 +78,7 @@ impl Benchmark {
     fn find_modules(&mut self) {
         let Some(mut entry) = self.python().cloned() else { return };
         let found = match entry.source.clone() {
-            PythonSource::Module { file, way, name } => {
-                of_module(&file, way, name.as_deref(), &self.points, &entry)
-            }
+            PythonSource::Module(module) => of_module(&module, &self.points, &entry),
             PythonSource::Layout { .. } => of_layout(&mut entry, &self.dir),
         };
         let nothing = found.is_empty();
@@ -107,19 +105,15 @@ impl Benchmark {
 }
 
 /// One case for each point of the file's parameters.
-fn of_module(
-    file: &str,
-    way: CallWay,
-    name: Option<&str>,
-    points: &[Params],
-    entry: &PythonEntry,
-) -> Vec<(CaseName, PythonCall)> {
+fn of_module(module: &PythonModule, points: &[Params], entry: &PythonEntry) -> Vec<(CaseName, PythonCall)> {
+    let PythonModule { file, way, name, reference, tolerances } = module;
     let of = |point: &Params| {
         let words: Vec<String> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut call = PythonCall::new(way, file);
+        let mut call = PythonCall::new(*way, file);
+        (call.reference, call.tolerances) = (reference.clone(), tolerances.clone());
         call.params = point.iter().map(|(name, value)| (name.clone(), json_of(value))).collect();
-        let place = if way == CallWay::Class { &mut call.class } else { &mut call.function };
-        *place = name.map(str::to_owned);
+        let place = if *way == CallWay::Class { &mut call.class } else { &mut call.function };
+        place.clone_from(name);
         let native = match words.as_slice() {
             [] => file.to_owned(),
             words => format!("{file}[{}]", words.join(",")),

@@ -1,8 +1,10 @@
 //! Reads `[benchmark.python]`: where modules are, by which interpreter and how they are measured.
 
+use std::collections::BTreeMap;
+
 use toml::de::DeValue;
 
-use super::python::{DriverOptions, PythonEntry, PythonSource};
+use super::python::{DriverOptions, PythonEntry, PythonModule, PythonSource};
 use super::reader::{Item, Table};
 use crate::adapters::layouts::{CallWay, glob_fault};
 
@@ -51,12 +53,13 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
     );
     let (roots, ignore) = (table.take("roots"), table.take("ignore"));
     let (way, function, class) = (table.take("way"), table.take("function"), table.take("class"));
+    let (reference, tolerances) = (table.take("reference"), table.take("tolerances"));
     let first = table.one_of(["layout", "file"], "`python`", nothing, "keep one of them")?;
     if first.key == "layout" {
-        for item in [&way, &function, &class].into_iter().flatten() {
+        for item in [&way, &function, &class, &reference, &tolerances].into_iter().flatten() {
             item.fault(
                 format!("`{}` is for a single module", item.key),
-                "take it out, or name the module with `file` in place of `layout`",
+                "take it out, or name the module with `file` in place of `layout`; kernels have their own in bench.yaml",
             );
         }
         let (roots, ignore) = (globs(roots), globs(ignore));
@@ -81,7 +84,40 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
             "write the path from there, or set `dir`",
         );
     }
-    Some(PythonSource::Module { file, way: way?, name: named.and_then(Item::filled).map(str::to_owned) })
+    let way = way?;
+    for item in [&reference, &tolerances].into_iter().flatten().filter(|_| way != CallWay::Function) {
+        item.fault(
+            format!("`{}` is for a function, whose result is held against another", item.key),
+            "take it out, and let the module say whether its answer is right",
+        );
+    }
+    let text = |item: &Option<Item>| item.as_ref().and_then(Item::filled).map(str::to_owned);
+    Some(PythonSource::Module(Box::new(PythonModule {
+        file,
+        way,
+        name: named.and_then(Item::filled).map(str::to_owned),
+        reference: text(&reference),
+        tolerances: tolerances.map(|item| read_tolerances(&item)).unwrap_or_default(),
+    })))
+}
+
+/// `{ rmse = 1e-3, max_error = 0.1 }`.
+fn read_tolerances(item: &Item) -> BTreeMap<String, f64> {
+    let Some(mut table) = item.table() else { return BTreeMap::new() };
+    let mut found = BTreeMap::new();
+    for key in ["rmse", "relative_error", "max_error"] {
+        let Some(number) = table.take(key).and_then(|item| match item.number()? {
+            number if number < 0.0 => {
+                item.refuse(format!("`{key}` cannot be {number}"), "write a number of at least 0")
+            }
+            number => Some(number),
+        }) else {
+            continue;
+        };
+        found.insert(key.to_owned(), number);
+    }
+    table.close();
+    found
 }
 
 pub(super) fn globs(item: Option<Item>) -> Vec<String> {
