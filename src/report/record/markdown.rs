@@ -38,7 +38,7 @@ pub(super) fn text(view: &RunView, all: bool) -> String {
         page += "\n### Not measured\n\n";
         page += &table("| case | outcome | why | next |\n|:--|:--|:--|:--|", rows);
     }
-    if !view.lines.is_empty() {
+    if !view.shown_lines().is_empty() {
         let _ = write!(page, "\n### Measured\n\n{}", metrics(view, max_rows));
     }
     view.tables.iter().for_each(|table| page += &table.markdown(max_rows));
@@ -69,12 +69,13 @@ pub(super) fn text(view: &RunView, all: bool) -> String {
 }
 
 fn metrics(view: &RunView, limit: usize) -> String {
-    let rows = view.lines.iter().take(limit).map(|line| {
+    let lines = view.shown_lines();
+    let rows = lines.iter().take(limit).map(|line| {
         let effort = line.effort.replace(" x ", " × ");
         [code(&line.name), prose(&line.metric.name), prose(&line.median), line.spread_text(), effort]
     });
     table("| case | metric | median | spread | samples |\n|:--|:--|--:|--:|--:|", rows)
-        + &rest(view.lines.len(), limit, "metric", "JSON document")
+        + &rest(lines.len(), limit, "metric", "JSON document")
         + "\nMedian over processes, spread between processes, processes × samples of each.\n"
 }
 

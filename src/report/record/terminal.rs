@@ -34,9 +34,10 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
             }
         }
     }
-    if !view.lines.is_empty() {
+    let lines = view.shown_lines();
+    if !lines.is_empty() {
         page.heading("Measured", Emphasis::Good);
-        let rows = view.lines.iter().map(|line| {
+        let rows = lines.iter().map(|line| {
             let name = line.title().replace('\n', " ");
             [name, line.median.clone(), line.spread_text(), line.effort.clone()]
         });

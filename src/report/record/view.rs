@@ -113,6 +113,11 @@ impl<'a> RunView<'a> {
         }
     }
 
+    /// The lines that have a value: of what was cut off there is none to show.
+    pub fn shown_lines(&self) -> Vec<&MetricView<'a>> {
+        self.lines.iter().filter(|line| line.center.is_some()).collect()
+    }
+
     /// [`RunView::troubled`], equal ends together.
     pub fn troubles(&self) -> Vec<UnmeasuredCases<'_>> {
         let kind = |outcome: &Outcome| (outcome.into_str(), outcome.cause(), outcome.advice().to_owned());
