@@ -157,7 +157,7 @@ fn odd_names_of_pairs_are_none() {
 #[test]
 fn pairs_of_other_sources_have_the_same_names() {
     let files = ["ch2/baseline_x.cu", "ch2/optimized_x_y.cu", "ch2/optimized_z.cu", "ch2/baseline_x.py"];
-    let tree = MemoryTree::of(&files.map(|path| (path, "")));
+    let tree = MemoryTree::of(files.map(|path| (path, "")));
     let found = source_pairs(&[], &[], "cu", &tree);
     let names: Vec<(&str, &str)> =
         found.cases.iter().map(|case| (case.name.native.as_str(), case.file.as_str())).collect();
