@@ -115,8 +115,6 @@ class Timer:
             self.inner = CudaEvents(self.call, self.settings, self.look, cuda, self._before(), self._one_call())
         else:
             self.inner = self._wall()
-            # A time that was taken without waiting for the device says nothing.
-            self.inner.estimate = before.estimate if (self.wait is None) == (before.synchronize is None) else None
         self.inner.keeps = before.keeps
         if self.cuda is not None:
             self.cuda.reset_peak()
