@@ -6,6 +6,32 @@ first.
 from .failures import error
 from .standard import standard
 
+
+class Called:
+    """A benchmark that is a call and nothing more: without setup, settings, figures and verdict of its own."""
+
+    def wants_cuda(self):
+        return None
+
+    def config(self):
+        return None
+
+    def setup(self):
+        pass
+
+    def teardown(self):
+        pass
+
+    def work(self):
+        return {}, {}
+
+    def validate(self):
+        return None
+
+    def send_figures(self, channel):
+        pass
+
+
 class Signature:
     """The names that a callable takes; `any_name` where it takes `**kwargs` or its signature cannot be read."""
 

@@ -3,7 +3,6 @@
 Nothing here goes through `sys.stdout`, so a benchmark may print, close or replace it as it likes.
 """
 import fcntl
-import json
 import os
 
 from . import originals
@@ -27,7 +26,7 @@ class Channel:
             return
         line = {"event": event}
         line.update((key, value) for key, value in keys.items() if value is not None)
-        self._write((json.dumps(plain(line), allow_nan=False) + "\n").encode("ascii"))
+        self._write((originals.line_of_json(plain(line)) + "\n").encode("ascii"))
 
     def samples(self, values, metric="time", unit="s", **keys):
         """Sends samples, in as many lines as they need."""

@@ -32,6 +32,12 @@ class Subject:
     def setup(self):
         self._optional("setup")
 
+    def renewal(self):
+        """For `fresh_inputs`: what is called before each sample, or None, and words for the record."""
+        if callable(getattr(self.object, "setup", None)):
+            return self.setup, "setup() before each sample"
+        return None, "not applied: the benchmark has no setup()"
+
     def teardown(self):
         self._optional("teardown")
 

@@ -3,7 +3,6 @@
 The process ends by `os._exit`, after the streams are flushed: a benchmark may leave a thread that never ends or a handler at exit
 that hangs, and neither may cost a result that has already been sent.
 """
-import gc
 import os
 import sys
 
@@ -55,7 +54,8 @@ def run_cases(request, channel):
 
 def run_case(request, case, place, channel, seeds, cache, following):
     """Runs one case. Returns whether the process is fit for another."""
-    gc.collect()
+    originals.collect()
+    gpu.begin_case()
     before = leftovers.Running()
     state = State()
     author.set_params(case["params"])
@@ -94,7 +94,7 @@ def forget(place, following):
 def free_device_memory():
     torch = gpu.torch_with_cuda()
     if torch is not None and torch.cuda.is_initialized():
-        gc.collect()
+        originals.collect()
         torch.cuda.empty_cache()
 
 

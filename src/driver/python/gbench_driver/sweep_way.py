@@ -6,7 +6,7 @@ cases may be rows of one table.
 import json
 
 from . import results
-from .calls import Signature, check_arguments
+from .calls import Called, Signature, check_arguments
 from .failures import OUT_OF_MEMORY, error
 from .function_way import find
 from .plain import number, plain, shown
@@ -15,7 +15,7 @@ TIMES = (("time_ms", "ms"), ("time_us", "us"), ("time_s", "s"), ("latency_ms", "
 MEMORY = "memory_mb"
 
 
-class Subject:
+class Subject(Called):
     times_itself = True
 
     def __init__(self, module, place, case):
@@ -24,27 +24,6 @@ class Subject:
         signature = Signature(self.function)
         self.arguments, self.passed = arguments(signature, case["params"])
         check_arguments(self.what, signature, self.arguments)
-
-    def wants_cuda(self):
-        return None
-
-    def config(self):
-        return None
-
-    def setup(self):
-        pass
-
-    def teardown(self):
-        pass
-
-    def work(self):
-        return {}, {}
-
-    def validate(self):
-        return None
-
-    def send_figures(self, channel):
-        pass
 
     def call(self):
         return rows(self.function(**self.arguments), self.owner, self.what)
@@ -71,8 +50,11 @@ class SweepTimer:
         subject = self.subject
         key = (subject.place.path, subject.what, json.dumps(plain(subject.arguments), sort_keys=True))
         if key not in self.cache:
-            self.cache[key] = subject.call()
-        self.row = select(self.cache[key], subject.case["params"], subject.passed, subject.what)
+            self.cache[key] = _kept(subject.call)
+        table, failure = self.cache[key]
+        if failure is not None:
+            raise failure
+        self.row = select(table, subject.case["params"], subject.passed, subject.what)
         check_row(self.row, subject.what)
         self.time, samples.unit = next(((name, unit) for name, unit in TIMES if name in self.row), (None, None))
         if self.time is None:
@@ -93,6 +75,14 @@ class SweepTimer:
 
     def notes(self):
         return {"clock": "self"}
+
+
+def _kept(call):
+    """The table or the exception: a sweep that fails is not worth running again for each of its rows."""
+    try:
+        return call(), None
+    except Exception as failure:
+        return None, failure
 
 
 def _function(module, place, case):

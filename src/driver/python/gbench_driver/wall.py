@@ -4,7 +4,6 @@ A sample spans at least a thousand steps of the clock, so that reading it adds l
 is repeated, and the sample is the time of one. What a call returns is dropped within the timed region, as `timeit` does: a result
 that was kept would be alive beside the next one and double the memory.
 """
-import gc
 import math
 from itertools import repeat
 
@@ -123,9 +122,9 @@ class Wall:
     def measure(self, samples):
         """Takes the samples, in seconds, into `samples`."""
         settings = self.settings
-        gc.collect()
-        was_on = gc.isenabled()
-        gc.disable()
+        originals.collect()
+        was_on = originals.collector_is_on()
+        originals.collector_off()
         try:
             if settings.cold:
                 self._prepare()
@@ -138,7 +137,7 @@ class Wall:
                 self._by_count(samples)
         finally:
             if was_on:
-                gc.enable()
+                originals.collector_on()
 
     def _by_count(self, samples):
         self._calibrate(samples, min(2, self.settings.iterations))
