@@ -15,14 +15,16 @@ TRACE_LIMIT = 60000
 MESSAGE_LIMIT = 4000
 
 NO_CUDA = re.compile(
-    r"(CUDA|GPU)s?( device)?( is| are)? (required|not available|unavailable|not found)|(requires?|needs?) (a |an |one )?(NVIDIA )?(CUDA|GPU)"
+    r"\b(CUDA|GPU)s?( device)?( is| are)? (required|not available|unavailable|not found)\b"
+    r"|\b(requires?|needs?) (a |an |one )?(NVIDIA )?(CUDA|GPU)s?\b"  # not CUDA_HOME, which goes on with a letter of a word
     r"|CUDA driver version is insufficient|accelerator device when none is available|without ATen_cuda library"
     r"|No CUDA GPUs are available|not compiled with CUDA|Found no NVIDIA driver|no CUDA-capable device|No CUDA (device|runtime)",
     re.IGNORECASE,
 )
 OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|CUBLAS_STATUS_ALLOC_FAILED", re.IGNORECASE)
 REFUSES = "does not have a deterministic implementation"
-MARK = "SKIPPED:"
+# At the beginning of a line, also behind the name of an exception whose text was taken over: not within a sentence.
+MARK = re.compile(r"(?:^\s*|\b\w*(?:Error|Exception|Skip|SkipTest|Skipped): )SKIPPED:(.*)", re.MULTILINE | re.DOTALL)
 SKIPS = ("SkipTest", "Skipped")  # unittest's and pytest's exceptions, by name: neither is imported for this
 
 
@@ -57,8 +59,9 @@ def judge(failure, cuda_is_there, default_kind=None):
 def skip_reason(failure, cuda_is_there):
     """Why the machine cannot run it, or None."""
     words = text(failure)
-    if MARK in words:
-        return first_line(words.split(MARK, 1)[1]) or "the benchmark gave no reason"
+    mark = MARK.search(words)
+    if mark:
+        return first_line(mark.group(1)) or "the benchmark gave no reason"
     if type(failure).__name__ in SKIPS:
         return first_line(words) or "the benchmark gave no reason"
     if isinstance(failure, Exception) and NO_CUDA.search(words) and not cuda_is_there():

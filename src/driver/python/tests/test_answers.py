@@ -93,3 +93,44 @@ class Determinism(DriverTest):
         self.assertEqual(self.checked("numpy.array([str(1.5), [2], {'a': 1.25}], dtype=object)", head), ([], "two runs from one seed agree"))
         verdict, _ = self.checked("numpy.array([str(random.SystemRandom().random())], dtype=object)", head)
         self.assertFalse(verdict[0]["passed"])
+
+
+FIGURES = {
+    "tokens_per_s": ("tokens/s", "higher"), "ops_per_sec": ("ops/s", "higher"), "requests_per_second": ("requests/s", "higher"),
+    "words_per_ms": ("words/ms", "higher"), "wait_s": ("s", "lower"), "energy_j": ("J", "lower"), "gpu_joules": ("J", "lower"),
+    "copy_gbps": ("GB/s", "higher"), "ms_per_token": (None, None), "steps": (None, None),
+}
+
+
+class Figures(DriverTest):
+    def test_a_rate_is_better_higher(self):
+        text = "class Bench:\n    def benchmark_fn(self): pass\n    def get_custom_metrics(self): return %r\n" % dict.fromkeys(FIGURES, 2.5)
+        told = written({"b.py": text}, ["b.py"])
+        for name, (unit, better) in FIGURES.items():
+            sample = told.sample(name)
+            self.assertEqual((sample.get("unit"), sample.get("better"), sample.get("gate")), (unit, better, None if unit else False), name)
+
+
+class Later(DriverTest):
+    def test_what_is_not_done_when_it_is_returned_is_an_error(self):
+        head = "import concurrent.futures, time\npool = concurrent.futures.ThreadPoolExecutor(1)\n"
+        for returned, name in (("map(str, range(9))", "map"), ("filter(None, [1])", "filter"), ("zip([1], [2])", "zip"),
+                               ("pool.submit(time.sleep, 0.01)", "Future")):
+            text = "%sclass Bench:\n    def benchmark_fn(self): return %s\n    def teardown(self): pool.shutdown()\n" % (head, returned)
+            self.failed(written({"b.py": text}, ["b.py"]), "bad_result", "returned a " + name)
+
+
+class Skips(DriverTest):
+    def raised(self, text):
+        return written({"b.py": "class Bench:\n    def benchmark_fn(self): raise ValueError(%r)\n" % text}, ["b.py"])
+
+    def test_words_that_only_resemble_those_of_a_skip_are_failures(self):
+        for text in ("Config requires gpu_memory_fraction to be set", "this path requires CUDA_HOME", "GPU_ARCH required", "my_gpu not found",
+                     "the last line of the log was SKIPPED: 3 rows"):
+            self.failed(self.raised(text), "ValueError", text)
+
+    def test_the_mark_counts_at_the_beginning_of_a_line_and_behind_an_exceptions_name(self):
+        for text in ("SKIPPED: two GPUs", "worker 1 failed\n  SKIPPED: two GPUs\nmore", "RuntimeError: SKIPPED: two GPUs",
+                     "a worker failed with torch.x.RuntimeError: SKIPPED: two GPUs"):
+            self.skipped(self.raised(text), "two GPUs")
+            self.assertEqual(self.raised(text).one("skip")["reason"], "two GPUs")
