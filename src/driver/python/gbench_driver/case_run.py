@@ -22,7 +22,7 @@ class CaseRun:
         self.request, self.case, self.channel, self.seeds, self.cache = request, case, channel, seeds, cache
         self.outcome = Outcome(channel)
         self.settings = Settings(request, case)
-        self.subject = self.timer = self.before_setup = self.before_calls = self.place = None
+        self.subject = self.timer = self.before_setup = self.before_calls = self.busy_before = self.place = None
         self.notes_sent = {}
         self.work = {}
 
@@ -79,6 +79,8 @@ class CaseRun:
         self.stage("setup")
         self.seeds.seed_all()
         subject.setup()
+        if not subject.times_itself:
+            self.busy_before = leftovers.Others().busy()
         keys, notes = subject.work()
         self.notes(notes, **keys)
         self.work = keys
@@ -98,12 +100,14 @@ class CaseRun:
         subject.send_figures(self.channel)
 
     def _measure(self, returned):
-        samples = Samples(self.channel, self.timer.unit)
+        samples, at_work = Samples(self.channel, self.timer.unit), []
         self.timer.begin()
         self.before_calls = leftovers.Running()
         self.stage("measure")
         try:
             self.timer.measure(samples)
+            if not self.subject.times_itself and samples.values:
+                at_work = leftovers.at_work_behind(sorted(samples.values)[len(samples.values) // 2], self.busy_before)
         finally:
             samples.send_rest()
             returned.send(self.channel)
@@ -111,6 +115,9 @@ class CaseRun:
         self.notes(self.timer.notes())
         self._tell_totals(len(samples.values))
         self._tell_device_and_memory()
+        if at_work:
+            raise failures.error("left_running", "work went on behind the measured calls (%s), so that what they handed over is in no sample. "
+                                 "Wait for it in the measured function, by `result()` or `join()`" % ", ".join(at_work))
 
     def _tell_totals(self, samples):
         """Requests and tokens of all measured calls, without those of the warm-up."""
