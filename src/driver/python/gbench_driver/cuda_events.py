@@ -21,6 +21,7 @@ SPAN, ENOUGH = 3e-3, 50e-3  # seconds of a batch that is checked, and of all che
 APART, APART_AT_LEAST = 0.05, 25e-6  # work elsewhere: by how much of the events' time and by how many seconds the wall clock is above it
 HOST, HOST_AT_LEAST = 0.1, 100e-6  # work of the host, likewise for one call; a launch alone takes less
 LONGEST_WAIT = 2e-3  # seconds that the queue is kept busy at most
+LONG = 5e-3  # seconds of a call beside which a launch is nothing
 MARGIN, EXTRA_WAIT = 1.5, 20e-6
 MOST_CALLS = 200  # launches that fit into the queue while it is busy
 
@@ -82,7 +83,7 @@ class CudaEvents(Wall):
         """
         behind = max(self.launch - self.device, 0.0)
         longest = (LONGEST_WAIT - EXTRA_WAIT) / MARGIN
-        most = MOST_CALLS if behind * MOST_CALLS + self.launch <= longest else 1 + int(max(longest - self.launch, 0.0) / behind)
+        most = 1 + int(max(longest - self.launch, 0.0) / behind) if behind > 0 else MOST_CALLS
         self.calls = max(1, min(wanted, most, MOST_CALLS))
         wait = (self.launch + (self.calls - 1) * behind) * MARGIN + EXTRA_WAIT
         self.wait_cycles = int(min(wait, LONGEST_WAIT) * self.cycles)
@@ -104,13 +105,13 @@ class CudaEvents(Wall):
             self.off_stream = ("work ran outside of the current stream, which events do not see: timed by the wall clock around "
                                "device-wide waits")
             return
-        if wall < LONGEST_WAIT / HOST:  # else a wait would hide work of the host, and a launch is nothing beside the call
+        if wall < LONG:  # else a wait would gain nothing, and hide work of the host
             self._learn_to_wait()
         if self.cycles:
             self.device = 0.0  # as if it did nothing: waits for all of the launches
             self._choose(calls)
             behind = self._repeated(lambda: self._timed(self.calls, self.wait_cycles))
-            self.device = sorted(by_events for by_events, _, _ in behind)[len(behind) // 2] / self.calls
+            self.device = min(by_events for by_events, _, _ in behind) / self.calls
         nothing = self.device * self.calls < RESOLUTION * max(2, self.calls / 10)
         if nothing or wall - self.device > max(HOST_AT_LEAST, HOST * self.device):
             self.host_bound = ("a call takes %.3g ms and %.3g ms of that on the device: timed by the wall clock, which is what the "

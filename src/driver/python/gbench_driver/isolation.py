@@ -1,7 +1,11 @@
 """Keeps the cases of one process from each other: what a case changed in the process is put back before the next one.
 
 Put back are the settings that Python and the numerical libraries hold in global variables. What cannot be put back (threads,
-children, a trace function) is named, and the gate starts a fresh process for the cases behind it.
+children, a trace function, a library that was loaded with other settings) is named, and the gate starts a fresh process for the
+cases behind it.
+
+A module that stays loaded for the next case of its file would not set again what was put back: `changed` says that it has to be
+imported anew.
 """
 import builtins
 import gc
@@ -9,19 +13,35 @@ import os
 import signal
 import sys
 import warnings
+from importlib.machinery import PathFinder
 
 from . import libraries
+from .loading import is_users
 
 try:
     import _locale
 except ImportError:  # an interpreter without locales has none to put back
     _locale = None
+try:
+    import resource
+except ImportError:  # a system without limits
+    resource = None
+
+# Variables that libraries read once, when they are loaded.
+READ_ONCE = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "CUDA_", "CUBLAS_", "PYTORCH_", "TORCH_",
+             "NVIDIA_", "NCCL_", "XLA_", "JAX_", "TF_")
+READERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "numba", "numexpr", "sklearn", "tensorflow", "cupy", "onnxruntime")
+_carried = []  # words for what a library of an earlier case of the same file was loaded with
 
 
 class State:
-    """The process as it is now."""
+    """The process as it is now. `root`: the folder of what is the user's."""
 
-    def __init__(self):
+    def __init__(self, root="/"):
+        self.root, self.changed = root, False
+        self.modules, self.finders = dict(sys.modules), sys.meta_path[:]
+        self.limits = _limits()
+        self.start_method = _start_method()
         self.environment = dict(os.environ)
         self.folder = _folder()
         self.path, self.arguments = sys.path[:], sys.argv[:]
@@ -39,9 +59,16 @@ class State:
         libraries.keep("numpy")
         libraries.keep("torch")
 
-    def put_back(self):
-        """Restores the state, and returns words for what could not be restored."""
+    def put_back(self, for_same_file=False):
+        """Restores the state, and returns words for what could not be restored.
+
+        `for_same_file`: the next case is of the same file, and wants libraries as that file has had them loaded.
+        """
         left = []
+        _carried.extend(self._loaded_with_others())
+        if not for_same_file:
+            left += _carried
+            _carried.clear()
         if sys.gettrace() is not None:
             sys.settrace(None)
             left.append("a trace function (sys.settrace)")
@@ -59,7 +86,7 @@ class State:
             left.append("another file at descriptor 0, 1 or 2")
         if os.nice(0) != self.nice:
             left.append("another priority (os.nice)")
-        return left
+        return left + self._modules() + self._functions()
 
     def _steps(self):
         return (
@@ -75,10 +102,68 @@ class State:
             ("timers", self._timers),
             ("locale", lambda: _locale and _locale.setlocale(_locale.LC_ALL, self.locale)),
             ("settings of libraries", libraries.put_back),
+            ("what torch has compiled", libraries.forget_compiled),
+            ("import finders", self._finders),
+            ("limits of resources", self._limits),
+            ("start method of multiprocessing", self._start_method),
         )
+
+    def _loaded_with_others(self):
+        """Words for variables that this case changed and for the libraries that were loaded while it ran, and may have read them."""
+        environment = dict(os.environ)
+        names = sorted(name for name in set(environment) | set(self.environment)
+                       if name.startswith(READ_ONCE) and environment.get(name) != self.environment.get(name))
+        loaded = [name for name in READERS if name in sys.modules and name not in self.modules]
+        return ["%s loaded with another %s" % (", ".join(loaded), ", ".join(names))] if names and loaded else []
+
+    def _modules(self):
+        """Puts back modules that were replaced in `sys.modules`, and takes out made-up ones that hide one that is installed."""
+        left = []
+        for name, module in self.modules.items():
+            now = sys.modules.get(name)
+            if now is not module and not is_users(getattr(module, "__file__", None), self.root):
+                sys.modules[name] = module
+                if now is not None:
+                    left.append("another module as sys.modules[%r]" % name)
+        for name in [name for name in sys.modules if name not in self.modules and "." not in name]:
+            module = sys.modules[name]
+            if getattr(module, "__spec__", None) is None and getattr(module, "__file__", None) is None and _is_installed(name):
+                del sys.modules[name]
+                left.append("another module as sys.modules[%r]" % name)
+        return left
+
+    def _functions(self):
+        changed, left = libraries.put_back_functions(self.root)
+        self.changed = self.changed or changed
+        return left
+
+    def _finders(self):
+        """Without those of the user's; one of a library that stays loaded has to stay as well."""
+        kept = [finder for finder in sys.meta_path if finder in self.finders or not self._is_users(finder)]
+        if any(finder not in kept for finder in self.finders):
+            kept = self.finders + [finder for finder in kept if finder not in self.finders]
+        if kept != sys.meta_path:
+            sys.meta_path[:] = kept
+            self.changed = True
+
+    def _is_users(self, finder):
+        kind = finder if isinstance(finder, type) else type(finder)
+        return is_users(getattr(sys.modules.get(kind.__module__), "__file__", None), self.root)
+
+    def _limits(self):
+        for kind, limit in _limits().items():
+            if limit != self.limits[kind]:
+                resource.setrlimit(kind, self.limits[kind])
+                self.changed = True
+
+    def _start_method(self):
+        if _start_method() is not self.start_method:
+            sys.modules["multiprocessing.context"]._default_context._actual_context = self.start_method
+            self.changed = True
 
     def _environment(self):
         if dict(os.environ) != self.environment:
+            self.changed = True
             os.environ.clear()
             os.environ.update(self.environment)
 
@@ -121,6 +206,25 @@ def _file(descriptor):
         return status.st_dev, status.st_ino
     except OSError:
         return None
+
+
+def _limits():
+    """The limits of this process by their kind."""
+    kinds = {value for name, value in vars(resource).items() if name.startswith("RLIMIT_")} if resource else ()
+    return {kind: resource.getrlimit(kind) for kind in kinds}
+
+
+def _start_method():
+    """How multiprocessing starts its children, as far as that is settled."""
+    return getattr(getattr(sys.modules.get("multiprocessing.context"), "_default_context", None), "_actual_context", None)
+
+
+def _is_installed(name):
+    """Whether an import would find a module of that name."""
+    try:
+        return name in sys.builtin_module_names or PathFinder.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _cores():

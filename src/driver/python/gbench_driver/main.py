@@ -57,7 +57,7 @@ def run_case(request, case, place, channel, seeds, cache, following):
     originals.collect()
     gpu.begin_case()
     before = leftovers.Running()
-    state = State()
+    state = State(place.root)
     author.set_params(case["params"])
     seeds.seed = request.seed if case["seed"] is None or "seed" in request.pinned else case["seed"]
     run = CaseRun(request, case, channel, seeds, cache)
@@ -68,14 +68,14 @@ def run_case(request, case, place, channel, seeds, cache, following):
         run.outcome.ended_by(failures.error(
             "left_running", "a thread of the benchmark's was still running after teardown() (%s), so its work may be in no sample. End it in "
             "teardown(), or wait for it in the measured function" % ", ".join(at_work)))
-    remains = left.words() + state.put_back()
+    same = following is not None and following.path == place.path and run.outcome.cause is None
+    remains = left.words() + state.put_back(for_same_file=same)
     notes = run.outcome.notes()
     if remains:
         notes["leaves"] = remains
     notes.update(seeds.notes())
     run.notes(notes)
-    same = following is not None and following.path == place.path and run.outcome.cause is None
-    if same:
+    if same and not state.changed:
         loading.keep(place)
     else:
         forget(place, following)
