@@ -3,6 +3,7 @@
 A bare `TypeError` from a call leaves open whether the call was wrong or something inside the function. So the names are compared
 first.
 """
+from . import originals
 from .failures import error
 from .standard import standard
 
@@ -39,7 +40,8 @@ class Signature:
         inspect = standard("inspect")
         self.names, self.required, self.any_name, self.parameters = [], [], False, {}
         try:
-            parameters = inspect.signature(function).parameters.values()
+            with originals.BuiltIn():
+                parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):  # some functions of C extensions have none
             self.any_name = True
             return

@@ -67,7 +67,8 @@ class CaseRun:
         except SyntaxError as failure:
             raise failures.error("import", failures.message(failure), failure)
         self.stage("load")
-        way = importlib.import_module("gbench_driver.%s_way" % self.case["way"])
+        with originals.BuiltIn():
+            way = importlib.import_module("gbench_driver.%s_way" % self.case["way"])
         self.subject = way.Subject(module, self.place, self.case)
         told = self.settings.follow(self.subject.config(), self.request.pinned)
         if told:

@@ -16,8 +16,8 @@ from .wall import Wall
 
 RESOLUTION = 0.5e-6  # seconds, by NVIDIA's guide
 STEPS = 20
-CHECKS = 3
-SPAN, ENOUGH = 3e-3, 50e-3  # seconds of a batch that is checked, and of all checks
+CHECKS, MOST_CHECKS = 3, 15  # by how many answers one has to be ahead: a busy machine interrupts some calls
+SPAN, ENOUGH = 3e-3, 0.1  # seconds of a batch that is checked, and of all checks
 APART, APART_AT_LEAST = 0.05, 25e-6  # work elsewhere: by how much of the events' time and by how many seconds the wall clock is above it
 HOST, HOST_AT_LEAST = 0.1, 100e-6  # work of the host, likewise for one call; a launch alone takes less
 LONGEST_WAIT = 2e-3  # seconds that the queue is kept busy at most
@@ -96,22 +96,21 @@ class CudaEvents(Wall):
         self._prepare()
         first = self._timed(1)
         calls = 1 if self.one_call else max(1, min(MOST_CALLS, math.ceil(SPAN / max(first[1], 1e-7))))
-        found = self._repeated(lambda: self._timed(calls))
-        gap = min(wall - by_events for by_events, wall, _ in found) - empty
-        self.device = min(by_events for by_events, _, _ in found) / calls
-        wall = max(min(wall for _, wall, _ in found) - empty, 0.0) / calls
-        self.launch = min(launch for _, _, launch in found) / calls
-        if gap > max(APART_AT_LEAST, APART * self.device * calls):
+        apart = lambda by_events, wall, _: wall - empty - by_events > max(APART_AT_LEAST, APART * by_events)
+        found = self._repeated(calls, 0, apart)
+        if sum(apart(*times) for times in found) > len(found) / 2:
             self.off_stream = ("work ran outside of the current stream, which events do not see: timed by the wall clock around "
                                "device-wide waits")
             return
+        self.device, wall, self.launch = (max(min(times), 0.0) / calls for times in zip(*found))
+        wall = max(wall - empty / calls, 0.0)
         if wall < LONG:  # else a wait would gain nothing, and hide work of the host
             self._learn_to_wait()
         if self.cycles:
             self.device = 0.0  # as if it did nothing: waits for all of the launches
             self._choose(calls)
-            behind = self._repeated(lambda: self._timed(self.calls, self.wait_cycles))
-            self.device = min(by_events for by_events, _, _ in behind) / self.calls
+            runs_dry = lambda by_events, wall, launch: launch >= self.wait_cycles / self.cycles
+            self.device = min(times[0] for times in self._repeated(self.calls, self.wait_cycles, runs_dry)) / self.calls
         nothing = self.device * self.calls < RESOLUTION * max(2, self.calls / 10)
         if nothing or wall - self.device > max(HOST_AT_LEAST, HOST * self.device):
             self.host_bound = ("a call takes %.3g ms and %.3g ms of that on the device: timed by the wall clock, which is what the "
@@ -119,12 +118,16 @@ class CudaEvents(Wall):
             return
         self._choose(1)
 
-    def _repeated(self, measure):
-        found = []
+    def _repeated(self, calls, wait_cycles, question):
+        """Times of so many calls, each as `_timed` gives them: until the answers to a question about them are clear, or it has taken
+        long enough.
+        """
+        found, balance = [], 0
         begin = originals.monotonic()
-        while len(found) < CHECKS and (not found or originals.monotonic() - begin < ENOUGH):
+        while abs(balance) < CHECKS and len(found) < MOST_CHECKS and (not found or originals.monotonic() - begin < ENOUGH):
             self._prepare()
-            found.append(measure())
+            found.append(self._timed(calls, wait_cycles))
+            balance += 1 if question(*found[-1]) else -1
         return found
 
     def _empty(self):

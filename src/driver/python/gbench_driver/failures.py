@@ -7,6 +7,7 @@ import os
 import re
 import sys
 
+from . import originals
 from .plain import text
 from .standard import standard
 
@@ -105,9 +106,11 @@ def message(failure):
 def trace(failure):
     """The traceback with its causes, without the driver's own frames and those of the import system."""
     try:
-        told = standard("traceback").TracebackException.from_exception(failure)
-        _without_own_frames(told, set())
-        return cut(text("".join(told.format())), TRACE_LIMIT)
+        traceback = standard("traceback")
+        with originals.BuiltIn():
+            told = traceback.TracebackException.from_exception(failure)
+            _without_own_frames(told, set())
+            return cut(text("".join(told.format())), TRACE_LIMIT)
     except BaseException as trouble:  # an exception whose own text raises, or no memory left
         return "the traceback cannot be written: %s" % type(trouble).__name__
 

@@ -7,7 +7,6 @@ cases behind it.
 A module that stays loaded for the next case of its file would not set again what was put back: `changed` says that it has to be
 imported anew.
 """
-import builtins
 import gc
 import os
 import signal
@@ -15,7 +14,8 @@ import sys
 import warnings
 from importlib.machinery import PathFinder
 
-from . import libraries
+from . import libraries, originals
+from .channel import file_of
 from .loading import is_users
 
 try:
@@ -46,13 +46,12 @@ class State:
         self.folder = _folder()
         self.path, self.arguments = sys.path[:], sys.argv[:]
         self.streams = sys.stdin, sys.stdout, sys.stderr
-        self.files = [_file(descriptor) for descriptor in range(3)]
-        self.builtins = dict(vars(builtins))
+        self.files = [file_of(descriptor) for descriptor in range(3)]
         self.cores, self.nice, self.umask = _cores(), os.nice(0), _umask()
         self.excepthook, self.displayhook = sys.excepthook, sys.displayhook
         self.recursion = sys.getrecursionlimit()
         self.switching = sys.getswitchinterval()
-        self.collecting, self.thresholds = gc.isenabled(), gc.get_threshold()
+        self.collecting, self.thresholds = originals.collector_is_on(), gc.get_threshold()
         self.warnings = warnings.filters[:]
         self.signals = {number: signal.getsignal(number) for number in signal.valid_signals()}
         self.locale = _locale.setlocale(_locale.LC_ALL, None) if _locale else None
@@ -82,7 +81,7 @@ class State:
                 left.append("%s: %s" % (what, type(failure).__name__))
         if any(stream is not None and stream.closed for stream in self.streams):
             left.append("a closed sys.stdin, sys.stdout or sys.stderr")
-        if [_file(descriptor) for descriptor in range(3)] != self.files:
+        if [file_of(descriptor) for descriptor in range(3)] != self.files:
             left.append("another file at descriptor 0, 1 or 2")
         if os.nice(0) != self.nice:
             left.append("another priority (os.nice)")
@@ -93,7 +92,6 @@ class State:
             ("environment", self._environment),
             ("working folder", lambda: os.chdir(self.folder)),
             ("sys", self._sys),
-            ("builtins", self._builtins),
             ("processor cores", lambda: _cores() == self.cores or os.sched_setaffinity(0, self.cores)),
             ("umask", lambda: os.umask(self.umask)),
             ("garbage collector", self._collector),
@@ -175,13 +173,8 @@ class State:
         sys.setrecursionlimit(self.recursion)
         sys.setswitchinterval(self.switching)
 
-    def _builtins(self):
-        for name in set(vars(builtins)) - set(self.builtins):
-            delattr(builtins, name)
-        vars(builtins).update(self.builtins)
-
     def _collector(self):
-        (gc.enable if self.collecting else gc.disable)()
+        (originals.collector_on if self.collecting else originals.collector_off)()
         gc.set_threshold(*self.thresholds)
 
     def _warnings(self):
@@ -197,15 +190,6 @@ class State:
         signal.alarm(0)
         for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
             signal.setitimer(timer, 0)
-
-
-def _file(descriptor):
-    """What tells which file a descriptor is of; None for a closed one."""
-    try:
-        status = os.fstat(descriptor)
-        return status.st_dev, status.st_ino
-    except OSError:
-        return None
 
 
 def _limits():

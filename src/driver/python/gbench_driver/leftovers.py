@@ -144,7 +144,7 @@ def processor_time(ident, and_waited_for_one=False):
 def _seconds(folder):
     """Seconds that all threads of a process have worked or waited for a processor; None where that is not known."""
     try:
-        return sum(_schedule(os.path.join(folder, task, "schedstat"), True) for task in os.listdir(folder))
+        return sum(_schedule(os.path.join(folder, task, "schedstat"), True) for task in originals.listdir(folder))
     except (OSError, ValueError, IndexError):
         return None  # it has ended, or a kernel without that file
 
@@ -176,7 +176,7 @@ def children():
     """The living children of this process: command names by process id."""
     found = {}
     try:
-        for task in os.listdir("/proc/self/task"):
+        for task in originals.listdir("/proc/self/task"):
             with open("/proc/self/task/%s/children" % task) as file:
                 for pid in file.read().split():
                     state, words = _process(pid)

@@ -31,6 +31,7 @@ def main(arguments):
         channel.send("error", kind="request", message="the driver cannot follow the request: %s" % failure)
     except BaseException as failure:  # a fault of the driver; the trace is wanted with all its frames
         code = FAILED
+        originals.put_back_standard()
         channel.send("error", kind="driver", message="a fault in gbench's Python driver: " + failures.message(failure),
                      trace="".join(standard("traceback").format_exception(type(failure), failure, failure.__traceback__))[:20000])
     channel.send("end")
@@ -62,6 +63,7 @@ def run_case(request, case, place, channel, seeds, cache, following):
     seeds.seed = request.seed if case["seed"] is None or "seed" in request.pinned else case["seed"]
     run = CaseRun(request, case, channel, seeds, cache)
     run.run(place)
+    state.changed = originals.put_back_standard()
     left = leftovers.Left(before, place.root)
     at_work = left.at_work(run.before_setup)
     if at_work:
