@@ -72,8 +72,10 @@ def find(module, place, case):
             found = getattr(found, part, None)
         if callable(found):
             return name, found
-    raise error("no_function", "%s has none of these functions: %s. Its functions are: %s"
-                % (place.file, ", ".join(names), ", ".join(own_functions(module)) or "none"))
+    own = own_functions(module)
+    raise error("no_function", "%s has none of these functions: %s. Its functions are: %s. %s"
+                % (place.file, ", ".join(names), ", ".join(own) or "none", "Name one of them as `function` in the suite file" if own else
+                   "Add one, or leave the file out of the suite file"))
 
 
 def own_functions(module):

@@ -27,10 +27,9 @@ try:
 except ImportError:  # a system without limits
     resource = None
 
-# Variables that libraries read once, when they are loaded.
+# Variables that libraries read once, when they are loaded. (torch itself sets CUDA_MODULE_LOADING.)
 READ_ONCE = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "CUDA_", "CUBLAS_", "PYTORCH_", "TORCH_",
              "NVIDIA_", "NCCL_", "XLA_", "JAX_", "TF_")
-READERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "numba", "numexpr", "sklearn", "tensorflow", "cupy", "onnxruntime")
 _carried = []  # words for what a library of an earlier case of the same file was loaded with
 
 
@@ -107,12 +106,14 @@ class State:
         )
 
     def _loaded_with_others(self):
-        """Words for variables that this case changed and for the libraries that were loaded while it ran, and may have read them."""
-        environment = dict(os.environ)
-        names = sorted(name for name in set(environment) | set(self.environment)
-                       if name.startswith(READ_ONCE) and environment.get(name) != self.environment.get(name))
-        loaded = [name for name in READERS if name in sys.modules and name not in self.modules]
-        return ["%s loaded with another %s" % (", ".join(loaded), ", ".join(names))] if names and loaded else []
+        """Words for libraries that were loaded while this case ran, with variables that it had changed by then."""
+        words = []
+        for library, environment in libraries.environments.items():
+            names = sorted(name for name in set(environment) | set(self.environment) if name.startswith(READ_ONCE)
+                           and name != "CUDA_MODULE_LOADING" and environment.get(name) != self.environment.get(name))
+            if names and library in sys.modules and library not in self.modules:
+                words.append("%s loaded with another %s" % (library, ", ".join(names)))
+        return words
 
     def _modules(self):
         """Puts back modules that were replaced in `sys.modules`, and takes out made-up ones that hide one that is installed."""

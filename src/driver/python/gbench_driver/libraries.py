@@ -29,6 +29,7 @@ FLAGS = (
 )
 NAMESPACES = {"numpy": ("numpy",), "torch": ("torch", "torch.nn.functional")}
 
+environments = {}  # by library: the variables when its import began
 _kept = {}
 _namespaces = {}  # by module: all of its names, and what can be called
 

@@ -41,8 +41,8 @@ class DoBench:
 
 
 class TorchTimer:
-    """The blocks of `torch.utils.benchmark.Timer`, one sample each: they are neither split nor repeated to reach a number, but for
-    there to be a few. It runs with as many threads as torch has been told to use, which the timer by itself would set to one.
+    """The blocks of `torch.utils.benchmark.Timer`, one sample each: neither split nor repeated to reach a number, but for there to
+    be a few. It runs with as many threads as torch has been told to use, which the timer by itself would set to one.
     """
 
     def __init__(self, call, settings, look):
@@ -63,6 +63,9 @@ class TorchTimer:
         measured = timer.blocked_autorange(min_run_time=self.settings.duration or MIN_RUN_TIME)
         self.number_per_run = measured.number_per_run
         times = list(measured.raw_times)
+        if len(times) < BLOCKS and self.number_per_run > 1:
+            self.number_per_run = max(1, self.number_per_run * len(times) // BLOCKS)  # the same calls in more blocks
+            times = []
         while len(times) < BLOCKS and (len(times) < 2 or originals.monotonic() - begin < LONG):
             times += timer.timeit(self.number_per_run).raw_times
         for seconds in times:

@@ -16,7 +16,7 @@ UNITS = (
     ("_joules", "J"), ("energy_j", "J"),
 )
 RATES = ("TFLOPS", "GFLOPS", "GB/s")
-RATE = re.compile(r"([a-z0-9]+)_per_(?:(s|sec|second|seconds)|(ms)|(us))$")
+RATE = r"([a-z0-9]+)_per_(?:(s|sec|second|seconds)|(ms)|(us))$"
 LAZY = ("coroutine", "generator", "async_generator", "map", "filter", "zip")
 # What stands for a result that somebody else still works on: of concurrent.futures, asyncio, torch and dask, of
 # multiprocessing.pool, of ray.
@@ -134,13 +134,13 @@ def send_figure(channel, name, value, unit):
     if figure is not None:
         metric = metric_name(name)
         metric = "custom/" + metric if metric in TAKEN else metric
-        better = None if unit is None else "higher" if unit in RATES or RATE.search(str(name).lower()) else "lower"
+        better = None if unit is None else "higher" if unit in RATES or re.search(RATE, str(name).lower()) else "lower"
         channel.send("sample", metric=metric, value=figure, unit=unit, better=better, gate=None if unit else False)
 
 
 def unit_of(name):
     """The unit that the name of a figure ends with, or None. A rate is one of what stands before `_per_`: `tokens_per_s` in tokens/s."""
-    rate = RATE.search(name.lower())
+    rate = re.search(RATE, name.lower())
     if rate:
         return "%s/%s" % (rate.group(1), "s" if rate.group(2) else "ms" if rate.group(3) else "\u00b5s")
     return next((unit for end, unit in UNITS if name.lower().endswith(end)), None)

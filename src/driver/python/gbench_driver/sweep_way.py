@@ -7,7 +7,7 @@ import json
 
 from . import results
 from .calls import Called, Signature, check_arguments
-from .failures import OUT_OF_MEMORY, error
+from .failures import error, is_out_of_memory
 from .function_way import find
 from .plain import number, plain, shown
 
@@ -94,7 +94,8 @@ def _function(module, place, case):
         return "%s() in %s" % (name, place.file), None, function
     kind = getattr(module, owner, None)
     if not isinstance(kind, type) or not callable(getattr(kind, method, None)):
-        raise error("no_function", "%s has no class `%s` with a method `%s`" % (place.file, owner, method))
+        raise error("no_function", "%s has no class `%s` with a method `%s`. Name one that it has as `function` in the suite file"
+                    % (place.file, owner, method))
     check_arguments("%s() in %s" % (owner, place.file), Signature(kind), {})
     made = kind()
     return "%s() in %s" % (name, place.file), made, getattr(made, method)
@@ -186,7 +187,7 @@ def check_row(row, what):
     fault = row.get("error")
     if fault:
         words = str(fault)
-        raise error("out_of_memory" if OUT_OF_MEMORY.search(words) or words.upper() == "OOM" else "row_failed", "%s: %s" % (what, words))
+        raise error("out_of_memory" if is_out_of_memory(words) or words.upper() == "OOM" else "row_failed", "%s: %s" % (what, words))
     for name in ("success", "passed", "valid"):
         if row.get(name) is False or row.get(name) == 0:
             raise error("row_failed", "%s: the row says `%s` is %s" % (what, name, row[name]))

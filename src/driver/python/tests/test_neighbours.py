@@ -119,3 +119,9 @@ class Bench:
         told = written({"a.py": text}, [pair("a.py", params={"n": n}) for n in (16, 32, 64)], python=TORCH)
         self.assertEqual(told.of("error"), [], told.stderr)
         self.assertEqual([(told.values("compiled", case), told.values("general", case)) for case in range(3)], [([1], [0])] * 3)
+        self.assertEqual([told.notes(case).get("leaves") for case in range(3)], [None] * 3)
+
+    @unittest.skipUnless(HAS_TORCH, "torch is not installed")
+    def test_variables_that_torch_sets_for_itself_and_functions_that_it_wraps_are_its_own(self):
+        told = self.behind(change("import os, torch, torch._dynamo\nos.environ['OMP_NUM_THREADS'] = '1'"), PLAIN, python=TORCH)
+        self.assertNotIn("leaves", told.notes(0))
