@@ -108,7 +108,8 @@ class CaseRun:
         try:
             self.timer.measure(samples)
             if not self.subject.times_itself and samples.values:
-                at_work = leftovers.at_work_behind(sorted(samples.values)[len(samples.values) // 2], self.busy_before)
+                at_work = leftovers.at_work_behind(sorted(samples.values)[len(samples.values) // 2], self.busy_before, self.before_calls,
+                                                   self.place.root)
         finally:
             samples.send_rest()
             returned.send(self.channel)

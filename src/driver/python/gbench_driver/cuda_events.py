@@ -12,12 +12,13 @@ batch of calls is first held against the wall clock. Where the two disagree the 
 import math
 
 from . import originals
+from .isolation import resource
 from .wall import Wall
 
 RESOLUTION = 0.5e-6  # seconds, by NVIDIA's guide
 STEPS = 20
-CHECKS, MOST_CHECKS = 3, 15  # by how many answers one has to be ahead: a busy machine interrupts some calls
-SPAN, ENOUGH = 3e-3, 0.1  # seconds of a batch that is checked, and of all checks
+CHECKS, MOST_CHECKS = 3, 20  # by how many answers one has to be ahead, and of how many
+SPAN, ENOUGH = 3e-3, 0.15  # seconds of a batch that is checked, and of all checks
 APART, APART_AT_LEAST = 0.05, 25e-6  # work elsewhere: by how much of the events' time and by how many seconds the wall clock is above it
 HOST, HOST_AT_LEAST = 0.1, 100e-6  # work of the host, likewise for one call; a launch alone takes less
 LONGEST_WAIT = 2e-3  # seconds that the queue is kept busy at most
@@ -35,6 +36,7 @@ class CudaEvents(Wall):
         super().__init__(call, settings, look, cuda.synchronize, before, one_call)
         self.cuda = cuda
         self.begin, self.end = cuda.event(enable_timing=True), cuda.event(enable_timing=True)
+        self.disturbed = False
         self.off_stream = self.host_bound = None  # words for the record, where the wall clock is used
         self.cycles = self.wait_cycles = 0  # of `_sleep`: in a second, and before a sample
         self.clock_floor, self.floor = self.floor, STEPS * RESOLUTION * 1e9
@@ -98,7 +100,8 @@ class CudaEvents(Wall):
         calls = 1 if self.one_call else max(1, min(MOST_CALLS, math.ceil(SPAN / max(first[1], 1e-7))))
         apart = lambda by_events, wall, _: wall - empty - by_events > max(APART_AT_LEAST, APART * by_events)
         found = self._repeated(calls, 0, apart)
-        if sum(apart(*times) for times in found) > len(found) / 2:
+        answers = [apart(*times) for times in found]
+        if all(answers) or (len(answers) >= CHECKS and sum(answers) > len(answers) / 2 and not self.disturbed):
             self.off_stream = ("work ran outside of the current stream, which events do not see: timed by the wall clock around "
                                "device-wide waits")
             return
@@ -120,15 +123,23 @@ class CudaEvents(Wall):
 
     def _repeated(self, calls, wait_cycles, question):
         """Times of so many calls, each as `_timed` gives them: until the answers to a question about them are clear, or it has taken
-        long enough.
+        long enough. Those in which the system gave the processor to somebody else say nothing, if there are others.
         """
-        found, balance = [], 0
+        found, disturbed, balance = [], [], 0
         begin = originals.monotonic()
-        while abs(balance) < CHECKS and len(found) < MOST_CHECKS and (not found or originals.monotonic() - begin < ENOUGH):
+        while abs(balance) < CHECKS and len(found) + len(disturbed) < MOST_CHECKS:
             self._prepare()
-            found.append(self._timed(calls, wait_cycles))
-            balance += 1 if question(*found[-1]) else -1
-        return found
+            before = _interruptions()
+            times = self._timed(calls, wait_cycles)
+            if _interruptions() > before:
+                disturbed.append(times)
+            else:
+                found.append(times)
+                balance += 1 if question(*times) else -1
+            if originals.monotonic() - begin > ENOUGH:
+                break
+        self.disturbed = not found
+        return found or disturbed
 
     def _empty(self):
         """Seconds by which the wall clock is above the events where there is nothing between them."""
@@ -156,6 +167,11 @@ class CudaEvents(Wall):
             return super().notes()
         notes = {"clock": Wall.name, "calls_per_sample": self.calls, "off_stream": self.off_stream, "host_bound": self.host_bound}
         return {name: value for name, value in notes.items() if value is not None}
+
+
+def _interruptions():
+    """How often the system took the processor from this thread."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw if hasattr(resource, "RUSAGE_THREAD") else 0
 
 
 def as_graph(cuda, call):

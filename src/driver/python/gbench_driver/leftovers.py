@@ -65,9 +65,13 @@ class Left:
 
 
 class Others:
-    """The threads of Python and the children that are there now, and which of them are at work."""
+    """The threads of Python and the children that are there now, and which of them are at work.
 
-    def __init__(self):
+    `before`, `root`: a thread of the user's that was not there before is at work as long as it lives.
+    """
+
+    def __init__(self, before=None, root="/"):
+        self.before, self.root = before, root
         own = _thread.get_ident()
         self.threads = [ident for ident in sys._current_frames() if ident != own]
         self.children = children()
@@ -88,7 +92,9 @@ class Others:
                 found.update((key, self._words(key)) for key, seconds in moved.items() if seconds > 0)
         frames = sys._current_frames()
         for ident in self.threads:
-            if _is_in_a_task(frames.get(ident)):
+            frame = frames.get(ident)
+            if _is_in_a_task(frame) or (frame is not None and self.before is not None and ident not in self.before.threads
+                                        and _is_users(frame, _name(ident)[1], self.root)):
                 found["thread", ident] = self._words(("thread", ident))
         return found
 
@@ -102,21 +108,21 @@ class Others:
         return "thread " + _name(key[1])[0] if key[0] == "thread" else "process %d %s" % (key[1], self.children[key[1]])
 
 
-def at_work_behind(call, before):
-    """Words for the threads and children that go on working behind the measured calls, without those that were busy `before` any.
+def at_work_behind(call, busy, before, root):
+    """Words for the threads and children that go on working behind the measured calls, without those that were `busy` before any.
 
-    `call`: seconds that one takes.
+    `call`: seconds that one takes. `before`: who was there before the calls.
     """
-    others, begin = Others(), originals.monotonic()
+    others, begin = Others(before, root), originals.monotonic()
     suspects = None
     while True:
-        busy = others.busy()
-        suspects = {key: words for key, words in busy.items() if key not in before and (suspects is None or key[0] in {kind for kind, _ in suspects})}
+        now = others.busy()
+        suspects = {key: words for key, words in now.items() if key not in busy and (suspects is None or key[0] in {kind for kind, _ in suspects})}
         elapsed = originals.monotonic() - begin
         late = [words for (kind, _), words in suspects.items()
                 if elapsed > min(MOST, max(LEAST, call * (THREADS if kind == "thread" else CHILDREN)))]
         if late or not suspects:
-            return late
+            return sorted(set(late))
 
 
 def _is_in_a_task(frame):

@@ -33,7 +33,7 @@ class Clocks(DriverTest):
         self.assertEqual(told.of("error"), [], told.stderr)
         self.assertEqual(told.notes()["clock"], clock, told.notes())
         least = min(told.values()) * 1e6
-        self.assertTrue(microseconds * 0.9 < least < microseconds * 1.2, (microseconds, least))
+        self.assertTrue(microseconds * 0.9 < least < microseconds * 1.6, (microseconds, least))
         return told.notes()
 
     def test_a_short_kernel_is_not_timed_by_how_fast_python_launches_it(self):
@@ -89,7 +89,7 @@ class Neighbours(DriverTest):
         told = self.both(BIG, CPU)
         self.assertEqual(told.notes(1)["clock"], "perf_counter_ns")
         self.assertNotIn("host_bound", told.notes(1))
-        self.assertTrue(0.0009 < min(told.values(case=1)) < 0.0012, told.values(case=1))
+        self.assertTrue(0.0009 < min(told.values(case=1)) < 0.0016, told.values(case=1))
         self.assertEqual(([event.get("device") for event in told.of("metadata", 1) if event.get("device")], told.of("memory", 1)), ([], []))
 
     def test_the_peak_of_memory_is_the_cases_own(self):
@@ -113,7 +113,7 @@ def bench(n):
 """
         cases = [function("bench.py", function="bench", params={"n": n}) for n in (2000, 3000)]
         told = written({"bench.py": text}, cases, options=GPUS)
-        self.assertTrue(0.0029 < min(told.values(case=1)) < 0.0035, told.values(case=1))
+        self.assertTrue(0.0029 < min(told.values(case=1)) < 0.005, told.values(case=1))
         told = written({"bench.py": text.replace("(n)\n", "(n)\n    return held\n")}, cases, options=GPUS)
         self.assertEqual([told.notes(case)["clock"] for case in (0, 1)], ["cuda_events", "cuda_events"])
         self.assertEqual(len([event for event in told.of("metadata") if event.get("device")]), 2)

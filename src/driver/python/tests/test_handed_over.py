@@ -88,6 +88,21 @@ class HandedOver(DriverTest):
     def test_what_goes_on_behind_a_queue_fails_the_case(self):
         self.failed(self.one(QUEUE % 0), "left_running", "thread server")
 
+    def test_a_thread_of_each_call_that_the_teardown_waits_for_fails_the_case(self):
+        text = WORK + """
+class Bench:
+    def setup(self):
+        self.threads = []
+    def benchmark_fn(self):
+        self.threads.append(threading.Thread(target=lambda: time.sleep(0.03)))
+        self.threads[-1].start()
+    def teardown(self):
+        for thread in self.threads:
+            thread.join()
+"""
+        self.failed(self.one(text), "left_running", "thread Thread-")
+        self.measured(self.one(text.replace("[-1].start()", "[-1].start(); self.threads[-1].join()")), 5)
+
     def test_a_pool_that_is_waited_for_is_fine(self):
         for kind in ("ThreadPoolExecutor", "ProcessPoolExecutor"):
             told = self.one(POOL % (kind, "work", ".result()"))

@@ -165,7 +165,7 @@ class Cases(DriverTest):
 
     def test_a_thread_that_outlives_the_calls_fails_the_case(self):
         told = drive([pair("thread_left.py"), pair("looks_around.py")], "misbehaving")
-        error = self.failed(told, "left_running", "measured calls started")
+        error = self.failed(told, "left_running", "behind the measured calls", "in no sample")
         self.assertIn("behind", error["message"])
         self.assertIn("thread behind", told.notes()["leaves"])
         self.assertEqual(told.case(1), [], "the next case needs a fresh process")
