@@ -139,8 +139,8 @@ class Cuda:
             self.torch.cuda.reset_peak_memory_stats(device)
 
     def memory(self, own):
-        """Peak of allocated memory over the devices since the last `reset_peak`, without `own` bytes that the driver holds, and notes about what is allocated
-        and reserved.
+        """Peak of allocated memory over the devices since the last `reset_peak`, without `own` bytes that the driver holds, and notes
+        about what is allocated and reserved.
         """
         cuda, devices = self.torch.cuda, self.devices
         notes = {
