@@ -17,6 +17,9 @@ const WORK: [&str; 4] = ["iterations", "warmup", "duration", "burnin"];
 const OTHERS: [(&str, SettingEffect); 2] =
     [("seed", SettingEffect::Program), ("device", SettingEffect::Card)];
 
+/// The note of the Python driver that names the clock of a case's samples.
+const CLOCK: &str = "clock";
+
 /// Cases that one warning names.
 const MAX_NAMED: usize = 3;
 
@@ -27,6 +30,17 @@ const MAX_NAMED: usize = 3;
 pub fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
     let timed_whole = head.id.timing == Timing::Process;
     let of_work = if timed_whole { SettingEffect::WholeProcess } else { SettingEffect::Program };
+    // Events of a device and the wall clock measure different things.
+    if let (Some(base), Some(head)) = (base.metadata.get(CLOCK), head.metadata.get(CLOCK))
+        && base != head
+    {
+        return Some(Reason::SettingsDiffer {
+            setting: CLOCK.to_owned(),
+            base: base.to_string(),
+            head: head.to_string(),
+            effect: SettingEffect::Program,
+        });
+    }
     let work = WORK.into_iter().filter(|name| reaches(name, head)).map(|name| (name, of_work));
     work.chain(OTHERS).find_map(|(setting, effect)| {
         let (base, head) = (base.config.get(setting)?, head.config.get(setting)?);

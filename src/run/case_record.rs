@@ -13,6 +13,7 @@ use crate::stats;
 use crate::suite::plan::PlannedCase;
 
 use super::devices::{Claim, Devices};
+use super::driver_advice;
 use super::executor::{Execution, ExecutionEnd};
 use super::outcome::{classify, failed, invalid, not_run};
 use super::samples::{self, CollectedSamples, Role};
@@ -168,6 +169,9 @@ impl CaseRecorder {
             let device = collected.device.clone().unwrap_or("host".into());
             record.id.device = device.clone();
             self.device = Some(device);
+        }
+        if self.planned.benchmark.python().is_some() {
+            driver_advice::to_know(&collected.metadata).into_iter().for_each(|what| warn_once(record, what));
         }
         if let Some(what) = &collected.above_peak {
             warn_once(record, what.clone());

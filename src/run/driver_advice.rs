@@ -1,5 +1,9 @@
 //! What to do about a failure that the Python driver tells of, by the kind that it gives.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
 use super::samples::CollectedSamples;
 
 /// What a reader can do, where the kind is one of the driver's own; `None`: of an exception of the benchmark's.
@@ -35,6 +39,18 @@ pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
         "exit" => "let the module return: what ends the interpreter ends the measurement, too",
         _ => return None,
     })
+}
+
+/// What the driver notes of a measurement and a reader has to know to trust it, as sentences.
+pub(super) fn to_know(metadata: &BTreeMap<String, Value>) -> Vec<String> {
+    // Present where the wall clock stands in for the device's, or where an answer was not checked.
+    let always = ["off_stream", "host_bound", "unchecked"];
+    let told = always.iter().filter_map(|name| metadata.get(*name)?.as_str().map(str::to_owned));
+    // Of what was asked for a text says how far it was applied.
+    let asked = ["fresh_inputs", "cuda_graph", "iterations", "warmup"];
+    let applied =
+        asked.iter().filter_map(|name| Some(format!("`{name}`: {}", metadata.get(*name)?.as_str()?)));
+    told.chain(applied).collect()
 }
 
 /// What to do about an import that failed. A missing module is the usual cause, but not the only one.

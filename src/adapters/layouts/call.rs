@@ -49,6 +49,9 @@ pub struct PythonCall {
     /// Greatest `rmse`, `relative_error` and `max_error` against the reference.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tolerances: BTreeMap<String, f64>,
+    /// The tolerances are for all kernels of a folder: one without a reference has nothing that they bound.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shared_tolerances: bool,
     /// The function of the module, or the file of the tree, that has the right result.
     pub reference: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,6 +81,7 @@ impl PythonCall {
             first_precision: false,
             first_backend: false,
             tolerances: BTreeMap::new(),
+            shared_tolerances: false,
             reference: None,
             skip_conditions: Vec::new(),
             work: CallWork::default(),

@@ -90,6 +90,7 @@ fn cases(path: &str, config: &BenchYaml) -> Vec<PythonCase> {
     call.function = config.function.clone();
     call.params = config.problem_size.clone();
     call.tolerances = config.tolerances.clone();
+    call.shared_tolerances = !call.tolerances.is_empty();
     call.reference = config.reference.clone();
     call.skip_conditions = config.skip_conditions.clone();
     call.work = config.work;

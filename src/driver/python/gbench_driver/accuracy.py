@@ -30,11 +30,22 @@ def find_reference(module, place, case, arguments):
         names = ["reference_result", "reference", place.bare + "_reference"]
     for name in names:
         found = getattr(module, name, None)
-        if found is not None:
+        if found is not None and (named or _may_be_one(found)):
             return _called(found, arguments) if callable(found) else found
     if named:
         raise error("no_reference", "%s has no `%s`, which the suite file names as the reference" % (place.file, named))
     return None
+
+
+def _may_be_one(found):
+    """Whether what has a reference's name, by chance perhaps, is a function or an output: a module, a class or a text is neither."""
+    if isinstance(found, (type, type(math))):
+        return False
+    if callable(found) or number(found) is not None or hasattr(found, "shape"):
+        return True
+    if isinstance(found, dict):
+        found = list(found.values())
+    return isinstance(found, (list, tuple)) and bool(found) and _may_be_one(found[0]) and not callable(found[0])
 
 
 def _called(function, arguments):
@@ -61,7 +72,7 @@ def judge(output, reference, tolerances, what):
     except Mismatch as mismatch:
         return False, "%s: %s" % (what, mismatch), {}
     if not all(math.isfinite(value) for value in figures.values()):
-        return False, "%s: the output holds a value that is not a finite number where the reference has one" % what, figures
+        return False, "%s: the output holds a value that is not a finite number where the reference has one, or the other way round" % what, figures
     for name, value in figures.items():
         limit = tolerances.get(name)
         if limit is not None and value > limit:
@@ -70,7 +81,7 @@ def judge(output, reference, tolerances, what):
 
 
 def compare(output, reference):
-    """`rmse`, `max_error` and `relative_error` of two outputs of one shape."""
+    """`rmse`, `max_error` and `relative_error` of two outputs of one shape. A NaN agrees with a NaN in the same place."""
     left, right = list_of(output), list_of(reference)
     if shape(left) != shape(right):
         raise Mismatch("the output has the shape %s and the reference %s" % (shape(left), shape(right)))
@@ -79,12 +90,12 @@ def compare(output, reference):
         return _with_numpy(numpy, left, right)
     squares, largest, relative, count = 0.0, 0.0, 0.0, 0
     for a, b in zip(flat(left), flat(right)):
-        difference = 0.0 if a == b else abs(a - b)
+        difference = 0.0 if a == b or (a != a and b != b) else abs(a - b)
         if math.isnan(difference):
             return {"rmse": math.nan, "max_error": math.nan, "relative_error": math.nan}
         squares += difference * difference
         largest = max(largest, difference)
-        relative = max(relative, difference / max(abs(b), TINY))
+        relative = max(relative, difference / max(abs(b), TINY) if difference else 0.0)
         count += 1
     return {"rmse": math.sqrt(squares / count), "max_error": largest, "relative_error": relative}
 
@@ -94,8 +105,8 @@ def _with_numpy(numpy, left, right):
     wide = numpy.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else numpy.float64
     a, b = a.astype(wide), b.astype(wide)
     with numpy.errstate(all="ignore"):
-        difference = numpy.where(a == b, 0.0, numpy.abs(a - b))
-        relative = difference / numpy.maximum(numpy.abs(b), TINY)
+        difference = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0.0, numpy.abs(a - b))
+        relative = numpy.where(difference == 0.0, 0.0, difference / numpy.maximum(numpy.abs(b), TINY))
         figures = numpy.sqrt(numpy.mean(difference ** 2)), numpy.max(difference), numpy.max(relative)
     return dict(zip(("rmse", "max_error", "relative_error"), (float(value) for value in figures)))
 

@@ -3,8 +3,35 @@
 A bare `TypeError` from a call leaves open whether the call was wrong or something inside the function. So the names are compared
 first.
 """
+from . import originals
 from .failures import error
 from .standard import standard
+
+
+class Called:
+    """A benchmark that is a call and nothing more: without setup, settings, figures and verdict of its own."""
+
+    def wants_cuda(self):
+        return None
+
+    def config(self):
+        return None
+
+    def setup(self):
+        pass
+
+    def teardown(self):
+        pass
+
+    def work(self):
+        return {}, {}
+
+    def validate(self):
+        return None
+
+    def send_figures(self, channel):
+        pass
+
 
 class Signature:
     """The names that a callable takes; `any_name` where it takes `**kwargs` or its signature cannot be read."""
@@ -13,7 +40,8 @@ class Signature:
         inspect = standard("inspect")
         self.names, self.required, self.any_name, self.parameters = [], [], False, {}
         try:
-            parameters = inspect.signature(function).parameters.values()
+            with originals.BuiltIn():
+                parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):  # some functions of C extensions have none
             self.any_name = True
             return
@@ -45,7 +73,8 @@ def check_arguments(what, signature, arguments):
     if missing:
         faults.append("it needs %s" % _listed(missing))
     takes = _listed(signature.names) if signature.names else "no parameters"
-    raise error("arguments", "%s: %s; it takes %s. The parameters come from the suite file or bench.yaml" % (what, " and ".join(faults), takes))
+    raise error("arguments", "%s: %s; it takes %s. Change the parameters where they stand, in the suite file "
+                "or bench.yaml, or what it takes" % (what, " and ".join(faults), takes))
 
 
 def _listed(names):

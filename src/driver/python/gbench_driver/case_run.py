@@ -23,7 +23,7 @@ class CaseRun:
         self.request, self.case, self.channel, self.seeds, self.cache = request, case, channel, seeds, cache
         self.outcome = Outcome(channel)
         self.settings = Settings(request, case)
-        self.subject = self.timer = self.before_setup = self.before_calls = self.place = None
+        self.subject = self.timer = self.before_setup = self.before_calls = self.busy_before = self.place = None
         self.notes_sent = {}
         self.work = {}
 
@@ -71,7 +71,8 @@ class CaseRun:
         except SyntaxError as failure:
             raise failures.error("import", failures.message(failure), failure)
         self.stage("load")
-        way = importlib.import_module("gbench_driver.%s_way" % self.case["way"])
+        with originals.BuiltIn():
+            way = importlib.import_module("gbench_driver.%s_way" % self.case["way"])
         self.subject = way.Subject(module, self.place, self.case)
         told = self.settings.follow(self.subject.config(), self.request.pinned)
         if told:
@@ -83,6 +84,8 @@ class CaseRun:
         self.stage("setup")
         self.seeds.seed_all()
         subject.setup()
+        if not subject.times_itself:
+            self.busy_before = leftovers.Others().busy()
         keys, notes = subject.work()
         self.notes(notes, **keys)
         self.work = keys
@@ -102,12 +105,15 @@ class CaseRun:
         subject.send_figures(self.channel)
 
     def _measure(self, returned):
-        samples = Samples(self.channel, self.timer.unit)
+        samples, at_work = Samples(self.channel, self.timer.unit), []
         self.timer.begin()
         self.before_calls = leftovers.Running()
         self.stage("measure")
         try:
             self.timer.measure(samples)
+            if not self.subject.times_itself and samples.values:
+                at_work = leftovers.at_work_behind(sorted(samples.values)[len(samples.values) // 2], self.busy_before, self.before_calls,
+                                                   self.place.root)
         finally:
             samples.send_rest()
             returned.send(self.channel)
@@ -115,6 +121,9 @@ class CaseRun:
         self.notes(self.timer.notes())
         self._tell_totals(len(samples.values))
         self._tell_device_and_memory()
+        if at_work:
+            raise failures.error("left_running", "work went on behind the measured calls (%s), so that what they handed over is in no sample. "
+                                 "Wait for it in the measured function, by `result()` or `join()`" % ", ".join(at_work))
 
     def _tell_totals(self, samples):
         """Requests and tokens of all measured calls, without those of the warm-up."""
@@ -148,7 +157,11 @@ class CaseRun:
             self.notes({"validation_trace": failures.trace(failure)})
             verdict = False, failures.message(failure), {}
         if verdict is None:
-            self.notes({"reference": "none"} if self.case["way"] == "function" else {})
+            if self.case["way"] == "function":
+                # Those of a bench.yaml are for all kernels of the folder, and perhaps not for this one.
+                self.notes({"reference": "none"})
+                if self.case["tolerances"]:
+                    self.notes({"unchecked": "bench.yaml has tolerances, and the module has no reference to hold its result against"})
         if verdict is not None:
             self._tell_verdict(*verdict)
         if self.request.options["check_determinism"]:

@@ -3,7 +3,6 @@
 Nothing here goes through `sys.stdout`, so a benchmark may print, close or replace it as it likes.
 """
 import fcntl
-import json
 import os
 
 from . import originals
@@ -11,7 +10,9 @@ from .plain import plain
 
 LINE_LIMIT = 1000000  # bytes; the protocol allows 1 MiB
 SAMPLES_IN_A_LINE = 20000  # a number has at most 25 bytes
-HIGH = 200  # a benchmark that closes "all" descriptors often stops at a small number
+# A benchmark that closes "all" descriptors stops at a number that somebody took for large enough: the first of these that the limit
+# of open files allows.
+HIGH = (5000, 1000, 200)
 LOST = 3  # exit code
 
 
@@ -20,6 +21,7 @@ class Channel:
         self.descriptor = descriptor
         self.path = path
         self.owner = os.getpid()
+        self.file = file_of(descriptor)
 
     def send(self, event, **keys):
         """Sends an event; keys that are None are left out. A forked child sends nothing: the channel is its parent's."""
@@ -27,7 +29,9 @@ class Channel:
             return
         line = {"event": event}
         line.update((key, value) for key, value in keys.items() if value is not None)
-        self._write((json.dumps(plain(line), allow_nan=False) + "\n").encode("ascii"))
+        with originals.BuiltIn():
+            words = originals.line_of_json(plain(line))
+        self._write((words + "\n").encode("ascii"))
 
     def samples(self, values, metric="time", unit="s", **keys):
         """Sends samples, in as many lines as they need."""
@@ -38,22 +42,26 @@ class Channel:
     def _write(self, line):
         if len(line) > LINE_LIMIT:
             raise ValueError("an event of %d bytes is longer than a line may be" % len(line))
+        reopened = False
         while line:
             try:
+                if file_of(self.descriptor) != self.file:
+                    raise OSError("the benchmark closed it")  # and has another file of its own by that number, perhaps
                 line = line[originals.write(self.descriptor, line):]
             except OSError as failure:
-                self._reopen(failure)
+                self._reopen(failure, reopened)
+                reopened = True
 
-    def _reopen(self, failure):
+    def _reopen(self, failure, again):
         """The benchmark closed the descriptor.
 
         The path still leads to the channel. Without one there is nobody to tell, but the log.
         """
         try:
-            if self.path is None or isinstance(failure, BrokenPipeError):
+            if self.path is None or again or isinstance(failure, BrokenPipeError):
                 raise failure
-            self.descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-            self.path = None
+            self.descriptor = _high(originals.open_descriptor(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC), closing=True)
+            self.file = file_of(self.descriptor)
         except OSError:
             words = "gbench driver: the channel to the gate cannot be written (%s); nothing more can be measured\n" % failure
             try:
@@ -80,10 +88,21 @@ def open_channel():
 
 def _high(descriptor, closing):
     """A copy of the descriptor with a high number, which no child inherits."""
+    for number in HIGH:
+        try:
+            high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, number)
+        except OSError:  # the limit of open files is lower than that
+            continue
+        if closing:
+            originals.close_descriptor(descriptor)
+        return high
+    return descriptor
+
+
+def file_of(descriptor):
+    """What tells which file a descriptor is of; None for a closed one."""
     try:
-        high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, HIGH)
-    except OSError:  # the limit of open files is lower than that
-        return descriptor
-    if closing:
-        os.close(descriptor)
-    return high
+        status = originals.fstat(descriptor)
+        return status.st_dev, status.st_ino
+    except OSError:
+        return None

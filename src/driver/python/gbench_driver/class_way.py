@@ -32,6 +32,12 @@ class Subject:
     def setup(self):
         self._optional("setup")
 
+    def renewal(self):
+        """For `fresh_inputs`: what is called before each sample, or None, and words for the record."""
+        if callable(getattr(self.object, "setup", None)):
+            return self.setup, "setup() before each sample"
+        return None, "not applied: the benchmark has no setup()"
+
     def teardown(self):
         self._optional("teardown")
 
@@ -82,7 +88,8 @@ def make(module, place, case):
         check_arguments("%s in %s" % (what, place.file), Signature(maker), arguments)
     made = maker(**arguments)
     if not callable(getattr(made, "benchmark_fn", None)):
-        raise error("no_benchmark", "%s in %s gave %s, which has no method benchmark_fn()" % (what, place.file, _a(made)))
+        raise error("no_benchmark", "%s in %s gave %s, which has no method benchmark_fn(). Add one, or return an object that has "
+                    "one" % (what, place.file, _a(made)))
     return made
 
 
@@ -90,7 +97,8 @@ def _maker(module, place, case):
     if case["class"]:
         named = getattr(module, case["class"], None)
         if not isinstance(named, type):
-            raise error("no_benchmark", "%s has no class `%s`; its classes are: %s" % (place.file, case["class"], _listed(own_classes(module))))
+            raise error("no_benchmark", "%s has no class `%s`; its classes are: %s. Name one of them as `class` in the suite file"
+                    % (place.file, case["class"], _listed(own_classes(module))))
         return named, case["class"] + "()"
     factory = getattr(module, FACTORY, None)
     if callable(factory):
@@ -98,7 +106,8 @@ def _maker(module, place, case):
     for found in own_classes(module):
         if hasattr(found, "benchmark_fn") and not getattr(found, "__abstractmethods__", None):
             return found, found.__name__ + "()"
-    raise error("no_benchmark", "%s has no function get_benchmark() and no class of its own with benchmark_fn(); its classes are: %s"
+    raise error("no_benchmark", "%s has no function get_benchmark() and no class of its own with benchmark_fn(); its classes are: %s. Add one of the two, or name what "
+                "it has: a class as `class`, or a function as `function`, in the suite file"
                 % (place.file, _listed(own_classes(module))))
 
 

@@ -1,19 +1,29 @@
 """Measures by CUDA events, which the device itself stamps, so that the time to launch from Python is not in the sample.
 
-Before each pair of events the queue is kept busy for a while: otherwise a short kernel would wait for its launch between the two.
-Events see one stream only. A benchmark that works on another would look endlessly fast, so a few calls are held against the wall
-clock first, and where the two disagree the wall clock around device-wide waits is what counts.
+Before each pair of events the queue is kept busy for as long as launching the sample's calls takes: otherwise a short kernel would
+wait for its launch between the two, and the events would measure how fast Python launches.
+
+    host     | sleep | begin | call call call | end |
+    device           [ sleep ........................ ][ begin call call call end ]
+
+Two things are not seen by events: work on another stream, and work of the host, which happens while the device still sleeps. So a
+batch of calls is first held against the wall clock. Where the two disagree the wall clock around device-wide waits is what counts.
 """
-import gc
+import math
 
 from . import originals
+from .isolation import resource
 from .wall import Wall
 
 RESOLUTION = 0.5e-6  # seconds, by NVIDIA's guide
 STEPS = 20
-CHECKS = 3
-APART, APART_AT_LEAST = 1.5, 50e-6
+CHECKS, MOST_CHECKS = 3, 20  # by how many answers one has to be ahead, and of how many
+SPAN, ENOUGH = 3e-3, 0.15  # seconds of a batch that is checked, and of all checks
+APART, APART_AT_LEAST = 0.05, 25e-6  # work elsewhere: by how much of the events' time and by how many seconds the wall clock is above it
+HOST, HOST_AT_LEAST = 0.1, 100e-6  # work of the host, likewise for one call; a launch alone takes less
 LONGEST_WAIT = 2e-3  # seconds that the queue is kept busy at most
+LONG = 5e-3  # seconds of a call beside which a launch is nothing
+MARGIN, EXTRA_WAIT = 1.5, 20e-6
 MOST_CALLS = 200  # launches that fit into the queue while it is busy
 
 
@@ -26,83 +36,142 @@ class CudaEvents(Wall):
         super().__init__(call, settings, look, cuda.synchronize, before, one_call)
         self.cuda = cuda
         self.begin, self.end = cuda.event(enable_timing=True), cuda.event(enable_timing=True)
-        self.off_stream = False
-        self.wait_cycles = 0
+        self.disturbed = False
+        self.off_stream = self.host_bound = None  # words for the record, where the wall clock is used
+        self.cycles = self.wait_cycles = 0  # of `_sleep`: in a second, and before a sample
         self.clock_floor, self.floor = self.floor, STEPS * RESOLUTION * 1e9
 
+    def by_wall(self):
+        return self.settings.cold or self.off_stream or self.host_bound
+
     def interval(self, calls):
-        if self.off_stream:
-            return super().interval(calls)
-        call, begin, end = self.call, self.begin, self.end
-        self.cuda.synchronize()
-        if self.wait_cycles:
-            self.cuda.torch.cuda._sleep(self.wait_cycles)
-        begin.record()
+        return super().interval(calls) if self.by_wall() else self._timed(calls, self.wait_cycles)[0] * 1e9
+
+    def _timed(self, calls, wait_cycles=0):
+        """Seconds of so many calls: by the events, by the wall clock, and until all were launched."""
+        call, cuda = self.call, self.cuda
+        cuda.synchronize()
+        if wait_cycles:
+            cuda.sleep(wait_cycles)
+        start = originals.perf_counter_ns()
+        cuda.record(self.begin)
         for _ in range(calls):
             call()
-        end.record()
-        self.cuda.synchronize()
-        return begin.elapsed_time(end) * 1e6
+        launched = originals.perf_counter_ns()
+        cuda.record(self.end)
+        cuda.synchronize()
+        wall = originals.perf_counter_ns() - start
+        return self.begin.elapsed_time(self.end) / 1e3, wall / 1e9, (launched - start) / 1e9
 
     def measure(self, samples):
-        if self.settings.cold:
-            # One call, and nothing before it: no check either. The wall clock sees every stream.
-            self.off_stream = True
-        else:
-            self._check_streams()
-        if self.off_stream:
+        if not self.settings.cold:  # else one call, and nothing before it: no check either. The wall clock sees every stream.
+            self._check()
+        if self.by_wall():
             self.floor = self.clock_floor
         super().measure(samples)
 
-    def _calibrate(self, duration=0.0):
-        calls = super()._calibrate(duration)
-        self.calls = min(self.calls, MOST_CALLS) if not self.off_stream else self.calls
-        return calls
+    def _calibrate(self, samples, tries, duration=0.0):
+        """By the wall clock as ever; by events the check has found out how long a call takes, and here is how many fit."""
+        if self.by_wall():
+            super()._calibrate(samples, tries, duration)
+        elif not self.one_call:
+            self._choose(math.ceil(self._least(duration) / 1e9 / max(self.device, 1e-9)))
 
-    def _check_streams(self):
-        """Holds the events against the wall clock, and finds out how long a launch takes."""
-        gaps, launches = [], []
-        for _ in range(CHECKS):
+    def _choose(self, wanted):
+        """Sets the calls of a sample, at most as many as wanted, and the wait that outlasts their launches.
+
+        The device has to wait for a launch where that takes longer than the work: for the first one, and for what each further
+        one takes longer. (A call that is longer than any wait is measured with its gaps, which are then part of it.)
+        """
+        behind = max(self.launch - self.device, 0.0)
+        longest = (LONGEST_WAIT - EXTRA_WAIT) / MARGIN
+        most = 1 + int(max(longest - self.launch, 0.0) / behind) if behind > 0 else MOST_CALLS
+        self.calls = max(1, min(wanted, most, MOST_CALLS))
+        wait = (self.launch + (self.calls - 1) * behind) * MARGIN + EXTRA_WAIT
+        self.wait_cycles = int(min(wait, LONGEST_WAIT) * self.cycles)
+
+    def _check(self):
+        """Holds the events against the wall clock, and finds out how long a call takes: to launch, on the device, and altogether."""
+        self._prepare()
+        self.looked_at()
+        empty = self._empty()
+        self._prepare()
+        first = self._timed(1)
+        calls = 1 if self.one_call else max(1, min(MOST_CALLS, math.ceil(SPAN / max(first[1], 1e-7))))
+        apart = lambda by_events, wall, _: wall - empty - by_events > max(APART_AT_LEAST, APART * by_events)
+        found = self._repeated(calls, 0, apart)
+        answers = [apart(*times) for times in found]
+        if all(answers) or (len(answers) >= CHECKS and sum(answers) > len(answers) / 2 and not self.disturbed):
+            self.off_stream = ("work ran outside of the current stream, which events do not see: timed by the wall clock around "
+                               "device-wide waits")
+            return
+        self.device, wall, self.launch = (max(min(times), 0.0) / calls for times in zip(*found))
+        wall = max(wall - empty / calls, 0.0)
+        if wall < LONG:  # else a wait would gain nothing, and hide work of the host
+            self._learn_to_wait()
+        if self.cycles:
+            self.device = 0.0  # as if it did nothing: waits for all of the launches
+            self._choose(calls)
+            runs_dry = lambda by_events, wall, launch: launch >= self.wait_cycles / self.cycles
+            self.device = min(times[0] for times in self._repeated(self.calls, self.wait_cycles, runs_dry)) / self.calls
+        nothing = self.device * self.calls < RESOLUTION * max(2, self.calls / 10)
+        if nothing or wall - self.device > max(HOST_AT_LEAST, HOST * self.device):
+            self.host_bound = ("a call takes %.3g ms and %.3g ms of that on the device: timed by the wall clock, which is what the "
+                               "caller waits for" % (wall * 1e3, self.device * 1e3))
+            return
+        self._choose(1)
+
+    def _repeated(self, calls, wait_cycles, question):
+        """Times of so many calls, each as `_timed` gives them: until the answers to a question about them are clear, or it has taken
+        long enough. Those in which the system gave the processor to somebody else say nothing, if there are others.
+        """
+        found, disturbed, balance = [], [], 0
+        begin = originals.monotonic()
+        while abs(balance) < CHECKS and len(found) + len(disturbed) < MOST_CHECKS:
             self._prepare()
-            self.cuda.synchronize()
-            start = originals.perf_counter_ns()
-            self.begin.record()
-            self.call()
-            self.end.record()
-            launched = originals.perf_counter_ns()
-            self.cuda.synchronize()
-            wall = (originals.perf_counter_ns() - start) / 1e9
-            by_events = self.begin.elapsed_time(self.end) / 1e3
-            gaps.append(wall - by_events if wall > APART * by_events else 0.0)
-            launches.append((launched - start) / 1e9)
-            self.estimate = by_events * 1e9
-        self.off_stream = min(gaps) > APART_AT_LEAST
-        if not self.off_stream:
-            self.wait_cycles = self._cycles(min(launches))
+            before = _interruptions()
+            times = self._timed(calls, wait_cycles)
+            if _interruptions() > before:
+                disturbed.append(times)
+            else:
+                found.append(times)
+                balance += 1 if question(*times) else -1
+            if originals.monotonic() - begin > ENOUGH:
+                break
+        self.disturbed = not found
+        return found or disturbed
 
-    def _cycles(self, launch):
-        """Cycles of `_sleep` that outlast the launch of one sample."""
-        sleep = getattr(self.cuda.torch.cuda, "_sleep", None)
-        if sleep is None:
-            return 0
-        calls = 1 if self.one_call else max(1, min(MOST_CALLS, int(self.floor / max(self.estimate, 1)) + 1))
-        wanted = min(LONGEST_WAIT, launch * calls * 1.5 + 20e-6)
+    def _empty(self):
+        """Seconds by which the wall clock is above the events where there is nothing between them."""
+        call, self.call = self.call, lambda: None
+        try:
+            return min(wall - by_events for by_events, wall, _ in (self._timed(1) for _ in range(CHECKS)))
+        finally:
+            self.call = call
+
+    def _learn_to_wait(self):
+        """Finds out how many cycles of `_sleep` are a second; none where this torch has no such function."""
+        if not self.cuda.can_sleep():
+            return
         cycles = 1000000
-        self.begin.record()
-        sleep(cycles)
-        self.end.record()
+        self.cuda.synchronize()
+        self.cuda.record(self.begin)
+        self.cuda.sleep(cycles)
+        self.cuda.record(self.end)
         self.cuda.synchronize()
         seconds = self.begin.elapsed_time(self.end) / 1e3
-        return int(cycles * wanted / seconds) if seconds > 0 else 0
+        self.cycles = cycles / seconds if seconds > 0 else 0
 
     def notes(self):
-        if self.off_stream:
-            notes = {"clock": Wall.name, "calls_per_sample": self.calls}
-            if not self.settings.cold:
-                notes["off_stream"] = ("work ran outside of the current stream, which events do not see: timed by the wall clock around "
-                                       "device-wide waits")
-            return notes
-        return super().notes()
+        if not self.by_wall():
+            return super().notes()
+        notes = {"clock": Wall.name, "calls_per_sample": self.calls, "off_stream": self.off_stream, "host_bound": self.host_bound}
+        return {name: value for name, value in notes.items() if value is not None}
+
+
+def _interruptions():
+    """How often the system took the processor from this thread."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw if hasattr(resource, "RUSAGE_THREAD") else 0
 
 
 def as_graph(cuda, call):
@@ -114,7 +183,7 @@ def as_graph(cuda, call):
         for _ in range(3):  # what is allocated and compiled at the first calls must not be in the graph
             call()
     torch.cuda.current_stream().wait_stream(side)
-    gc.collect()
+    originals.collect()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         call()

@@ -41,7 +41,7 @@ class Used:
         self.own = getattr(timer, "own_bytes", 0)
         torch = gpu.torch_with_cuda()
         self.cuda = getattr(timer, "cuda", None) or (gpu.Cuda(torch) if torch is not None and gpu.Cuda(torch).used() else None)
-        self.on_cuda = self.cuda is not None and bool(self.cuda.used())
+        self.on_cuda = self.cuda is not None and (bool(self.cuda.used()) or getattr(timer, "returns_cuda", False))
         if self.on_cuda:
             self.name = self.cuda.name()
         else:

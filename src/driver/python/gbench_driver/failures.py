@@ -7,6 +7,7 @@ import os
 import re
 import sys
 
+from . import originals
 from .plain import text
 from .standard import standard
 
@@ -14,15 +15,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TRACE_LIMIT = 60000
 MESSAGE_LIMIT = 4000
 
-NO_CUDA = re.compile(
-    r"(CUDA|GPU)s?( device)?( is| are)? (required|not available|unavailable|not found)|(requires?|needs?) (a |an |one )?(NVIDIA )?(CUDA|GPU)"
+# Texts and not compiled: compiling them would take milliseconds of each start, and most cases fail in no way.
+NO_CUDA = (
+    r"\b(CUDA|GPU)s?( device)?( is| are)? (required|not available|unavailable|not found)\b"
+    r"|\b(requires?|needs?) (a |an |one )?(NVIDIA )?(CUDA|GPU)s?\b"  # not CUDA_HOME, which goes on with a letter of a word
     r"|CUDA driver version is insufficient|accelerator device when none is available|without ATen_cuda library"
-    r"|No CUDA GPUs are available|not compiled with CUDA|Found no NVIDIA driver|no CUDA-capable device|No CUDA (device|runtime)",
-    re.IGNORECASE,
+    r"|No CUDA GPUs are available|not compiled with CUDA|Found no NVIDIA driver|no CUDA-capable device|No CUDA (device|runtime)"
 )
-OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|CUBLAS_STATUS_ALLOC_FAILED", re.IGNORECASE)
+OUT_OF_MEMORY = r"out of memory|can't allocate memory|CUBLAS_STATUS_ALLOC_FAILED"
 REFUSES = "does not have a deterministic implementation"
-MARK = "SKIPPED:"
+# At the beginning of a line, also behind the name of an exception whose text was taken over: not within a sentence.
+MARK = r"(?:^\s*|\b\w*(?:Error|Exception|Skip|SkipTest|Skipped): )SKIPPED:(.*)"
 SKIPS = ("SkipTest", "Skipped")  # unittest's and pytest's exceptions, by name: neither is imported for this
 
 
@@ -57,11 +60,12 @@ def judge(failure, cuda_is_there, default_kind=None):
 def skip_reason(failure, cuda_is_there):
     """Why the machine cannot run it, or None."""
     words = text(failure)
-    if MARK in words:
-        return first_line(words.split(MARK, 1)[1]) or "the benchmark gave no reason"
+    mark = re.search(MARK, words, re.MULTILINE | re.DOTALL) if "SKIPPED:" in words else None
+    if mark:
+        return first_line(mark.group(1)) or "the benchmark gave no reason"
     if type(failure).__name__ in SKIPS:
         return first_line(words) or "the benchmark gave no reason"
-    if isinstance(failure, Exception) and NO_CUDA.search(words) and not cuda_is_there():
+    if isinstance(failure, Exception) and re.search(NO_CUDA, words, re.IGNORECASE) and not cuda_is_there():
         return "needs a CUDA device: " + first_line(words)
     return None
 
@@ -71,7 +75,7 @@ def kind(failure):
     name = type(failure).__name__
     words = text(failure)
     if isinstance(failure, MemoryError) or name == "OutOfMemoryError" or (
-            isinstance(failure, RuntimeError) and OUT_OF_MEMORY.search(words)):
+            isinstance(failure, RuntimeError) and is_out_of_memory(words)):
         return "out_of_memory"
     if REFUSES in words:
         return "nondeterministic_operation"
@@ -80,6 +84,10 @@ def kind(failure):
     if isinstance(failure, SystemExit):
         return "exit"
     return name
+
+
+def is_out_of_memory(words):
+    return re.search(OUT_OF_MEMORY, words, re.IGNORECASE) is not None
 
 
 def message(failure):
@@ -102,9 +110,11 @@ def message(failure):
 def trace(failure):
     """The traceback with its causes, without the driver's own frames and those of the import system."""
     try:
-        told = standard("traceback").TracebackException.from_exception(failure)
-        _without_own_frames(told, set())
-        return cut(text("".join(told.format())), TRACE_LIMIT)
+        traceback = standard("traceback")
+        with originals.BuiltIn():
+            told = traceback.TracebackException.from_exception(failure)
+            _without_own_frames(told, set())
+            return cut(text("".join(told.format())), TRACE_LIMIT)
     except BaseException as trouble:  # an exception whose own text raises, or no memory left
         return "the traceback cannot be written: %s" % type(trouble).__name__
 

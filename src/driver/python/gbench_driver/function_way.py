@@ -5,14 +5,16 @@ kernel's own: a second row would be the same measurement under a wrong label.
 """
 import functools
 
-from .calls import Signature, check_arguments
+from .calls import Called, Signature, check_arguments
 from .failures import error, skip
+from .standard import standard
 
 NAMES = ("%s_kernel", "run_benchmark", "benchmark", "solve")
 PRECISION, BACKEND = ("precision", "dtype"), ("backend", "device")
+CHANGEABLE = (list, dict)
 
 
-class Subject:
+class Subject(Called):
     times_itself = False
 
     def __init__(self, module, place, case):
@@ -20,33 +22,41 @@ class Subject:
         name, function = find(module, place, case)
         self.what = "%s() in %s" % (name, place.file)
         self.arguments = arguments(self.what, function, case)
-        self.call = functools.partial(function, **self.arguments) if self.arguments else function
+        self.call = functools.partial(function, **self.copies(self.arguments)) if self.arguments else function
 
     def wants_cuda(self):
         return self.case["backend"]
 
-    def config(self):
-        return None
+    def copies(self, given):
+        """The arguments; those that a call may change are copied."""
+        return {name: standard("copy").deepcopy(value) if isinstance(value, CHANGEABLE) else value for name, value in given.items()}
 
     def setup(self):
-        pass
+        """Gives the call its arguments as they were before any call."""
+        if self.arguments:
+            self.call.keywords.update(self.copies(self.arguments))
 
-    def teardown(self):
-        pass
+    def renewal(self):
+        """For `fresh_inputs`: what is called before each sample, or None, and words for the record."""
+        named = [name for name, value in self.arguments.items() if isinstance(value, CHANGEABLE)]
+        if named:
+            return self.setup, "a copy of %s for each sample" % ", ".join(named)
+        return None, "not applied: no argument is a list or a table, which a call could change"
 
     def work(self):
         stated = self.case["work"]
         return {key: stated[key] for key in ("items", "bytes", "flops", "tokens") if stated.get(key) is not None}, {}
 
-    def send_figures(self, channel):
-        pass
-
     def validate(self):
         """Whether the output agrees with the reference within the tolerances, or None without a reference."""
         from . import accuracy
-        reference = accuracy.find_reference(self.module, self.place, self.case, self.arguments)
+        reference = accuracy.find_reference(self.module, self.place, self.case, self.copies(self.arguments))
         if reference is None:
+            if self.case["tolerances"] and not self.case["shared_tolerances"]:
+                raise error("no_reference", "there are tolerances for %s, and there is nothing to hold its result against. Add a function "
+                            "`reference` to the module, or name one as `reference`, or take the tolerances out" % self.what)
             return None
+        self.setup()
         return accuracy.judge(self.call(), reference, self.case["tolerances"], self.what)
 
     def digest_source(self, returned):
@@ -62,8 +72,10 @@ def find(module, place, case):
             found = getattr(found, part, None)
         if callable(found):
             return name, found
-    raise error("no_function", "%s has none of these functions: %s. Its functions are: %s"
-                % (place.file, ", ".join(names), ", ".join(own_functions(module)) or "none"))
+    own = own_functions(module)
+    raise error("no_function", "%s has none of these functions: %s. Its functions are: %s. %s"
+                % (place.file, ", ".join(names), ", ".join(own) or "none", "Name one of them as `function` in the suite file" if own else
+                   "Add one, or leave the file out of the suite file"))
 
 
 def own_functions(module):

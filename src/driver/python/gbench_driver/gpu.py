@@ -10,6 +10,7 @@ from . import originals
 MIB = 1024 * 1024
 FLUSH_BYTES = 256 * MIB  # where the size of the L2 cache is unknown
 _functions = {}
+_before = {}  # by device: what the allocator said when the case began
 
 
 def keep(torch):
@@ -25,6 +26,7 @@ def keep(torch):
         originals.keep("torch.cuda.Event." + name, cuda.Event, name)
     for name in ("max_memory_allocated", "max_memory_reserved", "reset_peak_memory_stats"):
         originals.keep("torch.cuda." + name, cuda, name)
+        _functions[name] = getattr(cuda, name, None)
 
 
 def torch_with_cuda():
@@ -36,10 +38,39 @@ def torch_with_cuda():
         return None  # a broken torch; who uses it will fail with its own words
 
 
+def begin_case():
+    """Remembers what earlier cases of the process have done on the devices, so that it is not taken for this case's."""
+    _before.clear()
+    torch = torch_with_cuda()
+    if torch is None or not torch.cuda.is_initialized():
+        return
+    keep(torch)
+    for device in range(torch.cuda.device_count()):
+        _functions["reset_peak_memory_stats"](device)
+        _before[device] = torch.cuda.memory_allocated(device), _allocations(torch, device)
+
+
+def _allocations(torch, device):
+    """How often memory was allocated on the device; 0 where the allocator does not count."""
+    try:
+        return torch.cuda.memory_stats(device).get("allocation.all.allocated", 0)
+    except Exception:
+        return 0  # another allocator, or an older torch
+
+
+def holding(torch):
+    """The devices on which there is memory, also of an earlier case: work may be under way there without anything being allocated."""
+    if not torch.cuda.is_initialized():
+        return []
+    return [device for device in range(torch.cuda.device_count()) if torch.cuda.memory_allocated(device) > 0]
+
+
 def device_of(value):
     """`cuda`, `cpu`, ... of a tensor, or of the first tensor in a list, tuple or dictionary; else None."""
-    device = getattr(value, "device", None)
-    kind = getattr(device, "type", None)
+    try:
+        kind = getattr(getattr(value, "device", None), "type", None)
+    except Exception:
+        return None  # an attribute that refuses to be read
     if isinstance(kind, str):
         return kind
     if isinstance(value, dict):
@@ -64,15 +95,39 @@ class Cuda:
         self.devices = self.used() or [torch.cuda.current_device()]
 
     def used(self):
-        """The devices on which torch has allocated memory in this process."""
+        """The devices on which torch has allocated memory since the case began."""
         cuda = self.torch.cuda
         if not cuda.is_initialized():
             return []
-        return [device for device in range(cuda.device_count()) if cuda.max_memory_allocated(device) > 0]
+        found = []
+        for device in range(cuda.device_count()):
+            held, count = _before.get(device, (0, 0))
+            if cuda.max_memory_allocated(device) > held or _allocations(self.torch, device) > count:
+                found.append(device)
+        return found
 
     def synchronize(self):
         for device in self.devices:
             self.wait(device)
+
+    def record(self, event):
+        """On the current stream of the case's device, which need not be the current device."""
+        self._there(event.record)
+
+    def can_sleep(self):
+        return hasattr(self.torch.cuda, "_sleep")
+
+    def sleep(self, cycles):
+        """Keeps the current stream busy."""
+        self._there(lambda: self.torch.cuda._sleep(cycles))
+
+    def _there(self, act):
+        device = self.devices[0]
+        if device == self.torch.cuda.current_device():
+            act()
+        else:
+            with self.torch.cuda.device(device):
+                act()
 
     def flush_buffer(self):
         """Memory of at least twice the L2 cache: writing it leaves nothing of the benchmark's in there."""
@@ -84,8 +139,8 @@ class Cuda:
             self.torch.cuda.reset_peak_memory_stats(device)
 
     def memory(self, own):
-        """Peak of allocated memory over the devices, without `own` bytes that the driver holds, and notes about what is allocated
-        and reserved.
+        """Peak of allocated memory over the devices since the last `reset_peak`, without `own` bytes that the driver holds, and notes
+        about what is allocated and reserved.
         """
         cuda, devices = self.torch.cuda, self.devices
         notes = {

@@ -3,7 +3,11 @@
 A thread of the user's that is still at work may have done work that no sample holds, and takes time from the next case. Threads
 of libraries (progress bars, pools that wait) are common and harmless by themselves, but the next case gets a fresh process. So is a
 thread that the import of the module has started and that has only waited since, such as one that filters what is printed.
+
+Work that the measured calls handed to a pool goes on behind them, on threads that were there before and that end well. It is found
+by what those threads and children do when nobody calls any more.
 """
+import _thread
 import os
 import sys
 
@@ -12,6 +16,10 @@ from .loading import is_users
 
 GRACE = 0.05  # seconds that a thread or a child has to end
 WAITING = 0.01  # seconds of processor time that a thread which only waits may use
+STEP, BUSY = 0.005, 0.3  # seconds between two looks at those that may be at work, and the share of them that a busy one runs
+# How long they may go on behind the last call: a queue that is filled ahead is refilled. In calls, and in seconds at least and at most.
+THREADS, CHILDREN, LEAST, MOST = 4, 40, 0.01, 1.0
+POOL = os.path.join("concurrent", "futures", "thread.py")
 
 
 class Running:
@@ -56,19 +64,101 @@ class Left:
         return ["thread " + words for words in list(self.users.values()) + self.others] + self.children
 
 
+class Others:
+    """The threads of Python and the children that are there now, and which of them are at work.
+
+    `before`, `root`: a thread of the user's that was not there before is at work as long as it lives.
+    """
+
+    def __init__(self, before=None, root="/"):
+        self.before, self.root = before, root
+        own = _thread.get_ident()
+        self.threads = [ident for ident in sys._current_frames() if ident != own]
+        self.children = children()
+
+    def busy(self):
+        """Those that work now, by a look of some milliseconds; empty at once where there is nobody. Together they need not work more
+        than one: they may share the interpreter's lock.
+        """
+        if not self.threads and not self.children:
+            return {}
+        before, begin = self._worked(), originals.monotonic()
+        originals.sleep(STEP)
+        elapsed, now = originals.monotonic() - begin, self._worked()
+        found = {}
+        for kind in ("thread", "process"):
+            moved = {key: now[key] - before[key] for key in now if key[0] == kind and key in before}
+            if sum(moved.values()) >= BUSY * elapsed:
+                found.update((key, self._words(key)) for key, seconds in moved.items() if seconds > 0)
+        frames = sys._current_frames()
+        for ident in self.threads:
+            frame = frames.get(ident)
+            if _is_in_a_task(frame) or (frame is not None and self.before is not None and ident not in self.before.threads
+                                        and _is_users(frame, _name(ident)[1], self.root)):
+                found["thread", ident] = self._words(("thread", ident))
+        return found
+
+    def _worked(self):
+        """Seconds by thread and child."""
+        worked = {("thread", ident): processor_time(ident, True) for ident in self.threads}
+        worked.update((("process", pid), _seconds("/proc/%d/task" % pid)) for pid in self.children)
+        return {key: seconds for key, seconds in worked.items() if seconds is not None}
+
+    def _words(self, key):
+        return "thread " + _name(key[1])[0] if key[0] == "thread" else "process %d %s" % (key[1], self.children[key[1]])
+
+
+def at_work_behind(call, busy, before, root):
+    """Words for the threads and children that go on working behind the measured calls, without those that were `busy` before any.
+
+    `call`: seconds that one takes. `before`: who was there before the calls.
+    """
+    others, begin = Others(before, root), originals.monotonic()
+    suspects = None
+    while True:
+        now = others.busy()
+        suspects = {key: words for key, words in now.items() if key not in busy and (suspects is None or key[0] in {kind for kind, _ in suspects})}
+        elapsed = originals.monotonic() - begin
+        late = [words for (kind, _), words in suspects.items()
+                if elapsed > min(MOST, max(LEAST, call * (THREADS if kind == "thread" else CHILDREN)))]
+        if late or not suspects:
+            return sorted(set(late))
+
+
+def _is_in_a_task(frame):
+    """Whether a thread of a pool is within a task, which may only wait."""
+    while frame is not None:
+        if frame.f_code.co_name == "run" and frame.f_code.co_filename.endswith(POOL):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _has_waited(ident, earlier):
     then, now = earlier.threads.get(ident), processor_time(ident)
     return then is not None and now is not None and now - then < WAITING
 
 
-def processor_time(ident):
-    """Seconds that a thread has worked; None where that is not known."""
-    thread = _name(ident)[1]
+def processor_time(ident, and_waited_for_one=False):
+    """Seconds that a thread has worked, or would have on an idle machine; None where that is not known."""
     try:
-        with open("/proc/self/task/%d/schedstat" % thread.native_id) as file:
-            return int(file.read().split()[0]) / 1e9
+        return _schedule("/proc/self/task/%d/schedstat" % _name(ident)[1].native_id, and_waited_for_one)
     except (OSError, ValueError, IndexError, TypeError, AttributeError):
         return None  # a thread that Python has not started, or a kernel without that file
+
+
+def _seconds(folder):
+    """Seconds that all threads of a process have worked or waited for a processor; None where that is not known."""
+    try:
+        return sum(_schedule(os.path.join(folder, task, "schedstat"), True) for task in originals.listdir(folder))
+    except (OSError, ValueError, IndexError):
+        return None  # it has ended, or a kernel without that file
+
+
+def _schedule(path, and_waited_for_one):
+    with open(path) as file:
+        ran, waited = file.read().split()[:2]
+    return (int(ran) + (int(waited) if and_waited_for_one else 0)) / 1e9
 
 
 def _name(ident):
@@ -92,7 +182,7 @@ def children():
     """The living children of this process: command names by process id."""
     found = {}
     try:
-        for task in os.listdir("/proc/self/task"):
+        for task in originals.listdir("/proc/self/task"):
             with open("/proc/self/task/%s/children" % task) as file:
                 for pid in file.read().split():
                     state, words = _process(pid)

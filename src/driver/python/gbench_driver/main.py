@@ -3,7 +3,6 @@
 The process ends by `os._exit`, after the streams are flushed: a benchmark may leave a thread that never ends or a handler at exit
 that hangs, and neither may cost a result that has already been sent.
 """
-import gc
 import os
 import sys
 
@@ -32,6 +31,7 @@ def main(arguments):
         channel.send("error", kind="request", message="the driver cannot follow the request: %s" % failure)
     except BaseException as failure:  # a fault of the driver; the trace is wanted with all its frames
         code = FAILED
+        originals.put_back_standard()
         channel.send("error", kind="driver", message="a fault in gbench's Python driver: " + failures.message(failure),
                      trace="".join(standard("traceback").format_exception(type(failure), failure, failure.__traceback__))[:20000])
     channel.send("end")
@@ -55,27 +55,29 @@ def run_cases(request, channel):
 
 def run_case(request, case, place, channel, seeds, cache, following):
     """Runs one case. Returns whether the process is fit for another."""
-    gc.collect()
+    originals.collect()
+    gpu.begin_case()
     before = leftovers.Running()
-    state = State()
+    state = State(place.root)
     author.set_params(case["params"])
     seeds.seed = request.seed if case["seed"] is None or "seed" in request.pinned else case["seed"]
     run = CaseRun(request, case, channel, seeds, cache)
     run.run(place)
+    state.changed = originals.put_back_standard()
     left = leftovers.Left(before, place.root)
     at_work = left.at_work(run.before_setup)
     if at_work:
         run.outcome.ended_by(failures.error(
             "left_running", "a thread of the benchmark's was still running after teardown() (%s), so its work may be in no sample. End it in "
             "teardown(), or wait for it in the measured function" % ", ".join(at_work)))
-    remains = left.words() + state.put_back()
+    same = following is not None and following.path == place.path and run.outcome.cause is None
+    remains = left.words() + state.put_back(for_same_file=same)
     notes = run.outcome.notes()
     if remains:
         notes["leaves"] = remains
     notes.update(seeds.notes())
     run.notes(notes)
-    same = following is not None and following.path == place.path and run.outcome.cause is None
-    if same:
+    if same and not state.changed:
         loading.keep(place)
     else:
         forget(place, following)
@@ -94,7 +96,7 @@ def forget(place, following):
 def free_device_memory():
     torch = gpu.torch_with_cuda()
     if torch is not None and torch.cuda.is_initialized():
-        gc.collect()
+        originals.collect()
         torch.cuda.empty_cache()
 
 

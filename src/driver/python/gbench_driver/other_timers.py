@@ -1,12 +1,16 @@
 """The timers of other harnesses, for users who ask for them by name: triton's `do_bench` and torch's `Timer`.
 
-Where one is not installed the case is skipped. It is never timed in another way under the same name.
+Where one is not installed the case is skipped. It is never timed in another way under the same name. What was asked for and is not
+theirs to follow stands in the record as not applied.
 """
 import sys
 
+from . import originals
 from .failures import cuda_is_there, error, skip
 
 MIN_RUN_TIME = 0.2  # seconds; torch's own default
+BLOCKS = 5  # of torch's timer at least
+LONG = 5.0  # seconds behind which two blocks are enough
 
 
 class DoBench:
@@ -33,31 +37,53 @@ class DoBench:
             samples.add(float(milliseconds) / 1000)
 
     def notes(self):
-        return {"clock": "do_bench", "calls_per_sample": 1}
+        return dict(_not_applied(self.settings, "do_bench"), clock="do_bench", calls_per_sample=1)
 
 
 class TorchTimer:
-    """The blocks of `torch.utils.benchmark.Timer`, one sample each: they are neither split nor repeated to reach a number."""
+    """The blocks of `torch.utils.benchmark.Timer`, one sample each: neither split nor repeated to reach a number, but for there to
+    be a few. It runs with as many threads as torch has been told to use, which the timer by itself would set to one.
+    """
 
     def __init__(self, call, settings, look):
         if not _importable("torch"):
             raise skip("torch is not installed, and `torch_timer` was asked for")
         self.call, self.settings, self.look = call, settings, look
-        self.number_per_run = None
+        self.number_per_run = self.threads = None
 
     def warm_up(self):
         _first(self)
 
     def measure(self, samples):
+        import torch
         from torch.utils.benchmark import Timer
-        timer = Timer(stmt="call()", globals={"call": self.call})
+        self.threads = torch.get_num_threads()
+        timer = Timer(stmt="call()", globals={"call": self.call}, num_threads=self.threads)
+        begin = originals.monotonic()
         measured = timer.blocked_autorange(min_run_time=self.settings.duration or MIN_RUN_TIME)
         self.number_per_run = measured.number_per_run
-        for seconds in measured.raw_times:
-            samples.add(seconds / measured.number_per_run)
+        times = list(measured.raw_times)
+        if len(times) < BLOCKS and self.number_per_run > 1:
+            self.number_per_run = max(1, self.number_per_run * len(times) // BLOCKS)  # the same calls in more blocks
+            times = []
+        while len(times) < BLOCKS and (len(times) < 2 or originals.monotonic() - begin < LONG):
+            times += timer.timeit(self.number_per_run).raw_times
+        for seconds in times:
+            samples.add(seconds / self.number_per_run)
 
     def notes(self):
-        return {"clock": "torch_timer", "calls_per_sample": self.number_per_run, "number_per_run": self.number_per_run}
+        return dict(_not_applied(self.settings, "torch_timer"), clock="torch_timer", calls_per_sample=self.number_per_run,
+                    number_per_run=self.number_per_run, threads=self.threads)
+
+
+def _not_applied(settings, mode):
+    """Notes for numbers of calls: both timers go by time."""
+    notes = {}
+    if settings.duration <= 0:
+        notes["iterations"] = "not applied: `%s` goes by time; `duration` is" % mode
+    if settings.burnin <= 0 or mode == "torch_timer":
+        notes["warmup"] = "not applied: `%s` warms up by its own rules" % mode
+    return notes
 
 
 def _first(timer):

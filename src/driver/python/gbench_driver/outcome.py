@@ -2,7 +2,7 @@
 
 One cause, the first. What goes wrong after it is kept as a note, so that a report names what to mend first.
 """
-from . import failures
+from . import failures, originals
 
 
 class Outcome:
@@ -13,7 +13,8 @@ class Outcome:
 
     def ended_by(self, failure, default_kind=None):
         """Sends the event for an exception; the second and later ones become notes."""
-        event, keys = failures.judge(failure, failures.cuda_is_there, default_kind)
+        with originals.BuiltIn():
+            event, keys = failures.judge(failure, failures.cuda_is_there, default_kind)
         if self.cause is None:
             self.cause = event
             self.channel.send(event, **keys)

@@ -18,7 +18,7 @@ MODES = ("auto", "perf_counter", "cuda_events", "do_bench", "torch_timer")
 CASE = {
     "way": None, "file": None, "class": None, "function": None, "params": {}, "precision": None, "backend": None,
     "first_precision": False, "first_backend": False, "tolerances": {}, "reference": None, "skip_conditions": [], "work": {}, "unit": "ms",
-    "iterations": None, "warmup": None, "seed": None, "message": None,
+    "iterations": None, "warmup": None, "seed": None, "message": None, "shared_tolerances": False,
 }
 
 

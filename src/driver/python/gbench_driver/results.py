@@ -8,14 +8,20 @@ from .failures import error
 from .plain import number, shown
 
 TTFT, TPOT = "ttft_times_ms", "tpot_times_ms"
-# By the end of a figure's name: the unit, where the name also tells which direction is better.
+# By the end of a figure's name: the unit, where the name also tells which direction is better. `_gbps` is read as gigabytes: what
+# GPU benchmarks call so is the bandwidth of memory, and more of gigabits would be better as well.
 UNITS = (
     ("_tflops", "TFLOPS"), ("_gflops", "GFLOPS"), ("_gb_s", "GB/s"), ("_gbps", "GB/s"), ("_bytes", "B"), ("_mb", "MB"),
     ("_ms", "ms"), ("_us", "\u00b5s"), ("_ns", "ns"), ("_s", "s"),
     ("_joules", "J"), ("energy_j", "J"),
 )
 RATES = ("TFLOPS", "GFLOPS", "GB/s")
-LAZY = ("coroutine", "generator", "async_generator")
+RATE = r"([a-z0-9]+)_per_(?:(s|sec|second|seconds)|(ms)|(us))$"
+LAZY = ("coroutine", "generator", "async_generator", "map", "filter", "zip")
+# What stands for a result that somebody else still works on: of concurrent.futures, asyncio, torch and dask, of
+# multiprocessing.pool, of ray.
+PROMISES = ("Future", "Task", "AsyncResult", "ApplyResult", "MapResult", "ObjectRef")
+ASKED = ("done", "ready", "binary")  # methods of those: a benchmark's own class may be called Task
 
 
 class Returned:
@@ -27,9 +33,13 @@ class Returned:
 
     def look(self, value, counts):
         """Checks a returned value; says whether those of all measured calls are wanted."""
-        if type(value).__name__ in LAZY:
+        name = type(value).__name__
+        if name in LAZY:
             raise error("bad_result", "%s returned a %s: its work has not been done when it returns, so there is nothing to measure. "
-                        "Do the work before returning" % (self.what, type(value).__name__))
+                        "Do the work before returning" % (self.what, name))
+        if name in PROMISES and any(hasattr(type(value), method) for method in ASKED):
+            raise error("bad_result", "%s returned a %s: its work may still be under way when it returns, so it would not be measured. "
+                        "Wait for its result before returning, and return that" % (self.what, name))
         if not isinstance(value, dict) or not (TTFT in value or TPOT in value):
             return False
         times = inference_times(value, self.what)
@@ -124,11 +134,15 @@ def send_figure(channel, name, value, unit):
     if figure is not None:
         metric = metric_name(name)
         metric = "custom/" + metric if metric in TAKEN else metric
-        better = None if unit is None else "higher" if unit in RATES else "lower"
+        better = None if unit is None else "higher" if unit in RATES or re.search(RATE, str(name).lower()) else "lower"
         channel.send("sample", metric=metric, value=figure, unit=unit, better=better, gate=None if unit else False)
 
 
 def unit_of(name):
+    """The unit that the name of a figure ends with, or None. A rate is one of what stands before `_per_`: `tokens_per_s` in tokens/s."""
+    rate = re.search(RATE, name.lower())
+    if rate:
+        return "%s/%s" % (rate.group(1), "s" if rate.group(2) else "ms" if rate.group(3) else "\u00b5s")
     return next((unit for end, unit in UNITS if name.lower().endswith(end)), None)
 
 

@@ -3,8 +3,6 @@
 A process may be stopped from outside at any time. So what was measured is sent every two seconds, and the rest when the
 measurement ends, also when it ends by an exception.
 """
-import gc
-
 from . import originals
 
 EVERY = 2.0  # seconds
@@ -22,7 +20,7 @@ class Samples:
         self.values.append(value)
         if originals.monotonic() - self.last > EVERY:
             self.send_rest()
-            gc.collect()  # the collector is off in the meantime, and cycles of many seconds may not pile up
+            originals.collect()  # the collector is off in the meantime, and cycles of many seconds may not pile up
 
     def send_rest(self):
         self.channel.samples(self.values[self.sent:], unit=self.unit)

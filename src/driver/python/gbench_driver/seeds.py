@@ -38,6 +38,8 @@ class Seeds:
         finally:
             self.asked.discard(name)
         if spec is not None and spec.loader is not None:
+            if name != "random":  # reads none
+                libraries.environments[name] = dict(os.environ)
             self._watch(name, spec.loader)
         return spec
 

@@ -47,7 +47,8 @@ class Settings:
             value = None if name in pinned else set_value(config, name)
             if value is not None:
                 if isinstance(value, bool) or number(value) is None or number(value) != int(number(value)) or value < least:
-                    raise error("config", "get_config(): `%s` is %s; it has to be a whole number of at least %d" % (name, shown(value), least))
+                    raise error("config", "get_config(): `%s` is %s; it has to be a whole number of at least %d. Set it to one, or leave "
+                                "it out" % (name, shown(value), least))
                 told[name] = int(value)
                 self.count(name, value)
         deadlines = {}
@@ -55,7 +56,8 @@ class Settings:
             value = None if "deadlines" in pinned else set_value(config, field)
             if value is not None:
                 if number(value) is None or not 0 < number(value) < float("inf"):
-                    raise error("config", "get_config(): `%s` is %s; it has to be a number of seconds above 0" % (field, shown(value)))
+                    raise error("config", "get_config(): `%s` is %s; it has to be a number of seconds above 0. Set it to one, or "
+                                "leave it out" % (field, shown(value)))
                 deadlines[stage] = float(value)
         if deadlines:
             told["deadlines"] = deadlines

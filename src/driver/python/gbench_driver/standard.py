@@ -6,6 +6,8 @@ Starting has to cost little, so what few cases need is imported when it is neede
 import os
 import sys
 
+from . import originals
+
 _search_path = [entry for entry in sys.path if entry]
 _folder = os.path.dirname(os.path.abspath(os.__file__))
 _loaded = {}
@@ -21,7 +23,8 @@ def standard(name):
             users = None
         search_path, sys.path[:] = sys.path[:], _search_path
         try:
-            __import__(name)
+            with originals.BuiltIn():
+                __import__(name)
             _loaded[name] = sys.modules[name]
         finally:
             sys.path[:] = search_path

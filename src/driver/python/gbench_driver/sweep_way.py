@@ -6,8 +6,8 @@ cases may be rows of one table.
 import json
 
 from . import results
-from .calls import Signature, check_arguments
-from .failures import OUT_OF_MEMORY, error
+from .calls import Called, Signature, check_arguments
+from .failures import error, is_out_of_memory
 from .function_way import find
 from .plain import number, plain, shown
 
@@ -15,7 +15,7 @@ TIMES = (("time_ms", "ms"), ("time_us", "us"), ("time_s", "s"), ("latency_ms", "
 MEMORY = "memory_mb"
 
 
-class Subject:
+class Subject(Called):
     times_itself = True
 
     def __init__(self, module, place, case):
@@ -24,27 +24,6 @@ class Subject:
         signature = Signature(self.function)
         self.arguments, self.passed = arguments(signature, case["params"])
         check_arguments(self.what, signature, self.arguments)
-
-    def wants_cuda(self):
-        return None
-
-    def config(self):
-        return None
-
-    def setup(self):
-        pass
-
-    def teardown(self):
-        pass
-
-    def work(self):
-        return {}, {}
-
-    def validate(self):
-        return None
-
-    def send_figures(self, channel):
-        pass
 
     def call(self):
         return rows(self.function(**self.arguments), self.owner, self.what)
@@ -71,8 +50,11 @@ class SweepTimer:
         subject = self.subject
         key = (subject.place.path, subject.what, json.dumps(plain(subject.arguments), sort_keys=True))
         if key not in self.cache:
-            self.cache[key] = subject.call()
-        self.row = select(self.cache[key], subject.case["params"], subject.passed, subject.what)
+            self.cache[key] = _kept(subject.call)
+        table, failure = self.cache[key]
+        if failure is not None:
+            raise failure
+        self.row = select(table, subject.case["params"], subject.passed, subject.what)
         check_row(self.row, subject.what)
         self.time, samples.unit = next(((name, unit) for name, unit in TIMES if name in self.row), (None, None))
         if self.time is None:
@@ -95,6 +77,14 @@ class SweepTimer:
         return {"clock": "self"}
 
 
+def _kept(call):
+    """The table or the exception: a sweep that fails is not worth running again for each of its rows."""
+    try:
+        return call(), None
+    except Exception as failure:
+        return None, failure
+
+
 def _function(module, place, case):
     """Words for the function, the object that it belongs to (or None), and the function."""
     name = case["function"] or ""
@@ -104,7 +94,8 @@ def _function(module, place, case):
         return "%s() in %s" % (name, place.file), None, function
     kind = getattr(module, owner, None)
     if not isinstance(kind, type) or not callable(getattr(kind, method, None)):
-        raise error("no_function", "%s has no class `%s` with a method `%s`" % (place.file, owner, method))
+        raise error("no_function", "%s has no class `%s` with a method `%s`. Name one that it has as `function` in the suite file"
+                    % (place.file, owner, method))
     check_arguments("%s() in %s" % (owner, place.file), Signature(kind), {})
     made = kind()
     return "%s() in %s" % (name, place.file), made, getattr(made, method)
@@ -196,7 +187,7 @@ def check_row(row, what):
     fault = row.get("error")
     if fault:
         words = str(fault)
-        raise error("out_of_memory" if OUT_OF_MEMORY.search(words) or words.upper() == "OOM" else "row_failed", "%s: %s" % (what, words))
+        raise error("out_of_memory" if is_out_of_memory(words) or words.upper() == "OOM" else "row_failed", "%s: %s" % (what, words))
     for name in ("success", "passed", "valid"):
         if row.get(name) is False or row.get(name) == 0:
             raise error("row_failed", "%s: the row says `%s` is %s" % (what, name, row[name]))

@@ -17,12 +17,17 @@ class Timer:
     unit = "s"
 
     def __init__(self, options, settings, subject, look):
-        self.options, self.settings, self.subject, self.look = options, settings, subject, look
+        self.options, self.settings, self.subject = options, settings, subject
+        self.look = lambda value, counts: self._see_device(value) or look(value, counts)
         self.call = subject.call
         self.extra = {}
         self.cuda = None
-        self.own_bytes = 0  # of the driver's on the device
+        self.returns_cuda = False  # a call has returned what lies on a CUDA device
+        self.own_bytes, self.flush = 0, None  # of the driver's on the device
+        self.renew = self._renewal()
         mode = options["mode"]
+        if mode == "cuda_events" and settings.cold:
+            raise error("mode", "the mode `cuda_events` calls several times before it measures; a cold measurement needs the mode `auto`")
         cuda = gpu.torch_with_cuda()
         if mode == "cuda_events" and cuda is None:
             raise skip("needs a CUDA device that torch sees: timing with CUDA events was asked for")
@@ -35,17 +40,29 @@ class Timer:
         self._wait_for_jax()
         self.inner = self._foreign(mode) or self._wall()
 
+    def _see_device(self, value):
+        self.returns_cuda = self.returns_cuda or gpu.device_of(value) == "cuda"
+
     def _find_devices(self):
-        """Sets `cuda` where the benchmark says that it runs on CUDA, or has allocated there; else what other device is to be waited for."""
+        """Sets `cuda` where the benchmark says that it runs on CUDA, or has allocated or returned something there; else what other
+        device is to be waited for.
+        """
         torch = gpu.torch_with_cuda()
+        held = []
         if torch is not None:
             found = gpu.Cuda(torch)
-            if found.used() or gpu.is_cuda(self.subject.wants_cuda()):
+            if found.used() or self.returns_cuda or gpu.is_cuda(self.subject.wants_cuda()):
                 self.cuda, self.wait = found, found.synchronize
-        if self.cuda is None:
-            self.wait, words = other_devices.find() or (None, None)
-            if words:
-                self.extra["waited_with"] = words
+                return
+            held = gpu.holding(torch)
+        if held:
+            # A module that stayed loaded may work on tensors of the case before, and allocate nothing.
+            found.devices, self.wait = held, found.synchronize
+            self.extra["waited_with"] = "torch.cuda.synchronize: there is memory of an earlier case"
+            return
+        self.wait, words = other_devices.find() or (None, None)
+        if words:
+            self.extra["waited_with"] = words
 
     def _wait_for_jax(self):
         """JAX returns before the work is done; the call has to wait for what it returns."""
@@ -72,12 +89,21 @@ class Timer:
         return Wall(self.call, self.settings, self.look, self.wait, self._before(), self._one_call())
 
     def _one_call(self):
-        return self.options["fresh_inputs"] or (self.options["flush_l2"] and self.cuda is not None)
+        return self.renew is not None or (self.options["flush_l2"] and self.cuda is not None)
+
+    def _renewal(self):
+        """What makes the inputs anew, or None."""
+        if not self.options["fresh_inputs"]:
+            return None
+        renew, self.extra["fresh_inputs"] = self.subject.renewal()
+        return renew
 
     def _before(self):
         """What runs before each sample, outside of the timed region; None if nothing."""
-        renew = self.subject.setup if self.options["fresh_inputs"] else None
-        flush = self.cuda.flush_buffer() if self.options["flush_l2"] and self.cuda is not None else None
+        renew = self.renew
+        if self.options["flush_l2"] and self.cuda is not None and self.flush is None:
+            self.flush = self.cuda.flush_buffer()
+        flush = self.flush
         if flush is not None:
             self.own_bytes = flush.numel()
             self.extra["flush_l2"] = "%d bytes written before each sample" % self.own_bytes
@@ -99,10 +125,12 @@ class Timer:
 
     def begin(self):
         """The choice behind the warm-up."""
-        if not isinstance(self.inner, Wall):
-            return
         before = self.inner
         self._find_devices()
+        if not isinstance(before, Wall):
+            if self.cuda is not None:
+                self.cuda.reset_peak()
+            return
         self._wait_for_jax()
         if self.options["cuda_graph"]:
             self._capture(before)
@@ -115,8 +143,6 @@ class Timer:
             self.inner = CudaEvents(self.call, self.settings, self.look, cuda, self._before(), self._one_call())
         else:
             self.inner = self._wall()
-            # A time that was taken without waiting for the device says nothing.
-            self.inner.estimate = before.estimate if (self.wait is None) == (before.synchronize is None) else None
         self.inner.keeps = before.keeps
         if self.cuda is not None:
             self.cuda.reset_peak()
@@ -133,6 +159,11 @@ class Timer:
 
     def measure(self, samples):
         self.inner.measure(samples)
+        if self.options["mode"] == "do_bench" and self.cuda is not None:
+            # Its buffer for flushing the cache is not the benchmark's memory, and is gone now: the peak is that of one more call.
+            self.cuda.reset_peak()
+            self.call()
+            self.cuda.synchronize()
 
     def send_more(self, channel):
         pass
@@ -140,6 +171,4 @@ class Timer:
     def notes(self):
         notes = self.inner.notes()
         notes.update(self.extra)
-        if self.options["fresh_inputs"]:
-            notes.setdefault("fresh_inputs", "setup() before each sample")
         return notes

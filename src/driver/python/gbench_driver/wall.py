@@ -4,7 +4,6 @@ A sample spans at least a thousand steps of the clock, so that reading it adds l
 is repeated, and the sample is the time of one. What a call returns is dropped within the timed region, as `timeit` does: a result
 that was kept would be alive beside the next one and double the memory.
 """
-import gc
 import math
 from itertools import repeat
 
@@ -13,6 +12,9 @@ from . import originals
 TICKS = 1000
 SETTLED = 0.02
 WINDOW = 5
+STILL_FALLING = 0.75  # a call that takes less than this share of the one before says that there is more to warm up
+NO_DOUBT = 1e8  # nanoseconds of a call that was warmed up before and is no short one that was interrupted
+WAITED_FOR = 1e6  # nanoseconds that a sample spans at least where a device is waited for: the wait is then less than 1 %
 
 
 def time_calls(call, calls, clock=originals.perf_counter_ns):
@@ -46,7 +48,7 @@ class Wall:
     def __init__(self, call, settings, look, synchronize=None, before=None, one_call=False):
         self.call, self.settings, self.look = call, settings, look
         self.synchronize, self.before, self.one_call = synchronize, before, one_call
-        self.floor = TICKS * originals.tick_ns()
+        self.floor = max(TICKS * originals.tick_ns(), WAITED_FOR if synchronize else 0)
         self.calls = 1
         self.estimate = None  # nanoseconds of one call, by the last that was timed
         self.keeps = False
@@ -87,19 +89,29 @@ class Wall:
                 self.looked_at()
 
     def _burn_in(self, seconds):
-        """Warms up for that time, and for up to twice of it while the last five differ from the five before."""
+        """Warms up for that time, and for up to twice of it while the last five differ from the five before.
+
+        The first call is not of that time: it may compile or import for seconds, and says nothing of the ones behind it. Two more
+        are made at least, also where each is longer than the time, and more as long as each is much shorter than the one before:
+        by that rule all of them together take less than four times the first of them.
+        """
+        self._prepare()
+        self.looked_at()
         begin = originals.monotonic()
         times = []
         while True:
             self._prepare()
             calls = 1
-            if self.estimate is not None and not self.one_call:
+            if times and not self.one_call:
                 calls = max(1, min(int(seconds * 2e7 / max(self.estimate, 1)), 10**6))  # a fiftieth of the time at most
             if calls == 1:
                 times.append(self.looked_at()[0])
             else:
                 times.append(self.interval(calls) / calls)
+            self.estimate = times[-1]
             elapsed = originals.monotonic() - begin
+            if len(times) < 2 or times[-1] < STILL_FALLING * times[-2]:
+                continue
             if elapsed >= 2 * seconds or (elapsed >= seconds and _settled(times)):
                 return
 
@@ -110,9 +122,9 @@ class Wall:
     def measure(self, samples):
         """Takes the samples, in seconds, into `samples`."""
         settings = self.settings
-        gc.collect()
-        was_on = gc.isenabled()
-        gc.disable()
+        originals.collect()
+        was_on = originals.collector_is_on()
+        originals.collector_off()
         try:
             if settings.cold:
                 self._prepare()
@@ -125,21 +137,17 @@ class Wall:
                 self._by_count(samples)
         finally:
             if was_on:
-                gc.enable()
+                originals.collector_on()
 
     def _by_count(self, samples):
-        first = self._calibrate()
-        if first is not None:
-            samples.add(first)
+        self._calibrate(samples, min(2, self.settings.iterations))
         while len(samples.values) < self.settings.iterations:
             samples.add(self._sample())
 
     def _by_duration(self, samples):
         """Until the time is over: the last sample ends as near to it as whole samples allow."""
         begin = originals.monotonic()
-        first = self._calibrate(self.settings.duration)
-        if first is not None:
-            samples.add(first)
+        self._calibrate(samples, 2, self.settings.duration)
         while True:
             elapsed = originals.monotonic() - begin
             each = elapsed / len(samples.values) if samples.values else 0.0
@@ -156,24 +164,37 @@ class Wall:
             self.look(value, True)
         return elapsed / self.calls / 1e9
 
-    def _calibrate(self, duration=0.0):
-        """Finds the calls of a sample. A first call that nothing had warmed up is the first sample, if the clock can time it."""
-        first = None
-        if self.estimate is None:
+    def _calibrate(self, samples, tries, duration=0.0):
+        """Finds the calls of a sample.
+
+        By fresh calls, of which each is a sample if it is long enough by itself. One that is not makes them all part of finding
+        out: the call before it was unlike those to come, the first of all perhaps, or one that was interrupted.
+        """
+        floor = self._least(duration)
+        warmed = self.estimate is not None
+        taken = []
+        while len(taken) < tries:
             self._prepare()
             elapsed, value = self.looked_at()
-            if self.one_call or elapsed >= self._least(duration):
-                self.look(value, True)
-                first = elapsed / 1e9
-        if self.one_call or first is not None:
-            return first
-        floor = self._least(duration)
-        calls, elapsed = 1, self.estimate
+            if elapsed < floor and not self.one_call:
+                break
+            taken.append((elapsed, value if self.keeps else None))
+            value = None
+            if warmed and elapsed >= NO_DOUBT:
+                tries = 1  # kept at once, lest it is lost when the next one hangs
+        if len(taken) == tries:
+            for elapsed, value in taken:
+                if self.keeps:
+                    self.look(value, True)
+                samples.add(elapsed / 1e9)
+            return
+        calls = 1
         while elapsed < floor and calls < 10**9:
             calls = max(calls + 1, min(math.ceil(calls * floor / max(elapsed, 1) * 1.1), calls * 100))
             elapsed = self.interval(calls)
+        if floor > self.floor and elapsed > 1.5 * floor:  # the single call was faster than many are on this machine
+            calls = math.ceil(calls * floor / elapsed * 1.1)
         self.calls = calls
-        return None
 
     def _least(self, duration):
         """Nanoseconds that a sample spans at least: of a measurement by duration its share, so that there are as many samples as asked for.

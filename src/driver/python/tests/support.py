@@ -158,3 +158,14 @@ class DriverTest(unittest.TestCase):
         self.assertIn(reason, told.one("skip")["reason"])
         self.assertEqual(told.of("error"), [])
         self.ended(told)
+
+
+def written(files, cases, **request):
+    """As `drive`, with modules whose text stands in the test: `files` are texts by name, in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as file:
+                file.write(text)
+        return drive([pair(case) if isinstance(case, str) else case for case in cases], folder, **request)

@@ -1,8 +1,11 @@
 """Modules that print, exit, patch, leave things behind, or break: each ending has one cause, and no result is lost."""
+import resource
 import signal
 import time
 
-from .support import DriverTest, drive, pair, single
+from .support import DriverTest, drive, pair, single, written
+
+MINIMAL = "class Bench:\n    def benchmark_fn(self): sum(range(100))\n"
 
 
 class Channel(DriverTest):
@@ -22,9 +25,24 @@ class Channel(DriverTest):
     def test_closing_all_descriptors_loses_no_result_where_the_channel_has_a_path(self):
         told = drive([pair("closes_all_descriptors.py")], "misbehaving", channel="fd+path")
         self.assertEqual(len(told.values()), 3)
-        told = drive([pair("closes_all_descriptors.py")], "misbehaving")
-        self.assertEqual(told.code, 3)
-        self.assertIn("the channel to the gate cannot be written", told.stderr)
+        for file, text in (("all.py", "import os\nos.closerange(3, 6000)\n"), ("more.py", "import os, resource\n"
+                           "os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n")):
+            told = written({file: text + MINIMAL}, [file])
+            self.assertEqual(told.code, 3)
+            self.assertIn("the channel to the gate cannot be written", told.stderr)
+
+    def test_closing_what_somebody_took_for_all_descriptors_loses_no_result(self):
+        told = written({"b.py": "import os\nos.closerange(3, 4096)\n" + MINIMAL}, ["b.py"])
+        if resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 5000:
+            self.measured(told)
+
+    def test_a_file_that_took_the_channels_number_gets_none_of_its_lines(self):
+        files = "kept = [open(os.path.join(os.path.dirname(__file__), 'f%d' % n), 'w+') for n in range(260)]\n"
+        text = ("import os, resource\nlimit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]\nos.closerange(3, limit)\n" + files
+                + "for n in (200, 1000, 5000):\n    if n < limit and n > 262: os.dup2(kept[0].fileno(), n)\n" + MINIMAL
+                + "    def get_custom_metrics(self):\n        return {'size': sum(os.fstat(file.fileno()).st_size for file in kept)}\n")
+        told = written({"b.py": text}, ["b.py"], channel="fd+path")
+        self.assertEqual((len(told.values()), told.values("size")), (3, [0]), told.stderr)
 
     def test_the_events_can_go_to_a_path_or_to_stdout(self):
         for channel in ("path", "stdout"):
@@ -147,7 +165,7 @@ class Cases(DriverTest):
 
     def test_a_thread_that_outlives_the_calls_fails_the_case(self):
         told = drive([pair("thread_left.py"), pair("looks_around.py")], "misbehaving")
-        error = self.failed(told, "left_running", "measured calls started")
+        error = self.failed(told, "left_running", "behind the measured calls", "in no sample")
         self.assertIn("behind", error["message"])
         self.assertIn("thread behind", told.notes()["leaves"])
         self.assertEqual(told.case(1), [], "the next case needs a fresh process")
@@ -170,6 +188,20 @@ class Cases(DriverTest):
         told = drive([pair("thread_left.py", params={"when": "library"}), pair("looks_around.py")], "misbehaving")
         self.measured(told)
         self.assertEqual(told.notes()["leaves"], ["thread pool_0"])
+
+    def test_replacing_what_the_driver_uses_itself_loses_no_result(self):
+        gone = "def gone(*words, **keys): raise RuntimeError('replaced')\n"
+        for lines in ("import json\njson.dumps = json.JSONEncoder = gone", "import gc\ngc.collect = gc.disable = gone",
+                      "import builtins\nbuiltins.len = builtins.open = builtins.sorted = None", "import os\nos.fstat = os.listdir = os.chdir = gone"):
+            told = written({"a.py": gone + lines + "\n" + MINIMAL, "b.py": MINIMAL}, ["a.py", "b.py"], alone=True)
+            self.assertEqual(told.of("error"), [], (lines, told.stderr))
+            self.assertEqual(len(told.values(case=0)), 3, lines)
+            self.assertEqual(len(told.values(case=1)), 3, (lines, told.notes(0)))
+            self.ended(told)
+        # With this the standard library works no more, and whatever of it a case needs fails: but only for that case.
+        told = written({"a.py": "import builtins\nbuiltins.isinstance = builtins.getattr = None\n" + MINIMAL, "b.py": MINIMAL}, ["a.py", "b.py"])
+        self.assertEqual((told.one("error")["kind"], len(told.values(case=1))), ("TypeError", 3))
+        self.ended(told)
 
     def test_threads_that_have_ended_are_fine(self):
         told = drive([pair("thread_left.py", params={"when": "joined"}), pair("ends_its_thread.py")], "misbehaving")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import unittest
 
-from .support import PYTHON, DriverTest, drive, function, pair
+from .support import PYTHON, DriverTest, drive, function, pair, written
 
 TORCH = os.environ.get("GBENCH_TEST_TORCH", PYTHON)
 HAS_TORCH = subprocess.run([TORCH, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode == 0
@@ -27,12 +27,22 @@ class Torch(DriverTest):
         self.assertRegex(told.events[0]["notes"]["packages"]["torch"], r"^\d+\.\d+")
 
     def test_s0_48_the_blocks_of_torchs_timer_are_the_samples(self):
-        told = self.single(function("gemm.py", params={"n": 64}), duration=0.3, options={"mode": "torch_timer"})
+        told = self.single(function("gemm.py", params={"n": 64}), duration=0.3, options={"mode": "torch_timer"},
+                           environment={"OMP_NUM_THREADS": "1"})  # two threads would wait for each other on a busy machine
         self.measured(told, len(told.values()))
         self.assertGreater(len(told.values()), 1)
         notes = told.notes()
         self.assertEqual((notes["clock"], notes["calls_per_sample"]), ("torch_timer", notes["number_per_run"]))
         self.assertAlmostEqual(sum(told.values()) * notes["number_per_run"], 0.3, delta=0.2)
+
+    def test_s0_48_torchs_timer_makes_a_few_blocks_with_the_threads_that_torch_has(self):
+        text = ("import time, torch\ntorch.set_num_threads(2)\nclass Bench:\n    def benchmark_fn(self):\n        time.sleep(%s)\n"
+                "        assert torch.get_num_threads() == 2\n")
+        for seconds, blocks in ((0.08, 5), (0.3, 5)):
+            told = written({"b.py": text % seconds}, ["b.py"], python=TORCH, options={"mode": "torch_timer"})
+            self.measured(told, blocks)
+            self.assertEqual(told.notes()["threads"], 2)
+            self.assertIn("not applied: `torch_timer` goes by time", told.notes()["iterations"])
 
     def test_s1_10_tensors_are_compared_with_the_reference(self):
         told = self.single(function("gemm.py", params={"n": 16}, precision="bf16", tolerances={"max_error": 1e-6}))
