@@ -458,6 +458,57 @@ fn n11_a_row_that_is_probably_worse_is_not_passed_over() {
     assert!(!document.sentence.contains("Nothing regressed"), "{}", document.sentence);
 }
 
+/// A case of a row that comes along by itself and does not change.
+fn beside(name: &str, metric: &str, unit: &str) -> Planned {
+    Planned { metric: metric.into(), unit: unit.into(), usual: 4096.0, ..timed(name, &[0.0; 8]) }
+}
+
+#[test]
+fn what_comes_along_by_itself_does_not_stand_for_a_time_that_was_not_decided() {
+    let noisy = |name: &str| timed(name, &differences(3, 0.0, 0.06, 6));
+    let memory = || beside("s/fn", "host_peak_bytes", "B");
+    let judged = |plans: &[Planned]| {
+        let (mut base, mut head) = sides(plans);
+        for record in [&mut base, &mut head] {
+            // The rows of one case.
+            let with_own =
+                |case: &CaseRecord| case.id.benchmark.as_str() == "s/fn" && case.metrics[0].name != "time";
+            let own: Vec<Metric> = record
+                .cases
+                .iter()
+                .filter(|case| with_own(case))
+                .flat_map(|case| case.metrics.clone())
+                .collect();
+            record.cases.retain(|case| !with_own(case));
+            let case = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/fn").unwrap();
+            for mut metric in own {
+                metric.better = Some(Better::Lower);
+                metric.processes.truncate(case.processes.len());
+                case.metrics.push(metric);
+            }
+        }
+        let document = judge(&base, &head);
+        assert_eq!(check_consistency(&document), Ok(()));
+        document
+    };
+    let errors = ["error.rmse", "error.max_error"].map(|metric| beside("s/fn", metric, ""));
+    let document = judged(&[vec![noisy("s/fn"), memory()], errors.to_vec()].concat());
+    let verdicts = [Verdict::Inconclusive, Verdict::Unchanged].map(|verdict| document.counts[&verdict]);
+    assert_eq!((verdicts, document.rows.len()), ([1, 3], 4), "{:#?}", document.rows);
+    assert_eq!((document.conclusion, document.exit_code), (Conclusion::Inconclusive, 3));
+    assert_eq!(document.sentence, "No time was decided: 1 of 4 compared rows is inconclusive: s/fn time.");
+    // A time or a rate that was decided, of whatever case, is an answer.
+    let rate = Planned {
+        metric: "rate".into(),
+        unit: "GB/s".into(),
+        ..timed("s/rate", &differences(8, 0.0, 0.003, 20))
+    };
+    for decided in [timed("s/other", &differences(7, 0.0, 0.003, 20)), rate] {
+        let document = judged(&[noisy("s/fn"), memory(), decided]);
+        assert_eq!(document.exit_code, 0, "{:#?}", document.rows);
+    }
+}
+
 #[test]
 fn n6_the_correlation_is_told_with_its_error_and_what_follows_from_it() {
     use gbench_ci::report::{Format, Options, Style, verdict};

@@ -55,7 +55,7 @@ mod warnings;
 mod wording;
 
 pub use calibration::*;
-pub use conclusion::{check_consistency, is_probably_worse};
+pub use conclusion::{check_consistency, is_probably_worse, is_speed};
 pub use document::*;
 pub use evidence::{Evidence, MeasuredSide, ProcessValues, RowLimits};
 pub use history::{History, Past, Session};

@@ -31,6 +31,7 @@ use super::{
 /// | a row is invalid or missing | 4, if `failed_fails` |
 /// | nothing was compared | 4 |
 /// | every compared row is inconclusive | 3 |
+/// | every compared row of a time, a rate or a count of instructions is inconclusive | 3 |
 /// | a row is inconclusive and the history too short to say more | 3 |
 /// | an inconclusive row is probably worse, or its change impossible | 3 |
 /// | a row is inconclusive | 3, if `inconclusive_fails` |

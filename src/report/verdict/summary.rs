@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::{Conclusion, Row, Verdict};
-use crate::model::{Better, SPEEDUP_UNIT, direction_of_unit, is_counted, is_time};
+use crate::compare::{Conclusion, Row, Verdict, is_speed};
 use crate::report::layout::names::CaseNames;
 
 /// Counts of one suite. A suite with a failure never counts as passed.
@@ -77,14 +76,8 @@ pub(in crate::report) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String 
 
 impl Speedup {
     pub fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &CaseNames) -> Option<Self> {
-        // Of sizes and counts, which are better lower as times are, nobody asks how fast they are.
-        let is_speed = |row: &&Row| {
-            let is_size = is_counted(&row.unit) || direction_of_unit(&row.unit) == Some(Better::Lower);
-            // How a pair compares is no speed of head.
-            (is_time(&row.unit) || !is_size) && row.unit != SPEEDUP_UNIT
-        };
         let speedups: Vec<(f64, &Row)> = rows
-            .filter(is_speed)
+            .filter(|row| is_speed(row))
             .filter_map(|row| Some((1.0 / (1.0 + row.change.as_ref()?.slowdown), row)))
             .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
             .collect();
