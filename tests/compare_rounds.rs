@@ -102,6 +102,36 @@ fn a_slower_case_is_red_and_says_by_how_much_at_least() {
 }
 
 #[test]
+fn the_figures_of_a_row_are_of_the_rounds_that_its_change_is_of() {
+    let mut plans = company(5);
+    // Decided before the rounds in which base and head lie elsewhere.
+    let slow = [differences(1, 0.20, 0.005, 20), differences(2, 0.26, 0.005, 20)].concat();
+    plans.push(timed("s/slow", &slow));
+    plans.push(Planned { unit: "GB/s".into(), metric: "rate".into(), ..timed("s/rate", &slow) });
+    let (mut base, mut head) = sides(&plans);
+    for (side, record) in [&mut base, &mut head].into_iter().enumerate() {
+        for case in &mut record.cases {
+            for (at, process) in case.metrics[0].processes.iter_mut().enumerate() {
+                // The median of a process is not where its middle half lies.
+                let value = process.values[0];
+                let skew = 1.0 + 0.02 * (1 + (at + side) % 3) as f64;
+                process.values = vec![value, value * skew, value * skew * 1.001, value * 1.3, value * 0.98];
+            }
+        }
+    }
+    let document = judge(&base, &head);
+    let slow = row(&document, "s/slow");
+    assert!(slow.sequence.as_ref().unwrap().rounds < 20, "{slow:?}");
+    for row in &document.rows {
+        let [base, head] = row.centres().map(Option::unwrap);
+        let change = row.change.as_ref().unwrap();
+        // An unchanged row may show the estimate of ranks.
+        let most = if row.verdict == Verdict::Unchanged { 0.02 } else { 1e-9 };
+        assert!((head / base - change.ratio).abs() < most, "{} {base} {head} {change:?}", row.case);
+    }
+}
+
+#[test]
 fn up_is_worse_for_a_rate() {
     let mut plans = company(5);
     let rate = |name: &str, centre| Planned {

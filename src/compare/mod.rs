@@ -69,8 +69,7 @@ pub use quantized::{Unit, unresolved};
 pub use replay::{named_sides, verdict_of};
 pub use rounds::{MeasuredRound, RoundDifferences, RoundScale};
 pub use rules::{
-    ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, is_known,
-    limits_of,
+    ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, limits_of,
 };
 pub use stored_runs::one_session;
 pub use trace::{DecisionTrace, SequentialStep, decision_traces};

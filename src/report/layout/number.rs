@@ -88,8 +88,7 @@ pub(in crate::report) fn value(value: f64, unit: &str) -> String {
 
 /// The figures of both sides of a row, in one unit where both have a value.
 pub(in crate::report) fn centres(row: &Row) -> [Option<String>; 2] {
-    let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
-    match centres {
+    match row.centres() {
         [Some(base), Some(head)] => {
             let (base, head) = pair(base, head, &row.unit);
             [Some(base), Some(head)]
