@@ -17,7 +17,7 @@ const PROSE: [&str; 9] =
     ["sentence", "reason", "why", "next", "advice", "warnings", "warning_codes", "reproduce", "replays"];
 
 /// Figures beside the others that earlier versions did not write.
-const ADDED: [&str; 1] = ["change_centre"];
+const ADDED: [&str; 2] = ["change_centre", "pair"];
 
 /// How far the replayed verdict agrees with the stored one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -258,6 +258,25 @@ pub struct Row {
     pub sequence: Option<Sequence>,
     /// Of executed instructions that changed: the verdict of the same case's time, which they do not stand for.
     pub time_verdict: Option<Verdict>,
+    /// Of the speedup of a pair that changed: what became of each member's own figure.
+    pub pair: Option<PairShift>,
+}
+
+/// How the members of a pair changed, each by its own row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairShift {
+    pub baseline: MemberShift,
+    pub optimized: MemberShift,
+}
+
+/// How one member of a pair changed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemberShift {
+    pub verdict: Verdict,
+    /// As [`Change::slowdown`]: above 0 is worse.
+    pub slowdown: f64,
 }
 
 impl Row {

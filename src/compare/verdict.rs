@@ -12,7 +12,7 @@ use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
 use super::rows::prepare;
 use super::rules::RowDecision;
-use super::speedups::{Speedups, doubt_with_members};
+use super::speedups::{Speedups, doubt_with_members, tell_of_members};
 use super::warnings::{of_comparison, of_side};
 use super::{
     Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, Rule,
@@ -159,6 +159,7 @@ pub fn compare_by(
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
         doubt_with_members(&mut prepared.rows, &prepared.members);
+        tell_of_members(&mut prepared.rows, &prepared.members);
         rows = prepared.rows;
         counts::tell_of_time(&mut rows);
     }

@@ -80,6 +80,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         margin: None,
         sequence: None,
         time_verdict: None,
+        pair: None,
     }
 }
 
