@@ -9,6 +9,7 @@ use super::event::Progress;
 use super::executor::Execution;
 use super::launcher::{Launcher, RunSession};
 use super::outcome::cut_short;
+use crate::model::text::count;
 use crate::model::{CutShort, Result, RunRecord};
 use crate::store::note_start;
 use crate::suite::plan::{Plan, PlannedCase};
@@ -48,7 +49,7 @@ impl PlanSession<'_> {
             let processes = case.benchmark.settings.processes.value;
             for process in 0..processes {
                 if let Some(ended) = ended {
-                    arm.abort(index, cut_short(ended, "before its turn"));
+                    cut_off(&mut arm, index, ended, processes);
                 }
                 if arm.is_aborted(index) {
                     launcher.done += 1;
@@ -71,6 +72,15 @@ impl PlanSession<'_> {
     }
 }
 
+/// Settles a case that the end of the run found before it had all of its processes; one that is settled stays as it is.
+fn cut_off(arm: &mut ArmRecorder, index: usize, ended: CutShort, processes: u32) {
+    let when = match arm.case(index).processes.len() {
+        0 => "before its turn".to_owned(),
+        measured => format!("after {measured} of {}", count(processes as usize, "process")),
+    };
+    arm.abort(index, cut_short(ended, &when));
+}
+
 /// How many cases from `first` on share their processes: those of one harness, unless the suite says otherwise.
 fn shared_with(cases: &[PlannedCase], first: usize) -> usize {
     let case = &cases[first];
@@ -91,7 +101,7 @@ fn by_harness(
     cases.clone().for_each(|index| _ = arm.decide_early(index));
     for process in 0..processes {
         if let Some(ended) = ended {
-            cases.clone().for_each(|index| arm.abort(index, cut_short(ended, "before its turn")));
+            cases.clone().for_each(|index| cut_off(arm, index, ended, processes));
         }
         let open: Vec<usize> = cases.clone().filter(|index| !arm.is_aborted(*index)).collect();
         // Of the processes that were planned, one a case, all but one are not needed.
@@ -116,6 +126,10 @@ fn by_harness(
         }
     }
     for index in cases {
+        // It may have come while the last process ran.
+        if let Some(ended) = ended {
+            cut_off(arm, index, ended, processes);
+        }
         arm.end_case(index, ended.is_none());
         arm.keep_outcome(index)?;
         launcher.tell_case(arm, index);

@@ -1,0 +1,51 @@
+//! Cases of Python that share a process: what a run says of them is said of each, and blames none for another.
+
+use std::path::Path;
+
+use gbench_ci::model::Outcome;
+
+use crate::support::cli::{newest, ran};
+
+/// A suite of one module with three cases, `n` = 1, 2 and 3.
+fn suite(folder: &Path, processes: u32, module: &str) {
+    let text = format!(
+        "[suite]\nname = \"s\"\n[gate]\nwatch = false\n[[benchmark]]\nid = \"fn\"\nprocesses = {processes}\niterations = 3\n\
+         warmup = 1\nmatrix = {{ n = [1, 2, 3] }}\n[benchmark.python]\nfile = \"work.py\"\nfunction = \"work\"\n"
+    );
+    std::fs::write(folder.join("gbench.toml"), text).unwrap();
+    std::fs::write(folder.join("work.py"), module).unwrap();
+}
+
+/// Ends the gate by SIGINT while the third process runs.
+const INTERRUPTS: &str = r#"
+import os, pathlib, signal, time
+starts = pathlib.Path(__file__).with_name("starts")
+started = int(starts.read_text()) + 1 if starts.exists() else 1
+starts.write_text(str(started))
+if started == 3:
+    supervisor = os.getppid()
+    stat = pathlib.Path(f"/proc/{supervisor}/stat").read_text()
+    os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGINT)
+    time.sleep(60)
+
+def work(n):
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn a_case_that_an_interrupt_cuts_off_says_how_many_of_its_processes_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 5, INTERRUPTS);
+    ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 5 processes");
+    let record = newest(folder.path());
+    assert_eq!(record.cases.len(), 3);
+    for case in &record.cases {
+        assert_eq!(case.processes.len(), 2);
+        assert!(matches!(case.outcome, Outcome::NotRun { .. }), "{:?}", case.outcome);
+        assert_eq!(case.outcome.cause(), "SIGINT came after 2 of 5 processes");
+    }
+    // One that comes in the last process ends no differently.
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 3, INTERRUPTS);
+    ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 3 processes");
+}
