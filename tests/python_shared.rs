@@ -49,3 +49,58 @@ fn a_case_that_an_interrupt_cuts_off_says_how_many_of_its_processes_it_had() {
     suite(folder.path(), 3, INTERRUPTS);
     ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 3 processes");
 }
+
+/// Leaves a process behind in the second case, of those that one process measures.
+const LEAVES: &str = r#"
+import subprocess
+left = []
+
+def work(n):
+    if n == 2 and not left:
+        left.append(subprocess.Popen(["sleep", "60"]))
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn cases_that_share_a_process_are_not_each_blamed_for_what_it_leaves() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 2, LEAVES);
+    ran(folder.path(), "run")
+        .exits(0)
+        .says("1 group of cases shares a process that leaves processes behind, which the gate had to end: one of")
+        .says("(2 after 2 runs)");
+    let record = newest(folder.path());
+    let warnings: Vec<&String> = record.cases.iter().flat_map(|case| &case.warnings).collect();
+    assert!(!warnings.is_empty());
+    for warning in warnings {
+        assert!(
+            warning.contains("left 1 running, which were ended; 3 cases share it, and one of them"),
+            "{warning}"
+        );
+    }
+}
+
+/// A pool that is closed and joined; the tracker of its resources ends a little later than the interpreter.
+const POOL: &str = r#"
+import multiprocessing
+
+def work(n):
+    if n == 2:
+        pool = multiprocessing.get_context("spawn").Pool(2)
+        pool.close()
+        pool.join()
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn a_pool_that_was_joined_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 2, POOL);
+    ran(folder.path(), "run --iterations 1 --warmup 0").exits(0);
+    for case in newest(folder.path()).cases {
+        assert!(
+            case.warnings.is_empty() && case.processes.iter().all(|process| process.leftovers == 0),
+            "{case:?}"
+        );
+    }
+}
