@@ -104,3 +104,28 @@ fn a_pool_that_was_joined_leaves_nothing_behind() {
         );
     }
 }
+
+const STARTS: &str = r#"
+import pathlib
+starts = pathlib.Path(__file__).with_name("starts")
+starts.write_text("")
+
+def work(n):
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn processes_that_cases_share_are_counted_once_before_they_start_too() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 2, STARTS);
+    ran(folder.path(), "run --dry-run").exits(0).says("3 cases in at least 2 processes;");
+    ran(folder.path(), "run")
+        .exits(0)
+        .says("measuring 3 cases in at least 2 processes")
+        .says("2 processes in");
+    // Without anything shared the number is known.
+    let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
+    let apart = text.replace("processes = 2", "processes = 2\nisolation = \"process\"");
+    std::fs::write(folder.path().join("gbench.toml"), apart).unwrap();
+    ran(folder.path(), "run --dry-run").exits(0).says("3 cases in 6 processes;");
+}

@@ -33,8 +33,9 @@ impl PlanSession<'_> {
         let id = header.run_id.clone();
         let mut arm = ArmRecorder::begin(&plan.arm, plan.cases.iter(), header, &artifacts.join(id.as_str()))?;
         note_start(artifacts, &id)?;
-        launcher.total = plan.processes();
-        let planned = Progress::Planned { cases: plan.cases.len(), processes: launcher.total };
+        let PlannedProcesses { least, shared } = PlannedProcesses::of(plan);
+        launcher.total = least;
+        let planned = Progress::Planned { cases: plan.cases.len(), processes: least, shared };
         launcher.session.observer.on(&planned);
         let mut ended = launcher.build_all(&plan.arm, &mut arm)?;
         let mut index = 0;
@@ -81,6 +82,28 @@ fn cut_off(arm: &mut ArmRecorder, index: usize, ended: CutShort, processes: u32)
     arm.abort(index, cut_short(ended, &when));
 }
 
+/// The processes that a plan takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedProcesses {
+    /// Where no case breaks one that others share.
+    pub least: usize,
+    /// Some are shared, so that there may be more of them.
+    pub shared: bool,
+}
+
+impl PlannedProcesses {
+    pub fn of(plan: &Plan) -> Self {
+        let (mut least, mut shared, mut index) = (0, false, 0);
+        while let Some(case) = plan.cases.get(index) {
+            let together = shared_with(&plan.cases, index);
+            least += case.benchmark.settings.processes.value as usize;
+            shared |= together > 1;
+            index += together;
+        }
+        Self { least, shared }
+    }
+}
+
 /// How many cases from `first` on share their processes: those of one harness, unless the suite says otherwise.
 fn shared_with(cases: &[PlannedCase], first: usize) -> usize {
     let case = &cases[first];
@@ -104,8 +127,7 @@ fn by_harness(
             cases.clone().for_each(|index| cut_off(arm, index, ended, processes));
         }
         let open: Vec<usize> = cases.clone().filter(|index| !arm.is_aborted(*index)).collect();
-        // Of the processes that were planned, one a case, all but one are not needed.
-        launcher.done += cases.len() - usize::from(!open.is_empty());
+        launcher.done += usize::from(open.is_empty());
         let Some(lead) = open.first() else { continue };
         launcher.tell_start(&plan.cases[*lead].id, None, process, processes);
         let members: Vec<&PlannedCase> = open.iter().map(|index| &plan.cases[*index]).collect();
