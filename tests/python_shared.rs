@@ -129,3 +129,23 @@ fn processes_that_cases_share_are_counted_once_before_they_start_too() {
     std::fs::write(folder.path().join("gbench.toml"), apart).unwrap();
     ran(folder.path(), "run --dry-run").exits(0).says("3 cases in 6 processes;");
 }
+
+#[test]
+fn what_a_sweep_asks_for_in_vain_is_said_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 2, STARTS);
+    for (flags, words) in [
+        ("--by nope", "no case has the parameter `nope`"),
+        ("--group-by m --by n", "no case has the parameter `m`"),
+        ("--by n --where n=7", "`n` is never `7` here"),
+    ] {
+        ran(folder.path(), &format!("run {flags}")).exits(2).says(words);
+        assert!(!folder.path().join("starts").exists(), "{flags}");
+    }
+    // Which device it will be is not known before.
+    ran(folder.path(), "run --quiet --by n --where device=cuda")
+        .exits(2)
+        .says("`device` is never `cuda` here");
+    assert!(folder.path().join("starts").exists());
+    ran(folder.path(), "run --quiet --by n,device --where n=2").exits(0).says("by n, device");
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use strum::IntoEnumIterator;
 
-use super::args::{MeasureArgs, SweepArgs, SweepFilterArgs, sweep};
+use super::args::{MeasureArgs, SweepArgs, SweepFilterArgs, check_sweep, sweep};
 use super::exit::of_run;
 use super::terminal::progress::{planned, reporter};
 use super::terminal::style;
@@ -43,6 +43,9 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
     let sweep_request = args.sweep.request(&args.filter)?;
     let suite = args.measure.request()?.suite(builtins)?;
+    if let Some(request) = &sweep_request {
+        check_sweep(&Plan::single(&suite), request)?;
+    }
     if args.dry_run {
         wrote(write!(out, "{}", dry_run(&suite)))?;
         return Ok(Exit::Pass);
