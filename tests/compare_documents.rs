@@ -231,7 +231,7 @@ const EXPECTED: [Expected; 24] = [
         policy: as_usual,
         counts: [0, 0, 0, 3, 0, 0, 1],
         conclusion: Conclusion::Inconclusive,
-        exit: Exit::Pass,
+        exit: Exit::Inconclusive,
     },
     Expected {
         name: "noisy",

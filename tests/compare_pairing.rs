@@ -344,6 +344,7 @@ fn another_rule_decides_behind_the_same_seam() {
                 reason: None,
                 next: None,
                 change: None,
+                centres: None,
                 sequence: None,
                 tested: true,
                 open: false,

@@ -84,6 +84,41 @@ fn s0_50_a_gain_that_grows_is_improved_and_one_that_stays_is_unchanged() {
 }
 
 #[test]
+fn a_speedup_that_changed_says_which_member_did_and_what_to_do() {
+    let of = |pair| {
+        let (base, head) = with_company(pair);
+        of_pair(&judge(&base, &head), SPEEDUP, "optimized").clone()
+    };
+    // Only the baseline moved: twice as fast, then half as fast.
+    let faster = of([quiet(1, -(2_f64.ln())), quiet(2, 0.0)]);
+    assert_eq!(faster.verdict, Verdict::Regressed);
+    assert!(
+        faster.reason.contains("; the baseline became 50 % faster, the optimized variant "),
+        "{}",
+        faster.reason
+    );
+    assert!(faster.next.contains("`gate = false` under `[metrics.speedup]`"), "{}", faster.next);
+    assert_eq!(faster.advice, Some(Advice::AcceptFasterBaseline {}));
+    let pair = faster.pair.unwrap();
+    assert_eq!((pair.baseline.verdict, pair.optimized.verdict), (Verdict::Improved, Verdict::Unchanged));
+    let slower = of([quiet(1, 0.5_f64.ln_1p()), quiet(2, 0.0)]);
+    assert_eq!(slower.verdict, Verdict::Improved);
+    assert!(slower.reason.contains("; the baseline became 49.9 % slower, "), "{}", slower.reason);
+    assert_eq!(slower.advice, Some(Advice::LookAtSlowerBaseline {}));
+    // What the optimized member did is looked for as ever.
+    let own = of([quiet(1, 0.0), quiet(2, 0.5_f64.ln_1p())]);
+    assert!(
+        own.reason.contains("the optimized variant became 50") && own.reason.ends_with(" % slower"),
+        "{}",
+        own.reason
+    );
+    assert!(!matches!(own.advice, Some(Advice::AcceptFasterBaseline {})), "{own:?}");
+    // An unchanged one needs no word.
+    let unchanged = of([quiet(1, 0.0), quiet(2, 0.0)]);
+    assert_eq!((unchanged.pair, unchanged.reason.as_str()), (None, ""));
+}
+
+#[test]
 fn s0_50_both_members_are_measured_until_their_speedup_is_decided() {
     let (base, head) = with_company([quiet(1, -0.014)[..8].to_vec(), quiet(2, 0.014)[..8].to_vec()]);
     let progress = |base: &RunRecord, head: &RunRecord| {

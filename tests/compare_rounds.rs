@@ -102,6 +102,36 @@ fn a_slower_case_is_red_and_says_by_how_much_at_least() {
 }
 
 #[test]
+fn the_figures_of_a_row_are_of_the_rounds_that_its_change_is_of() {
+    let mut plans = company(5);
+    // Decided before the rounds in which base and head lie elsewhere.
+    let slow = [differences(1, 0.20, 0.005, 20), differences(2, 0.26, 0.005, 20)].concat();
+    plans.push(timed("s/slow", &slow));
+    plans.push(Planned { unit: "GB/s".into(), metric: "rate".into(), ..timed("s/rate", &slow) });
+    let (mut base, mut head) = sides(&plans);
+    for (side, record) in [&mut base, &mut head].into_iter().enumerate() {
+        for case in &mut record.cases {
+            for (at, process) in case.metrics[0].processes.iter_mut().enumerate() {
+                // The median of a process is not where its middle half lies.
+                let value = process.values[0];
+                let skew = 1.0 + 0.02 * (1 + (at + side) % 3) as f64;
+                process.values = vec![value, value * skew, value * skew * 1.001, value * 1.3, value * 0.98];
+            }
+        }
+    }
+    let document = judge(&base, &head);
+    let slow = row(&document, "s/slow");
+    assert!(slow.sequence.as_ref().unwrap().rounds < 20, "{slow:?}");
+    for row in &document.rows {
+        let [base, head] = row.centres().map(Option::unwrap);
+        let change = row.change.as_ref().unwrap();
+        // An unchanged row may show the estimate of ranks.
+        let most = if row.verdict == Verdict::Unchanged { 0.02 } else { 1e-9 };
+        assert!((head / base - change.ratio).abs() < most, "{} {base} {head} {change:?}", row.case);
+    }
+}
+
+#[test]
 fn up_is_worse_for_a_rate() {
     let mut plans = company(5);
     let rate = |name: &str, centre| Planned {
@@ -456,6 +486,57 @@ fn n11_a_row_that_is_probably_worse_is_not_passed_over() {
     assert!(change.low > 0.0 && change.low < 0.02, "{change:?}");
     assert_eq!(document.exit_code, 0);
     assert!(!document.sentence.contains("Nothing regressed"), "{}", document.sentence);
+}
+
+/// A case of a row that comes along by itself and does not change.
+fn beside(name: &str, metric: &str, unit: &str) -> Planned {
+    Planned { metric: metric.into(), unit: unit.into(), usual: 4096.0, ..timed(name, &[0.0; 8]) }
+}
+
+#[test]
+fn what_comes_along_by_itself_does_not_stand_for_a_time_that_was_not_decided() {
+    let noisy = |name: &str| timed(name, &differences(3, 0.0, 0.06, 6));
+    let memory = || beside("s/fn", "host_peak_bytes", "B");
+    let judged = |plans: &[Planned]| {
+        let (mut base, mut head) = sides(plans);
+        for record in [&mut base, &mut head] {
+            // The rows of one case.
+            let with_own =
+                |case: &CaseRecord| case.id.benchmark.as_str() == "s/fn" && case.metrics[0].name != "time";
+            let own: Vec<Metric> = record
+                .cases
+                .iter()
+                .filter(|case| with_own(case))
+                .flat_map(|case| case.metrics.clone())
+                .collect();
+            record.cases.retain(|case| !with_own(case));
+            let case = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/fn").unwrap();
+            for mut metric in own {
+                metric.better = Some(Better::Lower);
+                metric.processes.truncate(case.processes.len());
+                case.metrics.push(metric);
+            }
+        }
+        let document = judge(&base, &head);
+        assert_eq!(check_consistency(&document), Ok(()));
+        document
+    };
+    let errors = ["error.rmse", "error.max_error"].map(|metric| beside("s/fn", metric, ""));
+    let document = judged(&[vec![noisy("s/fn"), memory()], errors.to_vec()].concat());
+    let verdicts = [Verdict::Inconclusive, Verdict::Unchanged].map(|verdict| document.counts[&verdict]);
+    assert_eq!((verdicts, document.rows.len()), ([1, 3], 4), "{:#?}", document.rows);
+    assert_eq!((document.conclusion, document.exit_code), (Conclusion::Inconclusive, 3));
+    assert_eq!(document.sentence, "No time was decided: 1 of 4 compared rows is inconclusive: s/fn time.");
+    // A time or a rate that was decided, of whatever case, is an answer.
+    let rate = Planned {
+        metric: "rate".into(),
+        unit: "GB/s".into(),
+        ..timed("s/rate", &differences(8, 0.0, 0.003, 20))
+    };
+    for decided in [timed("s/other", &differences(7, 0.0, 0.003, 20)), rate] {
+        let document = judged(&[noisy("s/fn"), memory(), decided]);
+        assert_eq!(document.exit_code, 0, "{:#?}", document.rows);
+    }
 }
 
 #[test]

@@ -87,6 +87,7 @@ mod publish;
 mod publish_order;
 mod python;
 mod python_rows;
+mod python_shared;
 mod python_starts;
 mod readme;
 mod report;

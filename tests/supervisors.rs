@@ -99,6 +99,18 @@ fn a_process_has_its_own_figures_and_nothing_of_the_one_before() {
 }
 
 #[test]
+fn what_ends_right_behind_its_program_was_not_left_behind() {
+    let folder = folder_with("");
+    let mut executor = Supervised::new(gbench(), None, false).unwrap();
+    let begun = Instant::now();
+    let soon = executor.execute(&shell(folder.path(), "sleep 0.05 & exit 0", 20.0));
+    assert_eq!((&soon.end, soon.leftovers), (&ENDED_WELL, 0));
+    let late = executor.execute(&shell(folder.path(), "sleep 60 & exit 0", 20.0));
+    assert_eq!((&late.end, late.leftovers), (&ENDED_WELL, 1));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
 fn a_supervisor_that_is_ended_between_two_processes_is_replaced() {
     let folder = folder_with("");
     let mut executor = Supervised::new(gbench(), None, false).unwrap();

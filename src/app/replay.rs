@@ -16,6 +16,9 @@ const MAX_NAMED: usize = 5;
 const PROSE: [&str; 9] =
     ["sentence", "reason", "why", "next", "advice", "warnings", "warning_codes", "reproduce", "replays"];
 
+/// Figures beside the others that earlier versions did not write.
+const ADDED: [&str; 2] = ["change_centre", "pair"];
+
 /// How far the replayed verdict agrees with the stored one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
@@ -69,7 +72,8 @@ fn differences(path: &str, old: &Value, new: &Value, found: &mut Vec<(String, St
             let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
             keys.sort();
             keys.dedup();
-            for key in keys.into_iter().filter(|key| !PROSE.contains(&key.as_str())) {
+            let is_added = |key: &str| ADDED.contains(&key) && !one.contains_key(key);
+            for key in keys.into_iter().filter(|key| !PROSE.contains(&key.as_str()) && !is_added(key)) {
                 let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 let [a, b] = [one, other].map(|object| object.get(key).unwrap_or(&Value::Null));
                 differences(&below, a, b, found);

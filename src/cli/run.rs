@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use strum::IntoEnumIterator;
 
-use super::args::{MeasureArgs, SweepArgs, SweepFilterArgs, sweep};
+use super::args::{MeasureArgs, SweepArgs, SweepFilterArgs, check_sweep, sweep};
 use super::exit::of_run;
-use super::terminal::progress::reporter;
+use super::terminal::progress::{planned, reporter};
 use super::terminal::style;
 use super::terminal::write::{check_place, table, wrote};
 use crate::app::export::Pattern;
@@ -17,7 +17,7 @@ use crate::app::verdict_files::json_of;
 use crate::model::text::count;
 use crate::model::{Exit, Result, Stage, Timing, format_duration};
 use crate::report::{self, Format, Options, SweepTables};
-use crate::run::{Finished, find_interpreter};
+use crate::run::{Finished, PlannedProcesses, find_interpreter};
 use crate::store::write_atomically;
 use crate::suite::plan::Plan;
 use crate::suite::{Action, Benchmark, Suite};
@@ -43,6 +43,9 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
     let sweep_request = args.sweep.request(&args.filter)?;
     let suite = args.measure.request()?.suite(builtins)?;
+    if let Some(request) = &sweep_request {
+        check_sweep(&Plan::single(&suite), request)?;
+    }
     if args.dry_run {
         wrote(write!(out, "{}", dry_run(&suite)))?;
         return Ok(Exit::Pass);
@@ -94,11 +97,12 @@ fn dry_run(suite: &Suite) -> String {
         vec![case.id.to_string(), settings.processes.value.to_string(), limits(&case.benchmark), command]
     });
     let excluded: usize = suite.benchmarks.iter().map(|benchmark| benchmark.excluded).sum();
+    let PlannedProcesses { least, shared } = PlannedProcesses::of(&plan);
     let mut text = table(&["case", "processes", "limits", "command"], rows);
     text += &format!(
         "\n{} in {}; {} left out by `where` or `--preset quick`; nothing was started\n",
         count(plan.cases.len(), "case"),
-        count(plan.processes(), "process"),
+        planned(least, shared),
         count(excluded, "combination"),
     );
     text

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 
-use crate::model::{Exit, SequentialRuleName};
+use crate::model::{
+    Better, Exit, SPEEDUP_UNIT, SequentialRuleName, direction_of_unit, error_of_result, is_counted, is_time,
+};
 
+use super::evidence::is_instructions;
 use super::scale::sign;
 use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDocument};
 
@@ -15,8 +18,8 @@ use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDo
 pub struct FailurePolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
-    /// A row that is probably worse, or impossible, is never passed over. Not so under the rule `seq-e`, whose stored verdicts
-    /// keep their exit code.
+    /// A row that is probably worse, or impossible, is never passed over, nor that no time was decided. Not so under the rule
+    /// `seq-e`, whose stored verdicts keep their exit code.
     pub doubt_fails: bool,
     /// A commit was compared with itself for want of another: nothing is decided about it, whatever the rows say.
     pub no_reference: bool,
@@ -60,7 +63,7 @@ pub fn conclude(
         && (failure_policy.inconclusive_fails
             || in_the_dark
             || doubtful == compared
-            || failure_policy.doubt_fails && rows.iter().any(is_suspicious));
+            || failure_policy.doubt_fails && (rows.iter().any(is_suspicious) || no_time_decided(rows)));
     let of_doubt = if doubt_fails { Exit::Inconclusive } else { Exit::Pass };
     let (mut conclusion, mut exit) = if any(Verdict::Regressed) {
         (Conclusion::Regressed, Exit::Regression)
@@ -110,6 +113,24 @@ fn is_suspicious(row: &Row) -> bool {
     impossible || is_probably_worse(row)
 }
 
+/// Times, rates or counts of instructions were compared, and not one of them was decided: rows that come along by themselves,
+/// such as memory and errors, say nothing of what was measured.
+pub(super) fn no_time_decided(rows: &[Row]) -> bool {
+    let is_work = |row: &&Row| is_speed(row) || is_instructions(&row.case, &row.unit);
+    let compared: Vec<&Row> = rows.iter().filter(|row| was_compared(row)).filter(is_work).collect();
+    !compared.is_empty() && compared.iter().all(|row| row.verdict == Verdict::Inconclusive)
+}
+
+/// Whether a row says how fast head is: a time, a rate, or another figure of the work that is no size, no energy and no error of its
+/// result. How a pair compares is no speed of head.
+pub fn is_speed(row: &Row) -> bool {
+    let is_size = is_counted(&row.unit) || direction_of_unit(&row.unit) == Some(Better::Lower);
+    (is_time(&row.unit) || !is_size)
+        && row.unit != SPEEDUP_UNIT
+        && !row.metric.is_empty()
+        && error_of_result(&row.metric).is_none()
+}
+
 /// The one of two conclusions that speaks for both, in the order of [`Exit::most_severe`].
 pub fn most_severe(one: Conclusion, other: Conclusion) -> Conclusion {
     if severity(one) < severity(other) { other } else { one }
@@ -154,8 +175,9 @@ pub fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
         Some(_) => vec![exit, of(true).1],
         None => vec![exit],
     };
-    if document.method.rounds.is_none() {
-        // Versions before passed over what is probably worse, and their verdicts of stored records name the same rule.
+    // Versions before passed over what is probably worse in stored records, and everywhere that no time was decided; their
+    // verdicts name the same rule.
+    if document.method.rounds.is_none() || !document.rows.iter().any(is_suspicious) {
         let lenient = FailurePolicy { doubt_fails: false, ..failure_policy };
         exits.push(conclude(comparable, &document.rows, false, lenient).1);
     }

@@ -196,6 +196,13 @@ impl Change {
         }
     }
 
+    /// Whether the interval says anything: one that reaches from a hundredth to a hundred times does not.
+    pub fn is_known(&self) -> bool {
+        const HUNDREDTH: f64 = -0.99;
+        const HUNDRED_TIMES: f64 = 99.0;
+        self.low > HUNDREDTH || self.high < HUNDRED_TIMES
+    }
+
     /// Better by more than `IMPOSSIBLE` times. Of something that reaches zero or less nothing is said.
     pub fn is_impossible(&self) -> bool {
         self.ratio > 0.0 && self.slowdown < 1.0 / Self::IMPOSSIBLE - 1.0
@@ -251,12 +258,42 @@ pub struct Row {
     pub sequence: Option<Sequence>,
     /// Of executed instructions that changed: the verdict of the same case's time, which they do not stand for.
     pub time_verdict: Option<Verdict>,
+    /// Of the speedup of a pair that changed: what became of each member's own figure.
+    pub pair: Option<PairShift>,
+}
+
+/// How the members of a pair changed, each by its own row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairShift {
+    pub baseline: MemberShift,
+    pub optimized: MemberShift,
+}
+
+/// How one member of a pair changed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemberShift {
+    pub verdict: Verdict,
+    /// As [`Change::slowdown`]: above 0 is worse.
+    pub slowdown: f64,
 }
 
 impl Row {
     /// The end of the trace of what broke: the head's before the base's.
     pub fn trace(&self) -> Option<&str> {
         [&self.head, &self.base].into_iter().flatten().find_map(|side| side.trace.as_deref())
+    }
+
+    /// The values of base and head that are shown beside the change.
+    pub fn centres(&self) -> [Option<f64>; 2] {
+        let shown = |side: &RowSide| side.change_centre.or(side.centre);
+        [&self.base, &self.head].map(|side| side.as_ref().and_then(shown))
+    }
+
+    /// The change, where anything is known of it: an interval of what was not decided may say nothing at all.
+    pub fn known_change(&self) -> Option<&Change> {
+        self.change.as_ref().filter(|change| self.verdict != Verdict::Inconclusive || change.is_known())
     }
 }
 
@@ -295,6 +332,9 @@ pub struct RowSide {
     /// What stands for this side, in the metric's unit: the geometric mean of the processes' medians, so that the
     /// change is the ratio of the two; their plain median where one of them is not above zero.
     pub centre: Option<f64>,
+    /// What stands for this side beside the change, where that is not `centre`: the mean of the rounds that the change is of, each placed by
+    /// the middle half of its samples, geometric where all are above zero.
+    pub change_centre: Option<f64>,
     /// Sample standard deviation of the logarithms of the processes' medians: relative spread.
     pub spread: Option<f64>,
     /// Why a GPU held its clocks down while this was measured, as NVML names it, and in how many of the processes.

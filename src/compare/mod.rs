@@ -55,7 +55,7 @@ mod warnings;
 mod wording;
 
 pub use calibration::*;
-pub use conclusion::{check_consistency, is_probably_worse};
+pub use conclusion::{check_consistency, is_probably_worse, is_speed};
 pub use document::*;
 pub use evidence::{Evidence, MeasuredSide, ProcessValues, RowLimits};
 pub use history::{History, Past, Session};
@@ -69,8 +69,7 @@ pub use quantized::{Unit, unresolved};
 pub use replay::{named_sides, verdict_of};
 pub use rounds::{MeasuredRound, RoundDifferences, RoundScale};
 pub use rules::{
-    ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, is_known,
-    limits_of,
+    ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, limits_of,
 };
 pub use stored_runs::one_session;
 pub use trace::{DecisionTrace, SequentialStep, decision_traces};

@@ -18,6 +18,9 @@ use super::{ProcessWelchHolm, Rule};
 /// Error rate of the interval of one speedup.
 const ALPHA: f64 = 0.05;
 
+/// Fewer processes show a spread with which an interval is too wide to say anything: Student's quantile is 12.7 at one degree of freedom.
+const MIN_PROCESSES: usize = 3;
+
 const CHAPTER: &str = "chapter";
 const CASE: &str = "case";
 const TECHNIQUE: &str = "technique";
@@ -183,7 +186,8 @@ impl<'a> PairMetric<'a> {
 pub struct PairSpeedup {
     /// By the medians over processes: below 1 the optimized member is slower.
     pub factor: f64,
-    /// At 95 %, over processes, of the means of their logarithms, widened to the factor; absent where processes do not show how much they differ.
+    /// At 95 %, over processes, of the means of their logarithms, widened to the factor; absent where processes do not show how much they differ, as
+    /// fewer than three do not.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -209,7 +213,9 @@ impl PairSpeedup {
         if !(base > 0.0 && other > 0.0) {
             return None;
         }
+        let fewest = of_baseline.centres.len().min(of_optimized.centres.len());
         let interval = match together([baseline, optimized], [&of_baseline, &of_optimized]) {
+            _ if fewest < MIN_PROCESSES => None,
             Some(turns) => paired(metric, &turns),
             None => apart(metric, of_baseline, of_optimized, optimized),
         };

@@ -41,7 +41,7 @@ pub struct Policy {
     pub inconclusive_fails: bool,
     /// Missing, failed or invalid rows make the exit code 4.
     pub failed_fails: bool,
-    /// A row that is probably worse, or whose change is impossible, makes the exit code 3.
+    /// A row that is probably worse, or whose change is impossible, makes the exit code 3, and so does that no time was decided.
     pub doubt_fails: bool,
     /// Stored sessions that a comparison of different runs needs before a row may be green; 0: judged by processes
     /// alone, as within one session.

@@ -1,5 +1,7 @@
 //! From the processes of two sides to one difference a round.
 
+use std::ops::Range;
+
 use crate::stats;
 
 use super::quantized::{Unit, unresolved};
@@ -11,6 +13,8 @@ use super::{Evidence, ProcessValues, throttling};
 pub struct RoundDifferences {
     /// Of the two places, turned so that up is worse; see [`RoundScale`].
     pub differences: Vec<f64>,
+    /// The places of base and head themselves, of logarithms where the scale is one of these.
+    places: Vec<[f64; 2]>,
     /// Rounds of which something is known that speaks against them.
     pub disturbed: Vec<bool>,
     /// Rounds from the first on that screen and are no evidence, because the processes of a side were shared.
@@ -103,7 +107,7 @@ impl RoundDifferences {
         let sides = evidence.base.processes.iter().chain(&evidence.head.processes);
         let absolute = evidence.limits.absolute;
         let positive = !absolute && is_positive(sides.filter(screened));
-        let (mut bases, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut places, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut lost_its_scale, mut shared) = (false, 0);
         for [base, head] in turns(evidence) {
             let [at_base, at_head] = [base, head].map(|process| place(process, positive, scratch));
@@ -112,22 +116,22 @@ impl RoundDifferences {
                 lost_its_scale = true;
                 break;
             }
-            if shared == bases.len() && (base.screens || head.screens) {
+            if shared == places.len() && (base.screens || head.screens) {
                 shared += 1;
             }
-            bases.push(at_base);
+            places.push([at_base, at_head]);
             differences.push(sign * (at_head - at_base));
             // What both sides met, such as a power limit or work of others, is their common lot; a card that slows itself
             // down is another one each time.
             let one_side = base.busy != head.busy || base.throttled != head.throttled;
             disturbed.push(one_side || throttling::spoils(evidence, base, head));
         }
-        let first = &bases[..bases.len().min(screen)];
+        let first: Vec<f64> = places.iter().take(screen).map(|[base, _]| *base).collect();
         let margin = evidence.limits.margin.unwrap_or(0.0);
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
         let (scale, margin) = match stats::mean(&sizes) {
             _ if positive => {
-                let usual = stats::mean(first).unwrap_or(0.0).exp();
+                let usual = stats::mean(&first).unwrap_or(0.0).exp();
                 (RoundScale::Log { sign }, margin_in_logarithms(margin, usual))
             }
             Some(unit) if unit > 0.0 && !absolute => {
@@ -136,7 +140,26 @@ impl RoundDifferences {
             }
             _ => (RoundScale::Absolute { sign }, margin),
         };
-        Self { differences, disturbed, shared, scale, margin, lost_its_scale, unresolved: Vec::new() }
+        let unresolved = Vec::new();
+        Self { differences, places, disturbed, shared, scale, margin, lost_its_scale, unresolved }
+    }
+
+    /// What stands for base and head over some of these rounds, in the metric's unit: the change over them is the ratio of the two.
+    /// `None` where they are none.
+    pub(super) fn centres(&self, evidence: &Evidence, rounds: Range<usize>) -> Option<[f64; 2]> {
+        let turns = turns(evidence);
+        let (turns, places) = (turns.get(rounds.clone())?, self.places.get(rounds)?);
+        let of_side = |side: usize| {
+            // Exactly what was measured, where all agree: no rounding by logarithm and back.
+            let first = *turns.first()?[side].samples.first()?;
+            if turns.iter().all(|turn| turn[side].samples.iter().all(|value| *value == first)) {
+                return Some(first);
+            }
+            let places: Vec<f64> = places.iter().map(|place| place[side]).collect();
+            let mean = stats::mean(&places)?;
+            Some(if matches!(self.scale, RoundScale::Log { .. }) { mean.exp() } else { mean })
+        };
+        Some([of_side(0)?, of_side(1)?])
     }
 
     /// With what the steps of the figures leave open, where that matters beside `limit`.

@@ -436,6 +436,7 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
         margin: None,
         sequence: None,
         time_verdict: None,
+        pair: None,
     }
 }
 

@@ -24,7 +24,7 @@ use super::evidence::MeasuredSide;
 use super::key::other_settings;
 use super::pairing::PairedCase;
 use super::pairs::{PairMembers, PairMetric, VariantPairs, process};
-use super::{Advice, Reason, Row, Verdict};
+use super::{Advice, MemberShift, PairShift, Reason, Row, Verdict};
 
 /// The pairs that both sides have, as cases whose only metric is the speedup.
 #[derive(Default)]
@@ -119,6 +119,40 @@ pub fn doubt_with_members(rows: &mut [Row], members: &HashMap<usize, PairMembers
     for (at, why, advice) in doubts.collect::<Vec<_>>() {
         rows[at].verdict = Verdict::Inconclusive;
         rows[at].explain(Some(why), advice);
+    }
+}
+
+/// Tells every speedup that changed which of its members did, and by how much: a pair is also red whose baseline became faster, and
+/// improved whose baseline became slower.
+pub fn tell_of_members(rows: &mut [Row], members: &HashMap<usize, PairMembers>) {
+    let found: Vec<(usize, PairShift)> = {
+        let own: HashMap<(&CaseId, &str), &Row> =
+            rows.iter().map(|row| ((&row.case, row.metric.as_str()), row)).collect();
+        let shift = |case, metric| {
+            let row = own.get(&(case, metric))?;
+            Some(MemberShift { verdict: row.verdict, slowdown: row.known_change()?.slowdown })
+        };
+        let changed = members
+            .iter()
+            .filter(|(at, _)| matches!(rows[**at].verdict, Verdict::Regressed | Verdict::Improved));
+        let of_pair = changed.filter_map(|(at, PairMembers { baseline, metric })| {
+            let pair =
+                PairShift { baseline: shift(baseline, metric)?, optimized: shift(&rows[*at].case, metric)? };
+            Some((*at, pair))
+        });
+        of_pair.collect()
+    };
+    for (at, pair) in found {
+        let of_baseline = match (rows[at].verdict, pair.baseline.verdict, pair.optimized.verdict) {
+            (Verdict::Regressed, Verdict::Improved, Verdict::Unchanged | Verdict::Improved) => {
+                Some(Advice::AcceptFasterBaseline {})
+            }
+            (Verdict::Improved, Verdict::Regressed, Verdict::Unchanged | Verdict::Regressed) => {
+                Some(Advice::LookAtSlowerBaseline {})
+            }
+            _ => None,
+        };
+        rows[at].add_members(pair, of_baseline);
     }
 }
 

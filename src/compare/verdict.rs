@@ -12,7 +12,7 @@ use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
 use super::rows::prepare;
 use super::rules::RowDecision;
-use super::speedups::{Speedups, doubt_with_members};
+use super::speedups::{Speedups, doubt_with_members, tell_of_members};
 use super::warnings::{of_comparison, of_side};
 use super::{
     Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, Rule,
@@ -31,6 +31,7 @@ use super::{
 /// | a row is invalid or missing | 4, if `failed_fails` |
 /// | nothing was compared | 4 |
 /// | every compared row is inconclusive | 3 |
+/// | every compared row of a time, a rate or a count of instructions is inconclusive | 3 |
 /// | a row is inconclusive and the history too short to say more | 3 |
 /// | an inconclusive row is probably worse, or its change impossible | 3 |
 /// | a row is inconclusive | 3, if `inconclusive_fails` |
@@ -158,6 +159,7 @@ pub fn compare_by(
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
         doubt_with_members(&mut prepared.rows, &prepared.members);
+        tell_of_members(&mut prepared.rows, &prepared.members);
         rows = prepared.rows;
         counts::tell_of_time(&mut rows);
     }

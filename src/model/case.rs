@@ -63,6 +63,12 @@ pub const SPEEDUP: &str = "speedup";
 /// Its unit.
 pub const SPEEDUP_UNIT: &str = "x";
 
+/// What a metric that says how far a result is off calls its error: a metric of the prefix `error.`, or one of result files.
+pub fn error_of_result(metric: &str) -> Option<&str> {
+    const OF_FILES: [&str; 3] = ["rmse", "relative_error", "max_error"];
+    metric.strip_prefix("error.").or_else(|| OF_FILES.contains(&metric).then_some(metric))
+}
+
 /// The parameter that names a case's member of a pair where the case has no variant itself.
 pub const VARIANT_PARAM: &str = "variant";
 

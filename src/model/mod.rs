@@ -51,7 +51,7 @@ pub use budget::Budget;
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{
     CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM,
-    Variant,
+    Variant, error_of_result,
 };
 pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,

@@ -43,6 +43,7 @@ fn side(centre: f64) -> RowSide {
         processes: 5,
         samples: 150,
         centre: Some(centre),
+        change_centre: None,
         spread: Some(0.008),
         trace: None,
     }
@@ -79,6 +80,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         margin: None,
         sequence: None,
         time_verdict: None,
+        pair: None,
     }
 }
 
@@ -249,6 +251,7 @@ pub(super) fn failed_and_missing() -> VerdictDocument {
             processes: 0,
             samples: 0,
             centre: None,
+            change_centre: None,
             spread: None,
             throttled: Default::default(),
             trace: None,

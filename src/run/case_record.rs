@@ -176,7 +176,7 @@ impl CaseRecorder {
         if let Some(what) = &collected.above_peak {
             warn_once(record, what.clone());
         }
-        self.warn(record, execution, process);
+        self.warn(record, execution, process, shared);
         self.learn(record, execution, &collected);
         record.processes.push(ProcessRecord {
             index: process,
@@ -207,10 +207,17 @@ impl CaseRecorder {
         }
     }
 
-    fn warn(&self, record: &mut CaseRecord, execution: &Execution, process: u32) {
+    fn warn(&self, record: &mut CaseRecord, execution: &Execution, process: u32, shared: Option<u32>) {
         let Execution { leftovers, survivors, .. } = execution;
         if *leftovers > 0 && execution.stopped.is_none() {
-            warn_once(record, format!("process {process} left {leftovers} running, which were ended"));
+            let left = format!("left {leftovers} running, which were ended");
+            let text = match shared.filter(|cases| *cases > 1) {
+                Some(cases) => format!(
+                    "process {process} {left}; {cases} cases share it, and one of them or more did that"
+                ),
+                None => format!("process {process} {left}"),
+            };
+            warn_once(record, text);
         }
         if *survivors > 0 {
             let hang = "could not be ended: they hang in the kernel";

@@ -5,10 +5,12 @@ use crate::model::{CaseId, Outcome, Side};
 /// One thing that happened. Nothing is told while a child measures.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
-    /// Before anything is started: how many cases and processes there will be.
+    /// Before anything is started: how many cases and processes there will be. `shared`: cases share some of the processes, of which
+    /// there may be more.
     Planned {
         cases: usize,
         processes: usize,
+        shared: bool,
     },
     BuildStarted {
         benchmark: &'a str,

@@ -56,6 +56,6 @@ pub use listing::{CaseLister, Unlisted};
 pub use lockstep::schedule::{Block, TurnFault, Turns};
 pub use programs::has_binary;
 pub use rounds::{NextRound, PairState, RoundsSession, RoundsState, StoppingPolicy};
-pub use session::PlanSession;
+pub use session::{PlanSession, PlannedProcesses};
 pub use shared_process::split_by_case;
 pub use spawn::Supervised;

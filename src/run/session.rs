@@ -9,6 +9,7 @@ use super::event::Progress;
 use super::executor::Execution;
 use super::launcher::{Launcher, RunSession};
 use super::outcome::cut_short;
+use crate::model::text::count;
 use crate::model::{CutShort, Result, RunRecord};
 use crate::store::note_start;
 use crate::suite::plan::{Plan, PlannedCase};
@@ -32,8 +33,9 @@ impl PlanSession<'_> {
         let id = header.run_id.clone();
         let mut arm = ArmRecorder::begin(&plan.arm, plan.cases.iter(), header, &artifacts.join(id.as_str()))?;
         note_start(artifacts, &id)?;
-        launcher.total = plan.processes();
-        let planned = Progress::Planned { cases: plan.cases.len(), processes: launcher.total };
+        let PlannedProcesses { least, shared } = PlannedProcesses::of(plan);
+        launcher.total = least;
+        let planned = Progress::Planned { cases: plan.cases.len(), processes: least, shared };
         launcher.session.observer.on(&planned);
         let mut ended = launcher.build_all(&plan.arm, &mut arm)?;
         let mut index = 0;
@@ -48,7 +50,7 @@ impl PlanSession<'_> {
             let processes = case.benchmark.settings.processes.value;
             for process in 0..processes {
                 if let Some(ended) = ended {
-                    arm.abort(index, cut_short(ended, "before its turn"));
+                    cut_off(&mut arm, index, ended, processes);
                 }
                 if arm.is_aborted(index) {
                     launcher.done += 1;
@@ -68,6 +70,37 @@ impl PlanSession<'_> {
             index += 1;
         }
         arm.finish(ended)
+    }
+}
+
+/// Settles a case that the end of the run found before it had all of its processes; one that is settled stays as it is.
+fn cut_off(arm: &mut ArmRecorder, index: usize, ended: CutShort, processes: u32) {
+    let when = match arm.case(index).processes.len() {
+        0 => "before its turn".to_owned(),
+        measured => format!("after {measured} of {}", count(processes as usize, "process")),
+    };
+    arm.abort(index, cut_short(ended, &when));
+}
+
+/// The processes that a plan takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedProcesses {
+    /// Where no case breaks one that others share.
+    pub least: usize,
+    /// Some are shared, so that there may be more of them.
+    pub shared: bool,
+}
+
+impl PlannedProcesses {
+    pub fn of(plan: &Plan) -> Self {
+        let (mut least, mut shared, mut index) = (0, false, 0);
+        while let Some(case) = plan.cases.get(index) {
+            let together = shared_with(&plan.cases, index);
+            least += case.benchmark.settings.processes.value as usize;
+            shared |= together > 1;
+            index += together;
+        }
+        Self { least, shared }
     }
 }
 
@@ -91,11 +124,10 @@ fn by_harness(
     cases.clone().for_each(|index| _ = arm.decide_early(index));
     for process in 0..processes {
         if let Some(ended) = ended {
-            cases.clone().for_each(|index| arm.abort(index, cut_short(ended, "before its turn")));
+            cases.clone().for_each(|index| cut_off(arm, index, ended, processes));
         }
         let open: Vec<usize> = cases.clone().filter(|index| !arm.is_aborted(*index)).collect();
-        // Of the processes that were planned, one a case, all but one are not needed.
-        launcher.done += cases.len() - usize::from(!open.is_empty());
+        launcher.done += usize::from(open.is_empty());
         let Some(lead) = open.first() else { continue };
         launcher.tell_start(&plan.cases[*lead].id, None, process, processes);
         let members: Vec<&PlannedCase> = open.iter().map(|index| &plan.cases[*index]).collect();
@@ -116,6 +148,10 @@ fn by_harness(
         }
     }
     for index in cases {
+        // It may have come while the last process ran.
+        if let Some(ended) = ended {
+            cut_off(arm, index, ended, processes);
+        }
         arm.end_case(index, ended.is_none());
         arm.keep_outcome(index)?;
         launcher.tell_case(arm, index);

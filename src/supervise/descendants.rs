@@ -21,6 +21,15 @@ pub fn kill_descendants(patience: Duration) -> (u32, u32) {
     end_descendants(patience, &mut Usage::default())
 }
 
+/// Waits until no descendant is left, but no longer than `grace`, and adds what they have used: helpers that end with their program,
+/// such as the resource tracker of Python's multiprocessing, need some milliseconds for it.
+pub(super) fn await_descendants(grace: Duration, usage: &mut Usage) {
+    let deadline = Instant::now() + grace;
+    while !reap_all(usage) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// [`kill_descendants`], and adds what they have used.
 pub(super) fn end_descendants(patience: Duration, usage: &mut Usage) -> (u32, u32) {
     let me = std::process::id() as i32;

@@ -15,7 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 
 use super::adopt_orphans;
-use super::descendants::{end_descendants, kill_without_reaping};
+use super::descendants::{await_descendants, end_descendants, kill_without_reaping};
 use super::order::StartOrder;
 use super::reap::{Reaped, Usage, reap};
 use super::wire::{KILL, Report, STOP};
@@ -23,6 +23,8 @@ use crate::model::ProcessEnd;
 
 /// How long SIGKILL may take before a process counts as stuck in the kernel.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long after the end of a process what it started may take to end by itself, before it counts as left behind.
+const SETTLING: Duration = Duration::from_millis(200);
 /// How long the gate may take over its first assignment, over the rest of a later one, and over making room for a report.
 /// A gate that is dead needs no deadline: its end of the socket is closed. This one is for a gate that is stopped or stuck.
 const GATE_PATIENCE: Duration = Duration::from_secs(60);
@@ -117,8 +119,11 @@ fn carry_out(order: StartOrder, gate: &UnixStream, signals: &SignalFd) -> Report
         }
     };
     let mut usage = Usage::default();
-    let end = attend(&child, &mut usage, gate, signals, grace, stop_now);
+    let (end, was_stopped) = attend(&child, &mut usage, gate, signals, grace, stop_now);
     let seconds = started.elapsed().as_secs_f64();
+    if !was_stopped {
+        await_descendants(SETTLING, &mut usage);
+    }
     let (leftovers, survivors) = end_descendants(PATIENCE, &mut usage);
     let Usage { cpu_seconds, peak_rss_bytes } = usage;
     Report::Ended { end, seconds, peak_rss_bytes, cpu_seconds, leftovers, survivors }
@@ -134,7 +139,7 @@ fn block_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
-/// Waits until the child has ended, stopping it when told to, and adds what it used.
+/// Waits until the child has ended, stopping it when told to, and adds what it used. With whether it was told to.
 fn attend(
     child: &Child,
     usage: &mut Usage,
@@ -142,7 +147,7 @@ fn attend(
     signals: &SignalFd,
     grace: f64,
     stop_now: bool,
-) -> ProcessEnd {
+) -> (ProcessEnd, bool) {
     let pid = Pid::from_raw(child.id() as i32);
     let mut kill_at: Option<Instant> = None;
     let mut gate_is_there = true;
@@ -157,10 +162,11 @@ fn attend(
     }
     loop {
         if let Reaped::Ended(status) = reap(pid.as_raw(), usage) {
-            return match (status.code(), status.signal()) {
+            let end = match (status.code(), status.signal()) {
                 (Some(code), _) => ProcessEnd::Exit(code),
                 (None, signal) => ProcessEnd::Signal(signal.unwrap_or(0)),
             };
+            return (end, kill_at.is_some());
         }
         let timeout = match kill_at {
             None => PollTimeout::NONE,
@@ -168,7 +174,7 @@ fn attend(
                 let left = at.saturating_duration_since(Instant::now());
                 if left.is_zero() && killed {
                     // It hangs in the kernel, as a child of a stuck driver does: it will be counted as a survivor.
-                    return ProcessEnd::Signal(Signal::SIGKILL as i32);
+                    return (ProcessEnd::Signal(Signal::SIGKILL as i32), true);
                 }
                 if left.is_zero() {
                     // The whole tree, not the group: a child can leave its group.

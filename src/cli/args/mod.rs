@@ -11,5 +11,5 @@ pub use ingest::IngestArgs;
 pub use measure::{ArtifactsArgs, MeasureArgs};
 pub use rounds::{RoundsArgs, budget};
 pub use selection::{SelectionArgs, SettingsArgs};
-pub use sweep::{SweepArgs, SweepFilterArgs, sweep};
+pub use sweep::{SweepArgs, SweepFilterArgs, check_sweep, sweep};
 pub use words::{PageFormat, format_parser};

@@ -1,7 +1,8 @@
 //! The flags that look at a sweep by its parameters.
 
-use crate::model::{Fault, Result};
+use crate::model::{CaseId, Fault, Result};
 use crate::report::{Format, SweepRequest, SweepTables, UnknownField};
+use crate::suite::plan::{Plan, PlannedCase};
 use crate::suite::words::advise;
 
 /// How a sweep is looked at.
@@ -70,16 +71,29 @@ pub fn sweep(sweep: Result<SweepTables, UnknownField>, format: Format) -> Result
         let what = "a sweep has tables, and no test cases";
         return Err(Fault::at_flag("--format junit", what, "take another format"));
     }
-    sweep.map_err(|UnknownField { name, value, known }| {
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let (what, place) = match &value {
-            Some(value) => (format!("`{name}` is never `{value}` here"), format!("{name}={value}")),
-            None => (format!("no case has the parameter `{name}`"), name.clone()),
-        };
-        let next = match known.as_slice() {
-            [] => "look at the cases with `gbench-ci report`".to_owned(),
-            known => advise(value.as_deref().unwrap_or(&name), known),
-        };
-        Fault::at(place, what, next)
-    })
+    sweep.map_err(unknown)
+}
+
+/// What a run can know of a sweep before it measures. Errors: a field or value that none of the planned cases has.
+pub fn check_sweep(plan: &Plan, request: &SweepRequest) -> Result<()> {
+    // The cases of a harness are known once it has listed them.
+    let is_known = |case: &PlannedCase| case.benchmark.harness.is_none() || case.benchmark.is_listed();
+    if plan.cases.is_empty() || !plan.cases.iter().all(is_known) {
+        return Ok(());
+    }
+    let ids: Vec<&CaseId> = plan.cases.iter().map(|case| &case.id).collect();
+    SweepTables::check_planned(&ids, request).map_err(unknown)
+}
+
+fn unknown(UnknownField { name, value, known }: UnknownField) -> Fault {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let (what, place) = match &value {
+        Some(value) => (format!("`{name}` is never `{value}` here"), format!("{name}={value}")),
+        None => (format!("no case has the parameter `{name}`"), name.clone()),
+    };
+    let next = match known.as_slice() {
+        [] => "look at the cases with `gbench-ci report`".to_owned(),
+        known => advise(value.as_deref().unwrap_or(&name), known),
+    };
+    Fault::at(place, what, next)
 }

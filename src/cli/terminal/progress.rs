@@ -93,6 +93,12 @@ impl Observer for ProgressWriter {
     }
 }
 
+/// `10 processes`, `at least 10 processes` where cases share them.
+pub fn planned(processes: usize, shared: bool) -> String {
+    let least = if shared { "at least " } else { "" };
+    format!("{least}{}", count(processes, "process"))
+}
+
 fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progress: &Progress<'_>) {
     match progress {
         Progress::Planned { processes, .. } => set_length(bar, *processes),
@@ -165,9 +171,9 @@ impl LogLines {
 
     fn on(&mut self, progress: &Progress<'_>) -> Option<String> {
         Some(match progress {
-            Progress::Planned { cases, processes } => {
+            Progress::Planned { cases, processes, shared } => {
                 self.cases = *cases;
-                format!("measuring {} in {}", count(*cases, "case"), count(*processes, "process"))
+                format!("measuring {} in {}", count(*cases, "case"), planned(*processes, *shared))
             }
             Progress::RoundsPlanned { cases, comparable } => {
                 self.cases = *cases;

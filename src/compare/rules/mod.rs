@@ -10,7 +10,7 @@ use crate::compare::{
 };
 
 pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
-pub use seq_e::{SeqE, is_known, limits_of};
+pub use seq_e::{SeqE, limits_of};
 pub use welch_holm::ProcessWelchHolm;
 
 /// Decides every row of a suite.
@@ -78,6 +78,8 @@ pub struct RowDecision {
     /// Advice; `None` where there is none.
     pub next: Option<Advice>,
     pub change: Option<Change>,
+    /// What stands for base and head where the change is not of all their processes: of the rounds that it is of.
+    pub centres: Option<[f64; 2]>,
     pub sequence: Option<Sequence>,
     /// The row took part in the correction for many comparisons.
     pub tested: bool,
@@ -95,6 +97,7 @@ impl RowDecision {
             reason,
             next,
             change: None,
+            centres: None,
             sequence: None,
             tested: false,
             open: false,
@@ -108,5 +111,15 @@ impl RowDecision {
         row.explain(self.reason, self.next);
         row.change = self.change;
         row.sequence = self.sequence;
+        /// Two figures that differ by less are the same, rounded otherwise.
+        const ROUNDED: f64 = 1e-9;
+        let sides = [&mut row.base, &mut row.head];
+        for (side, of_change) in sides.into_iter().zip(self.centres.into_iter().flatten()) {
+            if let Some(side) = side
+                && side.centre.is_none_or(|centre| (centre - of_change).abs() > ROUNDED * centre.abs())
+            {
+                side.change_centre = Some(of_change);
+            }
+        }
     }
 }

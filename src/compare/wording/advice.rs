@@ -60,6 +60,15 @@ pub enum Advice {
          counts, set `isolation = \"shared\"`"
     )]
     LookForInteraction {},
+    /// A faster baseline made a pair's speedup smaller.
+    #[display(
+        "if the baseline was meant to become faster, accept it: the next comparison begins from there; where speedups are not to \
+         be judged, set `gate = false` under `[metrics.speedup]` in the base's suite file"
+    )]
+    AcceptFasterBaseline {},
+    /// A slower baseline made a pair's speedup larger.
+    #[display("look at the baseline's own row: it became slower, and the optimized variant gained nothing")]
+    LookAtSlowerBaseline {},
     /// Keep other work off the machine.
     #[display("keep other work off the machine, and compare again")]
     KeepMachineFree {},

@@ -14,8 +14,8 @@ pub use reason::{Reason, SettingEffect};
 pub use sentence::{of_machines, of_verdict};
 pub use warning::{HeldDown, Warning};
 
-use super::{Row, Verdict, VerdictDocument};
-use crate::model::text::{count, percent};
+use super::{MemberShift, PairShift, Row, Verdict, VerdictDocument};
+use crate::model::text::{count, percent, signed_percent};
 
 /// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
 pub struct Remark {
@@ -49,6 +49,21 @@ impl Row {
         self.time_verdict = Some(time);
     }
 
+    /// Says of a speedup that changed what became of each member. `instead`: what to do where the baseline alone explains it.
+    pub(super) fn add_members(&mut self, pair: PairShift, instead: Option<Advice>) {
+        let joint = if self.reason.is_empty() { "" } else { "; " };
+        self.reason += &format!(
+            "{joint}the baseline {}, the optimized variant {}",
+            became(pair.baseline),
+            became(pair.optimized)
+        );
+        if let Some(advice) = instead {
+            self.next = advice.to_string();
+            self.advice = Some(advice);
+        }
+        self.pair = Some(pair);
+    }
+
     /// Adds a circumstance to the reason, which does not rest on it.
     pub(super) fn add_remark(&mut self, Remark { reasons, base, head }: &Remark) {
         let joint = if self.reason.is_empty() { "" } else { "; meanwhile " };
@@ -60,6 +75,20 @@ impl Row {
             head.0,
             count(head.1, "process"),
         );
+    }
+}
+
+/// `became 50 % faster`, `did not change`, `did not change by enough (+1.4 %)`.
+fn became(MemberShift { verdict, slowdown }: MemberShift) -> String {
+    /// A change that is not worth a figure.
+    const NOTHING: f64 = 0.0005;
+    let size = percent(slowdown.abs());
+    match verdict {
+        Verdict::Regressed => format!("became {size} slower"),
+        Verdict::Improved => format!("became {size} faster"),
+        Verdict::Unchanged if slowdown.abs() < NOTHING => "did not change".to_owned(),
+        Verdict::Unchanged => format!("is unchanged by itself ({})", signed_percent(slowdown)),
+        _ => format!("is open ({})", signed_percent(slowdown)),
     }
 }
 

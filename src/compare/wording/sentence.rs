@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use strum::IntoEnumIterator;
 
-use crate::compare::conclusion::{is_probably_worse, severity, was_compared};
+use crate::compare::conclusion::{is_probably_worse, no_time_decided, severity, was_compared};
 use crate::compare::{Conclusion, Difference, Group, Row, Verdict, VerdictDocument};
 use crate::model::text::{count, list, percent};
 use crate::model::{Exit, NoReference};
@@ -69,6 +69,7 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
                 None if names.len() == compared => {
                     format!("Nothing could be decided: {compared_rows} {some}.")
                 }
+                None if no_time_decided(rows) => format!("No time was decided: {of_compared} {some}."),
                 None => format!("Nothing regressed, but {of_compared} {some}."),
             }
         }

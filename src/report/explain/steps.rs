@@ -3,7 +3,7 @@
 use std::f64::consts::LN_10;
 
 use super::words::{Explained, Towards, e_value, least, side_of, slowdown};
-use crate::compare::{Change, Conclusion, DecisionTrace, SequentialStep, Verdict, is_known};
+use crate::compare::{Change, Conclusion, DecisionTrace, SequentialStep, Verdict};
 use crate::model::text::{count, percent};
 use crate::report::layout::number;
 
@@ -86,7 +86,7 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
 }
 
 fn estimate(rounds: usize, change: &Change) -> String {
-    if !is_known(change) {
+    if !change.is_known() {
         return format!("over {} nothing is known of the change", count(rounds, "round"));
     }
     format!("over {} {} for this row alone)", count(rounds, "round"), with_range(change))

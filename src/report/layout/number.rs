@@ -88,8 +88,7 @@ pub(in crate::report) fn value(value: f64, unit: &str) -> String {
 
 /// The figures of both sides of a row, in one unit where both have a value.
 pub(in crate::report) fn centres(row: &Row) -> [Option<String>; 2] {
-    let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
-    match centres {
+    match row.centres() {
         [Some(base), Some(head)] => {
             let (base, head) = pair(base, head, &row.unit);
             [Some(base), Some(head)]
@@ -98,53 +97,102 @@ pub(in crate::report) fn centres(row: &Row) -> [Option<String>; 2] {
     }
 }
 
-/// Two values for side-by-side reading: in one unit, unless they are a thousandfold apart.
+/// Two values for side-by-side reading: in one unit, unless they are a thousandfold apart, and with as many decimals where they are less
+/// than tenfold apart.
 pub(in crate::report) fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
     let ratio = (head / base).abs();
-    if ratio.is_finite() && (1e-3..=1e3).contains(&ratio) {
-        (in_scale_of(base, base, unit), in_scale_of(head, base, unit))
-    } else {
-        (value(base, unit), value(head, unit))
+    if !ratio.is_finite() || !(1e-3..=1e3).contains(&ratio) {
+        return (value(base, unit), value(head, unit));
     }
+    let (base, head) = (Figure::of(base, base, unit), Figure::of(head, base, unit));
+    let alike = (0.1..10.0).contains(&ratio) && !(base.is_whole && head.is_whole);
+    let decimals = base.decimals.zip(head.decimals).filter(|_| alike).map(|(one, other)| one.max(other));
+    (base.with(decimals), head.with(decimals))
 }
 
 /// Shows `value` in the unit in which `model` reads best.
 fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
-    if !value.is_finite() {
-        return "not a number".into();
+    Figure::of(value, model, unit).with(None)
+}
+
+/// A value in the unit in which it is shown.
+struct Figure {
+    value: f64,
+    unit: String,
+    /// See [`decimals`].
+    decimals: Option<usize>,
+    /// Of what is counted: by itself it has no decimals.
+    is_whole: bool,
+}
+
+impl Figure {
+    /// In the unit in which `model` reads best.
+    fn of(value: f64, model: f64, unit: &str) -> Self {
+        let Some((scales, size)) = scales_of(unit).filter(|_| value.is_finite()) else {
+            return Self {
+                value,
+                unit: unit.to_owned(),
+                decimals: decimals(value),
+                is_whole: is_whole(value),
+            };
+        };
+        // The largest scale in which the figure is at least 1; below all of them, the smallest.
+        let readable = || {
+            let fitting = scales.iter().rev().find(|(_, scale)| (model * size / scale).abs() >= 1.0);
+            fitting.or(scales.first()).map(|(name, scale)| (name.as_str(), *scale))
+        };
+        let has_scale = model != 0.0 && model.is_finite();
+        let (name, scale) = has_scale.then(readable).flatten().unwrap_or((unit, size));
+        let value = value * size / scale;
+        let is_whole = name == "B" && is_whole(value);
+        Self { value, unit: name.to_owned(), decimals: decimals(value), is_whole }
     }
-    let Some((scales, size)) = scales_of(unit) else {
-        return format!("{} {unit}", figure(value)).trim_end().to_owned();
-    };
-    // The largest scale in which the figure is at least 1; below all of them, the smallest.
-    let readable = || {
-        let fitting = scales.iter().rev().find(|(_, scale)| (model * size / scale).abs() >= 1.0);
-        fitting.or(scales.first()).map(|(name, scale)| (name.as_str(), *scale))
-    };
-    let has_scale = model != 0.0 && model.is_finite();
-    let (name, scale) = has_scale.then(readable).flatten().unwrap_or((unit, size));
-    let value = value * size / scale;
-    format!("{} {name}", if name == "B" { figure(value) } else { digits(value) })
+
+    /// With so many decimals, or with its own.
+    fn with(&self, decimals: Option<usize>) -> String {
+        let Self { value, unit, .. } = self;
+        if !value.is_finite() {
+            return "not a number".into();
+        }
+        let text = match decimals {
+            Some(decimals) => format!("{value:.decimals$}"),
+            None if self.is_whole => figure(*value),
+            None => digits(*value),
+        };
+        format!("{text} {unit}").trim_end().to_owned()
+    }
+}
+
+fn is_whole(value: f64) -> bool {
+    value.fract() == 0.0 && value.abs() < 1e6
 }
 
 /// As [`digits`], but whole numbers below a million stay whole: counts, bytes.
 pub(in crate::report) fn figure(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e6 { format!("{value:.0}") } else { digits(value) }
+    if is_whole(value) { format!("{value:.0}") } else { digits(value) }
 }
 
 /// A number in four significant digits.
 fn digits(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
+    match decimals(value) {
+        _ if value == 0.0 => "0".into(),
+        Some(decimals) => format!("{value:.decimals$}"),
+        None => format!("{value:.3e}"),
     }
-    match value.abs() {
-        1e6.. => format!("{value:.3e}"),
-        1e3.. => format!("{value:.0}"),
-        1e2.. => format!("{value:.1}"),
-        1e1.. => format!("{value:.2}"),
-        1.0.. => format!("{value:.3}"),
-        1e-3.. => format!("{value:.4}"),
-        _ => format!("{value:.3e}"),
+}
+
+/// The decimals that make four significant digits of a number; `None` where it is shown with a power of ten, and of zero. What four digits
+/// round up to the next power counts as that: 0.99999 is 1.000.
+fn decimals(value: f64) -> Option<usize> {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    match rounded.abs() {
+        1e6.. => None,
+        1e3.. => Some(0),
+        1e2.. => Some(1),
+        1e1.. => Some(2),
+        1.0.. => Some(3),
+        1e-3.. => Some(4),
+        _ => None,
     }
 }
 
@@ -227,9 +275,20 @@ mod tests {
     }
 
     #[test]
-    fn two_values_side_by_side_share_their_unit() {
-        assert_eq!(pair(980e-6, 1050e-6, "s"), ("980.0 µs".into(), "1050 µs".into()));
+    fn two_values_side_by_side_share_their_unit_and_their_decimals() {
+        assert_eq!(pair(980e-6, 1050e-6, "s"), ("980.0 µs".into(), "1050.0 µs".into()));
+        for (base, head, shown) in [
+            (1e-3, 0.99999e-3, ("1.000 ms", "1.000 ms")),
+            (1e-3, 0.9996e-3, ("1.0000 ms", "0.9996 ms")),
+            (9.99e-3, 10.02e-3, ("9.990 ms", "10.020 ms")),
+            (0.99999e-3, 1e-3, ("1000 µs", "1000 µs")),
+        ] {
+            assert_eq!(pair(base, head, "s"), (shown.0.into(), shown.1.into()), "{base} {head}");
+        }
+        assert_eq!(pair(48_128.0, 48_130.0, "B"), ("47.00 KiB".into(), "47.00 KiB".into()));
+        assert_eq!(pair(512.0, 515.5, ""), ("512.0".into(), "515.5".into()));
         assert_eq!(pair(1e-9, 1.0, "s"), ("1.000 ns".into(), "1.000 s".into()));
+        assert_eq!(pair(12e-9, 1.0e-6, "s"), ("12.00 ns".into(), "1000 ns".into()));
         assert_eq!(pair(0.0, 1e-3, "s"), ("0 s".into(), "1.000 ms".into()));
     }
 

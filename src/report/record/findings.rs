@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::metric::{MetricView, centers, median};
 use crate::model::text::{count, percent};
 use crate::model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
-use crate::report::layout::grouped::{self, MAX_NAMED};
+use crate::report::layout::grouped::{self, MAX_NAMED, together};
 use crate::report::layout::number;
 
 /// A fact that weakens a figure, and the way out.
@@ -73,8 +73,13 @@ pub(super) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec
             ["case leaves", "cases leave"],
             "processes behind, which the gate had to end",
             cases.iter().filter_map(|(case, name)| leftovers(case, name)).collect(),
-            "let the program end and wait for what it starts, because what still runs disturbs what is \
-             measured",
+            WAIT_FOR_ALL,
+        ),
+        about(
+            ["group of cases shares a process that leaves", "groups of cases share a process that leaves"],
+            "processes behind, which the gate had to end",
+            shared_leftovers(cases),
+            WAIT_FOR_ALL,
         ),
     ];
     let found = of_metrics.into_iter().chain(of_cases).flatten();
@@ -175,9 +180,33 @@ fn complete(case: &CaseRecord) -> impl Iterator<Item = &ProcessRecord> {
     case.processes.iter().filter(|process| process.outcome.is_measured())
 }
 
+const WAIT_FOR_ALL: &str =
+    "let the program end and wait for what it starts, because what still runs disturbs what is measured";
+
+/// Whether other cases had the same process, so that any of them may have done what it did.
+fn is_shared(process: &ProcessRecord) -> bool {
+    process.shared.is_some_and(|cases| cases > 1)
+}
+
+/// `one of a, b, c (2 after 1 run)`, of cases that shared processes which ended well and left descendants behind.
+fn shared_leftovers(cases: &[(&CaseRecord, String)]) -> Vec<String> {
+    let left = cases.iter().flat_map(|(case, name)| {
+        let processes = complete(case).filter(|process| is_shared(process) && process.leftovers > 0);
+        // What is one process has one moment at which it was started.
+        processes.map(move |process| ((&process.started, process.leftovers), name.as_str()))
+    });
+    let of_process = together(left).into_iter().map(|((_, left), names)| (names, u64::from(left)));
+    let texts = together(of_process).into_iter().map(|(names, left)| {
+        let runs = count(left.len(), "run");
+        format!("one of {} ({} after {runs})", named(&names), left.iter().sum::<u64>())
+    });
+    texts.collect()
+}
+
 /// Of a case whose program ended well and left descendants behind.
 fn leftovers(case: &CaseRecord, name: &str) -> Option<String> {
-    let left = complete(case).map(|process| u64::from(process.leftovers)).filter(|left| *left > 0);
+    let own = complete(case).filter(|process| !is_shared(process));
+    let left = own.map(|process| u64::from(process.leftovers)).filter(|left| *left > 0);
     let left: Vec<u64> = left.collect();
     (!left.is_empty()).then(|| {
         let descendants: u64 = left.iter().sum();

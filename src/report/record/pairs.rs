@@ -315,8 +315,16 @@ mod tests {
     }
 
     #[test]
-    fn s0_50_one_process_has_no_interval_and_noise_is_called_so() {
+    fn s0_50_below_three_processes_there_is_no_interval_and_noise_is_called_so() {
         assert_eq!(cells(&pair(&[1.0], &[1.25]))[0][3..], ["0.80x slower", "unknown"]);
+        // Two show a spread, and Student's interval of two reaches from nothing to everything.
+        let two = pair(&[1.0, 1.05], &[1.25, 1.3]);
+        assert_eq!(cells(&two)[0][3..], ["0.80x slower", "unknown"]);
+        let mut together = two;
+        for process in together.cases.iter_mut().flat_map(|case| &mut case.processes) {
+            process.shared = Some(2);
+        }
+        assert_eq!(cells(&together)[0][4], "unknown");
         let noisy = cells(&pair(&[1.0, 1.05, 0.95], &[0.99, 1.04, 0.97]));
         assert!(noisy[0][3].ends_with("(noise)"), "{noisy:?}");
     }

@@ -4,7 +4,7 @@ use super::metric::{centers, median};
 use super::pairs::speedup_cells;
 use super::table::RunTable;
 use crate::compare::{PairMetric, PairSpeedup};
-use crate::model::{CaseId, CaseRecord, Metric};
+use crate::model::{CaseId, CaseRecord, Metric, error_of_result};
 use crate::report::layout::grouped::together;
 use crate::report::layout::number;
 
@@ -13,10 +13,6 @@ const WAYS: [&str; 2] = ["precision", "backend"];
 
 /// What the others are held against, where it is there; else the first.
 const REFERENCES: [&str; 2] = ["fp32", "float32"];
-
-/// Metrics of this prefix, and these of result files, say how far a result is off.
-const ERROR: &str = "error.";
-const ERRORS: [&str; 3] = ["rmse", "relative_error", "max_error"];
 
 /// Errors that have a column of their own; others stand below each other in the last one.
 const MAX_ERRORS: usize = 3;
@@ -36,18 +32,13 @@ fn problem(id: &CaseId) -> CaseId {
     CaseId { params, device: "host".into(), ..id.clone() }
 }
 
-fn error_name(metric: &Metric) -> Option<&str> {
-    let own = metric.name.strip_prefix(ERROR);
-    own.or_else(|| ERRORS.contains(&metric.name.as_str()).then_some(metric.name.as_str()))
-}
-
 fn center(metric: &Metric) -> Option<f64> {
     median(&mut centers(metric))
 }
 
 /// The error of a case by its name.
 fn error(case: &CaseRecord, name: &str) -> Option<f64> {
-    let of_name = |metric: &&Metric| error_name(metric) == Some(name);
+    let of_name = |metric: &&Metric| error_of_result(&metric.name) == Some(name);
     case.metrics.iter().find(of_name).filter(|_| case.outcome.is_measured()).and_then(center)
 }
 
@@ -64,7 +55,7 @@ fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<RunTable> {
     };
     let reference = measured().find(is_usual).or_else(|| measured().next())?;
     let mut names: Vec<&str> = Vec::new();
-    for name in measured().flat_map(|case| &case.metrics).filter_map(error_name) {
+    for name in measured().flat_map(|case| &case.metrics).filter_map(|metric| error_of_result(&metric.name)) {
         if !names.contains(&name) {
             names.push(name);
         }

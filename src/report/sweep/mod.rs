@@ -11,7 +11,8 @@ use std::io;
 use super::format::Options;
 use super::layout::terminal::TerminalLayout;
 use crate::compare::VerdictDocument;
-use crate::model::RunRecord;
+use crate::model::{CaseId, RunRecord};
+use fields::CaseFields;
 pub use fields::UnknownField;
 pub use request::SweepRequest;
 use table::SweepTable;
@@ -23,6 +24,16 @@ pub struct SweepTables {
 }
 
 impl SweepTables {
+    /// Whether cases that are still to be measured can answer a request: their device and their metrics are not known yet. Errors: no case
+    /// has a field of that name, or that value.
+    pub fn check_planned(cases: &[&CaseId], request: &SweepRequest) -> Result<(), UnknownField> {
+        let is_device =
+            |name: &str| name == "device" && cases.iter().all(|case| !case.params.contains_key(name));
+        let mut request = request.clone();
+        request.conditions.retain(|(name, _)| !is_device(name));
+        CaseFields::check(cases.iter().copied(), &request)
+    }
+
     /// Of what one run measured. Errors: no case has a field of that name, or that value.
     pub fn of_record(record: &RunRecord, request: &SweepRequest) -> Result<Self, UnknownField> {
         Ok(Self { tables: of_record::tables(record, request)? })

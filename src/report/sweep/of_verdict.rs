@@ -9,7 +9,7 @@ use crate::compare::{Row, VerdictDocument};
 use crate::model::ParamValue;
 use crate::model::text::count;
 use crate::report::layout::number;
-use crate::report::verdict::summary::{counts, counts_text};
+use crate::report::verdict::summary::{counts, counts_text, left_out};
 
 /// Rows from which on a comparison is also shown by its parameters.
 const MIN_ROWS: usize = 8;
@@ -62,9 +62,12 @@ pub(super) fn tables(
 /// `3 cases failed or are missing, and have no speed`.
 fn without_figures(rows: &[&Row]) -> Option<String> {
     let lost = rows.iter().filter(|row| row.change.is_none()).count();
-    (lost > 0).then(|| {
+    let lost = (lost > 0).then(|| {
         format!("{} without a speed, because something failed, is missing or is new", count(lost, "row"))
-    })
+    });
+    let unknown = rows.iter().filter(|row| row.change.is_some() && row.known_change().is_none()).count();
+    let notes: Vec<String> = lost.into_iter().chain(left_out(unknown as u32)).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// A table for each parameter that has several values, of the first metric that has rows enough.
@@ -92,9 +95,9 @@ pub(super) fn overview(document: &VerdictDocument) -> Vec<SweepTable> {
     tables
 }
 
-/// How many times as fast head is as base; below 1 it is slower.
+/// How many times as fast head is as base; below 1 it is slower. `None` where nothing is known of it.
 fn speedup(row: &Row) -> Option<f64> {
-    let factor = 1.0 / (1.0 + row.change.as_ref()?.slowdown);
+    let factor = 1.0 / (1.0 + row.known_change()?.slowdown);
     (factor.is_finite() && factor > 0.0).then_some(factor)
 }
 
@@ -130,10 +133,12 @@ const SPEED: &str = "Speed of head against base, above 1 is faster, below 1 slow
 /// Each row, with its interval.
 fn points(rows: &[&Row], title: &str) -> SweepTable {
     let rows = rows.iter().map(|row| {
-        let interval = row.change.as_ref().map_or(String::new(), |change| {
-            let end = |slowdown: f64| number::times(1.0 / (1.0 + slowdown));
-            format!("{} to {}", end(change.high), end(change.low))
-        });
+        let end = |slowdown: f64| number::times(1.0 / (1.0 + slowdown));
+        let interval = match (row.known_change(), &row.change) {
+            (Some(change), _) => format!("{} to {}", end(change.high), end(change.low)),
+            (None, Some(_)) => "unknown".into(),
+            (None, None) => String::new(),
+        };
         vec![
             Cell::text(CaseFields::point(&row.case, &[])),
             factor(speedup(row)),

@@ -2,7 +2,7 @@
 //! terminal; what most readers skip is folded. Every text from the document passes through `escape`.
 
 use super::method;
-use super::summary::Speedup;
+use super::summary::{Speedup, left_out};
 use super::table::Shape;
 use super::view::{RowView, VerdictGroup, VerdictView};
 use crate::compare::{Conclusion, Difference, Verdict};
@@ -224,10 +224,11 @@ pub(in crate::report) fn suites(view: &VerdictView) -> String {
          |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
         rows,
     );
-    if let Some(Speedup { rows, geometric_mean, worst, best }) = &view.speedup {
+    if let Some(Speedup { rows, unknown, geometric_mean, worst, best }) = &view.speedup {
         let extreme = |(factor, name): &(f64, String)| format!("{} ({})", number::times(*factor), code(name));
+        let left_out = left_out(*unknown).map_or(String::new(), |left_out| format!("; {left_out}"));
         out += &format!(
-            "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {}, best {}.\n",
+            "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {}, best {}{left_out}.\n",
             number::times(*geometric_mean),
             count(*rows as usize, "row"),
             extreme(worst),

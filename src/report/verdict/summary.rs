@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::{Conclusion, Row, Verdict};
-use crate::model::{Better, SPEEDUP_UNIT, direction_of_unit, is_counted, is_time};
+use crate::compare::{Conclusion, Row, Verdict, is_speed};
+use crate::model::text::count;
 use crate::report::layout::names::CaseNames;
 
 /// Counts of one suite. A suite with a failure never counts as passed.
@@ -14,10 +14,12 @@ pub(in crate::report) struct SuiteSummary {
     pub speedup: Option<Speedup>,
 }
 
-/// How many times as fast head is as base, over the rows that have a change. Below 1: slower.
+/// How many times as fast head is as base, over the rows of whose change something is known. Below 1: slower.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::report) struct Speedup {
     pub rows: u32,
+    /// Rows that were left out because nothing is known of their change.
+    pub unknown: u32,
     pub geometric_mean: f64,
     /// With its name, as `best`.
     pub worst: (f64, String),
@@ -62,6 +64,14 @@ impl SuiteSummary {
     }
 }
 
+/// What is said of rows that have no part in a mean; `None` where there are none.
+pub(in crate::report) fn left_out(unknown: u32) -> Option<String> {
+    let are = if unknown == 1 { "is" } else { "are" };
+    (unknown > 0).then(|| {
+        format!("{} of whose change nothing is known {are} left out", count(unknown as usize, "row"))
+    })
+}
+
 /// How many rows have which verdict.
 pub(in crate::report) fn counts<'r>(rows: impl Iterator<Item = &'r Row>) -> BTreeMap<Verdict, u32> {
     let mut counts = BTreeMap::new();
@@ -77,15 +87,11 @@ pub(in crate::report) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String 
 
 impl Speedup {
     pub fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &CaseNames) -> Option<Self> {
-        // Of sizes and counts, which are better lower as times are, nobody asks how fast they are.
-        let is_speed = |row: &&Row| {
-            let is_size = is_counted(&row.unit) || direction_of_unit(&row.unit) == Some(Better::Lower);
-            // How a pair compares is no speed of head.
-            (is_time(&row.unit) || !is_size) && row.unit != SPEEDUP_UNIT
-        };
-        let speedups: Vec<(f64, &Row)> = rows
-            .filter(is_speed)
-            .filter_map(|row| Some((1.0 / (1.0 + row.change.as_ref()?.slowdown), row)))
+        let of_speed: Vec<&Row> = rows.filter(|row| is_speed(row) && row.change.is_some()).collect();
+        let unknown = of_speed.iter().filter(|row| row.known_change().is_none()).count() as u32;
+        let speedups: Vec<(f64, &Row)> = of_speed
+            .into_iter()
+            .filter_map(|row| Some((1.0 / (1.0 + row.known_change()?.slowdown), row)))
             .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
             .collect();
         let by_speedup = |a: &&(f64, &Row), b: &&(f64, &Row)| a.0.total_cmp(&b.0);
@@ -95,8 +101,15 @@ impl Speedup {
             worst: named(speedups.iter().min_by(by_speedup)?),
             best: named(speedups.iter().max_by(by_speedup)?),
             rows: speedups.len() as u32,
+            unknown,
             geometric_mean: (logs / speedups.len() as f64).exp(),
         })
+    }
+
+    /// `41 rows`, `41 rows; 2 rows of whose change nothing is known are left out`.
+    pub fn over_what(&self) -> String {
+        let left_out = left_out(self.unknown).map_or(String::new(), |left_out| format!("; {left_out}"));
+        count(self.rows as usize, "row") + &left_out
     }
 }
 
@@ -133,5 +146,23 @@ mod tests {
         assert_eq!(speedup.worst, (0.5, "a/half time".into()));
         assert_eq!(speedup.best, (2.0, "a/twice time".into()));
         assert_eq!(suites(&[row("a/none", Verdict::New)])[0].speedup, None);
+    }
+
+    #[test]
+    fn a_row_of_whose_change_nothing_is_known_has_no_part_in_the_speed() {
+        let wide = |slowdown| {
+            let mut row = timed("a/unknown", Verdict::Inconclusive, 1.0, slowdown, 0.01);
+            let change = row.change.as_mut().unwrap();
+            (change.low, change.high) = (-1.0, 1e9);
+            row
+        };
+        let known = timed("a/twice", Verdict::Improved, 1.0, -0.5, 0.01);
+        let speedup = suites(&[known, wide(0.4), wide(-0.9)]).remove(0).speedup.unwrap();
+        assert_eq!(
+            (speedup.rows, speedup.worst.0, speedup.best.0, speedup.geometric_mean),
+            (1, 2.0, 2.0, 2.0)
+        );
+        assert_eq!(speedup.over_what(), "1 row; 2 rows of whose change nothing is known are left out");
+        assert_eq!(suites(&[wide(0.4)]).remove(0).speedup, None);
     }
 }

@@ -133,7 +133,7 @@ fn suites(page: &mut TerminalLayout, view: &VerdictView) {
     if let Some(speedup) = view.speedup.as_ref().filter(|speedup| speedup.rows > 1) {
         page.heading("Speed of head against base, above 1 is faster", Emphasis::Plain);
         let mean = number::times(speedup.geometric_mean);
-        page.note("mean", &format!("{mean} (geometric, over {} rows)", speedup.rows));
+        page.note("mean", &format!("{mean} (geometric, over {})", speedup.over_what()));
         for (label, (factor, name)) in [("worst", &speedup.worst), ("best", &speedup.best)] {
             page.note(label, &format!("{} {name}", number::times(*factor)));
         }

@@ -7,7 +7,7 @@ use strum::IntoEnumIterator;
 
 use super::method;
 use super::summary::{Speedup, SuiteSummary, counts_text};
-use crate::compare::{Difference, Row, RowSide, SideSummary, Verdict, VerdictDocument, is_known};
+use crate::compare::{Difference, Row, RowSide, SideSummary, Verdict, VerdictDocument};
 use crate::model::shell_word;
 use crate::model::text::{capitalized, count, percent, short_commit};
 use crate::report::layout::grouped::joined;
@@ -212,7 +212,7 @@ impl<'a> RowView<'a> {
             // An undecided change has no figure of its own: only its range is known.
             if row.verdict == Verdict::Inconclusive && !interval.is_empty() {
                 change = std::mem::take(&mut interval);
-                if !is_known(measured) {
+                if row.known_change().is_none() {
                     change = "unknown".into();
                 }
             }

@@ -33,8 +33,6 @@ use reasons::{further_rounds, steps_in_the_way, what_next, why_open};
 use state::results_of;
 pub(in crate::compare) use state::{RowState, results, row_states};
 
-pub use reasons::is_known;
-
 /// Control rows that one reason names.
 const MAX_NAMED: usize = 3;
 
@@ -312,6 +310,7 @@ fn decide(
         verdict,
         reason,
         next,
+        centres: state.rounds.centres(state.evidence, result.from..result.rounds),
         change,
         sequence: Some(Sequence {
             rounds,

@@ -40,7 +40,7 @@ pub(super) fn why_open(
         };
     }
     let own_rounds = (result.from > 0).then(|| rounds - result.from as u32);
-    if !is_known(change) {
+    if !change.is_known() {
         return Reason::ChangeUnknown { rounds, own_rounds, noise, budget, ended_early };
     }
     Reason::RangeUndecided {
@@ -62,13 +62,6 @@ pub(super) fn why_open(
 pub(super) fn steps_in_the_way(state: &RowState, result: &SequentialResult) -> Option<Steps> {
     let coarse = result.rounds > 0 && result.unresolved > seq_e::MAX_UNRESOLVED * state.target;
     coarse.then(|| steps_of(state.evidence)).flatten()
-}
-
-/// Whether an interval says anything: one that reaches from a hundredth to a hundred times does not.
-pub fn is_known(change: &Change) -> bool {
-    const HUNDREDTH: f64 = -0.99;
-    const HUNDRED_TIMES: f64 = 99.0;
-    change.low > HUNDREDTH || change.high < HUNDRED_TIMES
 }
 
 /// `spent`: the end of a budget has ended the row's rounds.

@@ -1,0 +1,151 @@
+//! Cases of Python that share a process: what a run says of them is said of each, and blames none for another.
+
+use std::path::Path;
+
+use gbench_ci::model::Outcome;
+
+use crate::support::cli::{newest, ran};
+
+/// A suite of one module with three cases, `n` = 1, 2 and 3.
+fn suite(folder: &Path, processes: u32, module: &str) {
+    let text = format!(
+        "[suite]\nname = \"s\"\n[gate]\nwatch = false\n[[benchmark]]\nid = \"fn\"\nprocesses = {processes}\niterations = 3\n\
+         warmup = 1\nmatrix = {{ n = [1, 2, 3] }}\n[benchmark.python]\nfile = \"work.py\"\nfunction = \"work\"\n"
+    );
+    std::fs::write(folder.join("gbench.toml"), text).unwrap();
+    std::fs::write(folder.join("work.py"), module).unwrap();
+}
+
+/// Ends the gate by SIGINT while the third process runs.
+const INTERRUPTS: &str = r#"
+import os, pathlib, signal, time
+starts = pathlib.Path(__file__).with_name("starts")
+started = int(starts.read_text()) + 1 if starts.exists() else 1
+starts.write_text(str(started))
+if started == 3:
+    supervisor = os.getppid()
+    stat = pathlib.Path(f"/proc/{supervisor}/stat").read_text()
+    os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGINT)
+    time.sleep(60)
+
+def work(n):
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn a_case_that_an_interrupt_cuts_off_says_how_many_of_its_processes_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 5, INTERRUPTS);
+    ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 5 processes");
+    let record = newest(folder.path());
+    assert_eq!(record.cases.len(), 3);
+    for case in &record.cases {
+        assert_eq!(case.processes.len(), 2);
+        assert!(matches!(case.outcome, Outcome::NotRun { .. }), "{:?}", case.outcome);
+        assert_eq!(case.outcome.cause(), "SIGINT came after 2 of 5 processes");
+    }
+    // One that comes in the last process ends no differently.
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 3, INTERRUPTS);
+    ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 3 processes");
+}
+
+/// Leaves a process behind in the second case, of those that one process measures.
+const LEAVES: &str = r#"
+import subprocess
+left = []
+
+def work(n):
+    if n == 2 and not left:
+        left.append(subprocess.Popen(["sleep", "60"]))
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn cases_that_share_a_process_are_not_each_blamed_for_what_it_leaves() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 2, LEAVES);
+    ran(folder.path(), "run")
+        .exits(0)
+        .says("1 group of cases shares a process that leaves processes behind, which the gate had to end: one of")
+        .says("(2 after 2 runs)");
+    let record = newest(folder.path());
+    let warnings: Vec<&String> = record.cases.iter().flat_map(|case| &case.warnings).collect();
+    assert!(!warnings.is_empty());
+    for warning in warnings {
+        assert!(
+            warning.contains("left 1 running, which were ended; 3 cases share it, and one of them"),
+            "{warning}"
+        );
+    }
+}
+
+/// A pool that is closed and joined; the tracker of its resources ends a little later than the interpreter.
+const POOL: &str = r#"
+import multiprocessing
+
+def work(n):
+    if n == 2:
+        pool = multiprocessing.get_context("spawn").Pool(2)
+        pool.close()
+        pool.join()
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn a_pool_that_was_joined_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 2, POOL);
+    ran(folder.path(), "run --iterations 1 --warmup 0").exits(0);
+    for case in newest(folder.path()).cases {
+        assert!(
+            case.warnings.is_empty() && case.processes.iter().all(|process| process.leftovers == 0),
+            "{case:?}"
+        );
+    }
+}
+
+const STARTS: &str = r#"
+import pathlib
+starts = pathlib.Path(__file__).with_name("starts")
+starts.write_text("")
+
+def work(n):
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn processes_that_cases_share_are_counted_once_before_they_start_too() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 2, STARTS);
+    ran(folder.path(), "run --dry-run").exits(0).says("3 cases in at least 2 processes;");
+    ran(folder.path(), "run")
+        .exits(0)
+        .says("measuring 3 cases in at least 2 processes")
+        .says("2 processes in");
+    // Without anything shared the number is known.
+    let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
+    let apart = text.replace("processes = 2", "processes = 2\nisolation = \"process\"");
+    std::fs::write(folder.path().join("gbench.toml"), apart).unwrap();
+    ran(folder.path(), "run --dry-run").exits(0).says("3 cases in 6 processes;");
+}
+
+#[test]
+fn what_a_sweep_asks_for_in_vain_is_said_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    suite(folder.path(), 2, STARTS);
+    for (flags, words) in [
+        ("--by nope", "no case has the parameter `nope`"),
+        ("--group-by m --by n", "no case has the parameter `m`"),
+        ("--by n --where n=7", "`n` is never `7` here"),
+    ] {
+        ran(folder.path(), &format!("run {flags}")).exits(2).says(words);
+        assert!(!folder.path().join("starts").exists(), "{flags}");
+    }
+    // Which device it will be is not known before.
+    ran(folder.path(), "run --quiet --by n --where device=cuda")
+        .exits(2)
+        .says("`device` is never `cuda` here");
+    assert!(folder.path().join("starts").exists());
+    ran(folder.path(), "run --quiet --by n,device --where n=2").exits(0).says("by n, device");
+}
