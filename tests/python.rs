@@ -45,15 +45,20 @@ mod driver {
     use super::*;
 
     driver_tests! {
+        test_answers,
         test_class_way,
         test_cuda,
+        test_cuda_clocks,
         test_events,
         test_function_way,
+        test_handed_over,
         test_loading,
         test_misbehaving,
+        test_neighbours,
         test_numpy,
         test_timing,
         test_torch,
+        test_warm_up,
     }
 }
 

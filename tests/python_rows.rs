@@ -737,6 +737,23 @@ fn code_that_both_sides_import_from_the_checkout_is_no_measurement() {
 }
 
 #[test]
+fn a_file_that_only_the_checkout_has_is_told_as_such() {
+    let tree = support::git::Sandbox::new();
+    let text = suite("", "file = \"m.py\"");
+    let module = "def benchmark():\n    with open('data/in.txt') as file:\n        return len(file.read())\n";
+    tree.commit(&[
+        ("gbench.toml", text.as_str()),
+        ("m.py", module),
+        (".gitignore", "artifacts\n.gbench\ndata\n"),
+    ]);
+    tree.commit(&[("README", "the same\n")]);
+    tree.write("data/in.txt", "8");
+    ran(&tree.root(), "run --quiet").exits(0);
+    let compared = ran(&tree.root(), "compare HEAD~1..HEAD --quiet --rounds 4").exits(4);
+    compared.says("data/in.txt is in your checkout and in no commit");
+}
+
+#[test]
 fn s1_33_tolerances_bound_the_function_of_a_file() {
     let module =
         "def right(n): return [float(n), 1.0]\ndef benchmark(n): return [float(n), 1.0 + 0.5 * (n == 2)]\n";

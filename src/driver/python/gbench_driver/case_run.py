@@ -30,14 +30,14 @@ class CaseRun:
     def run(self, place):
         """Runs all stages. Raises nothing but what is the driver's own fault."""
         self.place = place
+        provenance = Provenance(self.request.tree)
         try:
-            provenance = Provenance(self.request.tree)
             self._import_and_load()
             provenance.check()
             self._setup_and_measure()
             provenance.check()
         except BaseException as failure:
-            self.outcome.ended_by(failure)
+            self.outcome.ended_by(provenance.told(failure))
         self._look_for_threads()
         self._look_for_clocks()
         self._teardown()

@@ -58,6 +58,15 @@ class Place:
             ahead = [entry for entry in ahead if entry != self.folder]
             sys.path.append(self.folder)
         sys.path[:0] = dict.fromkeys(entry for entry in ahead if entry)
+        # `from ch01 import ...` in `code/ch01/x.py`: behind all else, where they hide nothing.
+        sys.path.extend(entry for entry in self._above() if entry not in sys.path)
+
+    def _above(self):
+        """The folders between the module's own and the root."""
+        folder = os.path.dirname(self.folder)
+        while folder.startswith(self.root + os.sep):
+            yield folder
+            folder = os.path.dirname(folder)
 
     def names(self):
         """Under which names the module is registered, the one that it is told first."""

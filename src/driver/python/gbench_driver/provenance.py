@@ -16,6 +16,19 @@ class Provenance:
     def __init__(self, tree):
         self.own, self.checkout = (os.path.realpath(tree[name]) for name in ("own", "checkout")) if tree else (None, None)
 
+    def told(self, failure):
+        """The failure, with a word on a file that only the checkout has: git does not know it, so no tree has it."""
+        path = getattr(failure, "filename", None)
+        if self.checkout is None or not isinstance(failure, FileNotFoundError) or not isinstance(path, str):
+            return failure
+        below = os.path.relpath(os.path.realpath(path), self.own)
+        if below.startswith(os.pardir) or not os.path.exists(os.path.join(self.checkout, below)):
+            return failure
+        return error(
+            type(failure).__name__,
+            "%s: %s is in your checkout and in no commit, so that the tree of this side lacks it: commit it, or let `build` make it"
+            % (type(failure).__name__, below), failure)
+
     def check(self):
         """Raises where a module that is loaded now is the checkout's."""
         if self.checkout is None or self.own == self.checkout:

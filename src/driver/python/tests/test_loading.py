@@ -22,6 +22,9 @@ class Loading(DriverTest):
     def test_a_package_below_a_folder_with_the_name_of_a_standard_module_is_imported(self):
         self.assertEqual(single(pair("code/ch7/baseline_in_code.py")).values("step"), [7])
 
+    def test_a_module_may_name_its_own_folder_below_another(self):
+        self.assertEqual(single(pair("book/ch08/baseline_by_chapter.py")).values("size"), [8])
+
     def test_main_blocks_do_not_run(self):
         self.measured(single(pair("ch2/baseline_main.py")))
 
