@@ -279,7 +279,7 @@ fn s1_31_to_s1_34_bench_yaml_serves_each_file_of_its_folder() {
             "first_backend": true, "iterations": 30, "warmup": 3, "seed": 1337,
             "params": {"shape": [2, 1024], "n": 64, "nested": [[1, 2], [3.0, "x"]], "tolerance": 1.0e-5, "scale": 0.001,
                        "name": "gelu", "causal": false},
-            "tolerances": {"rmse": 0.001, "relative_error": 0.01},
+            "shared_tolerances": true, "tolerances": {"rmse": 0.001, "relative_error": 0.01},
             "skip_conditions": [{"backend": "cuda", "check": "not torch.cuda.is_available()", "reason": "CUDA not available"}],
         })
     );

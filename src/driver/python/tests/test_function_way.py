@@ -60,7 +60,7 @@ class Matrix(DriverTest):
         self.skipped(conditions({"precision": "fp32", "reason": "yes"}, precision="fp32", first_precision=True), "yes")
         self.failed(conditions({"check": "1 / 0", "reason": "no"}), "skip_condition", "1 / 0", "ZeroDivisionError")
         self.failed(conditions({"check": "not torch.cuda.is_available()"}), "skip_condition", "needs torch")
-
+        self.skipped(conditions({"backend": "cuda", "check": "not torch.cuda.is_available()", "reason": "no CUDA"}, backend="cuda"), "")
 
     def test_s1_32_counts_of_bench_yaml_stand_above_the_request_and_below_the_command_line(self):
         told = single(function("plain.py", params={"n": 8}, iterations=4, warmup=1), "kernels", iterations=7)
