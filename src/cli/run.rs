@@ -16,7 +16,7 @@ use crate::app::paths::shown;
 use crate::app::verdict_files::json_of;
 use crate::model::text::count;
 use crate::model::{Exit, Result, Stage, Timing, format_duration};
-use crate::report::{self, Format, Options, SweepTables};
+use crate::report::{self, Format, Options, SweepTables, paragraph};
 use crate::run::{Finished, PlannedProcesses, find_interpreter};
 use crate::store::write_atomically;
 use crate::suite::plan::Plan;
@@ -98,14 +98,14 @@ fn dry_run(suite: &Suite) -> String {
     });
     let excluded: usize = suite.benchmarks.iter().map(|benchmark| benchmark.excluded).sum();
     let PlannedProcesses { least, shared } = PlannedProcesses::of(&plan);
-    let mut text = table(&["case", "processes", "limits", "command"], rows);
-    text += &format!(
-        "\n{} in {}; {} left out by `where` or `--preset quick`; nothing was started\n",
+    let text = table(&["case", "processes", "limits", "command"], rows);
+    let summary = format!(
+        "{} in {}; {} left out by `where` or `--preset quick`; nothing was started",
         count(plan.cases.len(), "case"),
         planned(least, shared),
         count(excluded, "combination"),
     );
-    text
+    text + "\n" + &paragraph("", &summary)
 }
 
 /// The deadlines that a process of this benchmark can meet.
