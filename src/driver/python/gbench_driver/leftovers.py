@@ -169,12 +169,18 @@ def _name(ident):
 
 
 def _is_users(frame, thread, root):
-    """Whether any function on the thread's stack, or the function it was started with, lies in the user's tree."""
+    """Whether any function on the thread's stack, or the function it was started with, lies in the user's tree.
+
+    A thread whose function is a built-in one, such as `time.sleep`, has no stack that tells; no library that is known starts such.
+    """
     while frame is not None:
         if is_users(frame.f_code.co_filename, root):
             return True
         frame = frame.f_back
-    code = getattr(getattr(thread, "_target", None), "__code__", None)
+    target = getattr(thread, "_target", None)
+    if isinstance(target, type(os.getpid)):
+        return True
+    code = getattr(target, "__code__", None)
     return code is not None and is_users(code.co_filename, root)
 
 

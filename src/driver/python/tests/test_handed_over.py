@@ -101,6 +101,8 @@ class Bench:
             thread.join()
 """
         self.failed(self.one(text), "left_running", "thread Thread-")
+        built_in = text.replace("target=lambda: time.sleep(0.03)", "target=time.sleep, args=(0.03,)")
+        self.failed(self.one(built_in), "left_running", "thread Thread-")
         self.measured(self.one(text.replace("[-1].start()", "[-1].start(); self.threads[-1].join()")), 5)
 
     def test_a_pool_that_is_waited_for_is_fine(self):
