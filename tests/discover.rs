@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::cli::ran;
 
 /// Whatever is imported or run leaves a file.
-const TRAP: &str = "open(__file__ + '.ran', 'w')\n";
+const TRAP: &str = "open(__file__ + '.ran', 'w')  # main()\n";
 
 const FILES: [&str; 12] = [
     "ch10/baseline_norm.py",

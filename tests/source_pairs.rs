@@ -66,6 +66,23 @@ fn s0_2_each_source_of_a_pair_is_built_and_measured_and_a_broken_one_costs_itsel
 }
 
 #[test]
+fn sources_are_built_from_the_benchmark_s_folder_and_what_a_case_lacks_is_empty() {
+    let suite = SUITE
+        .replace("id = \"b\"", "id = \"b\"\ndir = \"src\"")
+        .replace("[\"./{program}\"]", "[\"./{program}\", \"x{technique}x\"]");
+    let plain = program("5.0");
+    let folder = folder(&[
+        ("gbench.toml", &suite),
+        ("src/ch1/baseline_sum.c", &plain),
+        ("src/ch1/optimized_sum_wide.c", &plain),
+    ]);
+    ran(folder.path(), "run --quiet").exits(0);
+    let commands: Vec<String> =
+        newest(folder.path()).cases.iter().map(|case| case.command[1].clone()).collect();
+    assert_eq!(commands, ["xx", "xwidex"]);
+}
+
+#[test]
 fn a_step_without_a_source_in_it_runs_once_for_all_of_its_folder() {
     let [slow, fast] = [program("8.0"), program("2.0")];
     let make = "all:\n\techo >> built\n\tfor it in *.c; do cc -o $${it%.c}_sm90 $$it; done\n";
@@ -89,9 +106,13 @@ fn a_step_without_a_source_in_it_runs_once_for_all_of_its_folder() {
 fn init_writes_an_entry_for_cuda_pairs_and_leaves_those_out_that_a_module_starts() {
     let files = ["ch1/baseline_a.cu", "ch1/optimized_a.cu", "ch2/baseline_b.cu", "ch2/optimized_b.cu"];
     let modules = ["ch2/baseline_b.py", "ch2/optimized_b.py"];
-    let files: Vec<(&str, &str)> = files.iter().chain(&modules).map(|path| (*path, "")).collect();
+    let main = "int main() { return 0; }\n";
+    let no_program = [("ch3/baseline_c.cu", "__global__ void c() {}\n"), ("ch3/optimized_c.cu", "")];
+    let files = files.iter().chain(&modules).map(|path| (*path, main));
+    let files: Vec<(&str, &str)> = files.chain(no_program).collect();
     let folder = folder(&files);
-    ran(folder.path(), "init").exits(0);
+    let init = ran(folder.path(), "init").exits(0);
+    init.says("2 CUDA sources of pairs without a `main` of their own");
     let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
     let entry = "id = \"cuda_pairs\"\ncommand = [\"./{program}\"]\n\
         build = [\"nvcc\", \"-O3\", \"-o\", \"{program}\", \"{source}\"]\n\
@@ -129,6 +150,9 @@ fn what_pairs_of_sources_cannot_have_is_refused() {
         let folder = folder(&[("gbench.toml", &text)]);
         ran(folder.path(), "list").exits(2).says(what);
     }
+    let line = SUITE.replace("[\"cc\", \"-o\", \"{program}\", \"{source}\"]", "{ shell = \"cc {source}\" }");
+    let folder_of_line = folder(&[("gbench.toml", &line)]);
+    ran(folder_of_line.path(), "list").exits(2).says("`{source}` in a shell line");
     let folder = folder(&[("gbench.toml", SUITE), ("other.c", "")]);
     ran(folder.path(), "run").exits(4).says("no pair of sources lies below its folders");
 }

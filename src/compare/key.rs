@@ -19,6 +19,8 @@ const OTHERS: [(&str, SettingEffect); 2] =
 
 /// The note of the Python driver that names the clock of a case's samples.
 const CLOCK: &str = "clock";
+/// A note of the driver alone: other programs may note a `clock` of their own.
+const INTERPRETER: &str = "interpreter";
 
 /// Cases that one warning names.
 const MAX_NAMED: usize = 3;
@@ -31,7 +33,9 @@ pub fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
     let timed_whole = head.id.timing == Timing::Process;
     let of_work = if timed_whole { SettingEffect::WholeProcess } else { SettingEffect::Program };
     // Events of a device and the wall clock measure different things.
-    if let (Some(base), Some(head)) = (base.metadata.get(CLOCK), head.metadata.get(CLOCK))
+    let clock =
+        |case: &'_ CaseRecord| case.metadata.get(INTERPRETER).and_then(|_| case.metadata.get(CLOCK).cloned());
+    if let (Some(base), Some(head)) = (clock(base), clock(head))
         && base != head
     {
         return Some(Reason::SettingsDiffer {

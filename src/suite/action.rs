@@ -114,6 +114,17 @@ pub(super) fn refuse_placeholders(build: &Item, names: &[String]) {
     }
 }
 
+/// Reports a name that stands in a line for a shell: nothing is put into it.
+pub(super) fn refuse_in_shell(item: &Item, build: Option<&Build>, names: &[String]) {
+    let Some(Build { action: Action::Shell(line), .. }) = build else { return };
+    if let Some(name) = names.iter().find(|name| line.contains(&format!("{{{name}}}"))) {
+        item.fault(
+            format!("`{{{name}}}` in a shell line: nothing is put in its place"),
+            "write the build step as a list of words",
+        );
+    }
+}
+
 fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::action::{check_placeholders, read_action, read_build, read_dir, refuse_placeholders};
+use super::action::{
+    check_placeholders, read_action, read_build, read_dir, refuse_in_shell, refuse_placeholders,
+};
 use super::cases::read_harness;
 use super::container_reader::read_container;
 use super::metrics;
@@ -65,7 +67,9 @@ impl FileContext<'_> {
         self.time(&mut it, &mut table, action.as_ref().map(|(action, _)| action));
         check_turns(&mut it, &table);
         let build = table.take("build");
-        it.build = build.as_ref().and_then(|item| read_build(item, &self.folder)).or(it.build);
+        // The sources of pairs are named from the benchmark's folder.
+        let build_folder = if table.again("pairs").is_some() { it.dir.clone() } else { self.folder.clone() };
+        it.build = build.as_ref().and_then(|item| read_build(item, &build_folder)).or(it.build);
         let of_pairs = read_source_pairs(&mut it, &mut table);
         let names = of_pairs.unwrap_or_else(|| self.points(&mut it, &mut table));
         check_sharing(&mut it, &table, &names);
@@ -80,7 +84,10 @@ impl FileContext<'_> {
             check_placeholders(item, &names);
         }
         match &build {
-            Some(build) if it.pairs.is_some() => check_placeholders(build, &names),
+            Some(build) if it.pairs.is_some() => {
+                check_placeholders(build, &names);
+                refuse_in_shell(build, it.build.as_ref(), &names);
+            }
             Some(build) => refuse_placeholders(build, &names),
             None => {}
         }

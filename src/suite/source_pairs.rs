@@ -9,6 +9,8 @@ use crate::model::Params;
 pub(super) const SOURCE: &str = "source";
 pub(super) const PROGRAM: &str = "program";
 pub(super) const FOLDER: &str = "folder";
+/// The parameters of a case; not each case has all of them.
+pub(super) const PARTS: [&str; 4] = ["case", "chapter", "variant", "technique"];
 
 /// What `[benchmark.pairs]` says, and what was found.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::python_reader::globs;
 use super::reader::Table;
-use super::source_pairs::{FOLDER, PROGRAM, SOURCE, SourcePairs};
+use super::source_pairs::{FOLDER, PARTS, PROGRAM, SOURCE, SourcePairs};
 use super::{Action, Benchmark};
 
 /// Reads the table, where it is one. Gives the names that may stand in `command` and `build`.
@@ -38,6 +38,5 @@ pub(super) fn read_source_pairs(it: &mut Benchmark, table: &mut Table) -> Option
         );
     }
     it.pairs = Some(SourcePairs { extension: extension?, roots, ignore, ..SourcePairs::default() });
-    let names = ["case", "chapter", "variant", "technique", SOURCE, PROGRAM, FOLDER];
-    Some(names.map(str::to_owned).to_vec())
+    Some(PARTS.into_iter().chain([SOURCE, PROGRAM, FOLDER]).map(str::to_owned).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::cases::CASE;
 use super::discover::FolderTree;
-use super::source_pairs::{FOLDER, PROGRAM, SOURCE};
+use super::source_pairs::{FOLDER, PARTS, PROGRAM, SOURCE};
 use super::{Action, Benchmark, Build, substitute};
 use crate::adapters::layouts::{SourceCase, source_pairs};
 use crate::model::{ParamValue, Params};
@@ -59,6 +59,9 @@ impl Benchmark {
         if let Some(source) = self.source_of(params) {
             let folder = source.rsplit_once('/').map_or(".", |(folder, _)| folder);
             let program = source.rsplit_once('.').map_or(source, |(program, _)| program);
+            for name in PARTS {
+                words.entry(name.to_owned()).or_insert_with(|| ParamValue::Text(String::new()));
+            }
             for (name, text) in [(SOURCE, source), (PROGRAM, program), (FOLDER, folder)] {
                 words.insert(name.into(), ParamValue::Text(text.into()));
             }

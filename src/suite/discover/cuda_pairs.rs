@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use super::findings::{Discovered, Findings};
 use super::layouts::FoundSources;
 use super::python::{distinct, folder, roots};
+use super::sources::is_program;
 use crate::adapters::layouts::{Layout, PassedOver, SourceCase, source_pairs};
 use crate::adapters::{BuildStep, SourceTree};
-use crate::model::text::count;
+use crate::model::text::{count, list};
 use crate::model::{ParamValue, Variant};
 
 const EXTENSION: &str = "cu";
+/// Files that a sentence names; the rest is counted.
+const MAX_NAMED: usize = 5;
 
 /// Adds an entry, after those of Python modules: a pair that has a module beside it is measured by that.
 pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
@@ -23,8 +26,23 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
         path: case.file.clone(),
         why: "the Python module beside it has the same name, and is measured in its place".into(),
     }));
-    let ignore: Vec<String> = left_out.iter().map(|case| globset::escape(&case.file)).collect();
-    let own = all.cases.iter().filter(|case| !by_module(case) && !is_baseline(case));
+    let is_none = |case: &&SourceCase| !tree.text(&case.file).is_some_and(|text| is_program(&text));
+    let no_programs: Vec<String> = all
+        .cases
+        .iter()
+        .filter(|case| !by_module(case) && is_none(case))
+        .map(|case| case.file.clone())
+        .collect();
+    if !no_programs.is_empty() {
+        findings.found.unclear.push(format!(
+            "{} of pairs without a `main` of their own, so that none is proposed: {}",
+            count(no_programs.len(), "CUDA source"),
+            list(&no_programs, MAX_NAMED)
+        ));
+    }
+    let left_out = left_out.iter().map(|case| &case.file).chain(&no_programs);
+    let ignore: Vec<String> = left_out.map(|file| globset::escape(file)).collect();
+    let own = all.cases.iter().filter(|case| !by_module(case) && !is_none(case) && !is_baseline(case));
     let folders = distinct(own.map(|case| folder(&case.file)));
     if folders.is_empty() {
         return;

@@ -7,7 +7,6 @@ use std::path::Path;
 use super::calibrating::{self, calibrates};
 use super::files::{files, is_executable, text_of};
 use super::findings::{Discovered, Findings, id_word, leaf, literal};
-use crate::adapters::layouts::PassedOver;
 use crate::adapters::{Harness, Program, SourceTree};
 use crate::model::text::list;
 
@@ -44,12 +43,14 @@ enum NoEntry {
     Said(String),
     /// It calibrates itself, with this.
     Calibrates(&'static str),
-    PassedOver(&'static str),
+    /// By its name it helps others, or looks at results.
+    Helps,
 }
 
 pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
     let mut calibrating: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut helpers: Vec<String> = Vec::new();
     for place in SCRIPT_FOLDERS {
         for path in files(folder, place).filter(|path| !findings.claimed.contains(path)).collect::<Vec<_>>() {
             seen.insert(path.clone());
@@ -57,12 +58,16 @@ pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
                 Some(Ok(found)) => findings.found.benchmarks.push(found),
                 Some(Err(NoEntry::Said(why_not))) => findings.found.unclear.push(why_not),
                 Some(Err(NoEntry::Calibrates(title))) => calibrating.entry(title).or_default().push(path),
-                Some(Err(NoEntry::PassedOver(why))) => {
-                    findings.found.passed_over.push(PassedOver { path, why: why.to_owned() });
-                }
+                Some(Err(NoEntry::Helps)) => helpers.push(path),
                 None => {}
             }
         }
+    }
+    if !helpers.is_empty() {
+        findings.found.unclear.push(format!(
+            "by their names these help other scripts, or look at results: {}. Write an entry with `command` for one that measures",
+            list(&helpers, MAX_NAMED)
+        ));
     }
     for (title, paths) in calibrating {
         let who = if paths.len() == 1 { paths[0].clone() } else { list(&paths, MAX_NAMED) };
@@ -141,9 +146,7 @@ fn script(
         ..Discovered::default()
     };
     match extension {
-        "py" if is_helper(stem) && (named || place.starts_with("benchmark")) => {
-            Some(Err(NoEntry::PassedOver("by its name it helps other scripts, or looks at results")))
-        }
+        "py" if is_helper(stem) && (named || place.starts_with("benchmark")) => Some(Err(NoEntry::Helps)),
         "py" if named || place.starts_with("benchmark") => {
             let text = text();
             if has_tests(&text) {

@@ -148,8 +148,11 @@ fn folders_of_kernels(tree: &dyn SourceTree) -> Vec<String> {
     let usual = Layout::Kernels.default_roots().iter();
     let is_usual = |folder: &str| usual.clone().any(|root| folder == *root || is_below(root, folder));
     let described = tree.files().iter().filter(|path| {
+        // Other tools have files of that name, too.
         let of_kernels = |text: &str| {
-            ["problem_size:", "function_name:", "precisions:"].iter().any(|key| text.contains(key))
+            let has = |key: &str| text.lines().any(|line| line.starts_with(key));
+            let known = ["function_name:", "precisions:", "backends:", "skip_conditions:", "tolerances:"];
+            has("problem_size:") || known.iter().filter(|key| has(key)).count() > 1
         };
         leaf(path) == "bench.yaml"
             && !is_usual(folder(path))

@@ -94,7 +94,7 @@ fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Result
 }
 
 /// Whether the text has a `main`, or a macro that stands for one: parts of a program are none.
-fn is_program(text: &str) -> bool {
+pub(super) fn is_program(text: &str) -> bool {
     let begins_word = |before: &str| !before.ends_with(|c: char| c.is_ascii_alphanumeric());
     text.match_indices("main")
         .any(|(at, found)| begins_word(&text[..at]) && text[at + found.len()..].trim_start().starts_with('('))

@@ -29,7 +29,7 @@ class Place:
         self.file = file
         self.bare = os.path.splitext(os.path.basename(self.path))[0]
         self.marked = marked_ancestor(self.folder, self.root)
-        self.base = self.marked or self.root
+        self.base = self._out_of_packages(self.marked or self.root)
         self.dotted = self._dotted()
         self.is_taken = False  # whether the bare name is another module's
 
@@ -37,9 +37,19 @@ class Place:
         relative = os.path.relpath(os.path.splitext(self.path)[0], self.base)
         return self.bare if relative.startswith(os.pardir) else relative.replace(os.sep, ".")
 
+    def _out_of_packages(self, folder):
+        """The folder, or that above the package that it is part of: a module's name begins at the top of its package."""
+        while folder != self.root and _is_package(folder):
+            folder = os.path.dirname(folder)
+        return folder
+
     def _leave_taken_folders(self):
-        while "." in self.dotted and _is_installed(self.dotted.split(".")[0], self.root):
-            self.base = os.path.join(self.base, self.dotted.split(".")[0])
+        while "." in self.dotted:
+            top = self.dotted.split(".")[0]
+            below = os.path.join(self.base, top)
+            if _is_package(below) or not _is_installed(top, self.root):
+                return
+            self.base = below
             self.dotted = self._dotted()
 
     def extend_search_path(self, extra):
@@ -73,6 +83,10 @@ class Place:
         if not self.is_taken:
             return (self.dotted, self.bare)
         return (self.dotted if self.dotted != self.bare else "benchmark." + self.bare,)
+
+
+def _is_package(folder):
+    return os.path.exists(os.path.join(folder, "__init__.py"))
 
 
 def marked_ancestor(folder, root):

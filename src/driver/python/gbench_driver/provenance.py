@@ -33,13 +33,23 @@ class Provenance:
         """Raises where a module that is loaded now is the checkout's."""
         if self.checkout is None or self.own == self.checkout:
             return
-        for name, module in list(sys.modules.items()):
-            path = getattr(module, "__file__", None)
-            if not isinstance(path, str):
-                continue
-            path = os.path.realpath(path)
-            if is_users(path, self.checkout) and not path.startswith(self.own + os.sep):
-                raise error(
-                    "shared_code",
-                    "it imports `%s` from %s, which is your checkout and not the tree of this side: base and head would run the same "
-                    "code" % (name, path))
+        found = [(name, path) for name, path in ((name, self._of_checkout(name, module)) for name, module in list(sys.modules.items())) if path]
+        for name, _ in found:
+            # The next case of the process is asked for its own imports alone.
+            sys.modules.pop(name, None)
+        for name, path in found:
+            raise error(
+                "shared_code",
+                "it imports `%s` from %s, which is your checkout and not the tree of this side: base and head would run the same "
+                "code" % (name, path))
+
+    def _of_checkout(self, name, module):
+        """The file of a module that is the checkout's, or None."""
+        path = getattr(module, "__file__", None)
+        if not isinstance(path, str) or name == "__main__" or name.split(".")[0] == __name__.split(".")[0]:
+            return None
+        path = os.path.realpath(path)
+        installed = {os.path.realpath(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)}
+        if path.startswith(self.own + os.sep) or any(path.startswith(prefix) and not self.checkout.startswith(prefix) for prefix in installed):
+            return None
+        return path if is_users(path, self.checkout) else None

@@ -1,8 +1,9 @@
 """How a module is imported, and what is left of it for the next case."""
 import os
 import subprocess
+import tempfile
 
-from .support import FIXTURES, PYTHON, START, DriverTest, drive, function, pair, single
+from .support import FIXTURES, PYTHON, START, DriverTest, drive, function, pair, single, written
 
 
 class Loading(DriverTest):
@@ -21,6 +22,22 @@ class Loading(DriverTest):
 
     def test_a_package_below_a_folder_with_the_name_of_a_standard_module_is_imported(self):
         self.assertEqual(single(pair("code/ch7/baseline_in_code.py")).values("step"), [7])
+
+    def test_a_package_that_holds_a_mark_of_the_repository_stays_a_package(self):
+        bench = "from ..core import f\nclass B:\n    def benchmark_fn(self): return f()\n    def get_custom_metrics(self): return {'f': f()}\n"
+        files = {"mypkg/__init__.py": "", "mypkg/core/__init__.py": "def f(): return 3\n", "mypkg/bench/__init__.py": "",
+                 "mypkg/bench/baseline_x.py": bench}
+        self.assertEqual(written(files, ["mypkg/bench/baseline_x.py"]).values("f"), [3])
+
+    def test_a_case_that_imports_the_checkout_s_code_fails_alone(self):
+        with tempfile.TemporaryDirectory() as checkout:
+            with open(os.path.join(checkout, "shared_by_both.py"), "w") as file:
+                file.write("STEP = 4\n")
+            imports = "import sys\nsys.path.append(%r)\nimport shared_by_both\nclass B:\n    def benchmark_fn(self): pass\n" % checkout
+            own = "class B:\n    def benchmark_fn(self): pass\n"
+            tree = {"own": os.path.join(checkout, "own"), "checkout": checkout}
+            told = written({"a/x.py": imports, "b/y.py": own, "c/z.py": imports}, ["a/x.py", "b/y.py", "c/z.py"], tree=tree)
+        self.assertEqual([[error["kind"] for error in told.of("error", case)] for case in range(3)], [["shared_code"], [], ["shared_code"]])
 
     def test_a_module_may_name_its_own_folder_below_another(self):
         self.assertEqual(single(pair("book/ch08/baseline_by_chapter.py")).values("size"), [8])
