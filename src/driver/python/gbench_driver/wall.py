@@ -94,7 +94,8 @@ class Wall:
 
         The first call is not of that time: it may compile or import for seconds, and says nothing of the ones behind it. Two more
         are made at least, also where each is longer than the time, and more as long as each is much shorter than the one before:
-        by that rule all of them together take less than four times the first of them.
+        by that rule all of them together take less than four times the first of them. Behind a call of a second there is one alone,
+        and behind one of twenty none.
         """
         self._prepare()
         first = self.looked_at()[0]

