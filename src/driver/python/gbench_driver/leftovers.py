@@ -26,9 +26,7 @@ class Running:
     """The threads and children that are there now."""
 
     def __init__(self):
-        frames = sys._current_frames()
-        self.threads = {ident: processor_time(ident) for ident in frames}
-        self.tasks = {ident: _task_of(frame) for ident, frame in frames.items()}
+        self.threads = {ident: processor_time(ident) for ident in sys._current_frames()}
         self.children = children()
 
 
@@ -95,10 +93,7 @@ class Others:
         frames = sys._current_frames()
         for ident in self.threads:
             frame = frames.get(ident)
-            task = _task_of(frame)
-            # A task that serves all calls was there before them, and is there behind them.
-            serves = self.before is not None and task is self.before.tasks.get(ident)
-            if (task is not None and not serves) or (frame is not None and self.before is not None and ident not in self.before.threads
+            if _is_in_a_task(frame) or (frame is not None and self.before is not None and ident not in self.before.threads
                                         and _is_users(frame, _name(ident)[1], self.root)):
                 found["thread", ident] = self._words(("thread", ident))
         return found
@@ -130,13 +125,13 @@ def at_work_behind(call, busy, before, root):
             return sorted(set(late))
 
 
-def _task_of(frame):
-    """The frame of the task that a thread of a pool is within, which may only wait; None: it is in none."""
+def _is_in_a_task(frame):
+    """Whether a thread of a pool is within a task, which may only wait."""
     while frame is not None:
         if frame.f_code.co_name == "run" and frame.f_code.co_filename.endswith(POOL):
-            return frame
+            return True
         frame = frame.f_back
-    return None
+    return False
 
 
 def _has_waited(ident, earlier):
