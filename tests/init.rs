@@ -6,6 +6,7 @@ use gbench_ci::suite::Suite;
 
 use crate::support::act::ACTION_SHA;
 use crate::support::cli::ran;
+use crate::support::folder;
 
 const MANIFEST: &str = "[package]\nname = \"a\"\n[[bench]]\nname = \"sort\"\nharness = false\n";
 const CRITERION: &str =
@@ -28,16 +29,6 @@ const MIXED: [(&str, &str); 10] = [
     ("bench_io.py", "open('x').read()\n"),
     ("net/X.csproj", "<PackageReference Include=\"BenchmarkDotNet\" />\n"),
 ];
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    folder
-}
 
 fn read(folder: &Path, path: &str) -> String {
     std::fs::read_to_string(folder.join(path)).unwrap()

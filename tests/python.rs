@@ -9,6 +9,7 @@ use gbench_ci::compare::{Row, Verdict, VerdictDocument};
 use gbench_ci::model::{CaseRecord, Origin, Outcome, ParamValue, RunRecord, Stage};
 
 use crate::support::cli::{newest, ran, runs};
+use crate::support::folder;
 use crate::support::repository::Repository;
 
 /// Runs one file of the driver's tests. A test that needs numpy or torch says that it is skipped; the others never are.
@@ -60,17 +61,6 @@ mod driver {
         test_torch,
         test_warm_up,
     }
-}
-
-/// A folder with these files.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    folder
 }
 
 fn pairs(more: &str) -> String {

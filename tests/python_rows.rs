@@ -14,15 +14,7 @@ use tempfile::TempDir;
 
 use crate::support;
 use crate::support::cli::{Ran, command, ended, newest, ran, runs};
-
-/// A folder with these files.
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        write(folder.path(), name, text);
-    }
-    folder
-}
+use crate::support::folder;
 
 fn write(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);

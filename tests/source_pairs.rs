@@ -5,6 +5,7 @@ use std::path::Path;
 use gbench_ci::model::{CaseRecord, FailureKind, Outcome, RunRecord};
 
 use crate::support::cli::{newest, ran};
+use crate::support::folder;
 
 const SUITE: &str = "[suite]\nname = \"s\"\n[gate]\nwatch = false\n[defaults]\nprocesses = 2\n\
     [[benchmark]]\nid = \"b\"\ncommand = [\"./{program}\"]\nbuild = [\"cc\", \"-o\", \"{program}\", \"{source}\"]\n\
@@ -13,16 +14,6 @@ const SUITE: &str = "[suite]\nname = \"s\"\n[gate]\nwatch = false\n[defaults]\np
 
 fn program(milliseconds: &str) -> String {
     format!("#include <stdio.h>\nint main(void) {{ printf(\"took {milliseconds} ms\\n\"); return 0; }}\n")
-}
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    folder
 }
 
 fn case<'r>(record: &'r RunRecord, name: &str) -> &'r CaseRecord {

@@ -70,7 +70,7 @@ fn scale_work(suite: &mut Suite, folder: &Path) {
     suite.benchmarks.iter_mut().for_each(|benchmark| benchmark.scale_work(memory));
 }
 
-/// What is to be said of the files that a suite found: files that belong to nothing.
+/// Warnings about the files that a suite's benchmarks found: files that belong to no case.
 pub fn said_of_files(suite: &Suite, side: Option<Side>) -> Vec<String> {
     let side = side.map_or(String::new(), |side| format!(" ({})", side.into_str()));
     let of = |benchmark: &Benchmark| -> Vec<String> {

@@ -145,7 +145,9 @@ impl RoundsMeasuring<'_> {
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
         };
         let finished = RoundsSession { plan, session, folder, resume }.run(headers, stopping)?;
-        for (arm, finished) in plan.arms.iter().zip(&finished) {
+        // The control is the base's tree.
+        let sides = plan.arms.iter().zip(&finished).filter(|(arm, _)| arm.side != Some(Side::Control));
+        for (arm, finished) in sides {
             let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
             keep_discovery(suite, folder, finished)?;
         }

@@ -232,7 +232,7 @@ fn text(benchmark: &Benchmark) -> String {
     format!("{}\n{fields}{}", document.id, settings_table("  settings", &document.config))
 }
 
-/// What is said of Python modules, with the interpreter that would measure them now.
+/// The rows for Python modules, and the interpreter that would measure them now.
 fn of_python(entry: &PythonEntry, benchmark: &Benchmark) -> Vec<(&'static str, String)> {
     let mut rows = match &entry.source {
         PythonSource::Layout { layout, roots, ignore } => {

@@ -1,5 +1,6 @@
 //! `gbench-ci run`: measure the suite, keep the record, say what came of it.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -82,16 +83,25 @@ fn print(finished: &Finished, out: &mut impl Write) -> Result<()> {
 /// Prints what a run would do, case by case; nothing is started.
 fn dry_run(suite: &Suite) -> String {
     let plan = Plan::single(suite);
+    let interpreters: BTreeMap<&str, String> = suite
+        .benchmarks
+        .iter()
+        .filter_map(|benchmark| {
+            let found = find_interpreter(&benchmark.python()?.interpreter, &benchmark.dir);
+            let words = found.map_or_else(|cause| format!("({cause})"), |words| words.join(" "));
+            Some((benchmark.id.as_str(), words))
+        })
+        .collect();
     let rows = plan.cases.iter().map(|case| {
         let settings = &case.benchmark.settings;
         let command = match &case.benchmark.action {
             Action::Command(_) => case.benchmark.argv(&case.id.params, &[]).join(" "),
             Action::Shell(line) => format!("sh -c '{line}'"),
             Action::Builtin(name) => format!("built-in {name}"),
-            Action::Python(entry) => {
+            Action::Python(_) => {
                 let file = case.benchmark.python_file(&case.id.params).unwrap_or_default();
-                let found = find_interpreter(&entry.interpreter, &case.benchmark.dir);
-                format!("{} {file}", found.map_or_else(|cause| format!("({cause})"), |words| words.join(" ")))
+                let interpreter = interpreters.get(case.benchmark.id.as_str()).map_or("", String::as_str);
+                format!("{interpreter} {file}")
             }
         };
         vec![case.id.to_string(), settings.processes.value.to_string(), limits(&case.benchmark), command]

@@ -24,6 +24,7 @@ mod caches;
 mod case;
 mod comparison;
 mod counting;
+mod device_code;
 mod exit;
 mod facts;
 mod fault;
@@ -31,6 +32,7 @@ mod hash;
 mod id;
 mod ingested;
 mod job;
+mod kernel_call;
 pub mod line;
 mod manifest;
 mod near;
@@ -57,6 +59,7 @@ pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
 pub use counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
+pub use device_code::{DeviceCode, KernelCode};
 pub use exit::Exit;
 pub use facts::{Fact, MATCH_FIELDS, Strictness, names_card};
 pub use fault::{DEFECT, Fault, Location, Result};
@@ -64,6 +67,10 @@ pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use ingested::{Ingested, IngestedFile};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
+pub use kernel_call::{
+    Access, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelLaunch,
+    KernelReference,
+};
 pub use manifest::*;
 pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};

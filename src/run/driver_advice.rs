@@ -9,7 +9,7 @@ use super::samples::CollectedSamples;
 /// What a reader can do, where the kind is one of the driver's own; `None`: of an exception of the benchmark's.
 pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
     Some(match kind {
-        "config" => "mend the file that it names; `gbench-ci list --cases` reads it again",
+        "config" => "mend it where it says; `gbench-ci list --cases` reads a bench.yaml again",
         "no_function" => {
             "name the function by `function_name` in bench.yaml or `function` in the suite file, or leave the file out by `ignore`"
         }
@@ -22,7 +22,9 @@ pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
         "bad_result" => "let it return what docs/python.md says of its way of being called",
         "no_row" | "many_rows" => "let the case's parameters name one row of those that the sweep returns",
         "row_failed" => "see in the module why this row failed; the others are cases of their own",
-        "no_reference" => "name a function, value or file that is there by `reference` in bench.yaml",
+        "no_reference" => {
+            "name a function, value or file that is there by `reference` in bench.yaml or the suite file"
+        }
         "skip_condition" => {
             "mend the `check` in bench.yaml: an expression that holds where the case is to be skipped"
         }
@@ -35,6 +37,7 @@ pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
         }
         "patched_clock" => "leave the clocks of `time` and torch as they are",
         "left_running" => "wait in the benchmark for what it starts, and end it in `teardown()`",
+        "mode" => "choose another `mode`, or take the option out that it excludes",
         "cuda_graph" => "take `cuda_graph` out for what cannot be captured",
         "exit" => "let the module return: what ends the interpreter ends the measurement, too",
         _ => return None,
@@ -58,4 +61,30 @@ pub(super) fn of_import(collected: &CollectedSamples) -> String {
     let interpreter = collected.metadata.get("interpreter").and_then(|value| value.as_str());
     let who = interpreter.map_or("the interpreter that measures".to_owned(), |path| format!("`{path}`"));
     format!("install what it imports into {who}, or mend the import; its trace is in the record")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::of_kind;
+
+    /// Kinds that have advice elsewhere: imports and memory by their meaning. A request is the gate's own.
+    const ELSEWHERE: [&str; 3] = ["import", "out_of_memory", "request"];
+
+    #[test]
+    fn each_kind_of_the_driver_has_its_advice() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/driver/python/gbench_driver");
+        let given = regex::Regex::new(r#"error\(\s*"([a-z_]+)""#).unwrap();
+        let mut kinds: BTreeSet<String> = BTreeSet::new();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap_or_default();
+            kinds.extend(given.captures_iter(&text).map(|found| found[1].to_owned()));
+        }
+        assert!(kinds.len() > 12, "{kinds:?}");
+        for kind in kinds.iter().filter(|kind| !ELSEWHERE.contains(&kind.as_str())) {
+            assert!(of_kind(kind).is_some(), "{kind} has no advice");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::adapters::layouts::{CallWay, Layout, PythonCall};
+use crate::adapters::layouts::{CallWay, Layout, LayoutCases, PythonCall};
 use crate::model::{ParamValue, Params};
 
 /// What `[benchmark.python]` says, and what listing has found.
@@ -20,8 +20,8 @@ pub struct PythonEntry {
     pub shared_code: bool,
     /// In a comparison of commits; `None`: there is no other tree.
     pub tree: Option<SideTree>,
-    /// What listing has to say: files that belong to nothing.
-    pub warnings: Vec<String>,
+    /// What the layout has found, and what there is to say of it: files that belong to nothing.
+    pub found: LayoutCases,
     /// What the driver is asked for, by the name under which listing knows the case.
     pub calls: BTreeMap<String, PythonCall>,
 }

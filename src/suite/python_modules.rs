@@ -22,17 +22,18 @@ impl Suite {
         }
     }
 
-    /// What lies in the folders of its layouts now, and what of that belongs to nothing. `folder`: the suite file's.
+    /// What its layouts have found in their folders, and what of that belongs to nothing. `folder`: the suite file's.
     pub fn layouts(&self, folder: &Path) -> Discovery {
         let mut found = Discovery::default();
         for benchmark in &self.benchmarks {
-            let Some(PythonEntry { source: PythonSource::Layout { layout, roots, ignore }, .. }) =
-                benchmark.python()
+            let Some(PythonEntry {
+                source: PythonSource::Layout { layout, roots, ignore },
+                found: cases,
+                ..
+            }) = benchmark.python()
             else {
                 continue;
             };
-            let tree = FolderTree::walk(&benchmark.dir, &|_| false);
-            let cases = layouts::find(&LayoutRequest { layout: *layout, roots, ignore }, &tree);
             found.orphans.extend(cases.orphans.iter().cloned());
             found.passed_over.extend(cases.passed_over.iter().cloned());
             let dir = benchmark.dir.strip_prefix(folder).unwrap_or(&benchmark.dir);
@@ -43,7 +44,7 @@ impl Suite {
                     layout: *layout,
                     roots: roots.clone(),
                     ignore: ignore.clone(),
-                    cases,
+                    cases: cases.clone(),
                 }),
                 why: "the suite file names it".into(),
                 ..Discovered::default()
@@ -69,7 +70,7 @@ impl Benchmark {
     /// What is to be said of the files that were found.
     pub fn said_of_files(&self) -> &[String] {
         match (self.python(), &self.pairs) {
-            (Some(entry), _) => &entry.warnings,
+            (Some(entry), _) => &entry.found.warnings,
             (None, Some(pairs)) => &pairs.warnings,
             (None, None) => &[],
         }
@@ -134,17 +135,16 @@ fn json_of(value: &ParamValue) -> Value {
     }
 }
 
-/// The cases below a folder by a layout. What is to be said of its files goes to the entry.
+/// The cases below a folder by a layout, which the entry keeps as they were found.
 fn of_layout(entry: &mut PythonEntry, dir: &Path) -> Vec<(CaseName, PythonCall)> {
     let PythonSource::Layout { layout, roots, ignore } = &entry.source else { return Vec::new() };
     let tree = FolderTree::walk(dir, &|_| false);
-    let found = layouts::find(&LayoutRequest { layout: *layout, roots, ignore }, &tree);
-    entry.warnings = found.warnings;
-    entry.warnings.extend(tree.left_out());
+    entry.found = layouts::find(&LayoutRequest { layout: *layout, roots, ignore }, &tree);
+    entry.found.warnings.extend(tree.left_out());
     let identity = entry.options.identity();
     let named = |PythonCase { mut name, call }| {
         name.params.extend(identity.clone());
         (name, call)
     };
-    found.cases.into_iter().map(named).collect()
+    entry.found.cases.iter().cloned().map(named).collect()
 }

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::python::{DriverOptions, PythonEntry, PythonModule, PythonSource};
 use super::reader::{Item, Table};
-use crate::adapters::layouts::{CallWay, glob_fault};
+use crate::adapters::layouts::{CallWay, LayoutCases, glob_fault};
 
 const WAYS: [(&str, CallWay); 4] = [
     ("class", CallWay::Class),
@@ -41,7 +41,7 @@ pub(super) fn read_python(item: &Item) -> Option<PythonEntry> {
         options,
         shared_code,
         tree: None,
-        warnings: Vec::new(),
+        found: LayoutCases::default(),
         calls: Default::default(),
     })
 }

@@ -70,6 +70,17 @@ fn compiled(name: &str) -> PathBuf {
     shared
 }
 
+/// A folder with these files.
+pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
 /// A temporary folder with a suite file and the fixture program as `./child`.
 pub fn folder_with(suite: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 //! An optimized file belongs to the baseline with the longest name that is its own, or that stands before a `_` of it:
 //! `optimized_moe_sparse.py` belongs to `moe`, unless there is a `baseline_moe_sparse.py`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{CallWay, PythonCall};
 use super::folders::{Chosen, leaf, natural, natural_path};
@@ -50,9 +50,7 @@ pub fn source_pairs(
 
 fn sources(request: &LayoutRequest, tree: &dyn SourceTree, extension: &str) -> SourceCases {
     let extension = &format!(".{extension}");
-    let chosen = Chosen::of(request, tree, |path| {
-        suffix(path, BASELINE, extension).or(suffix(path, OPTIMIZED, extension)).is_some()
-    });
+    let chosen = Chosen::of(request, tree, |path| is_member(path, extension));
     let mut found =
         SourceCases { warnings: chosen.warnings, passed_over: chosen.ignored, ..SourceCases::default() };
     let (pairs, orphans) = paired(&chosen.files, extension, &mut found.passed_over);
@@ -81,13 +79,11 @@ fn outside(
     found: &SourceCases,
 ) -> Option<String> {
     let everywhere = LayoutRequest { roots: &[], ..*request };
-    let chosen = Chosen::of(&everywhere, tree, |path| {
-        suffix(path, BASELINE, extension).or(suffix(path, OPTIMIZED, extension)).is_some()
-    });
+    let chosen = Chosen::of(&everywhere, tree, |path| is_member(path, extension));
     let (all, _) = paired(&chosen.files, extension, &mut Vec::new());
-    let is_taken = |path: &str| found.cases.iter().any(|case| case.file == path);
+    let taken: BTreeSet<&str> = found.cases.iter().map(|case| case.file.as_str()).collect();
     let missed: Vec<&Pair> =
-        all.iter().filter(|pair| !pair.optimized.is_empty() && !is_taken(pair.baseline)).collect();
+        all.iter().filter(|pair| !pair.optimized.is_empty() && !taken.contains(pair.baseline)).collect();
     let mut folders: Vec<String> = missed.iter().map(|pair| place(pair.baseline)).collect();
     folders.dedup();
     let (pairs, of) = (count(missed.len(), "pair"), list(&folders, MAX_FOLDERS));
@@ -102,6 +98,10 @@ fn place(path: &str) -> String {
         "" => "this folder".into(),
         folder => folder.to_owned(),
     }
+}
+
+fn is_member(path: &str, extension: &str) -> bool {
+    [BASELINE, OPTIMIZED].iter().any(|prefix| suffix(path, prefix, extension).is_some())
 }
 
 /// What stands between a file's prefix and its extension.

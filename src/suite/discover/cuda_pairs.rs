@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use super::findings::{Discovered, Findings};
 use super::layouts::FoundSources;
-use super::python::{distinct, folder, roots};
+use super::python::{distinct, folder, is_baseline, roots};
 use super::sources::is_program;
 use crate::adapters::layouts::{Layout, PassedOver, SourceCase, source_pairs};
 use crate::adapters::{BuildStep, SourceTree};
 use crate::model::text::{count, list};
-use crate::model::{ParamValue, Variant};
 
 const EXTENSION: &str = "cu";
 /// Files that a sentence names; the rest is counted.
@@ -42,7 +41,7 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     }
     let left_out = left_out.iter().map(|case| &case.file).chain(&no_programs);
     let ignore: Vec<String> = left_out.map(|file| globset::escape(file)).collect();
-    let own = all.cases.iter().filter(|case| !by_module(case) && !is_none(case) && !is_baseline(case));
+    let own = all.cases.iter().filter(|case| !by_module(case) && !is_none(case) && !is_baseline(&case.name));
     let folders = distinct(own.map(|case| folder(&case.file)));
     if folders.is_empty() {
         return;
@@ -50,7 +49,7 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     let roots = roots(&folders);
     let cases = source_pairs(&roots, &ignore, EXTENSION, tree);
     let (baselines, optimized): (Vec<&SourceCase>, Vec<&SourceCase>) =
-        cases.cases.iter().partition(|case| is_baseline(case));
+        cases.cases.iter().partition(|case| is_baseline(&case.name));
     let why = format!(
         "{} of CUDA with {} in {}; give `build` what else they take, and `extract` where a program prints its time",
         count(baselines.len(), "baseline"),
@@ -85,8 +84,4 @@ fn modules(findings: &Findings) -> BTreeSet<(String, String)> {
 
 fn pair_of(case: &SourceCase) -> (String, String) {
     (folder(&case.file).to_owned(), case.name.case.clone())
-}
-
-fn is_baseline(case: &SourceCase) -> bool {
-    case.name.params.get("variant") == Some(&ParamValue::Text(Variant::Baseline.into_str().to_owned()))
 }

@@ -7,10 +7,10 @@ use strum::IntoEnumIterator;
 
 use super::findings::{Discovered, Findings, leaf};
 use super::layouts::FoundLayout;
-use crate::adapters::SourceTree;
 use crate::adapters::layouts::{
     CallWay, KERNEL_FUNCTIONS, Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase, find,
 };
+use crate::adapters::{CaseName, SourceTree};
 use crate::model::text::{count, list};
 use crate::model::{ParamValue, Variant};
 
@@ -73,7 +73,7 @@ fn why(layout: Layout, found: &LayoutCases) -> String {
     match layout {
         Layout::Pairs => {
             let (baselines, optimized): (Vec<&PythonCase>, Vec<&PythonCase>) =
-                found.cases.iter().partition(|case| is_baseline(case));
+                found.cases.iter().partition(|case| is_baseline(&case.name));
             let files = count(optimized.len(), "optimized file");
             format!("{} with {files} in {folders}", count(baselines.len(), "baseline"))
         }
@@ -81,13 +81,13 @@ fn why(layout: Layout, found: &LayoutCases) -> String {
     }
 }
 
-fn is_baseline(case: &PythonCase) -> bool {
-    case.name.params.get("variant") == Some(&ParamValue::Text(Variant::Baseline.into_str().to_owned()))
+pub(super) fn is_baseline(name: &CaseName) -> bool {
+    name.params.get("variant") == Some(&ParamValue::Text(Variant::Baseline.into_str().to_owned()))
 }
 
 /// Folders with a baseline that something is held against.
 fn folders_of_pairs(found: &LayoutCases) -> Vec<String> {
-    let optimized = found.cases.iter().filter(|case| !is_baseline(case));
+    let optimized = found.cases.iter().filter(|case| !is_baseline(&case.name));
     distinct(optimized.map(|case| folder(&case.call.file)))
 }
 
@@ -218,7 +218,7 @@ pub(super) fn roots(folders: &[String]) -> Vec<String> {
 fn pass_over_outside(all: &LayoutCases, taken: &LayoutCases, findings: &mut Findings) {
     let taken: BTreeSet<&str> = taken.cases.iter().map(|case| case.call.file.as_str()).collect();
     let outside =
-        all.cases.iter().filter(|case| is_baseline(case) && !taken.contains(case.call.file.as_str()));
+        all.cases.iter().filter(|case| is_baseline(&case.name) && !taken.contains(case.call.file.as_str()));
     let outside: Vec<String> = outside.map(|case| case.call.file.clone()).collect();
     say_lone(&outside, findings);
     findings.found.passed_over.extend(outside.into_iter().map(|path| PassedOver {

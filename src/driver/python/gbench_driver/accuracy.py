@@ -33,7 +33,7 @@ def find_reference(module, place, case, arguments):
         if found is not None and (named or _may_be_one(found)):
             return _called(found, arguments) if callable(found) else found
     if named:
-        raise error("no_reference", "%s has no `%s`, which the suite file names as the reference" % (place.file, named))
+        raise error("no_reference", "%s has no `%s`, which is named as its reference" % (place.file, named))
     return None
 
 

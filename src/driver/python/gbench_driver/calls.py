@@ -73,8 +73,7 @@ def check_arguments(what, signature, arguments):
     if missing:
         faults.append("it needs %s" % _listed(missing))
     takes = _listed(signature.names) if signature.names else "no parameters"
-    raise error("arguments", "%s: %s; it takes %s. Change the parameters where they stand, in the suite file "
-                "or bench.yaml, or what it takes" % (what, " and ".join(faults), takes))
+    raise error("arguments", "%s: %s; it takes %s" % (what, " and ".join(faults), takes))
 
 
 def _listed(names):

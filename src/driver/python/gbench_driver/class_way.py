@@ -88,8 +88,7 @@ def make(module, place, case):
         check_arguments("%s in %s" % (what, place.file), Signature(maker), arguments)
     made = maker(**arguments)
     if not callable(getattr(made, "benchmark_fn", None)):
-        raise error("no_benchmark", "%s in %s gave %s, which has no method benchmark_fn(). Add one, or return an object that has "
-                    "one" % (what, place.file, _a(made)))
+        raise error("no_benchmark", "%s in %s gave %s, which has no method benchmark_fn()" % (what, place.file, _a(made)))
     return made
 
 
@@ -97,7 +96,7 @@ def _maker(module, place, case):
     if case["class"]:
         named = getattr(module, case["class"], None)
         if not isinstance(named, type):
-            raise error("no_benchmark", "%s has no class `%s`; its classes are: %s. Name one of them as `class` in the suite file"
+            raise error("no_benchmark", "%s has no class `%s`; its classes are: %s"
                     % (place.file, case["class"], _listed(own_classes(module))))
         return named, case["class"] + "()"
     factory = getattr(module, FACTORY, None)
@@ -106,8 +105,7 @@ def _maker(module, place, case):
     for found in own_classes(module):
         if hasattr(found, "benchmark_fn") and not getattr(found, "__abstractmethods__", None):
             return found, found.__name__ + "()"
-    raise error("no_benchmark", "%s has no function get_benchmark() and no class of its own with benchmark_fn(); its classes are: %s. Add one of the two, or name what "
-                "it has: a class as `class`, or a function as `function`, in the suite file"
+    raise error("no_benchmark", "%s has no function get_benchmark() and no class of its own with benchmark_fn(); its classes are: %s"
                 % (place.file, _listed(own_classes(module))))
 
 

@@ -73,9 +73,7 @@ def find(module, place, case):
         if callable(found):
             return name, found
     own = own_functions(module)
-    raise error("no_function", "%s has none of these functions: %s. Its functions are: %s. %s"
-                % (place.file, ", ".join(names), ", ".join(own) or "none", "Name one of them as `function` in the suite file" if own else
-                   "Add one, or leave the file out of the suite file"))
+    raise error("no_function", "%s has none of these functions: %s. Its functions are: %s" % (place.file, ", ".join(names), ", ".join(own) or "none"))
 
 
 def own_functions(module):

@@ -139,15 +139,15 @@ class Skips(DriverTest):
             self.assertEqual(self.raised(text).one("skip")["reason"], "two GPUs")
 
 
-class NextSteps(DriverTest):
-    def test_what_the_driver_finds_wrong_ends_with_what_to_do(self):
+class Faults(DriverTest):
+    def test_what_the_driver_finds_wrong_is_told_with_what_there_is(self):
         config = "class Bench:\n    def benchmark_fn(self): pass\n    def get_config(self): return {%s}\n"
         for text, case, kind, words in (
                 (config % "'iterations': 'many'", {"way": "class"}, "config", "Set it to one, or leave it out"),
                 (config % "'setup_timeout_seconds': -1", {"way": "class"}, "config", "Set it to one, or leave it out"),
-                ("def other(): pass\n", {}, "no_function", "Name one of them as `function` in the suite file"),
-                ("", {}, "no_function", "Add one, or leave the file out"),
-                ("def b_kernel(): pass\n", {"params": {"n": 1}}, "arguments", "Change the parameters where they stand"),
-                ("", {"way": "class"}, "no_benchmark", "Add one of the two"),
-                ("", {"way": "class", "class": "Bench"}, "no_benchmark", "Name one of them as `class`")):
+                ("def other(): pass\n", {}, "no_function", "Its functions are: other"),
+                ("", {}, "no_function", "Its functions are: none"),
+                ("def b_kernel(): pass\n", {"params": {"n": 1}}, "arguments", "it does not take `n`"),
+                ("", {"way": "class"}, "no_benchmark", "its classes are"),
+                ("", {"way": "class", "class": "Bench"}, "no_benchmark", "its classes are")):
             self.failed(written({"b.py": text}, [function("b.py", **case)]), kind, words)

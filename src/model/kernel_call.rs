@@ -1,0 +1,129 @@
+//! A CUDA kernel that is measured by itself, without host code: what its child process is asked for.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the environment variable that holds a [`KernelCall`] as JSON.
+pub const KERNEL_CALL: &str = "GBENCH_KERNEL";
+
+/// Name of the built-in workload that reads it.
+pub const KERNEL_WORKLOAD: &str = "cuda_kernel";
+
+/// One kernel of a `.cu` file with everything that a launch needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelCall {
+    /// The `.cu` file, absolute.
+    pub file: PathBuf,
+    /// As the source names it: `saxpy`, `blur<float, 4>`.
+    pub entry: String,
+    /// Options of the compiler: `-DTILE=32`, `--use_fast_math`.
+    pub options: Vec<String>,
+    /// Folders of headers, absolute. The file's own folder is searched first and does not stand here.
+    pub include: Vec<PathBuf>,
+    pub launch: KernelLaunch,
+    /// In the order of the kernel's parameters.
+    pub arguments: Vec<KernelArgument>,
+    /// What the outputs are held against.
+    pub reference: Option<KernelReference>,
+    /// Write twice the L2 cache before each sample.
+    pub flush_l2: bool,
+    /// Bytes moved and floating-point operations of one launch, where they are declared.
+    pub bytes: Option<f64>,
+    pub flops: Option<f64>,
+}
+
+/// Blocks of the grid and threads of a block, x y z, and dynamic shared memory in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelLaunch {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+}
+
+/// Another kernel of the same file, with the same parameters, which computes the right answer in a plain way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelReference {
+    pub entry: String,
+    pub launch: KernelLaunch,
+    /// An element is right within `absolute + relative * |expected|`.
+    pub absolute: f64,
+    pub relative: f64,
+}
+
+/// One parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum KernelArgument {
+    /// A pointer to so many elements in device memory.
+    Buffer { dtype: DType, length: u64, access: Access, fill: Fill },
+    /// A number, given by value.
+    Scalar { dtype: DType, value: f64 },
+}
+
+/// The type of an element.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::EnumIter,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum DType {
+    F64,
+    F32,
+    F16,
+    Bf16,
+    I64,
+    I32,
+    I8,
+    U64,
+    U32,
+    U8,
+}
+
+impl DType {
+    /// Bytes of one element.
+    pub const fn size(self) -> usize {
+        match self {
+            DType::F64 | DType::I64 | DType::U64 => 8,
+            DType::F32 | DType::I32 | DType::U32 => 4,
+            DType::F16 | DType::Bf16 => 2,
+            DType::I8 | DType::U8 => 1,
+        }
+    }
+}
+
+/// What the kernel does with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Reads it.
+    Input,
+    /// Writes it; it is poisoned before the answer is checked.
+    Output,
+    /// Reads and writes it; it is filled anew before the answer is checked.
+    InputOutput,
+}
+
+/// What a buffer holds at first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Fill {
+    /// Random numbers from `low` to `high`, with all bits of the mantissa in use; integers below `high`.
+    Uniform { low: f64, high: f64 },
+    /// The same number everywhere.
+    Value { value: f64 },
+    /// Each element's own index.
+    Index,
+}
