@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use gbench_ci::{cli, micro, model, supervise};
+use gbench_ci::{app, cli, model, supervise};
 
 fn main() -> ExitCode {
     // The hidden roles come before the command line is parsed: a child's start is part of every measurement.
@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     match arguments.next() {
         Some(role) if role == supervise::ARGUMENT => supervise::main(),
         Some(role) if role == model::line::MICRO_ARGUMENT => {
-            micro::main(&arguments.next().unwrap_or_default().to_string_lossy())
+            app::micro_child(&arguments.next().unwrap_or_default().to_string_lossy())
         }
         Some(role) if role == supervise::COUNT_ARGUMENT => supervise::count(arguments),
         _ => cli::main(),

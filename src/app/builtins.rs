@@ -2,10 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::ExitCode;
 
+use crate::machine;
+use crate::micro::cuda::{ThrottleLook, ThrottleState};
 use crate::micro::{self, Workload};
-use crate::model::{BenchmarkId, Kind, MetricDeclaration, ParamValue, Params, Setting, Timing};
+use crate::model::{BenchmarkId, Component, Kind, MetricDeclaration, ParamValue, Params, Setting, Timing};
 use crate::suite::{Action, Benchmark, MetricRule};
+
+/// A built-in workload as a child of the gate: `name` is a member's. Gives the process's exit code.
+pub fn micro_child(name: &str) -> ExitCode {
+    micro::main(name, open_throttle_look)
+}
+
+/// The state of the GPU's clocks as workloads on it want to know it.
+fn open_throttle_look() -> Option<ThrottleLook> {
+    let mut look = machine::clocks()?;
+    Some(Box::new(move || look().map(|now| ThrottleState { reasons: now.reasons, held_ns: now.held_ns })))
+}
 
 /// Every member of the micro suite, in the catalogue's order. `dir`: where they run, which is where `disk_io`
 /// puts its file.
@@ -32,10 +46,12 @@ fn benchmark(member: &Workload, dir: &Path) -> Option<Benchmark> {
             declaration: MetricDeclaration {
                 better: Some(metric.better),
                 threshold: Some(metric.threshold),
+                gate: (!metric.judged).then_some(false),
                 ..Default::default()
             },
         })
         .collect();
+    it.requires.gpus = u32::from(member.components.contains(&Component::Gpu));
     it.points = points(member.params);
     it.settings.processes = Setting::default(member.defaults.processes);
     it.settings.iterations = Setting::default(member.defaults.iterations);

@@ -44,3 +44,5 @@ pub(crate) mod stores;
 pub(crate) mod subject;
 pub mod untrusted;
 pub(crate) mod verdict_files;
+
+pub use builtins::micro_child;

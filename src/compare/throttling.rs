@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{CaseRecord, RunRecord};
+use crate::model::{CLOCK_DROP, CaseRecord, RunRecord};
 
 use super::wording::Remark;
 use super::{Advice, Evidence, HeldDown, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
@@ -21,7 +21,7 @@ const BY_HARDWARE: &str = "hw_";
 impl ProcessValues<'_> {
     /// The card itself held its clocks down meanwhile.
     pub fn is_slowed_by_hardware(&self) -> bool {
-        self.reasons.iter().any(|reason| reason.starts_with(BY_HARDWARE))
+        self.reasons.iter().any(|reason| reason.starts_with(BY_HARDWARE) || reason == CLOCK_DROP)
     }
 }
 

@@ -55,7 +55,7 @@ fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
 
 /// The clocks of a GPU at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ClocksNow {
+pub struct ClocksNow {
     /// Why any GPU's clocks are held down, in lower case, as [`Gpu::throttle_reasons`] has them.
     pub reasons: Vec<String>,
     /// MHz, of the first GPU's streaming multiprocessors.
@@ -67,7 +67,7 @@ pub(super) struct ClocksNow {
 
 /// A way to look at the clocks again and again; `None` without a GPU. Looking happens in a thread of its own: once the
 /// driver takes longer than a second there is nothing to see any more.
-pub(super) fn clocks() -> Option<impl FnMut() -> Option<ClocksNow>> {
+pub fn clocks() -> Option<impl FnMut() -> Option<ClocksNow>> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let (ask, asked) = mpsc::channel::<()>();
     let (tell, told) = mpsc::channel();

@@ -4,26 +4,23 @@ use std::env;
 use std::process::ExitCode;
 
 use super::channel::Channel;
+use super::cuda::{self, OpenLook};
 use super::spec::MicroError;
 use super::workload::Workload;
 use super::{cpu, disk, injected, memory, network, workload};
+use crate::model::line::Lack;
 use crate::model::{Exit, Fault};
 
 /// Every built-in workload, in the order in which a run of all makes sense: from the core outwards.
 pub fn catalog() -> Vec<Workload> {
-    vec![
-        cpu::FLOPS,
-        memory::BANDWIDTH,
-        memory::LATENCY,
-        disk::IO,
-        network::BANDWIDTH,
-        // The GPU's member stands here once `cuda.rs` does.
-    ]
+    let host = [cpu::FLOPS, memory::BANDWIDTH, memory::LATENCY, disk::IO, network::BANDWIDTH];
+    host.into_iter().chain(cuda::workloads()).collect()
 }
 
 /// Runs one member as a child of the gate, or by hand: `gbench-ci __micro cpu_flops` prints its events.
-pub fn main(name: &str) -> ExitCode {
-    match child(name) {
+/// `look`: opens what tells the state of the GPU.
+pub fn main(name: &str, look: OpenLook) -> ExitCode {
+    match child(name, look) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             eprintln!("gbench-ci __micro: {fault}");
@@ -32,9 +29,9 @@ pub fn main(name: &str) -> ExitCode {
     }
 }
 
-fn child(name: &str) -> Result<(), Fault> {
+fn child(name: &str, look: OpenLook) -> Result<(), Fault> {
     let members = catalog();
-    let hidden = [injected::INJECTED];
+    let hidden = [injected::INJECTED, cuda::KERNEL];
     let Some(member) = members.iter().chain(&hidden).find(|member| member.name == name) else {
         let known: Vec<_> = members.iter().map(|member| member.name).collect();
         let next = format!("use one of: {}", known.join(", "));
@@ -45,13 +42,21 @@ fn child(name: &str) -> Result<(), Fault> {
         let next = "unset GBENCH_FD and GBENCH_EVENTS to see the events on stdout";
         Fault::at("the channel to the gate", error, next)
     })?;
-    let ended = match member.run(&request, &mut channel) {
+    let ended = match member.run(&request, &mut channel, look) {
         Ok(()) => channel.end(),
-        Err(MicroError::Skip(reason)) => channel.skip(&reason),
+        Err(MicroError::Skip(reason)) => channel.skip(&reason, None),
+        Err(MicroError::Cuda(error)) if error.is_of_machine() => {
+            channel.skip(&error.to_string(), Some(Lack::Gpu))
+        }
+        Err(MicroError::Impossible(what)) => channel.impossible(what),
         Err(error) => Err(error),
     };
     ended.map_err(|error| {
-        let kind = matches!(error, MicroError::OutOfMemory { .. }).then_some("out_of_memory");
+        let kind = match &error {
+            MicroError::OutOfMemory { .. } => Some("out_of_memory"),
+            MicroError::Cuda(error) => Some(error.kind()),
+            _ => None,
+        };
         // If the gate is gone, no reader is left, and stderr has it too.
         let _ = channel.error(&error.to_string(), kind);
         Fault::at(name, error, "see docs/micro.md for what this benchmark needs").exits(Exit::Failed)
@@ -74,10 +79,14 @@ mod tests {
         request.params = params;
         let writes = Writes::default();
         let mut channel = Channel::to(writes.clone());
-        match member.run(&request, &mut channel) {
+        match member.run(&request, &mut channel, || None) {
             Ok(()) => channel.end().unwrap(),
             Err(MicroError::Skip(reason)) => {
                 eprintln!("skipped: {}: {reason}", member.name);
+                return None;
+            }
+            Err(MicroError::Cuda(error)) if error.is_of_machine() => {
+                eprintln!("skipped: {}: {error}", member.name);
                 return None;
             }
             Err(error) => panic!("{}: {error}", member.name),
@@ -145,7 +154,7 @@ mod tests {
     fn an_unknown_parameter_is_an_error_that_lists_the_known() {
         let mut request = workload::request(&cpu::FLOPS, |_| None).unwrap();
         request.params = Params::from([("dtype".into(), ParamValue::Text("f16".into()))]);
-        let error = cpu::FLOPS.run(&request, &mut Channel::to(Vec::new())).unwrap_err();
+        let error = cpu::FLOPS.run(&request, &mut Channel::to(Vec::new()), || None).unwrap_err();
         assert_eq!(error.to_string(), "parameter dtype=f16 is not one of f32, f64");
     }
 
@@ -167,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_unknown_member_is_a_usage_error_that_lists_the_known() {
-        let fault = child("cpu_flop").unwrap_err();
+        let fault = child("cpu_flop", || None).unwrap_err();
         assert_eq!(fault.exit, Exit::Usage);
         assert!(fault.next.contains("cpu_flops"), "{fault}");
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::spec::{MetricSpec, MicroError};
 use crate::model::Stage;
-use crate::model::line::{self, Event, Order};
+use crate::model::line::{self, Event, Lack, Order};
 
 /// Samples are kept back for this long at most, so that a process that is stopped loses little.
 const KEEP_BACK: Duration = Duration::from_secs(1);
@@ -99,7 +99,8 @@ impl Channel {
     fn flush(&mut self) -> Result<(), MicroError> {
         for (metric, values) in std::mem::take(&mut self.pending) {
             let (name, unit, better) = (metric.name.into(), Some(metric.unit.into()), Some(metric.better));
-            self.send(&Event::Samples { metric: name, values, unit, better, gate: None })?;
+            let gate = (!metric.judged).then_some(false);
+            self.send(&Event::Samples { metric: name, values, unit, better, gate })?;
         }
         self.sent = Instant::now();
         Ok(())
@@ -119,6 +120,12 @@ impl Channel {
     ) -> Result<(), MicroError> {
         let notes = notes.map(|(name, value)| (name.to_owned(), value)).into();
         self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device: None, notes })
+    }
+
+    /// Sends the work of one iteration and the GPU that does it.
+    pub fn work_on(&mut self, gpu: &str, bytes: Option<f64>, flops: Option<f64>) -> Result<(), MicroError> {
+        let device = Some(format!("cuda:{gpu}"));
+        self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device, notes: BTreeMap::new() })
     }
 
     /// Says whether the answer is right, with the error that was found and the one that is allowed. The error is a note: how
@@ -141,9 +148,16 @@ impl Channel {
     }
 
     /// Sends what samples there are, then that this machine cannot run the benchmark.
-    pub fn skip(&mut self, reason: &str) -> Result<(), MicroError> {
+    pub fn skip(&mut self, reason: &str, lacks: Option<Lack>) -> Result<(), MicroError> {
         self.flush()?;
-        self.send(&Event::Skip { reason: reason.into() })?;
+        self.send(&Event::Skip { reason: reason.into(), lacks })?;
+        self.send(&Event::End {})
+    }
+
+    /// Sends what samples there are, then that they cannot be right.
+    pub fn impossible(&mut self, what: String) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::Validation { passed: false, message: Some(what), errors: BTreeMap::new() })?;
         self.send(&Event::End {})
     }
 
@@ -187,7 +201,7 @@ pub(super) mod tests {
     }
 
     static SPEED: MetricSpec =
-        MetricSpec { name: "speed", unit: "GB/s", better: Better::Higher, threshold: 0.05 };
+        MetricSpec { name: "speed", unit: "GB/s", better: Better::Higher, threshold: 0.05, judged: true };
 
     #[test]
     fn samples_leave_together_when_the_stage_ends_and_one_line_is_one_write() {

@@ -10,7 +10,7 @@ use super::channel::Channel;
 use super::gemm::Real;
 use super::pace::{Evictor, Stopwatch, measure};
 use super::spec::{Defaults, MetricSpec, MicroError, allocate};
-use super::workload::Workload;
+use super::workload::{Run, Workload};
 use crate::model::line::Request;
 use crate::model::{Better, Component, ParamValue};
 
@@ -21,11 +21,11 @@ pub(super) const FLOPS: Workload = Workload {
     metrics: &METRICS,
     params: &[("dtype", &["f64", "f32"])],
     defaults: Defaults { processes: 5, iterations: 30, warmup: 5 },
-    run,
+    run: Run::Host(run),
 };
 
 static METRICS: [MetricSpec; 1] =
-    [MetricSpec { name: "throughput", unit: "GFLOP/s", better: Better::Higher, threshold: 0.1 }];
+    [MetricSpec { name: "throughput", unit: "GFLOP/s", better: Better::Higher, threshold: 0.1, judged: true }];
 
 /// Rows and columns: three matrices overflow a core's own caches, so that blocking matters.
 const N: usize = 512;

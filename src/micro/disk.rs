@@ -20,7 +20,7 @@ use serde_json::json;
 use super::channel::Channel;
 use super::pace::measure;
 use super::spec::{Defaults, Doing, MetricSpec, MicroError, allocate};
-use super::workload::Workload;
+use super::workload::{Run, Workload};
 use crate::model::line::Request;
 use crate::model::{Better, Component};
 
@@ -31,13 +31,13 @@ pub(super) const IO: Workload = Workload {
     metrics: &METRICS,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 4, warmup: 1 },
-    run,
+    run: Run::Host(run),
 };
 
 static METRICS: [MetricSpec; 3] = [
-    MetricSpec { name: "write", unit: "MB/s", better: Better::Higher, threshold: 0.2 },
-    MetricSpec { name: "read", unit: "MB/s", better: Better::Higher, threshold: 0.3 },
-    MetricSpec { name: "random_read", unit: "IOPS", better: Better::Higher, threshold: 0.2 },
+    MetricSpec { name: "write", unit: "MB/s", better: Better::Higher, threshold: 0.2, judged: true },
+    MetricSpec { name: "read", unit: "MB/s", better: Better::Higher, threshold: 0.3, judged: true },
+    MetricSpec { name: "random_read", unit: "IOPS", better: Better::Higher, threshold: 0.2, judged: true },
 ];
 
 const FILE: usize = 64 << 20;

@@ -10,7 +10,7 @@ use super::channel::Channel;
 use super::host;
 use super::pace::{Stopwatch, measure};
 use super::spec::{Defaults, MetricSpec, MicroError, allocate};
-use super::workload::Workload;
+use super::workload::{Run, Workload};
 use crate::model::line::Request;
 use crate::model::{Better, Component};
 
@@ -21,7 +21,7 @@ pub(super) const BANDWIDTH: Workload = Workload {
     metrics: &STREAM,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 5, warmup: 1 },
-    run: bandwidth,
+    run: Run::Host(bandwidth),
 };
 
 pub(super) const LATENCY: Workload = Workload {
@@ -31,17 +31,17 @@ pub(super) const LATENCY: Workload = Workload {
     metrics: &CHASE,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 20, warmup: 2 },
-    run: latency,
+    run: Run::Host(latency),
 };
 
 const fn rate(name: &'static str) -> MetricSpec {
-    MetricSpec { name, unit: "GB/s", better: Better::Higher, threshold: 0.15 }
+    MetricSpec { name, unit: "GB/s", better: Better::Higher, threshold: 0.15, judged: true }
 }
 
 static STREAM: [MetricSpec; 4] = [rate("copy"), rate("scale"), rate("add"), rate("triad")];
 
 static CHASE: [MetricSpec; 1] =
-    [MetricSpec { name: "latency", unit: "ns", better: Better::Lower, threshold: 0.2 }];
+    [MetricSpec { name: "latency", unit: "ns", better: Better::Lower, threshold: 0.2, judged: true }];
 
 /// Share of the available memory that a workload takes at most.
 const SHARE: usize = 2;

@@ -7,6 +7,7 @@
 pub mod catalog;
 pub mod channel;
 mod cpu;
+pub mod cuda;
 mod disk;
 mod gemm;
 mod host;

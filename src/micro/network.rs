@@ -18,7 +18,7 @@ use serde_json::json;
 use super::channel::Channel;
 use super::pace::measure;
 use super::spec::{Defaults, Doing, MetricSpec, MicroError};
-use super::workload::Workload;
+use super::workload::{Run, Workload};
 use crate::model::line::Request;
 use crate::model::{Better, Component};
 
@@ -29,12 +29,12 @@ pub(super) const BANDWIDTH: Workload = Workload {
     metrics: &METRICS,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 20, warmup: 3 },
-    run,
+    run: Run::Host(run),
 };
 
 static METRICS: [MetricSpec; 2] = [
-    MetricSpec { name: "throughput", unit: "Gbit/s", better: Better::Higher, threshold: 0.2 },
-    MetricSpec { name: "round_trip", unit: "µs", better: Better::Lower, threshold: 0.15 },
+    MetricSpec { name: "throughput", unit: "Gbit/s", better: Better::Higher, threshold: 0.2, judged: true },
+    MetricSpec { name: "round_trip", unit: "µs", better: Better::Lower, threshold: 0.15, judged: true },
 ];
 
 /// No call on a loopback connection takes this long on a working machine.

@@ -14,14 +14,14 @@ const MIN_TICKS: u32 = 1000;
 
 /// How long a stage goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Limit {
+pub(super) enum Limit {
     Turns(u32),
     Seconds(f64),
 }
 
 impl Limit {
     /// No warm-up where the request wants the machine cold.
-    fn of_warmup(request: &Request) -> Self {
+    pub(super) fn of_warmup(request: &Request) -> Self {
         match request {
             _ if request.cold => Limit::Turns(0),
             _ if request.burnin > 0.0 => Limit::Seconds(request.burnin),
@@ -30,7 +30,7 @@ impl Limit {
     }
 
     /// Always at least one turn.
-    fn of_measuring(request: &Request) -> Self {
+    pub(super) fn of_measuring(request: &Request) -> Self {
         if request.duration > 0.0 {
             Limit::Seconds(request.duration)
         } else {
@@ -51,7 +51,7 @@ impl Limit {
         }
     }
 
-    fn repeat(self, mut turn: impl FnMut() -> Result<(), MicroError>) -> Result<(), MicroError> {
+    pub(super) fn repeat(self, mut turn: impl FnMut() -> Result<(), MicroError>) -> Result<(), MicroError> {
         let begun = Instant::now();
         let mut turns = 0;
         while self.allows_another(turns, begun.elapsed()) {

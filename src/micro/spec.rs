@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::cuda::CudaError;
 use crate::model::Better;
 
 /// A metric that a member sends with every iteration.
@@ -12,6 +13,8 @@ pub struct MetricSpec {
     pub better: Better,
     /// The least relative change that stands out of the spread stated in `docs/micro.md`.
     pub threshold: f64,
+    /// `false`: shown beside what is judged, such as the clock that a time was taken at.
+    pub judged: bool,
 }
 
 /// The request to a workload where neither suite nor user says otherwise: about a second a process.
@@ -34,6 +37,14 @@ pub enum MicroError {
     Io { doing: &'static str, source: io::Error },
     #[error("parameter {name}={value} is not one of {known}")]
     Param { name: &'static str, value: String, known: String },
+    #[error("{file} cannot be read: {source}")]
+    Source { file: String, source: io::Error },
+    /// The GPU, its driver or its compiler.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    /// Faster than the card can be.
+    #[error("{0}")]
+    Impossible(String),
     /// The gate no longer listens.
     #[error("the channel to the gate: {0}")]
     Channel(io::Error),

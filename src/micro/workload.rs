@@ -1,6 +1,7 @@
 //! A built-in workload as data, and the request that its child gets.
 
 use super::channel::Channel;
+use super::cuda::{OpenLook, ThrottleLook};
 use super::spec::{Defaults, MetricSpec, MicroError};
 use crate::model::line::{self, PROTOCOL, Request};
 use crate::model::{Component, Fault, ParamValue, Params, Stage};
@@ -17,15 +18,28 @@ pub struct Workload {
     /// Name and values; every combination is a case. The first value is the one taken by hand.
     pub params: &'static [(&'static str, &'static [&'static str])],
     pub defaults: Defaults,
-    /// Sets up, measures by [`super::pace::measure`] and verifies.
-    pub(super) run: fn(&Request, &mut Channel) -> Result<(), MicroError>,
+    /// Sets up, measures and verifies.
+    pub(super) run: Run,
+}
+
+/// The work of a workload.
+#[derive(Clone, Copy)]
+pub(super) enum Run {
+    /// On the host, by [`super::pace::measure`].
+    Host(fn(&Request, &mut Channel) -> Result<(), MicroError>),
+    /// On a GPU, by [`super::cuda`], which looks at the state of the card between samples.
+    Gpu(fn(&Request, &mut Channel, Option<ThrottleLook>) -> Result<(), MicroError>),
 }
 
 impl Workload {
     /// Does the whole work in this process and sends every event but the last. Errors: see [`MicroError`].
-    pub fn run(&self, request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
+    /// `look`: opens what tells the state of the GPU, for those that run on one.
+    pub fn run(&self, request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
         channel.stage(Stage::Setup)?;
-        (self.run)(request, channel)?;
+        match self.run {
+            Run::Host(run) => run(request, channel)?,
+            Run::Gpu(run) => run(request, channel, look())?,
+        }
         channel.stage(Stage::Teardown)
     }
 }

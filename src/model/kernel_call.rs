@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 /// Name of the environment variable that holds a [`KernelCall`] as JSON.
 pub const KERNEL_CALL: &str = "GBENCH_KERNEL";
 
+/// Name of the environment variable with the folder in which processes of one run keep what they compile.
+pub const CUBIN_FOLDER: &str = "GBENCH_CUBINS";
+
+/// Name of the environment variable with the path of the compiler to use.
+pub const NVRTC_LIBRARY: &str = "GBENCH_NVRTC";
+
 /// Name of the built-in workload that reads it.
 pub const KERNEL_WORKLOAD: &str = "cuda_kernel";
 

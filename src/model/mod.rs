@@ -68,7 +68,7 @@ pub use id::{BaselineName, BenchmarkId, RunId};
 pub use ingested::{Ingested, IngestedFile};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use kernel_call::{
-    Access, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelLaunch,
+    Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, NVRTC_LIBRARY, KernelArgument, KernelCall, KernelLaunch,
     KernelReference,
 };
 pub use manifest::*;
@@ -76,7 +76,7 @@ pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome, OutcomeCode};
 pub use record::{
-    CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState,
+    CLOCK_DROP, CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState,
     ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
 pub use reference::NoReference;

@@ -210,6 +210,9 @@ pub struct Margin {
     pub unit: String,
 }
 
+/// Reason of [`Conditions::throttled`] that a process gives itself: too many of its samples were taken at a lower clock than the rest.
+pub const CLOCK_DROP: &str = "clock_drop";
+
 /// What else the machine did while a process ran.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

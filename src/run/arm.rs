@@ -11,6 +11,7 @@ use super::nothing::{self, InterpreterStart};
 use super::outcome::{failed, signal_name};
 use super::requires;
 use crate::adapters::Harness;
+use crate::model::line::{Event, Lack};
 use crate::model::{
     CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, Params, RecordState, Result,
     RunRecord, Side,
@@ -191,6 +192,8 @@ impl ArmRecorder {
                 case.nothing_measured.push(sign);
             }
         }
+        let lacks_gpu = |event: &Event| matches!(event, Event::Skip { lacks: Some(Lack::Gpu), .. });
+        self.gpu_missing |= execution.events.iter().any(lacks_gpu);
         self.recorders[index].add(case, &self.record.manifest, execution, context);
     }
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use crate::model::line::Event;
 use crate::model::{
-    CaseRecord, Conditions, FailureKind, Manifest, Margin, Metric, MetricDeclaration, Origin, Outcome,
+    CLOCK_DROP, CaseRecord, Conditions, FailureKind, Manifest, Margin, Metric, MetricDeclaration, Origin, Outcome,
     OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings, Summary, Timing, Variant, looks_secret,
     without_secrets,
 };
@@ -16,7 +16,7 @@ use super::devices::{Claim, Devices};
 use super::driver_advice;
 use super::executor::{Execution, ExecutionEnd};
 use super::outcome::{classify, failed, invalid, not_run};
-use super::samples::{self, CollectedSamples, Role};
+use super::samples::{self, CollectedSamples, Role, Throttled};
 
 /// Adds processes to the record of a case, and holds what the record does not. The record itself is handed in
 /// with each call: only one of it is held, however many processes it has.
@@ -32,6 +32,17 @@ pub(super) struct CaseRecorder {
 
 /// What processes gave for each of several cases.
 pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
+
+/// The state of the machine with what the process itself saw of its device.
+fn with_throttled(mut conditions: Conditions, throttled: &Throttled) -> Conditions {
+    let own = throttled.spoilt.then(|| CLOCK_DROP.to_owned());
+    for reason in throttled.reasons.iter().cloned().chain(own) {
+        if !conditions.throttled.contains(&reason) {
+            conditions.throttled.push(reason);
+        }
+    }
+    conditions
+}
 
 /// The circumstances of a process: its place in the plan and the state of the machine.
 #[derive(Clone, Debug)]
@@ -176,6 +187,10 @@ impl CaseRecorder {
         if let Some(what) = &collected.above_peak {
             warn_once(record, what.clone());
         }
+        let conditions = match &collected.throttled {
+            Some(throttled) => Some(with_throttled(conditions.unwrap_or_default(), throttled)),
+            None => conditions,
+        };
         self.warn(record, execution, process, shared);
         self.learn(record, execution, &collected);
         record.processes.push(ProcessRecord {

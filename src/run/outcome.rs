@@ -1,7 +1,7 @@
 //! Classifies the outcome of a process: one pure function, so that every ending has one meaning.
 
 use crate::adapters::End;
-use crate::model::line::Event;
+use crate::model::line::{Event, Lack};
 use crate::model::{
     CutShort, FailureKind, Outcome, OutcomeCode, ProcessEnd, ReportedError, Stage, Timing, format_duration,
 };
@@ -208,15 +208,18 @@ fn said(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchma
             }
         });
     }
-    collected.skip.as_deref().map(declined)
+    collected.skip.as_ref().map(|skip| declined(&skip.reason, skip.lacks))
 }
 
-fn declined(reason: &str) -> Outcome {
-    Outcome::Skipped {
-        code: Some(OutcomeCode::Declined),
-        cause: first_line(reason),
-        advice: "nothing to do if this machine is not meant to run it".into(),
-    }
+fn declined(reason: &str, lacks: Option<Lack>) -> Outcome {
+    let (code, advice) = match lacks {
+        Some(Lack::Gpu) => (
+            OutcomeCode::MissingRequirement,
+            "install what is missing, or run on a machine that has it; `gbench-ci doctor` says what was looked for",
+        ),
+        None => (OutcomeCode::Declined, "nothing to do if this machine is not meant to run it"),
+    };
+    Outcome::Skipped { code: Some(code), cause: first_line(reason), advice: advice.into() }
 }
 
 fn exit_code(execution: &Execution) -> Option<Outcome> {

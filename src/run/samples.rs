@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::adapters::End;
-use crate::model::line::Event;
+use crate::model::line::{Event, Lack};
 use crate::model::{
     Better, CaseId, Metric, ParamValue, ProcessSamples, ReportedError, Stated, Timing, convert,
 };
@@ -31,7 +31,9 @@ pub(super) struct CollectedSamples {
     pub device_peak_bytes: Option<u64>,
     /// The first failed validation's message.
     pub invalid: Option<String>,
-    pub skip: Option<String>,
+    pub skip: Option<Skip>,
+    /// Samples that a slower device gave.
+    pub throttled: Option<Throttled>,
     /// The first error.
     pub error: Option<ReportedError>,
     /// A rate beyond what the card can do.
@@ -40,6 +42,22 @@ pub(super) struct CollectedSamples {
     /// Sizes of the errors that it found in its answer, and its peaks of memory.
     errors: BTreeMap<String, Vec<f64>>,
     peaks: BTreeMap<&'static str, u64>,
+}
+
+/// Why the benchmark did not run, in its own words.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Skip {
+    pub reason: String,
+    pub lacks: Option<Lack>,
+}
+
+/// What a process says of the samples that a slower device gave.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Throttled {
+    pub samples: u32,
+    pub of: u32,
+    pub reasons: Vec<String>,
+    pub spoilt: bool,
 }
 
 /// One metric of one process.
@@ -239,8 +257,11 @@ impl CollectedSamples {
                         .get_or_insert(message.unwrap_or("the benchmark says its answer is wrong".into()));
                 }
             }
-            Event::Skip { reason } => {
-                self.skip.get_or_insert(reason);
+            Event::Skip { reason, lacks } => {
+                self.skip.get_or_insert(Skip { reason, lacks });
+            }
+            Event::Throttled { samples, of, reasons, spoilt } => {
+                self.throttled = Some(Throttled { samples, of, reasons, spoilt });
             }
             Event::Error { message, kind, trace } => {
                 let error = reported::bounded(&message, kind.as_deref(), trace.as_deref());

@@ -159,7 +159,22 @@ pub enum Event {
         errors: BTreeMap<String, Option<f64>>,
     },
     /// This machine cannot run the benchmark.
-    Skip { reason: String },
+    Skip {
+        reason: String,
+        /// What the machine lacks, where that is the reason.
+        lacks: Option<Lack>,
+    },
+    /// The device held its clocks down while samples were taken. They are sent as any other.
+    Throttled {
+        /// Samples of this process that a slower device gave, and all of them.
+        samples: u32,
+        of: u32,
+        /// Why, as the driver names it; empty where only the clock tells.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reasons: Vec<String>,
+        /// So many that the process says little about the code.
+        spoilt: bool,
+    },
     Error {
         message: String,
         /// `out_of_memory` and `import` are known; anything else is kept as given.
@@ -172,6 +187,14 @@ pub enum Event {
     Yield {},
     /// The last line: all was said. Optional; what comes after it is an error.
     End {},
+}
+
+/// What a machine lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// A GPU, its driver, or a library without which it cannot be used.
+    Gpu,
 }
 
 fn time() -> String {

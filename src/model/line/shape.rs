@@ -27,6 +27,9 @@ pub(super) enum Form {
     MeasurementsByName,
     Stage,
     Better,
+    Lack,
+    /// A list of texts.
+    Texts,
     SecondsByStage,
     Notes,
 }
@@ -46,6 +49,8 @@ impl Form {
                 "one of build, start, import, load, setup, warmup, measure, verify, profile, teardown"
             }
             Form::Better => "\"lower\" or \"higher\"",
+            Form::Lack => "\"gpu\"",
+            Form::Texts => "a list of texts",
             Form::SecondsByStage => "an object of stages and seconds",
             Form::Notes => "an object",
         }
@@ -63,6 +68,8 @@ impl Form {
             Form::Measurements => value.is_array(),
             Form::Stage => value.as_str().is_some_and(|word| word.parse::<Stage>().is_ok()),
             Form::Better => value.as_str().is_some_and(|word| word == "lower" || word == "higher"),
+            Form::Lack => value.as_str() == Some("gpu"),
+            Form::Texts => value.as_array().is_some_and(|texts| texts.iter().all(Value::is_string)),
             Form::MeasurementsByName | Form::SecondsByStage | Form::Notes => value.is_object(),
         }
     }
@@ -82,7 +89,7 @@ const BETTER: Field = may("better", Form::Better);
 const GATE: Field = may("gate", Form::Flag);
 const VALUE: Field = need("value", Form::Measurement);
 
-const EVENTS: [(&str, &[Field]); 13] = [
+const EVENTS: [(&str, &[Field]); 14] = [
     ("stage", &[need("stage", Form::Stage)]),
     ("sample", &[METRIC, VALUE, UNIT, may("iteration", Form::Count), BETTER, GATE]),
     ("samples", &[METRIC, need("values", Form::Measurements), UNIT, BETTER, GATE]),
@@ -115,7 +122,16 @@ const EVENTS: [(&str, &[Field]); 13] = [
         "validation",
         &[need("passed", Form::Flag), may("message", Form::Text), may("errors", Form::MeasurementsByName)],
     ),
-    ("skip", &[need("reason", Form::Text)]),
+    ("skip", &[need("reason", Form::Text), may("lacks", Form::Lack)]),
+    (
+        "throttled",
+        &[
+            need("samples", Form::Count32),
+            need("of", Form::Count32),
+            may("reasons", Form::Texts),
+            need("spoilt", Form::Flag),
+        ],
+    ),
     ("error", &[need("message", Form::Text), may("kind", Form::Text), may("trace", Form::Text)]),
     ("case", &[need("index", Form::Count32)]),
     ("yield", &[]),

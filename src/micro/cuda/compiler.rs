@@ -1,0 +1,321 @@
+//! From the source of a kernel to machine code, by NVRTC, which is loaded at run time, or from a folder that keeps what it made.
+//!
+//! Crate `cudarc` knows the names of NVRTC 12 only, gives no machine code, and panics where something is missing. The functions
+//! are eleven, so that they stand here.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use libloading::Library;
+use serde::{Deserialize, Serialize};
+
+use super::error::CudaError;
+use super::libraries;
+use crate::model::{CUBIN_FOLDER, NVRTC_LIBRARY, sha256_hex};
+
+type Result<T> = std::result::Result<T, CudaError>;
+
+/// What is to be compiled.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// As messages name it: a file's name, without its folder.
+    pub name: String,
+    pub text: String,
+    /// Besides the architecture.
+    pub options: Vec<String>,
+    /// Folders of headers, before the compiler's own.
+    pub include: Vec<PathBuf>,
+    /// Kernels by their names in the source.
+    pub entries: Vec<String>,
+}
+
+/// Machine code and what the compiler said.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Compiled {
+    pub cubin: Vec<u8>,
+    pub about: About,
+}
+
+/// Everything but the code itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct About {
+    /// `NVRTC 13.5`.
+    pub compiler: String,
+    /// Registers, frames and spills of each kernel stand in it.
+    pub log: String,
+    /// Names in the machine code, by those in the source.
+    pub names: BTreeMap<String, String>,
+}
+
+/// Compiles for an architecture, or takes what an earlier process of the run has compiled.
+///
+/// Errors: no compiler, one that does not know the architecture, or its words on the source.
+pub(super) fn compile(source: &Source, arch: &str) -> Result<Compiled> {
+    let kept = env::var_os(CUBIN_FOLDER).map(|folder| Kept::new(Path::new(&folder), source, arch));
+    if let Some(found) = kept.as_ref().and_then(Kept::read) {
+        return Ok(found);
+    }
+    let compiled = Nvrtc::load()?.compile(source, arch)?;
+    if let Some(kept) = kept {
+        kept.write(&compiled);
+    }
+    Ok(compiled)
+}
+
+/// The place of one compilation in the folder of a run. It goes by the text, not by the headers that it includes: within a run they
+/// stay as they are.
+struct Kept {
+    code: PathBuf,
+    about: PathBuf,
+}
+
+impl Kept {
+    fn new(folder: &Path, source: &Source, arch: &str) -> Self {
+        let include: Vec<_> = source.include.iter().map(|it| it.to_string_lossy()).collect();
+        let parts = [arch, &source.options.join("\n"), &include.join("\n"), &source.entries.join("\n"), &source.text];
+        let key = sha256_hex(parts.join("\0").as_bytes());
+        Self { code: folder.join(format!("{key}.cubin")), about: folder.join(format!("{key}.json")) }
+    }
+
+    /// `None` also where it cannot be read: then it is compiled once more.
+    fn read(&self) -> Option<Compiled> {
+        let about = serde_json::from_slice(&fs::read(&self.about).ok()?).ok()?;
+        Some(Compiled { cubin: fs::read(&self.code).ok()?, about })
+    }
+
+    /// Whole or not at all, since two processes may write at once. A folder that is full costs time and nothing else.
+    fn write(&self, compiled: &Compiled) {
+        let about = serde_json::to_vec(&compiled.about).unwrap_or_default();
+        for (path, bytes) in [(&self.code, &compiled.cubin), (&self.about, &about)] {
+            let Some(folder) = path.parent() else { return };
+            let file = tempfile::NamedTempFile::new_in(folder);
+            let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes).map(|()| file));
+            if written.ok().and_then(|file| file.persist(path).ok()).is_none() {
+                return;
+            }
+        }
+    }
+}
+
+type Program = *mut c_void;
+type Code = c_int;
+
+/// The loaded compiler. Pointers of its functions live as long as the library, which stays open with it.
+struct Nvrtc {
+    version: (i32, i32),
+    /// Folders of CUDA's own headers.
+    headers: Vec<PathBuf>,
+    create: unsafe extern "C" fn(*mut Program, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char) -> Code,
+    destroy: unsafe extern "C" fn(*mut Program) -> Code,
+    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Code,
+    add_name: unsafe extern "C" fn(Program, *const c_char) -> Code,
+    lowered_name: unsafe extern "C" fn(Program, *const c_char, *mut *const c_char) -> Code,
+    log_size: unsafe extern "C" fn(Program, *mut usize) -> Code,
+    log: unsafe extern "C" fn(Program, *mut c_char) -> Code,
+    code_size: unsafe extern "C" fn(Program, *mut usize) -> Code,
+    code: unsafe extern "C" fn(Program, *mut c_char) -> Code,
+    archs: Vec<i32>,
+    _library: Library,
+}
+
+impl Nvrtc {
+    fn load() -> Result<Self> {
+        let candidates = candidates();
+        for path in &candidates {
+            open_builtins(path);
+            // SAFETY: opening the library runs its initialisers, which is what it is there for.
+            let Ok(library) = (unsafe { Library::new(path) }) else { continue };
+            if let Some(loaded) = Self::of(library, path) {
+                return Ok(loaded);
+            }
+        }
+        let mut looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+        looked.dedup();
+        Err(CudaError::NoCompiler { looked: crate::model::text::list(&looked, 8) })
+    }
+
+    /// `None` for a library that lacks a function: NVRTC before 11.2 gives no machine code.
+    fn of(library: Library, path: &Path) -> Option<Self> {
+        // SAFETY: the types are those of `nvrtc.h` for these names.
+        unsafe {
+            let version = library.get::<unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code>(b"nvrtcVersion\0").ok()?;
+            let (mut major, mut minor) = (0, 0);
+            if version(&mut major, &mut minor) != 0 {
+                return None;
+            }
+            Some(Self {
+                version: (major, minor),
+                headers: headers(path),
+                create: *library.get(b"nvrtcCreateProgram\0").ok()?,
+                destroy: *library.get(b"nvrtcDestroyProgram\0").ok()?,
+                compile: *library.get(b"nvrtcCompileProgram\0").ok()?,
+                add_name: *library.get(b"nvrtcAddNameExpression\0").ok()?,
+                lowered_name: *library.get(b"nvrtcGetLoweredName\0").ok()?,
+                log_size: *library.get(b"nvrtcGetProgramLogSize\0").ok()?,
+                log: *library.get(b"nvrtcGetProgramLog\0").ok()?,
+                code_size: *library.get(b"nvrtcGetCUBINSize\0").ok()?,
+                code: *library.get(b"nvrtcGetCUBIN\0").ok()?,
+                archs: archs(&library),
+                _library: library,
+            })
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("NVRTC {}.{}", self.version.0, self.version.1)
+    }
+
+    fn compile(&self, source: &Source, arch: &str) -> Result<Compiled> {
+        let number = arch.strip_prefix("sm_").and_then(|digits| digits.parse().ok());
+        if !self.archs.is_empty() && number.is_some_and(|number| !self.archs.contains(&number)) {
+            let (major, minor) = self.version;
+            return Err(CudaError::OldCompiler { version: format!("{major}.{minor}"), arch: arch.into() });
+        }
+        let program = Compilation::new(self, source)?;
+        let failed = |log: String| CudaError::Compile { file: source.name.clone(), arch: arch.into(), log };
+        for entry in &source.entries {
+            let entry = c_text(entry).ok_or_else(|| failed(format!("`{entry}` is no name")))?;
+            // SAFETY: the program lives, and the text ends in NUL. A name that is wrong is an error of the compilation.
+            unsafe { (self.add_name)(program.handle, entry.as_ptr()) };
+        }
+        let mut options = vec![format!("--gpu-architecture={arch}"), "--ptxas-options=-v".into()];
+        options.extend(source.options.iter().cloned());
+        let folders = source.include.iter().chain(&self.headers);
+        options.extend(folders.map(|folder| format!("--include-path={}", folder.display())));
+        let options: Vec<CString> = options.iter().filter_map(|option| c_text(option)).collect();
+        let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        // SAFETY: the program lives, and so many texts that end in NUL.
+        let code = unsafe { (self.compile)(program.handle, pointers.len() as c_int, pointers.as_ptr()) };
+        let log = program.text(self.log_size, self.log);
+        if code != 0 {
+            return Err(failed(if log.trim().is_empty() { format!("error {code}") } else { log.trim().into() }));
+        }
+        let mut names = BTreeMap::new();
+        for entry in &source.entries {
+            let lowered = program.lowered(entry).ok_or_else(|| failed(format!("it has no kernel `{entry}`")))?;
+            names.insert(entry.clone(), lowered);
+        }
+        let cubin = program.bytes(self.code_size, self.code);
+        Ok(Compiled { cubin, about: About { compiler: self.name(), log, names } })
+    }
+}
+
+/// One program of the compiler.
+struct Compilation<'n> {
+    nvrtc: &'n Nvrtc,
+    handle: Program,
+}
+
+impl Drop for Compilation<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made by this compiler, destroyed once.
+        unsafe { (self.nvrtc.destroy)(&mut self.handle) };
+    }
+}
+
+type Size = unsafe extern "C" fn(Program, *mut usize) -> Code;
+type Content = unsafe extern "C" fn(Program, *mut c_char) -> Code;
+
+impl<'n> Compilation<'n> {
+    fn new(nvrtc: &'n Nvrtc, source: &Source) -> Result<Self> {
+        let failed = |log: &str| CudaError::Compile { file: source.name.clone(), arch: String::new(), log: log.into() };
+        let text = c_text(&source.text).ok_or_else(|| failed("it holds a NUL"))?;
+        let name = c_text(&source.name).unwrap_or_default();
+        let mut handle: Program = ptr::null_mut();
+        // SAFETY: a place for the handle, two texts that end in NUL, and no headers.
+        let code = unsafe { (nvrtc.create)(&mut handle, text.as_ptr(), name.as_ptr(), 0, ptr::null(), ptr::null()) };
+        if code == 0 { Ok(Self { nvrtc, handle }) } else { Err(failed(&format!("error {code}"))) }
+    }
+
+    /// Empty where the compiler has none.
+    fn bytes(&self, size: Size, content: Content) -> Vec<u8> {
+        let mut length = 0;
+        // SAFETY: the program lives, and a place for the number.
+        if unsafe { size(self.handle, &mut length) } != 0 {
+            return Vec::new();
+        }
+        let mut bytes = vec![0_u8; length];
+        // SAFETY: room for as many bytes as the compiler has just said.
+        unsafe { content(self.handle, bytes.as_mut_ptr().cast()) };
+        bytes
+    }
+
+    fn text(&self, size: Size, content: Content) -> String {
+        let bytes = self.bytes(size, content);
+        String::from_utf8_lossy(bytes.strip_suffix(&[0]).unwrap_or(&bytes)).into_owned()
+    }
+
+    fn lowered(&self, entry: &str) -> Option<String> {
+        let entry = c_text(entry)?;
+        let mut name = ptr::null();
+        // SAFETY: the program is compiled and lives; the answer is a text of its own that ends in NUL.
+        unsafe {
+            let code = (self.nvrtc.lowered_name)(self.handle, entry.as_ptr(), &mut name);
+            (code == 0 && !name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
+        }
+    }
+}
+
+fn c_text(text: &str) -> Option<CString> {
+    CString::new(text).ok()
+}
+
+/// Numbers of the architectures that it compiles for; empty where it does not say.
+fn archs(library: &Library) -> Vec<i32> {
+    // SAFETY: the types are those of `nvrtc.h`; room for as many numbers as the first call says.
+    unsafe {
+        let count = library.get::<unsafe extern "C" fn(*mut c_int) -> Code>(b"nvrtcGetNumSupportedArchs\0");
+        let list = library.get::<unsafe extern "C" fn(*mut c_int) -> Code>(b"nvrtcGetSupportedArchs\0");
+        let (Ok(count), Ok(list)) = (count, list) else { return Vec::new() };
+        let mut number = 0;
+        if count(&mut number) != 0 || number < 1 {
+            return Vec::new();
+        }
+        let mut archs = vec![0; number as usize];
+        if list(archs.as_mut_ptr()) == 0 { archs } else { Vec::new() }
+    }
+}
+
+/// Names that toolkits and packages give the library, the newest first.
+const NAMES: [&str; 4] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"];
+
+/// Where packages of Python put it, below `nvidia`.
+const PACKAGES: [&str; 2] = ["cu13/lib", "cuda_nvrtc/lib"];
+
+/// Where the compiler may lie: the one that is named, else anywhere that NVIDIA's libraries lie.
+fn candidates() -> Vec<PathBuf> {
+    match env::var_os(NVRTC_LIBRARY).filter(|name| !name.is_empty()) {
+        Some(named) => vec![named.into()],
+        None => libraries::candidates(&NAMES, &PACKAGES),
+    }
+}
+
+/// Opens `libnvrtc-builtins` beside the compiler, which looks for it by name later and finds what is open: packages of Python put
+/// neither where the loader looks.
+fn open_builtins(path: &Path) {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return };
+    let is_it = |name: &str| name.starts_with("libnvrtc-builtins.so") && !name.contains(".alt.");
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    for file in files.filter(|file| is_it(&file.file_name().to_string_lossy())) {
+        // SAFETY: as of the compiler itself.
+        if let Ok(library) = unsafe { Library::new(file.path()) } {
+            // Stays open for the compiler.
+            std::mem::forget(library);
+        }
+    }
+}
+
+/// Folders of `cuda_fp16.h` and its like for a compiler at `path`: in a toolkit, in the packages of CUDA 13 and 12.
+fn headers(path: &Path) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        places.extend(["../include", "../../cuda_runtime/include", "../../cuda_crt/include", "../../cuda_nvcc/include"].map(|it| folder.join(it)));
+    }
+    places.extend(libraries::toolkits().map(|home| home.join("include")));
+    places.retain(|place| place.join("cuda_fp16.h").exists() || place.join("crt/mma.h").exists());
+    places
+}

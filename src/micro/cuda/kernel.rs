@@ -1,0 +1,282 @@
+//! Measures one kernel: compiles and loads it, makes its inputs, takes its time, and holds its answer against the right one.
+
+use std::collections::BTreeMap;
+
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+use serde_json::json;
+
+use super::compiler::{Compiled, Source, compile};
+use super::device::{Buffer, Function, Gpu, Module, Parameters};
+use super::error::CudaError;
+use super::floor::{Work, least_seconds};
+use super::host_buffer::HostBuffer;
+use super::measuring::measure;
+use super::sampler::Sampler;
+use super::throttle::ThrottleLook;
+use crate::device_code;
+use crate::micro::channel::Channel;
+use crate::micro::spec::MicroError;
+use crate::model::line::{Event, Request};
+use crate::model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, format_duration};
+
+/// The byte that outputs are overwritten with before a check: no number in floating point, and an unlikely integer.
+const POISON: u8 = 0xff;
+/// Share of the free device memory that copies of a kernel's buffers take at most.
+const COPIES_SHARE: usize = 4;
+
+/// A kernel with all that a launch needs.
+pub(super) struct Kernel {
+    pub source: Source,
+    /// As the source names it.
+    pub entry: String,
+    pub launch: KernelLaunch,
+    pub arguments: Vec<KernelArgument>,
+    /// What the floor of its time is reckoned by, and what rates follow from.
+    pub work: Work,
+}
+
+/// How far an answer is from the right one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Accuracy {
+    /// The worst error as a share of what is allowed: right up to 1. NaN is wrong.
+    pub worst: f64,
+    /// The largest difference of an element.
+    pub max_abs_error: f64,
+}
+
+/// A kernel on the device, ready to be launched.
+pub(super) struct Loaded {
+    pub gpu: Gpu,
+    module: Module,
+    compiled: Compiled,
+    function: Function,
+    launch: KernelLaunch,
+    arguments: Vec<KernelArgument>,
+}
+
+/// The GPU, and its machine code for a source. Says on the channel what code it is.
+pub(super) fn load(channel: &mut Channel, gpu: &Gpu, kernel: &Kernel) -> Result<Loaded, MicroError> {
+    let compiled = compile(&kernel.source, &gpu.facts().arch())?;
+    let module = gpu.module(&compiled.cubin)?;
+    let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
+    if let Some(code) = code_of(&compiled, &kernel.entry) {
+        channel.send(&Event::DeviceCode(code))?;
+    }
+    let (launch, arguments) = (kernel.launch, kernel.arguments.clone());
+    Ok(Loaded { gpu: gpu.clone(), module, compiled, function, launch, arguments })
+}
+
+/// A kernel of loaded code by its name in the source.
+pub(super) fn function(
+    module: &Module,
+    compiled: &Compiled,
+    entry: &str,
+    shared_bytes: u32,
+) -> Result<Function, CudaError> {
+    let name = compiled.about.names.get(entry).map_or(entry, String::as_str);
+    let takes = device_code::parameter_sizes(&compiled.cubin, name).unwrap_or_default();
+    module.function(name, takes, shared_bytes)
+}
+
+/// What the machine code says of one kernel, with what only the compiler's log says.
+fn code_of(compiled: &Compiled, entry: &str) -> Option<DeviceCode> {
+    let name = compiled.about.names.get(entry)?;
+    let code = device_code::read(&compiled.cubin).ok()?.pop()?;
+    let mut kernel = code.kernels.get(name)?.clone();
+    if let Some(spills) = device_code::spills(&compiled.about.log).get(name) {
+        kernel.spill_store_bytes = Some(spills.store);
+        kernel.spill_load_bytes = Some(spills.load);
+    }
+    let kernels = BTreeMap::from([(name.clone(), kernel)]);
+    Some(DeviceCode { compiler: Some(compiled.about.compiler.clone()), kernels, ..code })
+}
+
+/// One value of a launch.
+enum Slot {
+    Buffer(Buffer),
+    Scalar(Vec<u8>),
+}
+
+/// Everything that one launch of a kernel reads and writes.
+pub(super) struct Slots(Vec<Slot>);
+
+impl Slots {
+    /// Device memory for the arguments, with `inputs` in it: one host buffer a buffer argument.
+    fn new(gpu: &Gpu, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<Self, CudaError> {
+        let mut inputs = inputs.iter();
+        let mut slots = Vec::new();
+        for argument in arguments {
+            slots.push(match argument {
+                KernelArgument::Scalar { dtype, value } => Slot::Scalar(HostBuffer::of_number(*dtype, *value)),
+                KernelArgument::Buffer { .. } => {
+                    let input = inputs.next().map_or(&[][..], HostBuffer::bytes);
+                    let buffer = gpu.allocate(input.len())?;
+                    buffer.write(input)?;
+                    Slot::Buffer(buffer)
+                }
+            });
+        }
+        Ok(Self(slots))
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.0.iter().fold(Parameters::default(), |parameters, slot| match slot {
+            Slot::Buffer(buffer) => parameters.buffer(buffer),
+            Slot::Scalar(bytes) => parameters.scalar(bytes),
+        })
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.0.iter().filter_map(|slot| match slot {
+            Slot::Buffer(buffer) => Some(buffer),
+            Slot::Scalar(_) => None,
+        })
+    }
+
+    /// Fills all buffers anew, and overwrites what the kernel only writes.
+    fn prepare(&self, gpu: &Gpu, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<(), CudaError> {
+        for ((buffer, access), input) in self.buffers().zip(accesses(arguments)).zip(inputs) {
+            match access {
+                Access::Output => gpu.set(buffer, POISON)?,
+                Access::Input | Access::InputOutput => buffer.write(input.bytes())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// All buffers as they are now.
+    fn read(&self, arguments: &[KernelArgument]) -> Result<Vec<HostBuffer>, CudaError> {
+        let dtypes = arguments.iter().filter_map(|argument| match argument {
+            KernelArgument::Buffer { dtype, .. } => Some(*dtype),
+            KernelArgument::Scalar { .. } => None,
+        });
+        self.buffers().zip(dtypes).map(|(buffer, dtype)| Ok(HostBuffer::new(dtype, buffer.read()?))).collect()
+    }
+}
+
+fn accesses(arguments: &[KernelArgument]) -> impl Iterator<Item = Access> {
+    arguments.iter().filter_map(|argument| match argument {
+        KernelArgument::Buffer { access, .. } => Some(*access),
+        KernelArgument::Scalar { .. } => None,
+    })
+}
+
+/// What each buffer argument holds at first.
+pub(super) type Inputs<'a> = &'a dyn Fn(&[KernelArgument], u64) -> Result<Vec<HostBuffer>, MicroError>;
+
+/// Random numbers and the like, as the arguments say.
+pub(super) fn filled(arguments: &[KernelArgument], seed: u64) -> Result<Vec<HostBuffer>, MicroError> {
+    let mut random = Pcg64::seed_from_u64(seed);
+    let buffers = arguments.iter().filter_map(|argument| match argument {
+        KernelArgument::Buffer { dtype, length, access, fill } => {
+            // An output is overwritten before it is looked at; zero until then.
+            let fill = if *access == Access::Output { &Fill::Value { value: 0.0 } } else { fill };
+            Some(HostBuffer::filled(*dtype, *length, fill, &mut random))
+        }
+        KernelArgument::Scalar { .. } => None,
+    });
+    buffers.collect()
+}
+
+/// Whether a kernel's answer is right: from all buffers as they were filled and as they were read back, and the loaded kernel with its
+/// buffers, for those who launch another one on the same.
+pub(super) type Check<'a> =
+    &'a dyn Fn(&Loaded, &[HostBuffer], &[HostBuffer]) -> Result<Option<Accuracy>, MicroError>;
+
+impl Loaded {
+    /// Another kernel of the same code, launched once on inputs of its own; gives its buffers.
+    pub(super) fn run_other(
+        &self,
+        entry: &str,
+        launch: &KernelLaunch,
+        inputs: &[HostBuffer],
+    ) -> Result<Vec<HostBuffer>, MicroError> {
+        let other = function(&self.module, &self.compiled, entry, launch.shared_bytes)?;
+        let slots = Slots::new(&self.gpu, &self.arguments, inputs)?;
+        slots.prepare(&self.gpu, &self.arguments, inputs)?;
+        self.gpu.launch(&other, launch, &slots.parameters())?;
+        Ok(slots.read(&self.arguments)?)
+    }
+
+    /// Warms up, measures and verifies.
+    pub(super) fn measure(
+        &self,
+        request: &Request,
+        channel: &mut Channel,
+        look: Option<ThrottleLook>,
+        (work, inputs, check): (&Work, Inputs, Check),
+    ) -> Result<(), MicroError> {
+        let gpu = &self.gpu;
+        let support = support(gpu)?;
+        let mut sampler = Sampler::new(gpu, &support, work.cold)?;
+        let first = inputs(&self.arguments, request.seed)?;
+        let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
+        let launch = |set: &Slots| gpu.launch(&self.function, &self.launch, &set.parameters());
+        let wanted = sampler.calls_per_sample(|_| launch(&sets[0]))?;
+        let bytes: usize = first.iter().map(|buffer| buffer.bytes().len()).sum();
+        if sampler.is_cold() {
+            // Each call of a sample finds buffers that none has touched since the cache was overwritten.
+            let room = gpu.free_memory()? / COPIES_SHARE / bytes.max(1);
+            for _ in 1..(wanted as usize).min(room.max(1)) {
+                sets.push(Slots::new(gpu, &self.arguments, &first)?);
+            }
+        }
+        // Where memory is short, fewer calls a sample rather than warm ones.
+        let max_calls = if sampler.is_cold() { sets.len() as u32 } else { wanted };
+        let facts = gpu.facts().clone();
+        channel.work_on(&facts.name, work.bytes, work.flops)?;
+        channel.notes([
+            ("grid", json!(self.launch.grid)),
+            ("block", json!(self.launch.block)),
+            ("buffer_bytes", json!(bytes)),
+            ("buffer_sets", json!(sets.len())),
+            ("l2", json!(if sampler.is_cold() { "cold" } else { "hot" })),
+            ("arch", json!(facts.arch())),
+            ("cuda_driver", json!(facts.cuda_version)),
+        ])?;
+        // The values of a launch are made before, so that queueing costs the same each time.
+        let parameters: Vec<Parameters> = sets.iter().map(Slots::parameters).collect();
+        let call = |number: u32| {
+            gpu.launch(&self.function, &self.launch, &parameters[number as usize % parameters.len()])
+        };
+        let seconds = measure(request, channel, look, &mut sampler, max_calls, call)?;
+        if let Some(least) = least_seconds(&facts, work).filter(|least| seconds < *least) {
+            return Err(MicroError::Impossible(format!(
+                "{} is less than the {} that {} needs at least for the work that is declared: it did not do it, or less is to be declared",
+                format_duration(seconds),
+                format_duration(least),
+                facts.name,
+            )));
+        }
+        sets.truncate(1);
+        // Other numbers than those that were measured with: an answer that is kept from there is wrong.
+        let fresh = inputs(&self.arguments, request.seed.wrapping_add(1))?;
+        sets[0].prepare(gpu, &self.arguments, &fresh)?;
+        launch(&sets[0])?;
+        let outputs = sets[0].read(&self.arguments)?;
+        match check(self, &fresh, &outputs)? {
+            Some(accuracy) => {
+                let errors = BTreeMap::from([("max_abs_error".to_owned(), Some(accuracy.max_abs_error))]);
+                let passed = accuracy.worst <= 1.0;
+                let message = (!passed).then(|| {
+                    format!("the answer is off by {:e}, {:.3} times what is allowed", accuracy.max_abs_error, accuracy.worst)
+                });
+                channel.send(&Event::Validation { passed, message, errors })
+            }
+            None => channel.notes([("answer_checked", json!(false))]),
+        }
+    }
+}
+
+/// The kernels that measuring needs beside the one that is measured.
+pub(super) fn support(gpu: &Gpu) -> Result<Module, CudaError> {
+    let source = Source {
+        name: "support.cu".into(),
+        text: include_str!("kernels/support.cu").into(),
+        options: Vec::new(),
+        include: Vec::new(),
+        entries: Vec::new(),
+    };
+    gpu.module(&compile(&source, &gpu.facts().arch())?.cubin)
+}

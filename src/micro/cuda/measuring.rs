@@ -1,0 +1,240 @@
+//! Warms a card up until it settles, takes the samples in groups between which the card is looked at, and takes them again where the
+//! card was slowed down meanwhile.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::error::CudaError;
+use super::sampler::{Sample, Sampler};
+use super::throttle::{Attempt, ThrottleLook, ThrottleState};
+use crate::micro::channel::Channel;
+use crate::micro::pace::Limit;
+use crate::micro::spec::{MetricSpec, MicroError};
+use crate::model::line::{Event, Request};
+use crate::model::{Better, Stage};
+
+/// What every kernel is measured by.
+pub(super) static METRICS: [MetricSpec; 3] = [
+    MetricSpec { name: "time", unit: "s", better: Better::Lower, threshold: 0.02, judged: true },
+    MetricSpec { name: "cycles", unit: "cycles", better: Better::Lower, threshold: 0.02, judged: false },
+    MetricSpec { name: "sm_clock", unit: "MHz", better: Better::Higher, threshold: 0.02, judged: false },
+];
+/// Times of attempts that were given up: kept, and judged by nobody.
+static THROTTLED_TIME: MetricSpec =
+    MetricSpec { name: "throttled_time", unit: "s", better: Better::Lower, threshold: 0.02, judged: false };
+
+/// Samples between two looks at the card.
+const GROUP: u32 = 10;
+/// Attempts in all, and seconds of rest before the second, which grow with each.
+const MAX_ATTEMPTS: u32 = 3;
+const REST: f64 = 0.5;
+/// Seconds of the device for which it is warmed up at least and at most, unless the request says how long.
+const WARM: f64 = 0.3;
+const MAX_WARM: f64 = 3.0;
+/// The last samples whose spread and clock tell whether the card has settled, and how far they may lie apart.
+const WINDOW: usize = 10;
+const SETTLED: f64 = 0.01;
+/// By how much the time of the whole device may exceed that of the events, as a share and in seconds.
+const MAX_UNSEEN: f64 = 0.5;
+const UNSEEN_SECONDS: f64 = 2e-3;
+
+/// Measures what `call` queues: warm-up, measurement, and the check of the events, up to the stage `verify`. Gives the median seconds of
+/// a call.
+pub(super) fn measure(
+    request: &Request,
+    channel: &mut Channel,
+    mut look: Option<ThrottleLook>,
+    sampler: &mut Sampler,
+    max_calls: u32,
+    mut call: impl FnMut(u32) -> Result<(), CudaError>,
+) -> Result<f64, MicroError> {
+    channel.stage(Stage::Warmup)?;
+    let calls = sampler.calls_per_sample(&mut call)?.min(max_calls.max(1));
+    let settled = warm_up(request, sampler, calls, &mut call)?;
+    channel.stage(Stage::Measure)?;
+    let mut state = || look.as_mut().and_then(|look| look());
+    let mut attempts = 1;
+    let attempt = if request.turns {
+        let mut attempt = Attempt::default();
+        while let Some(iterations) = channel.turn()? {
+            group(&mut attempt, iterations, sampler, calls, &mut call, &mut state)?;
+        }
+        attempt
+    } else {
+        loop {
+            let attempt = samples(request, sampler, calls, &mut call, &mut state)?;
+            if !attempt.is_spoilt() || attempts == MAX_ATTEMPTS {
+                break attempt;
+            }
+            attempt.samples.iter().for_each(|sample| channel.record(&THROTTLED_TIME, sample.seconds));
+            thread::sleep(Duration::from_secs_f64(REST * f64::from(attempts)));
+            attempts += 1;
+        }
+    };
+    for sample in &attempt.samples {
+        channel.record(&METRICS[0], sample.seconds);
+    }
+    // A figure of every sample or of none: their order is how they belong together.
+    if let Some(clocks) = attempt.samples.iter().map(|sample| sample.clock).collect::<Option<Vec<f64>>>() {
+        for (sample, clock) in attempt.samples.iter().zip(clocks) {
+            channel.record(&METRICS[1], sample.seconds * clock);
+            channel.record(&METRICS[2], clock / 1e6);
+        }
+    }
+    let throttled = attempt.throttled();
+    channel.notes([
+        ("calls_per_sample", json!(calls)),
+        ("settled", json!(settled)),
+        ("held_back", json!(sampler.holds)),
+        ("attempts", json!(attempts)),
+        ("throttled_samples", json!(throttled)),
+        ("clock", json!("cuda events")),
+    ])?;
+    if !throttled.is_empty() || !attempt.reasons.is_empty() {
+        channel.send(&Event::Throttled {
+            samples: throttled.len() as u32,
+            of: attempt.samples.len() as u32,
+            reasons: attempt.reasons.clone(),
+            spoilt: attempt.is_spoilt(),
+        })?;
+    }
+    channel.stage(Stage::Verify)?;
+    check_events(sampler, calls, &mut call)?;
+    Ok(median(attempt.samples.iter().map(|sample| sample.seconds).collect()))
+}
+
+/// One attempt: as many samples as the request asks for, or as fit into its time.
+fn samples(
+    request: &Request,
+    sampler: &mut Sampler,
+    calls: u32,
+    call: &mut impl FnMut(u32) -> Result<(), CudaError>,
+    state: &mut impl FnMut() -> Option<ThrottleState>,
+) -> Result<Attempt, MicroError> {
+    let mut attempt = Attempt::default();
+    match Limit::of_measuring(request) {
+        Limit::Turns(iterations) => {
+            let mut left = iterations;
+            while left > 0 {
+                let now = left.min(GROUP);
+                group(&mut attempt, now, sampler, calls, call, state)?;
+                left -= now;
+            }
+        }
+        limit => limit.repeat(|| group(&mut attempt, 1, sampler, calls, call, state))?,
+    }
+    Ok(attempt)
+}
+
+fn group(
+    attempt: &mut Attempt,
+    samples: u32,
+    sampler: &mut Sampler,
+    calls: u32,
+    call: &mut impl FnMut(u32) -> Result<(), CudaError>,
+    state: &mut impl FnMut() -> Option<ThrottleState>,
+) -> Result<(), MicroError> {
+    let before = state();
+    let taken = (0..samples).map(|_| sampler.sample(calls, &mut *call)).collect::<Result<Vec<Sample>, _>>()?;
+    attempt.add(taken, before.as_ref(), state().as_ref());
+    Ok(())
+}
+
+/// Runs until the last samples lie close together and the clock stands still. Says whether it came to that; where the request says how long
+/// to warm up, it is not asked.
+fn warm_up(
+    request: &Request,
+    sampler: &mut Sampler,
+    calls: u32,
+    call: &mut impl FnMut(u32) -> Result<(), CudaError>,
+) -> Result<bool, MicroError> {
+    let asked = Limit::of_warmup(request);
+    let says_how_long = request.burnin > 0.0 || request.cold || request.pinned.iter().any(|it| it == "warmup");
+    if says_how_long {
+        asked.repeat(|| Ok(sampler.sample(calls, &mut *call).map(drop)?))?;
+        return Ok(true);
+    }
+    let begun = Instant::now();
+    let (mut taken, mut first): (Vec<Sample>, Option<u64>) = (Vec::new(), None);
+    loop {
+        let sample = sampler.sample(calls, &mut *call)?;
+        let since = *first.get_or_insert(sample.ended);
+        taken.push(sample);
+        // By the device's clock where it has one: the host may have waited for others.
+        let on_device = sample.ended.saturating_sub(since) as f64 / 1e9;
+        let spent = if sample.ended > 0 { on_device } else { begun.elapsed().as_secs_f64() };
+        let enough = taken.len() >= WINDOW.max(request.warmup as usize) && spent >= WARM;
+        if enough && is_settled(&taken[taken.len() - WINDOW..]) {
+            return Ok(true);
+        }
+        if spent >= MAX_WARM || begun.elapsed().as_secs_f64() >= 2.0 * MAX_WARM {
+            return Ok(false);
+        }
+    }
+}
+
+/// Their times and clocks lie within a hundredth of each other, as coefficients of variation.
+fn is_settled(samples: &[Sample]) -> bool {
+    let times: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
+    let clocks: Vec<f64> = samples.iter().filter_map(|sample| sample.clock).collect();
+    variation(&times) <= SETTLED && variation(&clocks) <= SETTLED
+}
+
+/// 0 for fewer than two.
+fn variation(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (count - 1.0)).sqrt() / mean
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        count if count % 2 == 1 => values[count / 2],
+        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
+    }
+}
+
+/// Holds the events against the time in which the whole device comes to rest: work that goes on beside the stream is not in the events.
+fn check_events(
+    sampler: &mut Sampler,
+    calls: u32,
+    call: &mut impl FnMut(u32) -> Result<(), CudaError>,
+) -> Result<(), MicroError> {
+    let (events, device) = sampler.events_and_device(calls, call)?;
+    if device > events * (1.0 + MAX_UNSEEN) + UNSEEN_SECONDS {
+        return Err(MicroError::Impossible(format!(
+            "the device was at work for {} and the events saw {}: part of the work is outside of what is timed",
+            crate::model::format_duration(device),
+            crate::model::format_duration(events),
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settled_are_times_and_clocks_that_stand_still() {
+        let sample = |seconds, clock| Sample { seconds, clock, ended: 0 };
+        assert!(is_settled(&[sample(1.0, None), sample(1.001, None), sample(0.999, None)]));
+        assert!(!is_settled(&[sample(1.0, None), sample(1.1, None), sample(0.9, None)]));
+        assert!(!is_settled(&[sample(1.0, Some(1e9)), sample(1.0, Some(1.5e9))]));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(Vec::new()).is_nan());
+    }
+}

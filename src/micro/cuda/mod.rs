@@ -1,0 +1,47 @@
+//! Workloads on a GPU. The CUDA driver and the compiler are loaded at run time; where one is missing, or an old one lacks a function,
+//! the case is skipped and says so.
+//!
+//! | file | |
+//! |---|---|
+//! | `api`, `device` | the driver's functions, and a GPU behind functions that cannot be misused |
+//! | `compiler` | from a kernel's source to machine code |
+//! | `sampler` | one sample: events around calls, the device held back meanwhile, the clock beside it |
+//! | `throttle`, `measuring` | warm-up until the card settles, groups of samples, what to do about a slower card |
+//! | `kernel` | one kernel from its source to a checked answer |
+//! | `operators`, `kernels/*.cu`, `host_buffer` | the kernels of the suite with their right answers |
+//! | `user_kernel` | a kernel of the user's |
+//! | `launches` | the cost of launching, and copies |
+//! | `cublas`, `libraries` | NVIDIA's matrix product beside ours, and where such libraries lie |
+//!
+//! `unsafe` stands in `api`, `device`, `compiler` and `cublas` alone.
+
+mod api;
+mod compiler;
+mod cublas;
+mod device;
+mod error;
+mod floor;
+#[path = "host_buffer_tmp.rs"]
+mod host_buffer;
+mod kernel;
+mod launches;
+mod libraries;
+mod measuring;
+// mod operators;
+mod sampler;
+mod throttle;
+mod user_kernel;
+
+use super::workload::Workload;
+
+pub(super) use error::CudaError;
+pub use throttle::{ThrottleLook, ThrottleState};
+pub(super) use user_kernel::KERNEL;
+
+/// Opens what tells the state of the GPU; `None`: nothing can.
+pub type OpenLook = fn() -> Option<ThrottleLook>;
+
+/// The workloads of the micro suite that run on a GPU.
+pub(super) fn workloads() -> Vec<Workload> {
+    vec![launches::LATENCY, launches::PCIE]
+}
