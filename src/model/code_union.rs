@@ -167,8 +167,11 @@ mod tests {
 
     #[test]
     fn what_is_spilled_is_stored_and_loaded() {
-        let kernel =
-            |store, load| KernelCode { spill_store_bytes: store, spill_load_bytes: load, ..Default::default() };
+        let kernel = |store, load| KernelCode {
+            spill_store_bytes: store,
+            spill_load_bytes: load,
+            ..Default::default()
+        };
         assert_eq!(kernel(Some(520), Some(524)).spill_bytes(), Some(1044));
         assert_eq!(kernel(Some(0), None).spill_bytes(), Some(0));
         assert_eq!(kernel(None, None).spill_bytes(), None);

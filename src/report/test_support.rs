@@ -81,6 +81,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         sequence: None,
         time_verdict: None,
         pair: None,
+        device_code: None,
     }
 }
 
@@ -147,6 +148,8 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         warnings: Vec::new(),
         warning_codes: Vec::new(),
         nothing_measured: Vec::new(),
+        device_code: Vec::new(),
+        noise_of_identical_code: None,
         reproduce: "gbench-ci compare .gbench/baselines/main.json artifacts/20261121T110102.345Z-7d01aa/results/record.json"
             .into(),
         replays: Vec::new(),

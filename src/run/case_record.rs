@@ -7,9 +7,9 @@ use crate::device_code::display_name;
 use crate::model::line::Event;
 use crate::model::text::list;
 use crate::model::{
-    CODE_FIGURES, CaseRecord, Conditions, DeviceCode, FailureKind, Manifest, Margin, Metric, MetricDeclaration, Origin, Outcome,
-    OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings, Summary, Timing, Variant, looks_secret,
-    without_secrets,
+    CODE_FIGURES, CaseRecord, Conditions, DeviceCode, FailureKind, Manifest, Margin, Metric,
+    MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings, Summary,
+    Timing, Variant, looks_secret, without_secrets,
 };
 use crate::stats;
 use crate::suite::plan::PlannedCase;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::adapters::End;
 use crate::model::line::Event;
 use crate::model::{
-    Better, CODE_FIGURES, CaseId, DeviceCode, Metric, ParamValue, ProcessSamples, ReportedError, Stated, Timing,
-    convert,
+    Better, CODE_FIGURES, CaseId, DeviceCode, Metric, ParamValue, ProcessSamples, ReportedError, Stated,
+    Timing, convert,
 };
 use crate::suite::Benchmark;
 

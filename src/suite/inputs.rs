@@ -34,17 +34,24 @@ pub(super) fn below(item: &Item) -> Option<Vec<String>> {
     for member in item.list("a list of files below `dir`, such as [\"build/*.cubin\"]")? {
         let Some(text) = member.filled() else { continue };
         if text.len() > 200 {
-            member.fault("this pattern is longer than 200 bytes", "shorten it: `*` stands for any characters");
+            member
+                .fault("this pattern is longer than 200 bytes", "shorten it: `*` stands for any characters");
         } else if text.starts_with('/') || text.split('/').any(|part| matches!(part, "" | "." | "..")) {
             let next = "name files below `dir`, without `/` in front and without `.` or `..`";
             member.fault(format!("`{text}` is no path below the benchmark's folder"), next);
         } else if let Err(error) = glob(text) {
-            member.fault(format!("`{text}` is no glob: {}", error.kind()), "write one such as \"build/*.cubin\"");
+            member.fault(
+                format!("`{text}` is no glob: {}", error.kind()),
+                "write one such as \"build/*.cubin\"",
+            );
         }
         patterns.push(text.to_owned());
     }
     if patterns.is_empty() {
-        item.fault("`device_code` names nothing", "name the files that hold the kernels, or take the line out");
+        item.fault(
+            "`device_code` names nothing",
+            "name the files that hold the kernels, or take the line out",
+        );
     }
     Some(patterns)
 }

@@ -437,7 +437,9 @@ mod tests {
     fn device_code_is_read_within_limits() {
         let hash = "0a".repeat(32);
         let line = |arch: &str, kernels: &str| {
-            format!(r#"{{"event":"device_code","arch":"{arch}","compiler":"NVRTC 13.5","kernels":{{{kernels}}}}}"#)
+            format!(
+                r#"{{"event":"device_code","arch":"{arch}","compiler":"NVRTC 13.5","kernels":{{{kernels}}}}}"#
+            )
         };
         let kernel = format!(r#""_Z5saxpyifPKfPf":{{"sha256":"{hash}","registers":16,"shared_bytes":null}}"#);
         let Event::DeviceCode { kernels, .. } = parse(line("sm_90a", &kernel).as_bytes()).unwrap() else {
@@ -447,9 +449,15 @@ mod tests {
         let flood: Vec<String> = (0..1001).map(|it| format!(r#""k{it}":{{"sha256":"{hash}"}}"#)).collect();
         let long = format!(r#""{}":{{"sha256":"{hash}"}}"#, "k".repeat(4097));
         for (line, text) in [
-            (line("sm 90", &kernel), r#"`arch` of event `device_code` is "sm 90", not an architecture such as "sm_90""#),
+            (
+                line("sm 90", &kernel),
+                r#"`arch` of event `device_code` is "sm 90", not an architecture such as "sm_90""#,
+            ),
             (line("sm_90", r#""f":{"registers":1}"#), "`kernels.f` of event `device_code` is"),
-            (line("sm_90", r#""f":3"#), "`kernels.f` of event `device_code` is 3, not an object with `sha256`"),
+            (
+                line("sm_90", r#""f":3"#),
+                "`kernels.f` of event `device_code` is 3, not an object with `sha256`",
+            ),
             (
                 line("sm_90", r#""f":{"sha256":"x","registers":-1}"#),
                 "`kernels.f.registers` of event `device_code` is -1, not a whole number from 0 to 4294967295",

@@ -125,10 +125,7 @@ const EVENTS: [(&str, &[Field]); 14] = [
         ],
     ),
     ("memory", &[may("host_peak_bytes", Form::Count), may("device_peak_bytes", Form::Count)]),
-    (
-        "device_code",
-        &[need("arch", Form::Text), may("compiler", Form::Text), need("kernels", Form::Kernels)],
-    ),
+    ("device_code", &[need("arch", Form::Text), may("compiler", Form::Text), need("kernels", Form::Kernels)]),
     (
         "validation",
         &[need("passed", Form::Flag), may("message", Form::Text), may("errors", Form::MeasurementsByName)],
