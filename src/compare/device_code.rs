@@ -43,6 +43,8 @@ fn is_zero(count: &u32) -> bool {
 /// What became of the code of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CodeState {
     /// Every kernel is the same, instruction by instruction.
     Identical,

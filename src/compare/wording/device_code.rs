@@ -21,9 +21,17 @@ const MEMORY: [Figure; 3] = [
 ];
 
 impl KernelChange {
-    /// As its author wrote it.
+    /// As its author wrote it; the middle of a long one gives way.
     pub fn shown_name(&self) -> String {
-        display_name(&self.name)
+        const LONGEST: usize = 120;
+        let name = display_name(&self.name);
+        let letters: Vec<char> = name.chars().collect();
+        if letters.len() <= LONGEST {
+            return name;
+        }
+        let part = |letters: &[char]| letters.iter().collect::<String>();
+        let half = LONGEST / 2;
+        format!("{}...{}", part(&letters[..half]), part(&letters[letters.len() - half..]))
     }
 
     /// `changed`, `gone`, `new`.
@@ -114,11 +122,10 @@ impl CaseCode {
 impl CodeNoise {
     /// What it is and what it is not, without a period.
     pub fn sentence(&self) -> String {
-        let lie = if self.rows == 1 { "lies" } else { "lie" };
         format!(
-            "{} of cases with identical device code {lie} {} from base in the median and {} at most: a sample of this \
+            "the times of {} with identical device code lie {} from base in the median and {} at most: a sample of this \
              machine's noise, and no proof",
-            count(self.rows as usize, "time"),
+            count(self.rows as usize, "row"),
             percent(self.median),
             percent(self.largest),
         )
