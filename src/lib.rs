@@ -10,19 +10,20 @@
 //! |---|---|---|
 //! | 0 | [`model`], [`stats`] | nothing of ours |
 //! | 1 | [`adapters`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
+//! | 1 | [`device_code`] | `model` |
 //! | 1 | [`driver`] | nothing of ours |
-//! | 1 | [`compare`] | `model`, `stats` |
 //! | 2 | [`suite`] | `model`, `adapters` |
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
-//! | 2 | [`report`] | `model`, `compare` |
-//! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver` |
+//! | 2 | [`compare`] | `model`, `stats`, `device_code` |
+//! | 3 | [`report`] | `model`, `compare` |
+//! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver`, `device_code` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
 //! | 4 | [`ingest`] | `model`, `adapters`, `run` |
 //! | 5 | [`app`] | any but `cli` |
 //! | 6 | [`cli`] | any |
 //!
 //! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and
-//! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `compare` and `report` do no I/O. NVML is reached from one
+//! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `device_code`, `compare` and `report` do no I/O. NVML is reached from one
 //! file, process control from one room; they and the matrix
 //! product's file are the only ones with `unsafe`.
 
@@ -33,6 +34,7 @@ pub mod adapters;
 pub mod app;
 pub mod cli;
 pub mod compare;
+pub mod device_code;
 pub mod driver;
 pub mod github;
 pub mod guard;

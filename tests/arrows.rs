@@ -10,7 +10,7 @@ use regex::Regex;
 use circles::Source;
 
 /// Every room and the rooms that it may import. `app` alone knows the whole route, and `cli` alone its flags.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("model", &[]),
     ("stats", &[]),
     ("adapters", &["model"]),
@@ -20,17 +20,18 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("machine", &["model"]),
     ("supervise", &["model"]),
     ("github", &["model"]),
-    ("compare", &["model", "stats"]),
+    ("device_code", &["model"]),
+    ("compare", &["model", "stats", "device_code"]),
     ("store", &["model", "github"]),
     ("guard", &["model", "github"]),
     ("report", &["model", "compare"]),
-    ("run", &["model", "stats", "adapters", "suite", "supervise", "store", "driver"]),
+    ("run", &["model", "stats", "adapters", "suite", "supervise", "store", "driver", "device_code"]),
     ("trees", &["model", "suite", "machine", "store"]),
     ("ingest", &["model", "adapters", "run"]),
     ("app", BELOW_APP),
     ("cli", &BELOW_CLI),
 ];
-const BELOW_CLI: [&str; 17] = [
+const BELOW_CLI: [&str; 18] = [
     "model",
     "stats",
     "adapters",
@@ -40,6 +41,7 @@ const BELOW_CLI: [&str; 17] = [
     "machine",
     "supervise",
     "github",
+    "device_code",
     "compare",
     "store",
     "guard",
@@ -53,8 +55,8 @@ const BELOW_CLI: [&str; 17] = [
 const BELOW_APP: &[&str] = BELOW_CLI.split_at(BELOW_CLI.len() - 1).0;
 
 /// Rooms, or parts of one, that turn values into values: their callers read and write.
-const WITHOUT_IO: [&str; 7] =
-    ["model/", "stats/", "adapters/", "suite/plan/", "compare/", "report/", "ingest/"];
+const WITHOUT_IO: [&str; 8] =
+    ["model/", "stats/", "adapters/", "suite/plan/", "device_code/", "compare/", "report/", "ingest/"];
 
 /// What a room without I/O has no business with. `std::process` has one harmless type.
 const IO: [&str; 4] = ["fs", "net", "env", "process"];

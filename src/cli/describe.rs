@@ -52,6 +52,7 @@ struct V1Benchmark {
     env: BTreeMap<String, String>,
     keep_env: Vec<String>,
     build: Value,
+    device_code: Vec<String>,
     container: Value,
     requires: Value,
     timing: Timing,
@@ -122,6 +123,7 @@ fn document(benchmark: &Benchmark) -> V1Benchmark {
             Value::Null,
             |build| json!({ "action": action(&build.action), "dir": build.dir.display().to_string() }),
         ),
+        device_code: benchmark.device_code.clone(),
         container: benchmark.container.as_ref().map_or(Value::Null, |it| {
             json!({
                 "image": it.image, "runtime": it.runtime.map(|runtime| runtime.into_str()), "network": it.network,
@@ -215,6 +217,7 @@ fn text(benchmark: &Benchmark) -> String {
         rows.extend(words_of(&build["action"], "build "));
         rows.push(("build folder", words(&build["dir"])));
     }
+    rows.push(("device code in", document.device_code.join(" ")));
     rows.extend(benchmark.container.as_ref().map(|container| ("container", container.image.clone())));
     rows.extend(words_of(&document.requires, "requires "));
     rows.push(("timing", words(&json!(document.timing))));

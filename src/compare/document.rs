@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{Advice, Conclusion, History, Reason, Verdict, Warning};
+use super::{Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, Reason, Verdict, Warning};
 use crate::model::{
     Better, CaseId, CommonSuite, Interleaving, NoReference, NothingMeasured, Outcome, RunId, RunRecord, Side,
 };
@@ -46,6 +46,11 @@ pub struct VerdictDocument {
     /// Cases that ended well and perhaps measured nothing; `warnings` tells of them, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_measured: Vec<DoubtfulCase>,
+    /// What became of the device code of cases that say what theirs is, by case. It decides nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub device_code: Vec<CaseCode>,
+    /// How far times lie apart whose device code is the same. Absent where there is none.
+    pub noise_of_identical_code: Option<CodeNoise>,
     /// A command that gives the same comparison again, ready for a shell.
     pub reproduce: String,
     /// The comparisons in rounds that `reproduce` judges again. Empty where it compares two records, and in documents of
@@ -260,6 +265,8 @@ pub struct Row {
     pub time_verdict: Option<Verdict>,
     /// Of the speedup of a pair that changed: what became of each member's own figure.
     pub pair: Option<PairShift>,
+    /// What became of the case's device code, which `device_code` of the document tells in full.
+    pub device_code: Option<CodeState>,
 }
 
 /// How the members of a pair changed, each by its own row.

@@ -11,6 +11,7 @@
 //!   counts      counts of executed instructions, which agree nearly
 //!   quantized, absolute, summary_only, throttling, session_variance    what is special about figures
 //! wording/                      reasons, advice and warnings, as values and in English; the sentence of the whole
+//! device_code                   what became of the code that runs on the GPU, beside every verdict
 //! verdict, warnings             the whole; what a reader should know beside the rows
 //! conclusion                    what follows from rows: order, counts, conclusion, exit code
 //! document, merged              the public documents
@@ -24,6 +25,7 @@ mod calibration;
 mod comparability;
 mod conclusion;
 mod counts;
+mod device_code;
 mod document;
 mod evidence;
 mod history;
@@ -56,6 +58,7 @@ mod wording;
 
 pub use calibration::*;
 pub use conclusion::{check_consistency, is_probably_worse, is_speed};
+pub use device_code::{CaseCode, CodeGap, CodeNoise, CodeSide, CodeState, KernelChange};
 pub use document::*;
 pub use evidence::{Evidence, MeasuredSide, ProcessValues, RowLimits};
 pub use history::{History, Past, Session};

@@ -437,6 +437,7 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
         sequence: None,
         time_verdict: None,
         pair: None,
+        device_code: None,
     }
 }
 

@@ -234,6 +234,8 @@ pub(super) fn speedup_case(
         metadata: Default::default(),
         warnings: Vec::new(),
         nothing_measured: Vec::new(),
+        device_code: None,
+        device_code_varies: false,
     })
 }
 

@@ -276,6 +276,8 @@ impl Case<'_> {
             metadata: BTreeMap::new(),
             warnings: Vec::new(),
             nothing_measured: Vec::new(),
+            device_code: None,
+            device_code_varies: false,
         };
         for (index, (place, reading)) in self.readings.iter().enumerate() {
             let file = &files[*place];

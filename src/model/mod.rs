@@ -22,6 +22,7 @@ pub mod backoff;
 mod budget;
 mod caches;
 mod case;
+mod code_union;
 mod comparison;
 mod counting;
 mod device_code;
@@ -55,6 +56,7 @@ pub use case::{
     CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM,
     Variant, error_of_result,
 };
+pub use code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS, OTHER_KERNELS};
 pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };

@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 
 use super::samples::{exact, is_default};
 use super::{
-    Better, CaseId, Comparison, Component, Ingested, Kind, Manifest, Metric, NothingMeasured, Outcome, RunId,
-    Shown, StageReport,
+    Better, CaseId, Comparison, Component, DeviceCode, Ingested, Kind, Manifest, Metric, NothingMeasured,
+    Outcome, RunId, Shown, StageReport,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -174,6 +174,11 @@ pub struct CaseRecord {
     /// Signs that it measured nothing, though it ended well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_measured: Vec<NothingMeasured>,
+    /// What its processes ran on the GPU, where they say so or the suite file names the files.
+    pub device_code: Option<DeviceCode>,
+    /// Its processes ran different code; `device_code` is that of the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub device_code_varies: bool,
 }
 
 /// How the suite file wants a metric judged.

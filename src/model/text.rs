@@ -27,6 +27,18 @@ pub fn signed_percent(share: f64) -> String {
     }
 }
 
+/// `1040` -> `1,040`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let first = match digits.len() % 3 {
+        0 => 3,
+        rest => rest,
+    };
+    let (first, rest) = digits.split_at(first.min(digits.len()));
+    let groups = rest.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
+    groups.fold(first.to_owned(), |text, group| format!("{text},{group}"))
+}
+
 /// `1 row`, `3 rows`, `2 processes`.
 pub fn count(number: usize, noun: &str) -> String {
     match number {

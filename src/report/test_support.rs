@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use strum::{IntoEnumIterator, VariantArray};
 
 use crate::compare::{
-    Change, Conclusion, Difference, Method, Row, RowSide, SCHEMA_VERDICT, SideSummary, Verdict,
-    VerdictDocument,
+    CaseCode, Change, CodeGap, CodeNoise, CodeState, Conclusion, Difference, KernelChange, Method, Row,
+    RowSide, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
 };
-use crate::model::{Better, CaseId, FailureKind, Outcome, ParamValue, Params, Stage, Thermal, Timing};
+use crate::model::{
+    Better, CaseId, FailureKind, KernelCode, Outcome, ParamValue, Params, Stage, Thermal, Timing,
+};
 
 pub use super::record::test_support::record;
 
@@ -22,6 +24,7 @@ pub(super) fn all() -> Vec<(&'static str, VerdictDocument)> {
         ("failed_and_missing", failed_and_missing()),
         ("long_names", long_names()),
         ("hostile", hostile()),
+        ("device_code", device_code()),
     ]
 }
 
@@ -81,6 +84,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         sequence: None,
         time_verdict: None,
         pair: None,
+        device_code: None,
     }
 }
 
@@ -147,6 +151,8 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         warnings: Vec::new(),
         warning_codes: Vec::new(),
         nothing_measured: Vec::new(),
+        device_code: Vec::new(),
+        noise_of_identical_code: None,
         reproduce: "gbench-ci compare .gbench/baselines/main.json artifacts/20261121T110102.345Z-7d01aa/results/record.json"
             .into(),
         replays: Vec::new(),
@@ -202,6 +208,46 @@ pub(super) fn one_regressed() -> VerdictDocument {
         strict: false,
     });
     document.warnings.push("GPU 0 ran hot during head (84 °C); its clocks were not throttled".into());
+    document
+}
+
+/// A case whose code changed, others whose code is the same, and one that was compiled otherwise.
+pub(super) fn device_code() -> VerdictDocument {
+    let mut document = one_regressed();
+    let case_code = |row: &Row, state| CaseCode {
+        case: row.case.clone(),
+        state,
+        why: None,
+        base: None,
+        head: None,
+        kernels: Vec::new(),
+        more: 0,
+    };
+    let kernel = |registers, spills| KernelCode {
+        sha256: "0a".repeat(32),
+        registers: Some(registers),
+        shared_bytes: Some(4096),
+        frame_bytes: Some(spills),
+        spill_store_bytes: Some(spills),
+        spill_load_bytes: Some(spills),
+    };
+    let change = |name: &str, base, head| KernelChange { name: name.into(), base, head };
+    let mut changed = case_code(&document.rows[0], CodeState::Changed);
+    changed.kernels = vec![
+        change("gemm_tiled", Some(kernel(16, 0)), Some(kernel(40, 520))),
+        change("gemm_split", Some(kernel(32, 0)), None),
+        change("gemm_fused", None, Some(kernel(64, 0))),
+    ];
+    changed.more = 2;
+    let mut other = case_code(&document.rows[1], CodeState::NotComparable);
+    other.why = Some(CodeGap::OtherCompiler { base: "NVRTC 12.9".into(), head: "NVRTC 13.5".into() });
+    let same = document.rows[2..].iter().map(|row| case_code(row, CodeState::Identical));
+    document.device_code = [changed, other].into_iter().chain(same).collect();
+    for (row, case) in document.rows.iter_mut().zip(&document.device_code) {
+        row.device_code = Some(case.state);
+    }
+    document.noise_of_identical_code =
+        Some(CodeNoise { rows: 13, median: 0.004, largest: 0.31, case: document.rows[2].case.clone() });
     document
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::case_record::{CaseRecorder, ProcessContext, warn_once};
+use super::code_files;
 use super::devices::Devices;
 use super::executor::Execution;
 use super::nothing::{self, InterpreterStart};
@@ -150,6 +152,19 @@ impl ArmRecorder {
             calibrating: BTreeMap::new(),
             decided_early,
             gpu_missing,
+        }
+    }
+
+    /// Reads the files of device code that suite files name, once a benchmark. Called when everything is built.
+    pub(super) fn read_device_code(&mut self, benchmarks: &[Arc<Benchmark>]) {
+        let named = |it: &&Arc<Benchmark>| !it.device_code.is_empty() && !self.decided_early.settles(it);
+        for benchmark in benchmarks.iter().filter(named) {
+            let files = code_files::read(&benchmark.device_code, &benchmark.dir, &self.record.manifest);
+            for (recorder, case) in self.recorders.iter_mut().zip(&mut self.record.cases) {
+                if recorder.planned().benchmark.id == benchmark.id {
+                    recorder.take_files(case, &files);
+                }
+            }
         }
     }
 

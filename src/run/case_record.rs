@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use crate::device_code::display_name;
 use crate::model::line::Event;
+use crate::model::text::list;
 use crate::model::{
-    CLOCK_DROP, CaseRecord, Conditions, FailureKind, Manifest, Margin, Metric, MetricDeclaration, Origin, Outcome,
-    OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings, Summary, Timing, Variant, looks_secret,
-    without_secrets,
+    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, DeviceCode, FailureKind, Manifest, Margin, Metric,
+    MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings, Summary,
+    Timing, Variant, looks_secret, without_secrets,
 };
 use crate::stats;
 use crate::suite::plan::PlannedCase;
 
+use super::code_files::FilesCode;
 use super::devices::{Claim, Devices};
 use super::driver_advice;
 use super::executor::{Execution, ExecutionEnd};
@@ -24,6 +27,10 @@ pub(super) struct CaseRecorder {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
+    /// What the files hold that the suite file names.
+    of_files: Option<DeviceCode>,
+    /// The code in the record is what processes said.
+    code_was_said: bool,
     /// Metrics that are no measured samples.
     roles: BTreeMap<String, Role>,
     /// The outcome is known before the end: the case is not run, or not any further.
@@ -68,6 +75,8 @@ impl CaseRecorder {
             planned: planned.clone(),
             settings: planned.benchmark.settings.clone(),
             device: None,
+            of_files: None,
+            code_was_said: false,
             roles: BTreeMap::new(),
             aborted: false,
         };
@@ -86,13 +95,20 @@ impl CaseRecorder {
         let mut ends = record.processes.iter().map(|process| process.outcome.is_measured());
         recorder.aborted = ends.any(|measured| !measured);
         recorder.device = Some(record.id.device.clone());
+        recorder.code_was_said = record.device_code.is_some();
+        let is_of_code = |name: &str| CODE_FIGURES.iter().any(|(figure, ..)| *figure == name);
         let is_derived = |metric: &&Metric| {
             let gate = record.declared.get(&metric.name).and_then(|said| said.gate);
             gate == Some(false)
                 && planned.benchmark.declaration(&metric.name, &planned.id.to_string()).1.gate.is_none()
         };
         let derived = record.metrics.iter().filter(is_derived);
-        recorder.roles = derived.map(|metric| (metric.name.clone(), Role::Derived)).collect();
+        recorder.roles = derived
+            .map(|metric| {
+                let role = if is_of_code(&metric.name) { Role::Code } else { Role::Derived };
+                (metric.name.clone(), role)
+            })
+            .collect();
         recorder
     }
 
@@ -115,6 +131,8 @@ impl CaseRecorder {
             metadata: BTreeMap::new(),
             warnings: Vec::new(),
             nothing_measured: Vec::new(),
+            device_code: None,
+            device_code_varies: false,
         }
     }
 
@@ -144,7 +162,11 @@ impl CaseRecorder {
     ) {
         let ProcessContext { started, process, place, shared, lockstep, after_timeout, conditions } = context;
         let benchmark = self.planned.benchmark.clone();
-        let collected = CollectedSamples::of(execution, &benchmark, &self.planned.id);
+        let mut collected = CollectedSamples::of(execution, &benchmark, &self.planned.id);
+        // What the program itself says of its code is nearer to it than files are.
+        if let Some(code) = collected.device_code.clone().or_else(|| self.of_files.clone()) {
+            collected.take_code(&code);
+        }
         let mut outcome = classify(execution, &collected, &benchmark);
         if outcome.is_measured()
             && let (Some(before), now) = (&self.device, collected.device.as_deref().unwrap_or("host"))
@@ -180,6 +202,9 @@ impl CaseRecorder {
             let device = collected.device.clone().unwrap_or("host".into());
             record.id.device = device.clone();
             self.device = Some(device);
+        }
+        if let Some(code) = collected.device_code.as_ref().filter(|_| outcome.is_measured()) {
+            self.take_code(record, code);
         }
         if self.planned.benchmark.python().is_some() {
             driver_advice::to_know(&collected.metadata).into_iter().for_each(|what| warn_once(record, what));
@@ -219,6 +244,42 @@ impl CaseRecorder {
         });
         if !outcome.is_measured() {
             self.abort(record, outcome);
+        }
+    }
+
+    /// Takes what the files hold that the suite file names, until processes say what they ran.
+    pub(super) fn take_files(&mut self, record: &mut CaseRecord, files: &FilesCode) {
+        files.warnings.iter().for_each(|warning| warn_once(record, warning.clone()));
+        self.of_files.clone_from(&files.code);
+        if record.device_code.is_none() || record.device_code == files.code {
+            // A record that is gone on with may have it from the files, too.
+            self.code_was_said = false;
+            record.device_code.clone_from(&files.code);
+        }
+    }
+
+    /// Takes what a process said of its code. One that ran other code than those before it is told of: the case is no longer one
+    /// piece of code.
+    fn take_code(&mut self, record: &mut CaseRecord, code: &DeviceCode) {
+        const MAX_NAMED: usize = 5;
+        match &record.device_code {
+            Some(before) if self.code_was_said => {
+                if !before.is_same(code) && !record.device_code_varies {
+                    let differing = before.differing(code);
+                    let names: Vec<String> =
+                        differing.into_iter().map(|name| format!("`{}`", display_name(name))).collect();
+                    let which = match names.is_empty() {
+                        true => format!("for {} and {}", before.arch, code.arch),
+                        false => list(&names, MAX_NAMED),
+                    };
+                    warn_once(record, format!("its processes ran different device code: {which}"));
+                    record.device_code_varies = true;
+                }
+            }
+            _ => {
+                record.device_code = Some(code.clone());
+                self.code_was_said = true;
+            }
         }
     }
 
@@ -313,6 +374,10 @@ impl CaseRecorder {
             Some(Role::Derived) => _ = said.gate.get_or_insert(false),
             Some(Role::Accuracy) => of_errors(&mut said),
             Some(Role::Memory) => of_memory(&mut said),
+            Some(Role::Code) => {
+                said.gate.get_or_insert(false);
+                said.exact.get_or_insert(true);
+            }
             None => {}
         }
         said

@@ -79,6 +79,7 @@ impl<'a> Launcher<'a> {
                 outcome.into_iter().for_each(|outcome| arm.decided_early.case(benchmark, &params, outcome));
             }
         }
+        arm.read_device_code(&plan.benchmarks);
         for benchmark in plan.benchmarks.iter().filter(|it| !arm.decided_early.settles(it)) {
             nothing::time_start(self.session.executor, benchmark, &mut arm.starts);
             if benchmark.timing == Timing::Process

@@ -3,6 +3,7 @@
 mod arm;
 mod build;
 mod case_record;
+mod code_files;
 mod contained;
 mod container;
 mod counting;

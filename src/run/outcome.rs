@@ -264,7 +264,7 @@ fn by_harness(execution: &Execution) -> Option<Outcome> {
                         "run this case by hand; its output is in the run's logs",
                     ))
                 }
-                End::Skipped { reason } => Some(declined(reason)),
+                End::Skipped { reason } => Some(declined(reason, None)),
             };
         }
     };

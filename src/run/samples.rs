@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::adapters::End;
 use crate::model::line::{Event, Lack};
 use crate::model::{
-    Better, CaseId, Metric, ParamValue, ProcessSamples, ReportedError, Stated, Timing, convert,
+    Better, CODE_FIGURES, CaseId, DeviceCode, Metric, ParamValue, ProcessSamples, ReportedError, Stated,
+    Timing, convert,
 };
 use crate::suite::Benchmark;
 
@@ -36,6 +37,8 @@ pub(super) struct CollectedSamples {
     pub throttled: Option<Throttled>,
     /// The first error.
     pub error: Option<ReportedError>,
+    /// The code that it ran on the GPU, by its own word.
+    pub device_code: Option<DeviceCode>,
     /// A rate beyond what the card can do.
     pub above_peak: Option<String>,
     per_iteration: BTreeMap<&'static str, f64>,
@@ -81,6 +84,8 @@ pub(super) enum Role {
     Accuracy,
     /// Memory at its peak.
     Memory,
+    /// What the device code takes, read from it and not measured.
+    Code,
 }
 
 impl MetricSamples {
@@ -106,9 +111,18 @@ impl CollectedSamples {
     pub(super) fn of(execution: &Execution, benchmark: &Benchmark, id: &CaseId) -> Self {
         let case = &id.to_string();
         let mut collected = Self::default();
+        let mut codes = Vec::new();
         for event in &execution.events {
-            collected.take(event);
+            match event {
+                Event::DeviceCode { arch, compiler, kernels } => codes.push(DeviceCode {
+                    arch: arch.clone(),
+                    compiler: compiler.clone(),
+                    kernels: kernels.clone(),
+                }),
+                event => collected.take(event),
+            }
         }
+        collected.device_code = DeviceCode::union(codes);
         match benchmark.timing {
             Timing::Protocol => {
                 collected.take_figures();
@@ -196,6 +210,7 @@ impl CollectedSamples {
     fn take(&mut self, event: &Event) {
         match event.clone() {
             Event::Stage { .. }
+            | Event::DeviceCode { .. }
             | Event::Case { .. }
             | Event::Config { .. }
             | Event::Yield {}
@@ -383,6 +398,15 @@ impl CollectedSamples {
         for (name, unit, values, role) in errors.chain(peaks) {
             let figures = || MetricSamples::figures(unit, Better::Lower, values, role);
             self.metrics.entry(name).or_insert_with(figures);
+        }
+    }
+
+    /// The figures of device code become metrics of their own, unless the program measures something of that name.
+    pub(super) fn take_code(&mut self, code: &DeviceCode) {
+        for (name, unit, figure) in CODE_FIGURES {
+            let Some(value) = code.largest(figure) else { continue };
+            let figures = || MetricSamples::figures(unit, Better::Lower, vec![value as f64], Role::Code);
+            self.metrics.entry(name.to_owned()).or_insert_with(figures);
         }
     }
 

@@ -230,6 +230,8 @@ fn head_of(case: &CaseRecord) -> CaseRecord {
         metadata: case.metadata.clone(),
         warnings: case.warnings.clone(),
         nothing_measured: case.nothing_measured.clone(),
+        device_code: case.device_code.clone(),
+        device_code_varies: case.device_code_varies,
     }
 }
 

@@ -9,6 +9,7 @@ use super::action::{
 };
 use super::cases::read_harness;
 use super::container_reader::read_container;
+use super::inputs;
 use super::metrics;
 use super::reader::{FileText, Item, Table};
 use super::requires::read_requires;
@@ -125,6 +126,7 @@ impl FileContext<'_> {
         it.keep_env.extend(self.keep_env.clone());
         it.keep_env.extend(table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default());
         it.keep_env = unique(std::mem::take(&mut it.keep_env));
+        set(&mut it.device_code, table.take("device_code").and_then(|item| inputs::below(&item)));
         set(&mut it.requires, table.table("requires").map(|table| read_requires(table, &self.folder)));
         let own = table.table("metrics").map(|rules| metrics::rules(&rules)).unwrap_or_default();
         it.metrics =

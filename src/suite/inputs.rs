@@ -1,4 +1,5 @@
-//! `[gate] paths`: the files of a repository that the suite measures, for changes that touch none of them.
+//! Patterns of files: `[gate] paths`, the files of a repository that the suite measures, for changes that touch none of them; and
+//! `device_code`, the files of a benchmark that hold the code of its kernels.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -25,6 +26,34 @@ pub(super) fn read(item: &Item) -> Option<Vec<String>> {
         item.fault("`paths` names nothing", "name the files that the suite measures, or take the line out");
     }
     Some(paths)
+}
+
+/// Reads a list of patterns of files below the benchmark's folder. What is written elsewhere could be the other side's.
+pub(super) fn below(item: &Item) -> Option<Vec<String>> {
+    let mut patterns = Vec::new();
+    for member in item.list("a list of files below `dir`, such as [\"build/*.cubin\"]")? {
+        let Some(text) = member.filled() else { continue };
+        if text.len() > 200 {
+            member
+                .fault("this pattern is longer than 200 bytes", "shorten it: `*` stands for any characters");
+        } else if text.starts_with('/') || text.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            let next = "name files below `dir`, without `/` in front and without `.` or `..`";
+            member.fault(format!("`{text}` is no path below the benchmark's folder"), next);
+        } else if let Err(error) = glob(text) {
+            member.fault(
+                format!("`{text}` is no glob: {}", error.kind()),
+                "write one such as \"build/*.cubin\"",
+            );
+        }
+        patterns.push(text.to_owned());
+    }
+    if patterns.is_empty() {
+        item.fault(
+            "`device_code` names nothing",
+            "name the files that hold the kernels, or take the line out",
+        );
+    }
+    Some(patterns)
 }
 
 /// `*` stays within a folder, `**` does not.

@@ -109,6 +109,8 @@ pub struct Benchmark {
     /// Names that the scrubbing of secrets must leave alone.
     pub keep_env: Vec<String>,
     pub build: Option<Build>,
+    /// Files that hold its device code, as globs below `dir`.
+    pub device_code: Vec<String>,
     /// Where its processes run, unless on the host.
     pub container: Option<Container>,
     pub requires: Requires,
@@ -360,6 +362,7 @@ impl Benchmark {
             env: BTreeMap::new(),
             keep_env: Vec::new(),
             build: None,
+            device_code: Vec::new(),
             requires: Requires::default(),
             timing: Timing::Process,
             extract: Vec::new(),

@@ -126,6 +126,8 @@ fn case(plan: &Planned, (seed, index): (u32, u32), processes: u32, iterations: u
         metadata: BTreeMap::new(),
         warnings: Vec::new(),
         nothing_measured: Vec::new(),
+        device_code: None,
+        device_code_varies: false,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::compare::conclusion::{
     FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order,
 };
+use crate::compare::device_code;
 use crate::compare::validity::{MIN_ROUNDS, location_shift};
 use crate::compare::wording::{self, counted};
 use crate::compare::{
@@ -64,6 +65,10 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     let shifted = rounds.as_ref().and_then(|(_, warning)| warning.clone());
     coded.extend(shifted.map(Warning::coded));
     let (warnings, warning_codes) = coded.into_iter().unzip();
+    let mut codes: Vec<_> = parts.iter().flat_map(|part| part.verdict.device_code.iter().cloned()).collect();
+    codes.sort_by(|a, b| a.case.cmp(&b.case));
+    let shows_noise = parts.iter().any(|part| part.verdict.noise_of_identical_code.is_some());
+    let noise = device_code::noise(&rows).filter(|_| shows_noise);
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.into(),
         tool_version: first.verdict.tool_version.clone(),
@@ -89,6 +94,8 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         warnings,
         warning_codes,
         nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),
+        device_code: codes,
+        noise_of_identical_code: noise,
         reproduce: again(&parts),
         replays: replays(&parts),
         records: None,

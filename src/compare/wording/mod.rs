@@ -3,6 +3,7 @@
 
 mod advice;
 mod calibration;
+mod device_code;
 mod parts;
 mod reason;
 mod sentence;

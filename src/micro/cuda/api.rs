@@ -18,7 +18,7 @@ use super::error::CudaError;
 pub(super) type Code = c_uint;
 
 macro_rules! functions {
-    (needed: $($name:ident($($type:ty),*);)* optional: $($maybe:ident($($given:ty),*);)*) => {
+    (needed { $($name:ident($($type:ty),*);)* } optional { $($maybe:ident($($given:ty),*);)* }) => {
         /// One pointer a function. Names are those of the driver.
         #[allow(non_snake_case)]
         pub(super) struct Api {
@@ -28,6 +28,7 @@ macro_rules! functions {
 
         impl Api {
             /// Errors: no library, or one that lacks a function, with the name of each.
+            #[allow(non_snake_case)]
             fn load() -> Result<Self, CudaError> {
                 // SAFETY: opening the library runs its initialisers, which is what it is there for.
                 if !unsafe { is_culib_present() } {
@@ -61,7 +62,7 @@ macro_rules! functions {
 }
 
 functions! {
-    needed:
+    needed {
     cuInit(c_uint);
     cuDriverGetVersion(*mut c_int);
     cuDeviceGetCount(*mut c_int);
@@ -98,7 +99,8 @@ functions! {
     cuLaunchKernel(CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void);
     cuGetErrorName(Code, *mut *const c_char);
     cuGetErrorString(Code, *mut *const c_char);
-    optional:
+    }
+    optional {
     cuCtxResetPersistingL2Cache();
     cuStreamBeginCapture_v2(CUstream, c_uint);
     cuStreamEndCapture(CUstream, *mut CUgraph);
@@ -106,6 +108,7 @@ functions! {
     cuGraphLaunch(CUgraphExec, CUstream);
     cuGraphExecDestroy(CUgraphExec);
     cuGraphDestroy(CUgraph);
+    }
 }
 
 /// The driver of this machine. Errors: see [`Api::load`]; the same one each time.

@@ -6,7 +6,7 @@ const OUT_OF_MEMORY: u32 = 2;
 const MACHINE: [u32; 8] = [34, 46, 100, 101, 103, 802, 803, 804];
 
 #[derive(Clone, Debug, thiserror::Error)]
-pub(in crate::micro) enum CudaError {
+pub enum CudaError {
     #[error("no CUDA driver: libcuda.so.1 is not here")]
     NoDriver,
     #[error("the CUDA driver is too old: it lacks {}", missing.join(", "))]

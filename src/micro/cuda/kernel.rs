@@ -61,7 +61,8 @@ pub(super) fn load(channel: &mut Channel, gpu: &Gpu, kernel: &Kernel) -> Result<
     let module = gpu.module(&compiled.cubin)?;
     let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
     if let Some(code) = code_of(&compiled, &kernel.entry) {
-        channel.send(&Event::DeviceCode(code))?;
+        let DeviceCode { arch, compiler, kernels } = code;
+        channel.send(&Event::DeviceCode { arch, compiler, kernels })?;
     }
     let (launch, arguments) = (kernel.launch, kernel.arguments.clone());
     Ok(Loaded { gpu: gpu.clone(), module, compiled, function, launch, arguments })

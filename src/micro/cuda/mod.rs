@@ -34,7 +34,7 @@ mod user_kernel;
 
 use super::workload::Workload;
 
-pub(super) use error::CudaError;
+pub use error::CudaError;
 pub use throttle::{ThrottleLook, ThrottleState};
 pub(super) use user_kernel::KERNEL;
 

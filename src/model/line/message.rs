@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::model::{Better, Params, Stage};
+use crate::model::{Better, KernelCode, Params, Stage};
 
 /// Bytes that a line may have, its end not counted: the gate keeps no more of one in memory.
 pub const MAX_LINE: usize = 1 << 20;
@@ -150,6 +150,14 @@ pub enum Event {
     },
     /// Memory in bytes, at its peak.
     Memory { host_peak_bytes: Option<u64>, device_peak_bytes: Option<u64> },
+    /// The machine code that runs on the GPU, by kernel. What several of these events say is joined.
+    DeviceCode {
+        /// `sm_90`.
+        arch: String,
+        /// `NVRTC 13.5`.
+        compiler: Option<String>,
+        kernels: BTreeMap<String, KernelCode>,
+    },
     /// Whether the answer is right. `passed: false` makes the case invalid however fast it is.
     Validation {
         passed: bool,

@@ -3,12 +3,14 @@
 //! The line was written by a stranger, so the error has to teach: which column, which key, which name was
 //! probably meant. Well-formed lines take serde's road alone; only a line that failed is looked at again.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::message::{Event, MAX_LINE};
 use super::non_finite::{absent_everywhere, absent_if_non_finite, literal_of, quote_non_finite};
 use super::shape::{self, Field, Form};
-use crate::model::near;
+use crate::model::{KernelCode, MAX_KERNELS, near};
 
 /// Why a line is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -165,6 +167,11 @@ fn check_field(event: &'static str, field: &Field, value: &mut Value) -> Result<
                 }
             }
         }
+        (Form::Kernels, Value::Object(kernels)) => {
+            for (name, kernel) in kernels {
+                check_kernel(event, name, kernel)?;
+            }
+        }
         (Form::Measurement, value) => absent_if_non_finite(value),
         (Form::Notes, value) => absent_everywhere(value),
         _ => {}
@@ -175,6 +182,69 @@ fn check_field(event: &'static str, field: &Field, value: &mut Value) -> Result<
     } else {
         wrong(field.key.into(), value, field.form.wanted())
     }
+}
+
+/// One kernel of a `device_code` event, whose keys are told as `kernels.saxpy.registers`.
+fn check_kernel(event: &'static str, name: &str, kernel: &Value) -> Result<(), LineError> {
+    let wrong = |key: String, value: &Value, wanted| {
+        Err(LineError::WrongType { event, key, wanted, got: show(value) })
+    };
+    let place = format!("kernels.{}", show_name(name));
+    let Value::Object(given) = kernel else { return wrong(place, kernel, "an object with `sha256`") };
+    if !given.contains_key("sha256") {
+        return wrong(place, kernel, "an object with `sha256`");
+    }
+    for (key, value) in given {
+        let Some(field) = shape::KERNEL.iter().find(|field| field.key == key) else {
+            let keys = "a key of a kernel: sha256, registers, shared_bytes, frame_bytes, spill_store_bytes, \
+                        spill_load_bytes";
+            return wrong(format!("{place}.{}", show_name(key)), value, keys);
+        };
+        if !(field.form.allows(value) || value.is_null() && !field.required) {
+            return wrong(format!("{place}.{key}"), value, field.form.wanted());
+        }
+    }
+    Ok(())
+}
+
+/// A name from a child, cut short.
+fn show_name(name: &str) -> String {
+    name.chars().take(60).collect()
+}
+
+/// What is no device code: the key, what is wanted, what is there.
+fn wrong_code(
+    arch: &str,
+    compiler: Option<&str>,
+    kernels: &BTreeMap<String, KernelCode>,
+) -> Option<(String, &'static str, String)> {
+    /// Bytes of a kernel's name: templates of C++ have long ones.
+    const LONGEST_NAME: usize = 4096;
+    let text = |text: &str| show(&Value::String(text.to_owned()));
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+    if arch.is_empty() || arch.len() > 64 || !arch.chars().all(is_word) {
+        return Some(("arch".into(), "an architecture such as \"sm_90\"", text(arch)));
+    }
+    let plain = |text: &str, longest| {
+        !text.is_empty() && text.len() <= longest && !text.chars().any(char::is_control)
+    };
+    if let Some(compiler) = compiler.filter(|compiler| !plain(compiler, 200)) {
+        return Some(("compiler".into(), "a text of up to 200 bytes such as \"NVRTC 13.5\"", text(compiler)));
+    }
+    if kernels.len() > MAX_KERNELS {
+        let got = format!("an object of {}", kernels.len());
+        return Some(("kernels".into(), "an object of up to 1000 kernels; several events are joined", got));
+    }
+    kernels.iter().find_map(|(name, kernel)| {
+        if !plain(name, LONGEST_NAME) {
+            let wanted = "an object whose names are kernels', of up to 4096 bytes";
+            return Some(("kernels".into(), wanted, text(name)));
+        }
+        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        let is_hash = kernel.sha256.len() == 64 && kernel.sha256.chars().all(is_digit);
+        let key = || format!("kernels.{}.sha256", show_name(name));
+        (!is_hash).then(|| (key(), "64 digits of 0-9 and a-f", text(&kernel.sha256)))
+    })
 }
 
 /// Bounds that types cannot say.
@@ -197,6 +267,11 @@ fn check_values(event: &Event) -> Result<(), LineError> {
                 };
                 let wanted = "a name of up to 200 letters, digits, `_`, `-`, `.` and `/`";
                 return wrong(name, "metric", wanted, show(&Value::String(metric.clone())));
+            }
+        }
+        Event::DeviceCode { arch, compiler, kernels } => {
+            if let Some((key, wanted, got)) = wrong_code(arch, compiler.as_deref(), kernels) {
+                return wrong("device_code", &key, wanted, got);
             }
         }
         Event::Config { deadlines, threshold, .. } => {
@@ -355,6 +430,50 @@ mod tests {
         ];
         for (line, text) in cases {
             assert_eq!(error(line), text, "{line}");
+        }
+    }
+
+    #[test]
+    fn device_code_is_read_within_limits() {
+        let hash = "0a".repeat(32);
+        let line = |arch: &str, kernels: &str| {
+            format!(
+                r#"{{"event":"device_code","arch":"{arch}","compiler":"NVRTC 13.5","kernels":{{{kernels}}}}}"#
+            )
+        };
+        let kernel = format!(r#""_Z5saxpyifPKfPf":{{"sha256":"{hash}","registers":16,"shared_bytes":null}}"#);
+        let Event::DeviceCode { kernels, .. } = parse(line("sm_90a", &kernel).as_bytes()).unwrap() else {
+            panic!()
+        };
+        assert_eq!(kernels["_Z5saxpyifPKfPf"].registers, Some(16));
+        let flood: Vec<String> = (0..1001).map(|it| format!(r#""k{it}":{{"sha256":"{hash}"}}"#)).collect();
+        let long = format!(r#""{}":{{"sha256":"{hash}"}}"#, "k".repeat(4097));
+        for (line, text) in [
+            (
+                line("sm 90", &kernel),
+                r#"`arch` of event `device_code` is "sm 90", not an architecture such as "sm_90""#,
+            ),
+            (line("sm_90", r#""f":{"registers":1}"#), "`kernels.f` of event `device_code` is"),
+            (
+                line("sm_90", r#""f":3"#),
+                "`kernels.f` of event `device_code` is 3, not an object with `sha256`",
+            ),
+            (
+                line("sm_90", r#""f":{"sha256":"x","registers":-1}"#),
+                "`kernels.f.registers` of event `device_code` is -1, not a whole number from 0 to 4294967295",
+            ),
+            (
+                line("sm_90", r#""f":{"sha256":"x","regs":1}"#),
+                "`kernels.f.regs` of event `device_code` is 1, not a key of a kernel",
+            ),
+            (
+                line("sm_90", r#""f":{"sha256":"AB"}"#),
+                r#"`kernels.f.sha256` of event `device_code` is "AB", not 64 digits of 0-9 and a-f"#,
+            ),
+            (line("sm_90", &flood.join(",")), "`kernels` of event `device_code` is an object of 1001, not"),
+            (line("sm_90", &long), "`kernels` of event `device_code` is \"kkk"),
+        ] {
+            assert!(error(&line).starts_with(text), "{}", error(&line));
         }
     }
 

@@ -32,6 +32,7 @@ pub(super) enum Form {
     Texts,
     SecondsByStage,
     Notes,
+    Kernels,
 }
 
 impl Form {
@@ -53,6 +54,7 @@ impl Form {
             Form::Texts => "a list of texts",
             Form::SecondsByStage => "an object of stages and seconds",
             Form::Notes => "an object",
+            Form::Kernels => "an object of kernels",
         }
     }
 
@@ -70,7 +72,9 @@ impl Form {
             Form::Better => value.as_str().is_some_and(|word| word == "lower" || word == "higher"),
             Form::Lack => value.as_str() == Some("gpu"),
             Form::Texts => value.as_array().is_some_and(|texts| texts.iter().all(Value::is_string)),
-            Form::MeasurementsByName | Form::SecondsByStage | Form::Notes => value.is_object(),
+            Form::MeasurementsByName | Form::SecondsByStage | Form::Notes | Form::Kernels => {
+                value.is_object()
+            }
         }
     }
 }
@@ -89,7 +93,17 @@ const BETTER: Field = may("better", Form::Better);
 const GATE: Field = may("gate", Form::Flag);
 const VALUE: Field = need("value", Form::Measurement);
 
-const EVENTS: [(&str, &[Field]); 14] = [
+/// The keys of one kernel in `kernels`.
+pub(super) const KERNEL: &[Field] = &[
+    need("sha256", Form::Text),
+    may("registers", Form::Count32),
+    may("shared_bytes", Form::Count),
+    may("frame_bytes", Form::Count),
+    may("spill_store_bytes", Form::Count),
+    may("spill_load_bytes", Form::Count),
+];
+
+const EVENTS: [(&str, &[Field]); 15] = [
     ("stage", &[need("stage", Form::Stage)]),
     ("sample", &[METRIC, VALUE, UNIT, may("iteration", Form::Count), BETTER, GATE]),
     ("samples", &[METRIC, need("values", Form::Measurements), UNIT, BETTER, GATE]),
@@ -118,6 +132,7 @@ const EVENTS: [(&str, &[Field]); 14] = [
         ],
     ),
     ("memory", &[may("host_peak_bytes", Form::Count), may("device_peak_bytes", Form::Count)]),
+    ("device_code", &[need("arch", Form::Text), may("compiler", Form::Text), need("kernels", Form::Kernels)]),
     (
         "validation",
         &[need("passed", Form::Flag), may("message", Form::Text), may("errors", Form::MeasurementsByName)],
@@ -182,5 +197,10 @@ mod tests {
             })
             .collect();
         assert_eq!(from_table, from_types);
+        let kernel = serde_json::to_value(schemars::schema_for!(crate::model::KernelCode)).unwrap();
+        let keys: Vec<_> = kernel["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        let mut of_table: Vec<_> = KERNEL.iter().map(|field| field.key).collect();
+        of_table.sort_unstable();
+        assert_eq!(of_table, keys);
     }
 }

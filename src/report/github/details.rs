@@ -3,10 +3,12 @@
 use super::budget::{ByteBudget, Width, figure, prose};
 use super::machine::{MachineSection, left_out};
 use crate::model::text::{capitalized, count};
-use crate::report::layout::escape::markdown_block;
+use crate::report::layout::escape::{markdown_block, markdown_code, visible};
 use crate::report::layout::grouped::joined;
 use crate::report::layout::markdown::{details, facts};
+use crate::report::layout::width::cut_middle;
 use crate::report::sweep::SweepTables;
+use crate::report::verdict::device_code::MarkdownStyle;
 use crate::report::verdict::markdown::{differences, suites};
 use crate::report::verdict::method;
 use crate::report::verdict::table::Shape;
@@ -27,9 +29,23 @@ pub(super) fn folded(
     let view = section.view;
     let method = budget.fit(method(view, commands));
     let machines = budget.fit(machines(view));
+    let code = device_code(view, rows, budget);
     let sweep = by_parameters(view, rows, budget);
     let results = results(view, rows, more, budget);
-    joined([&results, &sweep, &machines, &method], "\n")
+    joined([&code, &results, &sweep, &machines, &method], "\n")
+}
+
+/// What became of the code that runs on the GPU; left out where there is no room for it.
+fn device_code(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> String {
+    const MAX_KERNELS: usize = 40;
+    const MAX_NAMED: usize = 10;
+    const LONGEST_NAME: usize = 120;
+    let Some(code) = &view.code else { return String::new() };
+    let name = |name: &str| markdown_code(&cut_middle(&visible(name), LONGEST_NAME, "…"));
+    let told = |text: &str| prose(text, 400);
+    let style =
+        MarkdownStyle { name: &name, prose: &told, rows: rows.min(MAX_KERNELS), max_named: MAX_NAMED };
+    budget.fit(details(&code.title(), &code.markdown(&style)))
 }
 
 /// How fast head is by the parameters of a sweep, each parameter a part.

@@ -121,6 +121,8 @@ fn measured(benchmark: &str, n: i64, centers: &[f64]) -> CaseRecord {
         metadata: BTreeMap::new(),
         warnings: Vec::new(),
         nothing_measured: Vec::new(),
+        device_code: None,
+        device_code_varies: false,
     }
 }
 

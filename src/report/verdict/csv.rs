@@ -8,7 +8,7 @@ use crate::compare::{Change, Row, RowSide, Sequence};
 use crate::report::layout::csv::{Column, Line, number, optional, text, write};
 use crate::report::layout::escape::csv as cell;
 
-fn columns<'a>() -> [Column<'a, &'a Row>; 32] {
+fn columns<'a>() -> [Column<'a, &'a Row>; 33] {
     [
         ("metric", |line| cell(&line.of.metric)),
         ("unit", |line| cell(&line.of.unit)),
@@ -42,6 +42,7 @@ fn columns<'a>() -> [Column<'a, &'a Row>; 32] {
         ("log10_e_better", |line| sequence(line.of, |sequence| Some(sequence.log10_better))),
         ("log10_e_needed", |line| sequence(line.of, |sequence| Some(sequence.log10_needed))),
         ("more_rounds", |line| text(line.of.sequence.as_ref().and_then(|sequence| sequence.more_rounds))),
+        ("device_code", |line| text(line.of.device_code.map(|state| state.into_str()))),
     ]
 }
 

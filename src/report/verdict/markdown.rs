@@ -1,6 +1,7 @@
 //! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a
 //! terminal; what most readers skip is folded. Every text from the document passes through `escape`.
 
+use super::device_code::MarkdownStyle;
 use super::method;
 use super::summary::{Speedup, left_out};
 use super::table::Shape;
@@ -69,6 +70,11 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     }
     if !document.warnings.is_empty() {
         say(format!("### Warnings\n\n{}", bullets(&document.warnings)));
+    }
+    if let Some(code) = &view.code {
+        let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
+        let style = MarkdownStyle { name: &self::code, prose: &prose, rows: limit, max_named };
+        say(details(&code.title(), &code.markdown(&style)));
     }
     if !view.unchanged.is_empty() {
         say(details(&view.unchanged_title(), &table(&view.unchanged, limit)));

@@ -1,6 +1,7 @@
 //! A verdict in every format. Each shows what `view` works out, in its own way.
 
 mod csv;
+pub(super) mod device_code;
 mod jsonl;
 mod junit;
 pub(super) mod markdown;

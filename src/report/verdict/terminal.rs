@@ -41,6 +41,10 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
     }
     page.list("Warnings", Emphasis::Doubt, &document.warnings);
     differences(&mut page, "Also differs between base and head", Emphasis::Plain, &noted);
+    if let Some(code) = &view.code {
+        let (limit, max_named) = if all { (usize::MAX, usize::MAX) } else { (MAX_ROWS, MAX_NAMED) };
+        code.terminal(&mut page, limit, max_named);
+    }
     suites(&mut page, view);
     SweepTables::overview(document).terminal(if all { usize::MAX } else { MAX_VALUES }, &mut page);
     let title = view.unchanged_title();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 
+use super::device_code::CodeView;
 use super::method;
 use super::summary::{Speedup, SuiteSummary, counts_text};
 use crate::compare::{Difference, Row, RowSide, SideSummary, Verdict, VerdictDocument};
@@ -24,6 +25,8 @@ pub(in crate::report) struct VerdictView<'a> {
     pub suites: Vec<SuiteSummary>,
     /// Absent where nothing was compared.
     pub speedup: Option<Speedup>,
+    /// Absent where no case says what its device code is.
+    pub code: Option<CodeView<'a>>,
 }
 
 pub(in crate::report) struct VerdictGroup<'a> {
@@ -79,7 +82,7 @@ impl<'a> VerdictView<'a> {
             .collect();
         let suites = SuiteSummary::all(&document.rows, &names);
         let speedup = Speedup::over(document.rows.iter(), &names);
-        Self { document, groups, unchanged, suites, speedup }
+        Self { document, groups, unchanged, suites, speedup, code: CodeView::new(document) }
     }
 
     /// All rows: what changed first, and then what did not.

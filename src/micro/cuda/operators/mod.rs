@@ -1,0 +1,218 @@
+//! The kernels of the suite as data: what to compile and launch at each point of the parameters, and which answer is right.
+//!
+//! Adding one is a `.cu` file in `kernels`, a file here, and a line in [`OPERATORS`]. A right answer is worked out in double precision
+//! from the inputs as they are in their type. What an answer may be off by follows from the unit roundoff and the length of the sums
+//! (Higham, Accuracy and Stability of Numerical Algorithms, 2002, chapters 2 to 4), not from what a card happened to give.
+
+mod atomics;
+mod attention;
+mod elementwise;
+mod matrix;
+mod memory;
+mod point;
+mod reductions;
+mod rows;
+mod tolerance;
+
+use super::host_buffer::HostBuffer;
+use super::kernel::Accuracy;
+use crate::micro::spec::MicroError;
+use crate::model::{Access, DType, Fill, KernelArgument, KernelLaunch, Params};
+
+use point::Point;
+use tolerance::Sample;
+
+/// A workload of the suite that is one kernel.
+pub(super) struct Operator {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// Name and values; the first is the one taken by hand. Others than these are taken too.
+    pub params: &'static [(&'static str, &'static [&'static str])],
+    case: fn(&Point) -> Result<KernelCase, MicroError>,
+}
+
+/// From plain arithmetic and memory to what networks are made of.
+pub(super) static OPERATORS: [&Operator; 11] = [
+    &matrix::FLOPS,
+    &memory::BANDWIDTH,
+    &memory::LATENCY,
+    &atomics::ATOMICS,
+    &rows::LAYERNORM,
+    &elementwise::GELU,
+    &elementwise::SWISH,
+    &reductions::MSE,
+    &rows::CROSS_ENTROPY,
+    &rows::SOFTMAX,
+    &attention::SDPA,
+];
+
+impl Operator {
+    /// The kernel at these parameters. Errors: a value that it does not take.
+    pub fn case(&self, params: &Params) -> Result<KernelCase, MicroError> {
+        (self.case)(&Point::new(self.params, params))
+    }
+}
+
+/// One kernel with all that a launch and a check need.
+pub(super) struct KernelCase {
+    /// As messages name it.
+    pub file: &'static str,
+    /// One after the other they are the source.
+    pub source: Vec<&'static str>,
+    /// `extern "C"`: the name in the source is the name in the cubin.
+    pub entry: &'static str,
+    /// Options of the compiler.
+    pub options: Vec<String>,
+    /// Headers of the toolkit that the source includes.
+    pub headers: &'static [&'static str],
+    pub launch: KernelLaunch,
+    pub arguments: Vec<KernelArgument>,
+    /// Of device memory: each byte that is read or written, once.
+    pub bytes: Option<f64>,
+    pub flops: Option<f64>,
+    /// Loads that wait for each other, or atomic additions.
+    pub operations: Option<f64>,
+    /// The elements that are multiplied, where arithmetic is what takes the time.
+    pub multiplies: Option<DType>,
+    pub needs: Option<Needs>,
+    answer: Box<dyn Answer>,
+}
+
+/// The least compute capability, and what lacks before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Needs {
+    pub capability: (u32, u32),
+    pub why: &'static str,
+}
+
+/// Which inputs a kernel needs, and which outputs are right.
+trait Answer {
+    /// Changes what the arguments alone do not say. `buffers`: one for each buffer argument, filled as that says.
+    fn prepare(&self, _buffers: &mut [HostBuffer], _seed: u64) {}
+
+    /// `filled` and `read`: one for each buffer argument, before and after one launch.
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy;
+}
+
+impl KernelCase {
+    /// What the compiler gets.
+    pub fn text(&self) -> String {
+        self.source.concat()
+    }
+
+    /// Buffers that were filled as the arguments say become what the kernel needs: a chain to follow, say.
+    pub fn prepare(&self, buffers: &mut [HostBuffer], seed: u64) {
+        self.answer.prepare(buffers, seed);
+    }
+
+    /// How far the answer is from the right one. `filled` and `read`: one for each buffer argument, before and after one launch. Of a
+    /// large answer some elements are looked at, which `seed` chooses, the first and the last among them.
+    pub fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], seed: u64) -> Accuracy {
+        const WRONG: Accuracy = Accuracy { worst: f64::NAN, max_abs_error: f64::NAN };
+        let buffers = self.arguments.iter().filter_map(|argument| match argument {
+            KernelArgument::Buffer { dtype, length, access, .. } => Some((*dtype, *length, *access)),
+            KernelArgument::Scalar { .. } => None,
+        });
+        let mut pairs = 0;
+        for ((dtype, length, access), (before, after)) in buffers.clone().zip(filled.iter().zip(read)) {
+            let fits = |buffer: &HostBuffer| buffer.dtype() == dtype && buffer.len() as u64 == length;
+            if !fits(before) || !fits(after) || access == Access::Output && after.has_poison() {
+                return WRONG;
+            }
+            pairs += 1;
+        }
+        if pairs != buffers.count() {
+            return WRONG;
+        }
+        self.answer.check(filled, read, &mut Sample::new(seed))
+    }
+}
+
+const PRELUDE: &str = include_str!("../kernels/prelude.cuh");
+
+/// The types of the operators, with the words for them.
+const FLOATS: [&str; 3] = ["f32", "f16", "bf16"];
+
+/// The define by which a source takes its element type.
+fn dtype_option(dtype: DType) -> String {
+    let name: &str = dtype.into();
+    format!("-DGB_DTYPE_{}", name.to_uppercase())
+}
+
+/// The header that a source with this element type includes.
+fn dtype_headers(dtype: DType) -> &'static [&'static str] {
+    match dtype {
+        DType::F16 => &["cuda_fp16.h"],
+        DType::Bf16 => &["cuda_bf16.h"],
+        _ => &[],
+    }
+}
+
+/// A case of a source with an element type; the rest as most have it.
+fn typed(
+    dtype: DType,
+    (file, text, entry): (&'static str, &'static str, &'static str),
+    launch: KernelLaunch,
+    arguments: Vec<KernelArgument>,
+    answer: impl Answer + 'static,
+) -> KernelCase {
+    KernelCase {
+        source: vec![PRELUDE, text],
+        options: vec![dtype_option(dtype)],
+        headers: dtype_headers(dtype),
+        ..plain((file, text, entry), launch, arguments, answer)
+    }
+}
+
+/// A case of a source without an element type.
+fn plain(
+    (file, text, entry): (&'static str, &'static str, &'static str),
+    launch: KernelLaunch,
+    arguments: Vec<KernelArgument>,
+    answer: impl Answer + 'static,
+) -> KernelCase {
+    KernelCase {
+        file,
+        source: vec![text],
+        entry,
+        options: Vec::new(),
+        headers: &[],
+        launch,
+        arguments,
+        bytes: None,
+        flops: None,
+        operations: None,
+        multiplies: None,
+        needs: None,
+        answer: Box::new(answer),
+    }
+}
+
+/// A grid of one dimension.
+fn line(blocks: u64, threads: u32) -> KernelLaunch {
+    // `Point` keeps the number of blocks within what a card takes.
+    let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+    KernelLaunch { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
+}
+
+fn input(dtype: DType, length: u64, low: f64, high: f64) -> KernelArgument {
+    KernelArgument::Buffer { dtype, length, access: Access::Input, fill: Fill::Uniform { low, high } }
+}
+
+fn output(dtype: DType, length: u64) -> KernelArgument {
+    KernelArgument::Buffer { dtype, length, access: Access::Output, fill: Fill::Value { value: 0.0 } }
+}
+
+/// Read and written, zero at first.
+fn state(dtype: DType, length: u64) -> KernelArgument {
+    KernelArgument::Buffer { dtype, length, access: Access::InputOutput, fill: Fill::Value { value: 0.0 } }
+}
+
+fn scalar(dtype: DType, value: impl Into<f64>) -> KernelArgument {
+    KernelArgument::Scalar { dtype, value: value.into() }
+}
+
+/// Elements of 16 bytes, which a thread loads at once.
+fn pack(dtype: DType) -> u64 {
+    16 / dtype.size() as u64
+}
