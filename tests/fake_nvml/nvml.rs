@@ -653,3 +653,51 @@ pub unsafe extern "C" fn nvmlSystemGetProcessName(pid: c_uint, target: *mut c_ch
         _ => INVALID_ARGUMENT,
     }
 }
+
+/// A fact of a structure, for `abi.c`.
+#[repr(C)]
+pub struct Fact {
+    name: *const c_char,
+    value: usize,
+}
+
+// SAFETY: what it points to is constant.
+unsafe impl Sync for Fact {}
+
+macro_rules! facts {
+    ($($name:literal $type:ty { $($field:ident $as:literal),* })*) => {&[
+        $(
+            Fact { name: concat!($name, "\0").as_ptr().cast(), value: size_of::<$type>() },
+            $(Fact {
+                name: concat!($name, ".", $as, "\0").as_ptr().cast(),
+                value: std::mem::offset_of!($type, $field),
+            },)*
+        )*
+        Fact { name: std::ptr::null(), value: 0 },
+    ]};
+}
+
+/// Sizes and offsets of all structures that pass the border, under nvml.h's names for the fields; ended by one without a name.
+#[cfg(not(old_driver))]
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_nvml_layout() -> *const Fact {
+    static FACTS: &[Fact] = facts! {
+        "Memory" Memory { version "version", total "total", reserved "reserved", free "free", used "used" }
+        "Process" Process {
+            pid "pid", memory "usedGpuMemory", gpu_instance "gpuInstanceId", compute_instance "computeInstanceId"
+        }
+        "PciInfo" PciInfo {
+            bus_id_legacy "busIdLegacy", domain "domain", bus "bus", device "device", pci_device_id "pciDeviceId",
+            pci_subsystem_id "pciSubSystemId", bus_id "busId"
+        }
+        "Utilization" Utilization { gpu "gpu", memory "memory" }
+        "ViolationTime" ViolationTime { reference_time "referenceTime", violation_time "violationTime" }
+        "Value" Value {}
+        "Sample" Sample { timestamp "timeStamp", value "sampleValue" }
+        "EventData" EventData {
+            device "device", event_type "eventType", event_data "eventData", gpu_instance "gpuInstanceId",
+            compute_instance "computeInstanceId"
+        }
+    };
+    FACTS.as_ptr()
+}
