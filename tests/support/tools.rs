@@ -30,7 +30,7 @@ fn found(place: &str, name: &str) -> Option<PathBuf> {
 ///
 /// # Panics
 /// Where it is required.
-fn skipped(name: &str) {
+pub fn skipped(name: &str) {
     let required = std::env::var("GBENCH_TEST_REQUIRE").unwrap_or_default();
     let is_required = required.split_whitespace().any(|required| required == name);
     assert!(!is_required, "GBENCH_TEST_REQUIRE has {name}, and it is not in {}", folder().display());
