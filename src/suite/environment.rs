@@ -54,8 +54,9 @@ const OF_GATE: [&str; 11] = [
 ];
 
 /// The variables that the other commands and the children read.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "GBENCH_TOKEN",
+    "GBENCH_CUDA_HOME",
     "GBENCH_NVML_LIBRARY",
     "GBENCH_PLANTED_WORK",
     "GBENCH_CI_BINARY",

@@ -18,6 +18,20 @@ pub fn library(cfg: &'static str) -> PathBuf {
     let own = folder.join(if cfg.is_empty() { "present" } else { cfg });
     std::fs::create_dir_all(&own).unwrap();
     let path = own.join("libnvidia-ml.so.1");
+    let mut command = rustc(cfg);
+    let output = command.arg("-o").arg(&path).arg(source("nvml.rs")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    built.insert(cfg, path.clone());
+    path
+}
+
+/// A file of the stand-in.
+pub fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_nvml").join(name)
+}
+
+/// The compiler with what the library is built by, but for its source and its place.
+pub fn rustc(cfg: &str) -> Command {
     // A neighbour of the cargo that runs the tests: the same toolchain, also where several are installed.
     let neighbour = std::env::var_os("CARGO").map(|cargo| PathBuf::from(cargo).with_file_name("rustc"));
     let rustc = neighbour.filter(|rustc| rustc.exists()).unwrap_or_else(|| "rustc".into());
@@ -35,9 +49,5 @@ pub fn library(cfg: &'static str) -> PathBuf {
     if !cfg.is_empty() {
         command.args(["--cfg", cfg]);
     }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_nvml/nvml.rs");
-    let output = command.arg("-o").arg(&path).arg(source).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    built.insert(cfg, path.clone());
-    path
+    command
 }

@@ -1,10 +1,12 @@
-//! Programs that some tests run besides ours: GitHub's emulator, a runner of workflows, linters, GitHub's Markdown.
+//! Programs and libraries that some tests use besides ours: GitHub's emulator, a runner of workflows, linters, GitHub's
+//! Markdown, CUDA's compiler and headers, the driver's own libraries.
 //!
 //! `.ci/run tools` installs them. They lie in the folder that `GBENCH_TEST_TOOLS` names, or else in `ci-tools` in the
-//! build folder. A test without its program says so by name and passes.
+//! build folder. A test without what it needs says so by name and passes; it fails where `GBENCH_TEST_REQUIRE` has the name,
+//! in a list by blanks: `.ci/run test` requires what `.ci/run tools` has installed.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 fn folder() -> PathBuf {
@@ -25,7 +27,13 @@ fn found(place: &str, name: &str) -> Option<PathBuf> {
 }
 
 /// Not by `eprintln!`, which the test runner keeps to itself when the test passes.
-fn skipped(name: &str) {
+///
+/// # Panics
+/// Where it is required.
+pub fn skipped(name: &str) {
+    let required = std::env::var("GBENCH_TEST_REQUIRE").unwrap_or_default();
+    let is_required = required.split_whitespace().any(|required| required == name);
+    assert!(!is_required, "GBENCH_TEST_REQUIRE has {name}, and it is not in {}", folder().display());
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {name} is not installed (.ci/run tools)");
@@ -59,6 +67,45 @@ pub fn actionlint() -> Option<PathBuf> {
 /// Looks over shell scripts.
 pub fn shellcheck() -> Option<PathBuf> {
     found("bin/shellcheck", "shellcheck")
+}
+
+/// The folder of a CUDA toolkit, with `include` (cuda.h, cuda_fp16.h, mma.h, nvml.h), `lib` (libnvrtc) and `bin` (cuobjdump):
+/// what `GBENCH_CUDA_HOME` names, or else the packages that `.ci/run tools` installs. No GPU or driver is needed for it.
+pub fn cuda() -> Option<PathBuf> {
+    let named = std::env::var_os("GBENCH_CUDA_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let home = named.or_else(cuda_packages).filter(|home| home.join("include/nvml.h").is_file());
+    if home.is_none() {
+        skipped("cuda");
+    }
+    home
+}
+
+/// `lib/python3.11/site-packages/nvidia/cu13`, whatever the Python.
+fn cuda_packages() -> Option<PathBuf> {
+    let pythons = std::fs::read_dir(folder().join("lib")).ok()?;
+    let homes = pythons.flatten().map(|python| python.path().join("site-packages/nvidia/cu13"));
+    homes.filter(|home| home.is_dir()).max()
+}
+
+/// A folder with the driver's own `libcuda.so.1` and `libnvidia-ml.so.1`. As root they make device nodes: a test starts
+/// what loads them by [`without_root`].
+pub fn driver() -> Option<PathBuf> {
+    found("driver/libcuda.so.1", "driver")?;
+    Some(folder().join("driver"))
+}
+
+/// A command that runs `program` as nobody where the tests run as root, else as it is. `None` where there is no way to that.
+pub fn without_root(program: &Path) -> Option<Command> {
+    if !nix::unistd::geteuid().is_root() {
+        return Some(Command::new(program));
+    }
+    if Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().is_err() {
+        skipped("setpriv");
+        return None;
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+    Some(command)
 }
 
 /// A Python with the package `cmarkgfm`: GitHub's own Markdown engine.
