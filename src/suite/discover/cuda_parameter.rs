@@ -27,8 +27,17 @@ pub(super) enum ParameterWay {
 
 /// Words that say nothing of the type.
 const BESIDE: [&str; 11] = [
-    "const", "volatile", "register", "restrict", "__restrict__", "__restrict", "__grid_constant__", "struct", "typename",
-    "__const__", "std",
+    "const",
+    "volatile",
+    "register",
+    "restrict",
+    "__restrict__",
+    "__restrict",
+    "__grid_constant__",
+    "struct",
+    "typename",
+    "__const__",
+    "std",
 ];
 
 type Aliases<'a, 't> = &'a BTreeMap<&'t str, Vec<Token<'t>>>;
@@ -45,9 +54,10 @@ pub(super) fn parameter(words: &[Token], aliases: Aliases<'_, '_>) -> Result<Ker
     if words.contains(&"(") || words.contains(&"...") || words.contains(&".") {
         return Err(format!("has a parameter that is not understood (`{shown}`)"));
     }
-    if let Some(kind) = words.iter().find(|word| {
-        ["cudaTextureObject_t", "cudaSurfaceObject_t", "texture", "surface"].contains(*word)
-    }) {
+    if let Some(kind) = words
+        .iter()
+        .find(|word| ["cudaTextureObject_t", "cudaSurfaceObject_t", "texture", "surface"].contains(*word))
+    {
         return Err(format!("takes a texture or a surface (`{kind}`), which the gate does not make"));
     }
     let pointers = words.iter().filter(|word| **word == "*" || **word == "[").count();
@@ -56,12 +66,7 @@ pub(super) fn parameter(words: &[Token], aliases: Aliases<'_, '_>) -> Result<Ker
     if words.get(first_mark) == Some(&"*") {
         let behind = words[first_mark..].iter().filter(|word| is_word(word) && !BESIDE.contains(word));
         name = behind.copied().next().unwrap_or("");
-    } else if let Some((last, of)) = kind.split_last()
-        && is_word(last)
-        && element(of, aliases).is_some_and(|_| !is_keyword(last))
-        || kind.len() > 1 && kind.last().is_some_and(|last| is_word(last) && !is_keyword(last))
-    {
-        // Behind a type another word is the parameter's name.
+    } else if is_behind_type(&kind) {
         name = kind.pop().unwrap_or("");
     }
     let constant = kind.contains(&"const") || is_constant_alias(&kind, aliases);
@@ -69,7 +74,8 @@ pub(super) fn parameter(words: &[Token], aliases: Aliases<'_, '_>) -> Result<Ker
         return Err(format!("takes a pointer to pointers (`{shown}`), which the gate does not make"));
     }
     let Some((dtype, lanes)) = element(&kind, aliases) else {
-        let kind: String = kind.iter().filter(|word| !BESIDE.contains(word)).copied().collect::<Vec<_>>().join(" ");
+        let kind: String =
+            kind.iter().filter(|word| !BESIDE.contains(word)).copied().collect::<Vec<_>>().join(" ");
         return Err(match pointers {
             0 => format!("takes a `{kind}` by value, and the gate gives numbers and buffers of numbers"),
             _ => format!("takes a pointer to `{kind}`, and the gate makes buffers of numbers"),
@@ -86,13 +92,21 @@ pub(super) fn parameter(words: &[Token], aliases: Aliases<'_, '_>) -> Result<Ker
     Ok(KernelParameter { name: name.to_owned(), dtype, lanes, way })
 }
 
+/// Whether the last word is the parameter's name: it stands behind a type, and is no part of one.
+fn is_behind_type(words: &[Token]) -> bool {
+    let [of @ .., last] = words else { return false };
+    let has_type = of.iter().any(|word| is_word(word) && !BESIDE.contains(word));
+    is_word(last) && !is_keyword(last) && has_type && of.last() != Some(&"::")
+}
+
 fn is_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
 /// Whether the word is part of the name of a type of the language.
 fn is_keyword(word: &str) -> bool {
-    ["int", "long", "short", "char", "signed", "unsigned", "float", "double", "bool"].contains(&word) || BESIDE.contains(&word)
+    ["int", "long", "short", "char", "signed", "unsigned", "float", "double", "bool"].contains(&word)
+        || BESIDE.contains(&word)
 }
 
 fn is_constant_alias(kind: &[Token], aliases: Aliases<'_, '_>) -> bool {
@@ -177,7 +191,11 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<(String, DType, u32, ParameterWay), String> {
-        let aliases = BTreeMap::from([("real", vec!["float"]), ("view", vec!["const", "double"]), ("round", vec!["round"])]);
+        let aliases = BTreeMap::from([
+            ("real", vec!["float"]),
+            ("view", vec!["const", "double"]),
+            ("round", vec!["round"]),
+        ]);
         let it = parameter(&tokens(text), &aliases)?;
         Ok((it.name, it.dtype, it.lanes, it.way))
     }

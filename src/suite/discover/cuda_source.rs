@@ -83,7 +83,8 @@ impl CudaSource {
         source.kernels.iter().for_each(|kernel| *seen.entry(kernel.name.clone()).or_default() += 1);
         for kernel in &mut source.kernels {
             if seen[&kernel.name] > 1 && kernel.parameters.is_ok() {
-                kernel.parameters = Err("has several signatures, so that its name alone does not say which".into());
+                kernel.parameters =
+                    Err("has several signatures, so that its name alone does not say which".into());
             }
         }
         source.kernels.dedup_by(|one, other| one.name == other.name && one.parameters == other.parameters);
@@ -136,7 +137,8 @@ fn is_function(words: &[Token]) -> bool {
 
 /// The name of a function that only the host can have.
 fn host_function<'t>(words: &[Token<'t>]) -> Option<&'t str> {
-    if !is_function(words) || words.iter().any(|word| ["__device__", "constexpr", "template"].contains(word)) {
+    if !is_function(words) || words.iter().any(|word| ["__device__", "constexpr", "template"].contains(word))
+    {
         return None;
     }
     let at = words.iter().position(|word| *word == "(")?;
@@ -174,7 +176,13 @@ fn kernel(
         let of_index = ["blockIdx", "threadIdx"];
         body.windows(3).any(|it| of_index.contains(&it[0]) && it[1] == "." && it[2] == axis)
     };
-    let axes = if looks_at("z") { 3 } else if looks_at("y") { 2 } else { 1 };
+    let axes = if looks_at("z") {
+        3
+    } else if looks_at("y") {
+        2
+    } else {
+        1
+    };
     let name = namespaces.chain([name.to_owned()]).collect();
     Some(FoundSignature { name, parameters, axes, shared: dynamic_shared(body, aliases) })
 }
@@ -231,9 +239,7 @@ fn list<'w, 't>(words: &'w [Token<'t>]) -> Vec<&'w [Token<'t>]> {
 /// `extern __shared__ float tile[];`
 fn dynamic_shared(body: &[Token], aliases: &BTreeMap<&str, Vec<Token>>) -> Option<u32> {
     const LARGEST: u32 = 16;
-    let at = body.windows(2).position(|words| {
-        words.contains(&"extern") && words.contains(&"__shared__")
-    })?;
+    let at = body.windows(2).position(|words| words.contains(&"extern") && words.contains(&"__shared__"))?;
     let rest = &body[at + 2..];
     let end = rest.iter().position(|word| *word == ";").unwrap_or(rest.len());
     let words: Vec<Token> = rest[..end].iter().copied().take_while(|word| *word != "[").collect();
@@ -314,7 +320,23 @@ mod tests {
 
     #[test]
     fn any_text_is_read_to_its_end() {
-        for text in ["{", "}", "__global__", "__global__ void k(", "__global__ (", "/*", "\"", "R\"", "'", "#if 0", "a{b{c", "__global__ {", "using x =;", "typedef;", "\u{e9}(\u{e9}{"] {
+        for text in [
+            "{",
+            "}",
+            "__global__",
+            "__global__ void k(",
+            "__global__ (",
+            "/*",
+            "\"",
+            "R\"",
+            "'",
+            "#if 0",
+            "a{b{c",
+            "__global__ {",
+            "using x =;",
+            "typedef;",
+            "\u{e9}(\u{e9}{",
+        ] {
             CudaSource::read(text);
         }
     }

@@ -12,11 +12,30 @@ pub(super) struct Text {
 
 /// Headers of C; those of C++ have no point in their names.
 const OF_C: [&str; 20] = [
-    "assert.h", "complex.h", "ctype.h", "cuda.h", "errno.h", "fenv.h", "float.h", "inttypes.h", "limits.h", "locale.h",
-    "math.h", "setjmp.h", "signal.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h",
+    "assert.h",
+    "complex.h",
+    "ctype.h",
+    "cuda.h",
+    "errno.h",
+    "fenv.h",
+    "float.h",
+    "inttypes.h",
+    "limits.h",
+    "locale.h",
+    "math.h",
+    "setjmp.h",
+    "signal.h",
+    "stdarg.h",
+    "stdbool.h",
+    "stddef.h",
+    "stdint.h",
+    "stdio.h",
+    "stdlib.h",
+    "string.h",
 ];
 /// Folders of libraries for the host, and of the system.
-const OF_HOST: [&str; 9] = ["torch/", "ATen/", "c10/", "pybind11/", "thrust/", "sys/", "boost/", "Eigen/", "benchmark/"];
+const OF_HOST: [&str; 9] =
+    ["torch/", "ATen/", "c10/", "pybind11/", "thrust/", "sys/", "boost/", "Eigen/", "benchmark/"];
 
 impl Text {
     pub(super) fn new(source: &str) -> Self {
