@@ -10,8 +10,8 @@ use crate::adapters::BuildStep;
 use crate::adapters::CaseName;
 use crate::adapters::layouts::{KernelManifest, LayoutCases, PassedOver, PythonCase, SourceCases};
 use crate::machine::ignored_by_git;
-use crate::model::{Fault, ParamValue, Result, Variant};
-use crate::suite::discover::{Discovered, Discovery, FoundLayout, discover};
+use crate::model::{Access, Fault, ParamValue, Result, Variant};
+use crate::suite::discover::{Discovered, Discovery, FoundKernel, FoundLayout, FoundValue, discover};
 
 /// The document of `discover --json`. Paths are from the folder that was looked into.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub struct V1Found {
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub harness: Option<&'static str>,
-    /// Absent for Python modules.
+    /// Absent for Python modules and CUDA kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
     /// The file in which it leaves its rows, from `dir`.
@@ -60,6 +60,9 @@ pub struct V1Found {
     /// Of pairs of sources, whose `command` and `build` have `{program}`, `{source}` and `{folder}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<V1Sources>,
+    /// A CUDA kernel that is measured without host code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cuda: Option<V1CudaKernel>,
     /// It needs a GPU, as far as its text says.
     pub gpu: bool,
     /// Why it is proposed.
@@ -92,6 +95,41 @@ pub struct V1Sources {
     pub roots: Vec<String>,
     /// File globs that are left out.
     pub ignore: Vec<String>,
+}
+
+/// A kernel, and what its signature lets guess of a launch.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1CudaKernel {
+    pub file: String,
+    /// Its name with its namespaces.
+    pub entry: String,
+    /// The value of the parameter `n`.
+    pub n: u64,
+    /// Blocks by axis, as expressions.
+    pub grid: Vec<String>,
+    /// Threads of a block by axis.
+    pub block: Vec<u32>,
+    /// Bytes of dynamic shared memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<u32>,
+    pub arguments: Vec<V1KernelArgument>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct V1KernelArgument {
+    /// As the source has it; empty: it has none.
+    pub name: String,
+    /// `input`, `inout` or `value`
+    pub kind: &'static str,
+    /// `f32`, `i32`: of an element, or of the value.
+    #[serde(rename = "type")]
+    pub dtype: &'static str,
+    /// Elements of a buffer, as an expression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<String>,
+    /// A number, or `n`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -203,7 +241,7 @@ fn entry(found: &Discovered) -> V1Found {
     V1Found {
         id: found.name.clone(),
         harness: found.harness.map(|harness| harness.0.name()),
-        command: found.python.is_none().then(|| found.command.clone()),
+        command: (found.python.is_none() && found.cuda.is_none()).then(|| found.command.clone()),
         file: found.file.clone(),
         dir: found.dir.clone(),
         build,
@@ -213,8 +251,38 @@ fn entry(found: &Discovered) -> V1Found {
             roots: found.roots.clone(),
             ignore: found.ignore.clone(),
         }),
+        cuda: found.cuda.as_ref().map(cuda_kernel),
         gpu: found.gpu,
         why: found.why.clone(),
+    }
+}
+
+fn cuda_kernel(found: &FoundKernel) -> V1CudaKernel {
+    let arguments = found.arguments.iter().map(|argument| {
+        let (kind, length, value) = match &argument.value {
+            FoundValue::Buffer { access, length } => (kind_of(*access), Some(length.clone()), None),
+            FoundValue::Size => ("value", None, Some("n".to_owned())),
+            FoundValue::Number(number) => ("value", None, Some(number.to_string())),
+        };
+        V1KernelArgument { name: argument.name.clone(), kind, dtype: argument.dtype.into(), length, value }
+    });
+    V1CudaKernel {
+        file: found.file.clone(),
+        entry: found.entry.clone(),
+        n: found.size,
+        grid: found.grid.clone(),
+        block: found.block.clone(),
+        shared: found.shared,
+        arguments: arguments.collect(),
+    }
+}
+
+/// The key of an argument in a suite file.
+pub(super) fn kind_of(access: Access) -> &'static str {
+    match access {
+        Access::Input => "input",
+        Access::Output => "output",
+        Access::InputOutput => "inout",
     }
 }
 

@@ -10,10 +10,13 @@ use super::args::{SelectionArgs, SettingsArgs};
 use super::config::settings_table;
 use super::terminal::write::{table, write_json, wrote};
 use crate::model::text::count;
-use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
+use crate::model::{Access, BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
 use crate::run::find_interpreter;
 use crate::suite::words::format_size;
-use crate::suite::{Action, Benchmark, ExtractFrom, PythonEntry, PythonSource};
+use crate::suite::{
+    Action, Benchmark, CudaArgument, CudaEntry, CudaFill, CudaLaunch, CudaReference, ExtractFrom,
+    KernelNumber, PythonEntry, PythonSource,
+};
 
 /// Describe benchmarks: every field and the effective settings
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -100,6 +103,7 @@ fn action(action: &Action) -> Value {
         Action::Shell(line) => json!({ "shell": line }),
         Action::Builtin(name) => json!({ "builtin": name }),
         Action::Python(entry) => json!({ "python": python(entry) }),
+        Action::Cuda(entry) => json!({ "cuda": entry }),
     }
 }
 
@@ -204,6 +208,7 @@ fn text(benchmark: &Benchmark) -> String {
         ("tags", document.tags.join(" ")),
     ];
     rows.extend(words_of(&document.action, ""));
+    rows.extend(benchmark.cuda().into_iter().flat_map(of_kernel));
     rows.extend(benchmark.python().into_iter().flat_map(|entry| of_python(entry, benchmark)));
     if let Some(pairs) = &benchmark.pairs {
         let of = |globs: &[String]| if globs.is_empty() { "all folders".to_owned() } else { globs.join(" ") };
@@ -261,6 +266,50 @@ fn of_python(entry: &PythonEntry, benchmark: &Benchmark) -> Vec<(&'static str, S
     let found = find_interpreter(&entry.interpreter, &benchmark.dir);
     rows.push(("interpreter", found.map_or_else(|cause| format!("none: {cause}"), |words| words.join(" "))));
     rows
+}
+
+/// The rows for a kernel, as the suite file has them.
+fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
+    let of_launch = |launch: &CudaLaunch| {
+        let axes = |numbers: &[KernelNumber]| numbers.iter().map(KernelNumber::to_string).collect::<Vec<_>>();
+        let (grid, block) = (axes(&launch.grid).join(" x "), axes(&launch.block).join(" x "));
+        let shared = launch.shared.as_ref().map(|shared| format!(", {shared} bytes of shared memory"));
+        format!("{grid} blocks of {block} threads{}", shared.unwrap_or_default())
+    };
+    let mut rows = vec![
+        ("kernel", entry.entry.clone()),
+        ("of file", entry.file.clone()),
+        ("compiled with", entry.options.join(" ")),
+        ("headers in", entry.include.join(" ")),
+        ("launch", of_launch(&entry.launch)),
+    ];
+    rows.extend(entry.arguments.iter().map(|argument| ("argument", of_argument(argument))));
+    if let Some(CudaReference { entry, launch, absolute, relative }) = &entry.reference {
+        let within = format!("within {absolute} + {relative} * |expected|");
+        rows.push(("reference", format!("{entry}: {}, {within}", of_launch(launch))));
+    }
+    let ways = entry.flush_l2.iter().map(|flushed| if *flushed { "cold" } else { "hot" });
+    rows.push(("L2 cache", ways.collect::<Vec<_>>().join(", ")));
+    rows
+}
+
+fn of_argument(argument: &CudaArgument) -> String {
+    match argument {
+        CudaArgument::Scalar { dtype, value } => format!("{} {value}", <&str>::from(*dtype)),
+        CudaArgument::Buffer { access, dtype, length, fill } => {
+            let access = match access {
+                Access::Input => "input",
+                Access::Output => "output",
+                Access::InputOutput => "inout",
+            };
+            let fill = match fill {
+                CudaFill::Uniform { low, high } => format!("random from {low} to {high}"),
+                CudaFill::Value { value } => format!("all {value}"),
+                CudaFill::Index => "their index".into(),
+            };
+            format!("{access} {} x {length}: {fill}", <&str>::from(*dtype))
+        }
+    }
 }
 
 /// The entries of an object that say something, each under a name for people.

@@ -11,8 +11,8 @@ use crate::report::paragraph;
 
 /// Show the benchmarks that lie in a folder; runs nothing
 ///
-/// Programs of harnesses, scripts, and Python modules by their layout: pairs of baseline_NAME.py and optimized_NAME.py, and kernels
-/// with their bench.yaml.
+/// Programs of harnesses, scripts, CUDA kernels that belong to no program, and Python modules by their layout: pairs of
+/// baseline_NAME.py and optimized_NAME.py, and kernels with their bench.yaml.
 #[derive(clap::Args, Clone, Debug)]
 pub struct DiscoverArgs {
     /// Folder to look into
@@ -89,13 +89,15 @@ fn page(found: &V1Discovery) -> String {
 fn row(found: &V1Found) -> Vec<String> {
     let of = match (&found.python, found.harness) {
         _ if found.pairs.is_some() => "pairs of sources".to_owned(),
+        _ if found.cuda.is_some() => "CUDA kernel".to_owned(),
         (Some(python), _) => format!("layout {}", python.layout),
         (None, Some(harness)) => harness.to_owned(),
         (None, None) => "-".into(),
     };
-    let starts = match &found.python {
-        Some(python) => python.roots.join(" "),
-        None => found.command.iter().flatten().cloned().collect::<Vec<_>>().join(" "),
+    let starts = match (&found.python, &found.cuda) {
+        (Some(python), _) => python.roots.join(" "),
+        (None, Some(kernel)) => format!("{} of {}", kernel.entry, kernel.file),
+        (None, None) => found.command.iter().flatten().cloned().collect::<Vec<_>>().join(" "),
     };
     let place = if found.dir.is_empty() { String::new() } else { format!(" (in {})", found.dir) };
     vec![found.id.clone(), of, format!("{starts}{place}"), found.why.clone()]

@@ -119,7 +119,7 @@ fn tell_suite(prepared: &PreparedSuite, shown: &str, out: &mut impl Write) -> Re
     wrote(writeln!(out, "wrote {shown} with {}:", count(benchmarks.len(), "benchmark")))?;
     for benchmark in benchmarks {
         let modules = prepared.modules.get(benchmark.id.name()).map(String::as_str);
-        let of = modules.or(benchmark.measured_by());
+        let of = modules.or(benchmark.measured_by()).or(benchmark.cuda().map(|_| "CUDA kernel"));
         let of = of.map_or_else(String::new, |of| format!("  ({of})"));
         wrote(writeln!(out, "  {}{of}", benchmark.id))?;
     }

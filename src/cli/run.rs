@@ -16,12 +16,13 @@ use crate::app::measure::measure;
 use crate::app::paths::shown;
 use crate::app::verdict_files::json_of;
 use crate::model::text::count;
-use crate::model::{Exit, Result, Stage, Timing, format_duration};
+use crate::model::{Exit, KernelCall, Result, Stage, Timing, format_duration};
 use crate::report::{self, Format, Options, SweepTables, paragraph};
 use crate::run::{Finished, PlannedProcesses, find_interpreter};
 use crate::store::write_atomically;
 use crate::suite::plan::Plan;
-use crate::suite::{Action, Benchmark, Suite};
+use crate::suite::words::format_size;
+use crate::suite::{Action, Benchmark, Suite, shown_axes};
 
 /// Measure the suite and keep a record of it
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -98,6 +99,10 @@ fn dry_run(suite: &Suite) -> String {
             Action::Command(_) => case.benchmark.argv(&case.id.params, &[]).join(" "),
             Action::Shell(line) => format!("sh -c '{line}'"),
             Action::Builtin(name) => format!("built-in {name}"),
+            Action::Cuda(entry) => match case.benchmark.kernel_call(&case.id.params) {
+                Some(Ok(call)) => kernel(&entry.file, &call),
+                _ => entry.file.clone(),
+            },
             Action::Python(_) => {
                 let file = case.benchmark.python_file(&case.id.params).unwrap_or_default();
                 let interpreter = interpreters.get(case.benchmark.id.as_str()).map_or("", String::as_str);
@@ -116,6 +121,18 @@ fn dry_run(suite: &Suite) -> String {
         count(excluded, "combination"),
     );
     text + "\n" + &paragraph("", &summary)
+}
+
+/// `saxpy of saxpy.cu, grid 4096, block 256`, with what its options are.
+fn kernel(file: &str, call: &KernelCall) -> String {
+    let launch = &call.launch;
+    let shared = match launch.shared_bytes {
+        0 => String::new(),
+        bytes => format!(", shared {}", format_size(u64::from(bytes))),
+    };
+    let (grid, block) = (shown_axes(launch.grid), shown_axes(launch.block));
+    let options: String = call.options.iter().map(|option| format!(" {option}")).collect();
+    format!("{} of {file}{options}, grid {grid}, block {block}{shared}", call.entry)
 }
 
 /// The deadlines that a process of this benchmark can meet.

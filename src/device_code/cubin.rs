@@ -29,8 +29,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Cubin, CodeError> {
     let sm = sm(&elf)?;
     Ok(Cubin {
         arch: format!("sm_{sm}{}", suffix(&elf, &tools, sm)),
-        compiler: tools.compiler(),
         kernels: kernels(&elf, bytes.len(), sm)?,
+        toolkits: tools.versions(),
     })
 }
 
@@ -114,9 +114,11 @@ fn said_of_functions(elf: &Elf<'_>) -> HashMap<usize, Said> {
 }
 
 /// Who wrote the cubin, as far as it says so.
+#[derive(Default)]
 struct Tools {
-    /// `ptxas 13.5.37`, from the notes that newer tools leave.
-    notes: BTreeSet<String>,
+    /// `13.5.37`, from the notes that newer tools leave. Which tool it was is not kept: those of one toolkit make the same
+    /// code.
+    noted: BTreeSet<String>,
     /// `12.9`, from the kernels' attributes.
     versions: BTreeSet<String>,
     /// The architectures that the tools were asked for: `sm_90a`.
@@ -125,7 +127,7 @@ struct Tools {
 
 impl Tools {
     fn read(elf: &Elf<'_>) -> Self {
-        let mut tools = Self { notes: BTreeSet::new(), versions: BTreeSet::new(), archs: BTreeSet::new() };
+        let mut tools = Self::default();
         for section in elf.sections_named(".note.nv.tkinfo") {
             tools.read_notes(section.bytes);
         }
@@ -160,30 +162,21 @@ impl Tools {
             let text = texts.get(u32_at(content, 4 * index)? as usize..)?;
             std::str::from_utf8(text.split(|&byte| byte == 0).next()?).ok()
         };
-        if let (Some(tool), Some(version)) = (text(2), text(3)) {
-            // "Cuda compilation tools, release 13.5, V13.5.37"
-            let version = version.rsplit(" V").next().unwrap_or_default();
-            if is_short_word(tool) && is_short_word(version) {
-                self.notes.insert(format!("{tool} {version}"));
-            }
+        // "Cuda compilation tools, release 13.5, V13.5.37"
+        let version = text(3).and_then(|text| text.rsplit_once(" V")).map_or("", |(_, version)| version);
+        if is_version(version) {
+            self.noted.insert(version.to_owned());
         }
         let options = text(5).unwrap_or_default().split([' ', '=']);
         self.archs.extend(options.filter(|word| word.starts_with("sm_") && word.len() < 16).map(Into::into));
     }
 
-    fn compiler(&self) -> Option<String> {
-        if !self.notes.is_empty() {
-            return Some(joined(&self.notes));
-        }
-        (!self.versions.is_empty()).then(|| format!("CUDA {}", joined(&self.versions)))
+    fn versions(self) -> BTreeSet<String> {
+        if self.noted.is_empty() { self.versions } else { self.noted }
     }
 }
 
-/// What a note says goes into the record: only what a tool's name or version may look like.
-fn is_short_word(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-fn joined(words: &BTreeSet<String>) -> String {
-    words.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+/// What a note says goes into the record.
+fn is_version(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }

@@ -9,7 +9,7 @@ use super::CodeError;
 
 /// Bytes that one file may make a reader walk and hash. A real library of ten thousand kernels stays far below; sections
 /// and symbols that overlap on purpose do not.
-const WORK: u64 = 2 << 30;
+const WORK: u64 = 8 << 30;
 /// A longer name is not believed. The names of heavily templated kernels reach some thousand bytes.
 const LONGEST_NAME: usize = 1 << 16;
 

@@ -5,6 +5,8 @@
 //! is a reader of bytes and asks no tool. [`spills`] reads what only the assembler's log says. [`difference`] compares two
 //! sides.
 //!
+//! Read so far: cubins of CUDA 11.8, 12.9, 13.4 and 13.5, for sm_50 to sm_121.
+//!
 //! # What the hash of a kernel says
 //!
 //! | takes part | does not |
@@ -19,15 +21,20 @@
 //! So a comment, another file name, `-lineinfo`, or a kernel added before it leave a kernel's hash as it is;
 //! `--maxrregcount`, fast math or a change of the source change it where, and only where, the code changes. One
 //! exception: a kernel that reads the module's constants or global variables by name sees a whole bank. When another
-//! kernel of the file adds one, the bank changes and the hash with it. The error is on the safe side: code that changed
-//! is never called the same.
+//! kernel of the file adds one, the bank changes and the hash with it: the same code may be called changed, so that changed
+//! code is not called the same.
+//!
+//! Two attributes are left out although they say something of the kernel: the cap on registers that was asked for (the
+//! registers that it got take part) and, on Blackwell, the second form of the code (`.nv.capmerc`) that relatives of the
+//! card load. [`CodeDifference::same_toolkit`] says whether a toolkit may have changed the code: CUDA 12.9 and 13.5 make the
+//! same of some kernels and not of others.
 //!
 //! The hash is over the code for one architecture. What the driver makes of PTX when it loads it is not in any file;
 //! neither is what the host writes into constants at run time.
 
 mod attributes;
+mod code_difference;
 mod cubin;
-mod difference;
 mod display_name;
 mod elf;
 mod fatbin;
@@ -40,7 +47,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{DeviceCode, KernelCode, sha256_hex};
 
-pub use difference::{CodeDifference, difference};
+pub use code_difference::{CodeDifference, difference};
 pub use display_name::display_name;
 pub use log::{Spills, spills};
 
@@ -122,8 +129,9 @@ pub fn read(bytes: &[u8]) -> Result<Vec<DeviceCode>, CodeError> {
 /// What one cubin holds.
 struct Cubin {
     arch: String,
-    compiler: Option<String>,
     kernels: Vec<(String, KernelCode)>,
+    /// Versions: `13.5.37`.
+    toolkits: BTreeSet<String>,
 }
 
 /// By architecture.
@@ -132,7 +140,7 @@ struct Archs(BTreeMap<String, Arch>);
 
 #[derive(Default)]
 struct Arch {
-    compilers: BTreeSet<String>,
+    toolkits: BTreeSet<String>,
     /// By name, then by hash: a template that two files instantiate is there twice, mostly with the same code.
     kernels: BTreeMap<String, BTreeMap<String, KernelCode>>,
 }
@@ -147,7 +155,9 @@ impl Archs {
 
     fn take(&mut self, cubin: Cubin) {
         let arch = self.0.entry(cubin.arch).or_default();
-        arch.compilers.extend(cubin.compiler);
+        if !cubin.kernels.is_empty() {
+            arch.toolkits.extend(cubin.toolkits);
+        }
         for (name, kernel) in cubin.kernels {
             arch.kernels.entry(name).or_default().insert(kernel.sha256.clone(), kernel);
         }
@@ -173,10 +183,10 @@ impl Archs {
 
 impl Arch {
     fn device_code(self, arch: String) -> DeviceCode {
-        let compilers: Vec<_> = self.compilers.into_iter().collect();
+        let toolkits: Vec<_> = self.toolkits.into_iter().collect();
         DeviceCode {
             arch,
-            compiler: (!compilers.is_empty()).then(|| compilers.join("; ")),
+            compiler: (!toolkits.is_empty()).then(|| format!("CUDA {}", toolkits.join(", "))),
             kernels: self.kernels.into_iter().map(|(name, codes)| (name, one(codes))).collect(),
         }
     }

@@ -143,9 +143,9 @@ fn registers_stack_and_shared_memory_are_those_that_cuobjdump_says() {
 
 #[test]
 fn the_toolkit_stands_beside_the_code() {
-    assert_eq!(code("base.cubin").compiler.as_deref(), Some("ptxas 13.5.37"));
+    assert_eq!(code("base.cubin").compiler.as_deref(), Some("CUDA 13.5.37"));
     assert_eq!(code("base_12.9.cubin").compiler.as_deref(), Some("CUDA 12.9"));
-    assert_eq!(code("calls.fatbin").compiler.as_deref(), Some("nvlink 13.5.37, ptxas 13.5.37"));
+    assert_eq!(code("calls.fatbin").compiler.as_deref(), Some("CUDA 13.5.37"));
 }
 
 #[test]

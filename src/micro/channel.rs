@@ -122,10 +122,10 @@ impl Channel {
         self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device: None, notes })
     }
 
-    /// Sends the work of one iteration and the GPU that does it.
-    pub fn work_on(&mut self, gpu: &str, bytes: Option<f64>, flops: Option<f64>) -> Result<(), MicroError> {
+    /// Sends the GPU that does the work, and how much of it one iteration is.
+    pub fn work_on(&mut self, gpu: &str, [items, bytes, flops]: [Option<f64>; 3]) -> Result<(), MicroError> {
         let device = Some(format!("cuda:{gpu}"));
-        self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device, notes: BTreeMap::new() })
+        self.send(&Event::Metadata { items, bytes, flops, tokens: None, device, notes: BTreeMap::new() })
     }
 
     /// Says whether the answer is right, with the error that was found and the one that is allowed. The error is a note: how

@@ -1,7 +1,7 @@
 //! A built-in workload as data, and the request that its child gets.
 
 use super::channel::Channel;
-use super::cuda::{OpenLook, ThrottleLook};
+use super::cuda::{OpenLook, Operator, ThrottleLook, run_operator};
 use super::spec::{Defaults, MetricSpec, MicroError};
 use crate::model::line::{self, PROTOCOL, Request};
 use crate::model::{Component, Fault, ParamValue, Params, Stage};
@@ -29,6 +29,8 @@ pub(super) enum Run {
     Host(fn(&Request, &mut Channel) -> Result<(), MicroError>),
     /// On a GPU, by [`super::cuda`], which looks at the state of the card between samples.
     Gpu(fn(&Request, &mut Channel, Option<ThrottleLook>) -> Result<(), MicroError>),
+    /// One kernel of the suite, likewise.
+    Operator(&'static Operator),
 }
 
 impl Workload {
@@ -39,6 +41,7 @@ impl Workload {
         match self.run {
             Run::Host(run) => run(request, channel)?,
             Run::Gpu(run) => run(request, channel, look())?,
+            Run::Operator(operator) => run_operator(operator, request, channel, look())?,
         }
         channel.stage(Stage::Teardown)
     }

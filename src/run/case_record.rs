@@ -414,9 +414,13 @@ pub(super) fn warn_once(record: &mut CaseRecord, text: String) {
     }
 }
 
-/// The words that start it; of a Python module the module, which the driver imports.
+/// The words that start it; of a Python module the module, which the driver imports; of a kernel its file, name and options.
 fn command(planned: &PlannedCase) -> Vec<String> {
     let (benchmark, params) = (&planned.benchmark, &planned.id.params);
+    if let Some(Ok(call)) = benchmark.kernel_call(params) {
+        let file = benchmark.cuda().map(|entry| entry.file.clone());
+        return ["cuda".to_owned()].into_iter().chain(file).chain([call.entry]).chain(call.options).collect();
+    }
     match benchmark.python_file(params) {
         Some(file) => vec!["python".into(), file.to_owned()],
         None => benchmark.argv(params, &["builtin"]),

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::model::line::{self, PROTOCOL, Request};
-use crate::model::{CACHE_HOME, CaseId, KERNEL_CACHES, Params, Settings, Thermal, scrubbed};
+use crate::model::{CACHE_HOME, CaseId, KERNEL_CACHES, KERNEL_CALL, Params, Settings, Thermal, scrubbed};
 use crate::suite::Benchmark;
 
 /// The whole environment of one process, later entries winning: the gate's own without secrets, the benchmark's,
@@ -51,6 +51,9 @@ pub(super) fn of_process(
     set(line::env::WARMUP, request.warmup.to_string());
     set(line::env::DURATION, request.duration.to_string());
     set(line::env::SEED, request.seed.to_string());
+    if let Some(Ok(call)) = benchmark.kernel_call(&id.params) {
+        set(KERNEL_CALL, serde_json::to_string(&call).unwrap_or_default());
+    }
     // Serializing plain numbers and text into memory cannot fail; an empty request would be refused by the child.
     set(line::env::REQUEST, serde_json::to_string(&request).unwrap_or_default());
     env

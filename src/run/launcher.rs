@@ -175,6 +175,9 @@ impl<'a> Launcher<'a> {
     }
 
     fn execute(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
+        if let Some(cause) = no_kernel(&case.benchmark, &case.id.params) {
+            return Execution::not_started(cause);
+        }
         // Fresh for every process, gone with it; without one the process could still be told apart as cold, but
         // would not be: then it does not start.
         let cold = (case.id.thermal == Thermal::Cold).then(Temporary::make);
@@ -252,5 +255,15 @@ impl<'a> Launcher<'a> {
         // In rounds a case ends beside the count of the processes.
         let (done, total) = if side.is_some() { (0, 0) } else { (self.done, self.total) };
         self.session.observer.on(&Progress::CaseEnded { id, side, outcome, done, total });
+    }
+}
+
+/// Why the kernel of a case cannot be asked for; `None`: it can, or the benchmark is none.
+fn no_kernel(benchmark: &Benchmark, params: &Params) -> Option<String> {
+    match benchmark.kernel_call(params)? {
+        Ok(call) if call.file.is_file() => None,
+        Ok(call) => Some(format!("there is no file {}", call.file.display())),
+        // The other side's parameters, over which this side's expressions were never computed.
+        Err(why) => Some(format!("its launch cannot be computed: {why}")),
     }
 }

@@ -8,19 +8,20 @@ use super::python_reader::read_python;
 use super::reader::{Item, Table};
 use super::sweep::unknown_parameter;
 use super::template::{Piece, pieces};
-use super::{Action, Build};
+use super::{Action, Build, CudaEntry};
 
-/// The one of `command`, `shell` and `builtin` that is given, with the item it stands in.
+/// The one of `command`, `shell`, `builtin`, `python` and `cuda` that is given, with the item it stands in.
 pub(super) fn read_action<'t>(table: &mut Table<'t>) -> Option<(Action, Item<'t>)> {
-    let keys = ["command", "shell", "builtin", "python"];
-    let next =
-        "add `command = [\"./program\"]`, `shell = \"a line\"`, `builtin = \"name\"` or `[benchmark.python]`";
+    let keys = ["command", "shell", "builtin", "python", "cuda"];
+    let next = "add `command = [\"./program\"]`, `shell = \"a line\"`, `builtin = \"name\"`, `[benchmark.python]` or `[benchmark.cuda]`";
     let nothing = ("a benchmark needs something to run", next);
     let item = table.one_of(keys, "a benchmark", nothing, "keep one of them")?;
     let action = match item.key {
         "command" => argv(&item)?,
         "shell" => Action::Shell(item.filled()?.to_owned()),
         "python" => Action::Python(Box::new(read_python(&item)?)),
+        // Its expressions need the parameters, which are read later.
+        "cuda" => Action::Cuda(Box::<CudaEntry>::default()),
         _ => Action::Builtin(item.filled()?.to_owned()),
     };
     Some((action, item))
@@ -73,27 +74,29 @@ pub(super) fn argv(item: &Item) -> Option<Action> {
 
 /// Reports what in the arguments of `command` is no parameter and no doubled brace.
 pub(super) fn check_placeholders(command: &Item, names: &[String]) {
-    for member in members(command) {
-        let Some(text) = member.value.as_str() else { continue };
-        let found = match pieces(text) {
-            Ok(found) => found,
-            Err(lone) => {
-                let what = format!("the brace `{lone}` has no partner");
-                member.fault(what, format!("write `{lone}{lone}` for the brace itself"));
-                continue;
+    members(command).iter().for_each(|member| check_text(member, names));
+}
+
+/// Reports what in a text is no parameter and no doubled brace.
+pub(super) fn check_text(member: &Item, names: &[String]) {
+    let Some(text) = member.value.as_str() else { return };
+    let found = match pieces(text) {
+        Ok(found) => found,
+        Err(lone) => {
+            let what = format!("the brace `{lone}` has no partner");
+            return member.fault(what, format!("write `{lone}{lone}` for the brace itself"));
+        }
+    };
+    for piece in found {
+        match piece {
+            Piece::Param(name) if !is_word(name) => {
+                let what = format!("`{{{name}}}` cannot be a parameter");
+                member.fault(what, "write `{{` and `}}` for the braces themselves");
             }
-        };
-        for piece in found {
-            match piece {
-                Piece::Param(name) if !is_word(name) => {
-                    let what = format!("`{{{name}}}` cannot be a parameter");
-                    member.fault(what, "write `{{` and `}}` for the braces themselves");
-                }
-                Piece::Param(name) if !names.iter().any(|known| known == name) => {
-                    unknown_parameter(member.page, placeholder(&member, name), name, names);
-                }
-                _ => {}
+            Piece::Param(name) if !names.iter().any(|known| known == name) => {
+                unknown_parameter(member.page, placeholder(member, name), name, names);
             }
+            _ => {}
         }
     }
 }

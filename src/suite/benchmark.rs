@@ -9,6 +9,7 @@ use super::action::{
 };
 use super::cases::read_harness;
 use super::container_reader::read_container;
+use super::cuda_reader::read_cuda;
 use super::inputs;
 use super::metrics;
 use super::reader::{FileText, Item, Table};
@@ -73,6 +74,9 @@ impl FileContext<'_> {
         it.build = build.as_ref().and_then(|item| read_build(item, &build_folder)).or(it.build);
         let of_pairs = read_source_pairs(&mut it, &mut table);
         let names = of_pairs.unwrap_or_else(|| self.points(&mut it, &mut table));
+        if let Some((Action::Cuda(_), item)) = &action {
+            read_cuda(&mut it, item, &names, &mut self.budget);
+        }
         check_sharing(&mut it, &table, &names);
         read_harness(&mut it, &mut table);
         read_container(&mut it, &mut table);
@@ -127,7 +131,8 @@ impl FileContext<'_> {
         it.keep_env.extend(table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default());
         it.keep_env = unique(std::mem::take(&mut it.keep_env));
         set(&mut it.device_code, table.take("device_code").and_then(|item| inputs::below(&item)));
-        set(&mut it.requires, table.table("requires").map(|table| read_requires(table, &self.folder)));
+        let gpus = it.requires.gpus;
+        set(&mut it.requires, table.table("requires").map(|table| read_requires(table, &self.folder, gpus)));
         let own = table.table("metrics").map(|rules| metrics::rules(&rules)).unwrap_or_default();
         it.metrics =
             own.into_iter().chain(self.rules.clone()).chain(std::mem::take(&mut it.metrics)).collect();
@@ -140,7 +145,7 @@ impl FileContext<'_> {
         }
         let usual = match action {
             _ if extract.is_some() => Timing::Stdout,
-            Some(Action::Builtin(_) | Action::Python(_)) => Timing::Protocol,
+            Some(Action::Builtin(_) | Action::Python(_) | Action::Cuda(_)) => Timing::Protocol,
             _ => self.timing.unwrap_or(Timing::Process),
         };
         it.timing = timing.as_ref().and_then(|item| item.word(&TIMINGS)).unwrap_or(usual);
@@ -207,6 +212,9 @@ fn check_sharing(it: &mut Benchmark, table: &Table, names: &[String]) {
         _ if matches!(it.action, Action::Builtin(_)) => {
             ("built-in benchmarks measure one point a process".to_owned(), "take `share` out")
         }
+        _ if matches!(it.action, Action::Cuda(_)) => {
+            ("a process measures one kernel at one point".to_owned(), "take `share` out")
+        }
         Some(name) => (
             format!("`command` has `{{{name}}}`, and a shared process has no single `{name}`"),
             "take it out and read the request's `cases`, or take `share` out",
@@ -232,7 +240,13 @@ fn nameless(action: Action, folder: &Path) -> Benchmark {
     // Both parts are letters, which is all that an id asks for.
     #[expect(clippy::unwrap_used)]
     let id = "file/nameless".parse().unwrap();
-    Benchmark::new(id, action, folder.into())
+    let is_kernel = matches!(action, Action::Cuda(_));
+    let mut it = Benchmark::new(id, action, folder.into());
+    if is_kernel {
+        it.components = vec![Component::Gpu];
+        it.requires.gpus = 1;
+    }
+    it
 }
 
 fn set<T>(field: &mut T, value: Option<T>) {

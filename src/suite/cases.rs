@@ -25,6 +25,9 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     if let Some(entry) = it.python().cloned() {
         return read_modules(it, &entry, table);
     }
+    if it.cuda().is_some() {
+        return read_kernel(it, table);
+    }
     let (harness, cases, file) = (table.take("harness"), table.take("cases"), table.take("file"));
     let file = file.and_then(|item| Some((file_below(&item)?, item)));
     if let Some(described) = it.described_rows().filter(|_| harness.is_none()) {
@@ -60,14 +63,8 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
                 "name it, such as `harness = \"criterion\"`, or take `cases` out",
             );
         }
-        let isolation = &mut it.settings.isolation;
-        if isolation.origin != Origin::Default {
-            *isolation = Setting::default(Isolation::Process);
-            if let Some(item) = table.again("isolation") {
-                let next = "name its harness, such as `harness = \"criterion\"`; for points that a program measures over the protocol there is `share`";
-                item.fault("`isolation` is for the cases of a harness", next);
-            }
-        }
+        let next = "name its harness, such as `harness = \"criterion\"`; for points that a program measures over the protocol there is `share`";
+        refuse_isolation(it, table, next);
         refuse_counting(it, table, "`count` is for the cases of a harness", NAME_IT);
         return;
     };
@@ -178,6 +175,29 @@ fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
     }
 }
 
+/// Reads what stands beside `[benchmark.cuda]`.
+fn read_kernel(it: &mut Benchmark, table: &mut Table) {
+    for key in ["harness", "cases", "file", "extract", "timing"] {
+        if let Some(other) = table.take(key) {
+            let what = format!("`{key}` has no meaning beside `cuda`");
+            other.fault(what, "take it out: the gate itself starts the kernel and takes its time");
+        }
+    }
+    refuse_counting(it, table, "`count` is for the cases of a harness", "take `count` out");
+    refuse_isolation(it, table, "take `isolation` out: a process measures one kernel at one point");
+}
+
+/// No case of it shares a process. In `[defaults]` the key means the benchmarks whose cases can.
+fn refuse_isolation(it: &mut Benchmark, table: &Table, next: &str) {
+    let isolation = &mut it.settings.isolation;
+    if isolation.origin != Origin::Default {
+        *isolation = Setting::default(Isolation::Process);
+        if let Some(item) = table.again("isolation") {
+            item.fault("`isolation` is for the cases of a harness", next);
+        }
+    }
+}
+
 const NAME_IT: &str = "name it, such as `harness = \"criterion\"`, or take `count` out";
 
 /// A command that the harness cannot put its words into.
@@ -186,7 +206,7 @@ fn refuse_command(it: &Benchmark, table: &Table, harness: Harness) {
         Action::Command(words) => ("command", words.clone()),
         // A line has no words to put others among.
         Action::Shell(_) => ("shell", vec![String::new()]),
-        Action::Builtin(_) | Action::Python(_) => return,
+        Action::Builtin(_) | Action::Python(_) | Action::Cuda(_) => return,
     };
     if harness.takes(&argv) {
         return;

@@ -23,6 +23,9 @@ pub(super) fn read_container(it: &mut Benchmark, table: &mut Table) {
         return item
             .fault("a built-in benchmark runs on the host", "take `container` out, or give a `command`");
     }
+    if matches!(it.action, super::Action::Cuda(_)) {
+        return item.fault("a kernel is measured by the gate itself, on the host", "take `container` out");
+    }
     if it.harness.as_ref().is_some_and(|entry| entry.harness.is_none_or(|harness| !harness.takes_folder())) {
         let next = "take `container` out; a program that prints a known format, or whose rows `extract` describes, can run in one";
         return item.fault("this harness is asked for its cases on the host", next);

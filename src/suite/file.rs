@@ -201,7 +201,7 @@ fn read_run(mut table: Table) -> RunOptions {
     });
     set(&mut run.after_timeout, table.take("after_timeout"), |item| match argv(item)? {
         Action::Command(argv) => Some(argv),
-        Action::Shell(_) | Action::Builtin(_) | Action::Python(_) => None,
+        Action::Shell(_) | Action::Builtin(_) | Action::Python(_) | Action::Cuda(_) => None,
     });
     set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
     table.close();

@@ -5,11 +5,15 @@ mod benchmark;
 mod cases;
 mod container;
 mod container_reader;
+mod cuda;
+mod cuda_argument_reader;
+mod cuda_reader;
 pub mod discover;
 mod environment;
 mod file;
 mod harness;
 mod inputs;
+mod kernel_number;
 mod metrics;
 mod overrides;
 mod param_values;
@@ -35,10 +39,12 @@ use std::fmt;
 use std::path::PathBuf;
 
 pub use self::container::{Container, ContainerRuntime};
+pub use self::cuda::{CudaArgument, CudaEntry, CudaFill, CudaLaunch, CudaReference, shown_axes};
 pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
+pub use self::kernel_number::KernelNumber;
 pub use self::overrides::{Overrides, Preset};
 pub use self::python::{DriverOptions, PythonEntry, PythonModule, PythonSource, SideTree, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
@@ -47,8 +53,8 @@ pub use self::template::substitute;
 pub use self::work::{Work, WorkAmount};
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Budget, Component, Interleaving, Kind, MetricDeclaration, Params, Setting, Settings,
-    Timing,
+    BenchmarkId, Better, Budget, Component, Interleaving, KERNEL_WORKLOAD, Kind, MetricDeclaration, Params,
+    Setting, Settings, Timing,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -163,6 +169,8 @@ pub enum Action {
     Builtin(String),
     /// Python modules, which the driver imports and measures.
     Python(Box<PythonEntry>),
+    /// A kernel of a `.cu` file, which a child of the gate compiles and measures.
+    Cuda(Box<CudaEntry>),
 }
 
 impl Action {
@@ -174,6 +182,7 @@ impl Action {
             Action::Builtin(name) => {
                 builtin.iter().copied().chain([name.as_str()]).map(str::to_owned).collect()
             }
+            Action::Cuda(_) => builtin.iter().copied().chain([KERNEL_WORKLOAD]).map(str::to_owned).collect(),
             // The driver's words depend on the process: its launch has them.
             Action::Python(_) => Vec::new(),
         }
@@ -334,7 +343,7 @@ impl Benchmark {
     pub fn python(&self) -> Option<&PythonEntry> {
         match &self.action {
             Action::Python(entry) => Some(entry),
-            Action::Command(_) | Action::Shell(_) | Action::Builtin(_) => None,
+            Action::Command(_) | Action::Shell(_) | Action::Builtin(_) | Action::Cuda(_) => None,
         }
     }
 

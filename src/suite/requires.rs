@@ -5,8 +5,8 @@ use std::path::Path;
 use super::Requires;
 use super::reader::{Item, Table};
 
-/// `folder`: the suite file's, which relative paths begin at.
-pub(super) fn read_requires(mut table: Table, folder: &Path) -> Requires {
+/// `folder`: the suite file's, which relative paths begin at. `gpus`: how many it needs unless the table says otherwise.
+pub(super) fn read_requires(mut table: Table, folder: &Path, gpus: u32) -> Requires {
     let mut texts = |key: &'static str, example: &str| {
         table.take(key).and_then(|item| item.texts(example)).unwrap_or_default()
     };
@@ -17,7 +17,7 @@ pub(super) fn read_requires(mut table: Table, folder: &Path) -> Requires {
         binaries,
         files: files.into_iter().map(|file| folder.join(file)).collect(),
         env,
-        gpus: table.take("gpus").and_then(|item| item.whole(0..=1024)).unwrap_or(0) as u32,
+        gpus: table.take("gpus").and_then(|item| item.whole(0..=1024)).map_or(gpus, |count| count as u32),
         gpu_memory: table.take("gpu_memory").and_then(|item| item.bytes()).unwrap_or(0),
         compute_capability: table.take("compute_capability").and_then(|item| capability(&item)),
     };
@@ -57,7 +57,7 @@ mod tests {
     fn read(text: &str) -> (Requires, Option<String>) {
         let page = FileText::new(Path::new("gbench.toml"), Arc::from(text));
         let tree = DeTable::parse(text).unwrap();
-        let requires = read_requires(Table::root(&page, tree.get_ref()), Path::new("/suite"));
+        let requires = read_requires(Table::root(&page, tree.get_ref()), Path::new("/suite"), 0);
         (requires, page.into_fault().map(|fault| fault.what))
     }
 

@@ -30,6 +30,7 @@ fn words(action: &Action) -> Vec<&str> {
     match action {
         Action::Command(words) => words.iter().map(String::as_str).collect(),
         Action::Shell(line) => line.split(|c: char| c.is_whitespace() || "'\";|&()<>=".contains(c)).collect(),
+        Action::Cuda(entry) => vec![&entry.file],
         Action::Builtin(_) | Action::Python(_) => Vec::new(),
     }
 }

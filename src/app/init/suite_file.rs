@@ -9,9 +9,12 @@ use minijinja::context;
 
 use super::template::rendered;
 use crate::adapters::BuildStep;
+use crate::app::discover::kind_of;
 use crate::machine::ignored_by_git;
 use crate::model::{Exit, Fault, Result, Timing};
-use crate::suite::discover::{Discovered, Discovery, FoundLayout, FoundSources, discover, id_word};
+use crate::suite::discover::{
+    Discovered, Discovery, FoundKernel, FoundLayout, FoundSources, FoundValue, discover, id_word, literal,
+};
 use crate::suite::{Action, Benchmark, Extract, ExtractFrom, Suite};
 
 const TEMPLATE: &str = include_str!("templates/suite.toml");
@@ -98,12 +101,17 @@ fn compose(name: &str, found: &Discovery, builtins: &[Benchmark]) -> Result<Stri
         name => quote(name),
         found => found.benchmarks.iter().map(entry).collect::<Vec<_>>(),
         harness => found.benchmarks.iter().any(|entry| entry.harness.is_some()),
-        timed => found.benchmarks.iter().any(|entry| entry.harness.is_none() && entry.python.is_none()),
+        timed => found.benchmarks.iter().any(is_timed),
         unclear => found.unclear.iter().chain(&found.more).map(|sentence| plain(sentence)).collect::<Vec<_>>(),
         builtins => builtins.iter().filter_map(of_builtin).collect::<Vec<_>>(),
         example => EXAMPLE,
     };
     rendered(TEMPLATE, ("{{", "}}"), values)
+}
+
+/// Whether its time is taken from outside, or printed by it.
+fn is_timed(entry: &Discovered) -> bool {
+    entry.harness.is_none() && entry.python.is_none() && entry.cuda.is_none()
 }
 
 fn entry(entry: &Discovered) -> minijinja::Value {
@@ -127,6 +135,7 @@ fn entry(entry: &Discovered) -> minijinja::Value {
         extract => entry.extract.as_ref().map(extract),
         python => entry.python.as_ref().map(python),
         pairs => entry.pairs.as_ref().map(pairs),
+        cuda => entry.cuda.as_ref().map(kernel),
     }
 }
 
@@ -138,6 +147,44 @@ fn python(found: &FoundLayout) -> Vec<String> {
 /// The lines of `[benchmark.pairs]`.
 fn pairs(found: &FoundSources) -> Vec<String> {
     placed(format!("extension = {}", quote(&found.extension)), &found.roots, &found.ignore)
+}
+
+/// The lines of a kernel's entry, behind its id.
+fn kernel(found: &FoundKernel) -> Vec<String> {
+    let several = |parts: Vec<String>| match parts.as_slice() {
+        [one] => one.clone(),
+        _ => format!("[{}]", parts.join(", ")),
+    };
+    let mut lines = vec![format!("matrix = {{ n = [{}] }}", found.size)];
+    lines.extend(found.bytes().map(|bytes| format!("# work = {{ bytes = {} }}", quote(&bytes))));
+    lines.extend([
+        String::new(),
+        "[benchmark.cuda]".into(),
+        format!("file = {}", quote(&found.file)),
+        format!("entry = {}", quote(&literal(&found.entry))),
+        format!("grid = {}", several(found.grid.iter().map(|blocks| quote(blocks)).collect())),
+        format!("block = {}", several(found.block.iter().map(u32::to_string).collect())),
+    ]);
+    lines.extend(found.shared.map(|bytes| format!("shared = {bytes}")));
+    if found.arguments.is_empty() {
+        return lines;
+    }
+    lines.push("arguments = [".into());
+    for argument in &found.arguments {
+        let dtype: &str = argument.dtype.into();
+        let table = match &argument.value {
+            FoundValue::Buffer { access, length } => {
+                format!("{{ {} = \"{dtype}\", length = {} }}", kind_of(*access), quote(length))
+            }
+            FoundValue::Size => format!("{{ value = \"n\", type = \"{dtype}\" }}"),
+            FoundValue::Number(number) => format!("{{ value = {number}, type = \"{dtype}\" }}"),
+        };
+        let name =
+            if argument.name.is_empty() { String::new() } else { format!(" # {}", plain(&argument.name)) };
+        lines.push(format!("    {table},{name}"));
+    }
+    lines.push("]".into());
+    lines
 }
 
 fn placed(first: String, roots: &[String], ignore: &[String]) -> Vec<String> {

@@ -9,6 +9,8 @@ const LENIENCE: f64 = 0.95;
 /// Work of one call, and how it is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Work {
+    /// Loads, additions: what a rate is of, where it is neither of the two below.
+    pub items: Option<f64>,
     pub bytes: Option<f64>,
     pub flops: Option<f64>,
     /// The elements that are multiplied; `None` where it is not known, and nothing is said of arithmetic.
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn of_a_card_that_is_not_known_nothing_is_said() {
         let facts = Facts { capability: (13, 0), sm_clock: 0.0, memory_bandwidth: 0.0, ..card() };
-        let work = Work { bytes: Some(1e12), flops: Some(1e12), dtype: Some(DType::F16), cold: true };
+        let work = Work { items: None, bytes: Some(1e12), flops: Some(1e12), dtype: Some(DType::F16), cold: true };
         assert_eq!(least_seconds(&facts, &work), None);
         assert_eq!(least_seconds(&card(), &Work { dtype: Some(DType::I32), bytes: None, ..work }), None);
     }

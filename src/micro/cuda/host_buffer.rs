@@ -11,7 +11,7 @@ use crate::model::{DType, Fill};
 const PERIOD: usize = 1_048_583;
 
 /// What an output holds before a kernel writes it: NaN in every floating type, the largest or -1 in the others.
-const POISON: u8 = 0xff;
+pub(super) const POISON: u8 = 0xff;
 
 /// Elements one after the other, in the byte order of the host and of the device (little).
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use super::compiler::{Compiled, Source, compile};
 use super::device::{Buffer, Function, Gpu, Module, Parameters};
 use super::error::CudaError;
 use super::floor::{Work, least_seconds};
-use super::host_buffer::HostBuffer;
+use super::host_buffer::{HostBuffer, POISON};
 use super::measuring::measure;
 use super::sampler::Sampler;
 use super::throttle::ThrottleLook;
@@ -20,8 +20,6 @@ use crate::micro::spec::MicroError;
 use crate::model::line::{Event, Request};
 use crate::model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, format_duration};
 
-/// The byte that outputs are overwritten with before a check: no number in floating point, and an unlikely integer.
-const POISON: u8 = 0xff;
 /// Share of the free device memory that copies of a kernel's buffers take at most.
 const COPIES_SHARE: usize = 4;
 
@@ -226,7 +224,7 @@ impl Loaded {
         // Where memory is short, fewer calls a sample rather than warm ones.
         let max_calls = if sampler.is_cold() { sets.len() as u32 } else { wanted };
         let facts = gpu.facts().clone();
-        channel.work_on(&facts.name, work.bytes, work.flops)?;
+        channel.work_on(&facts.name, [work.items, work.bytes, work.flops])?;
         channel.notes([
             ("grid", json!(self.launch.grid)),
             ("block", json!(self.launch.block)),

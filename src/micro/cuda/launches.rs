@@ -65,7 +65,7 @@ fn latency(request: &Request, channel: &mut Channel, _: Option<ThrottleLook>) ->
         return Err(MicroError::Skip("this CUDA driver has no graphs".into()));
     };
     let (begin, end) = (gpu.event()?, gpu.event()?);
-    channel.work_on(&gpu.facts().name, None, None)?;
+    channel.work_on(&gpu.facts().name, [None; 3])?;
     channel.notes([("launches_in_a_row", ROW.into())])?;
     let between = |queue: &dyn Fn() -> Result<(), CudaError>| -> Result<f64, MicroError> {
         gpu.record(&begin)?;
@@ -105,7 +105,7 @@ fn pcie(request: &Request, channel: &mut Channel, _: Option<ThrottleLook>) -> Re
     (0..COPY_WORDS).for_each(|at| there.set(at, word(at)));
     let buffer = gpu.allocate(COPY_BYTES)?;
     let (begin, end) = (gpu.event()?, gpu.event()?);
-    channel.work_on(&gpu.facts().name, None, None)?;
+    channel.work_on(&gpu.facts().name, [None; 3])?;
     channel.notes([("copy_bytes", COPY_BYTES.into())])?;
     let rate = |copy: &dyn Fn() -> Result<(), CudaError>| -> Result<f64, MicroError> {
         gpu.record(&begin)?;

@@ -21,13 +21,13 @@ mod cublas;
 mod device;
 mod error;
 mod floor;
-#[path = "host_buffer_tmp.rs"]
 mod host_buffer;
 mod kernel;
 mod launches;
 mod libraries;
 mod measuring;
-// mod operators;
+mod operator;
+mod operators;
 mod sampler;
 mod throttle;
 mod user_kernel;
@@ -35,6 +35,8 @@ mod user_kernel;
 use super::workload::Workload;
 
 pub use error::CudaError;
+pub(super) use operator::run as run_operator;
+pub(super) use operators::Operator;
 pub use throttle::{ThrottleLook, ThrottleState};
 pub(super) use user_kernel::KERNEL;
 
@@ -42,6 +44,7 @@ pub(super) use user_kernel::KERNEL;
 pub type OpenLook = fn() -> Option<ThrottleLook>;
 
 /// The workloads of the micro suite that run on a GPU.
-pub(super) fn workloads() -> Vec<Workload> {
-    vec![launches::LATENCY, launches::PCIE]
+pub(super) fn workloads() -> impl Iterator<Item = Workload> {
+    let operators = operators::OPERATORS.into_iter().map(operator::workload);
+    operators.chain([launches::LATENCY, launches::PCIE])
 }

@@ -48,7 +48,7 @@ fn run(request: &Request, channel: &mut Channel, look: Option<ThrottleLook>) -> 
         launch: call.launch,
         arguments: call.arguments.clone(),
         // Of what it multiplies nothing is declared.
-        work: Work { bytes: call.bytes, flops: call.flops, dtype: None, cold: call.flush_l2 },
+        work: Work { bytes: call.bytes, flops: call.flops, cold: call.flush_l2, ..Work::default() },
     };
     let gpu = Gpu::open()?;
     let loaded = load(channel, &gpu, &kernel)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cuda_kernels::FoundKernel;
 use super::layouts::{FoundLayout, FoundSources};
 use crate::adapters::layouts::PassedOver;
 use crate::adapters::{BuildStep, Harness};
@@ -30,6 +31,8 @@ pub struct Discovered {
     pub python: Option<FoundLayout>,
     /// Pairs of sources, each of which `build` makes the program of.
     pub pairs: Option<FoundSources>,
+    /// A kernel that the gate measures by itself: then it has no command.
+    pub cuda: Option<FoundKernel>,
     /// Why it was proposed, as a sentence fragment.
     pub why: String,
 }
@@ -81,7 +84,7 @@ pub(super) fn leaf(path: &str) -> &str {
 }
 
 /// An argument in which braces mean themselves.
-pub(super) fn literal(argument: &str) -> String {
+pub fn literal(argument: &str) -> String {
     argument.replace('{', "{{").replace('}', "}}")
 }
 

@@ -46,6 +46,7 @@ fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
         extract: None,
         python: None,
         pairs: None,
+        cuda: None,
         why: found.why,
     }
 }

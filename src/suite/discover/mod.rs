@@ -1,12 +1,16 @@
 //! Finds what can be measured in a folder: benchmarks of the harnesses that the adapters know, and for what none of them claims
-//! programs, scripts, sources that are a program by themselves, a target of a makefile. Names, texts and file modes only:
+//! programs, scripts, sources that are a program by themselves, a target of a makefile, CUDA kernels that belong to no program. Names, texts and file modes only:
 //! nothing is started.
 //!
 //! A program that calibrates itself is never proposed to be timed from outside: it does as much work as fits into a fixed
 //! time, so that a slower function goes unseen.
 
 mod calibrating;
+mod cuda_kernels;
 mod cuda_pairs;
+mod cuda_parameter;
+mod cuda_source;
+mod cuda_text;
 mod files;
 mod findings;
 mod harnesses;
@@ -23,8 +27,9 @@ mod tree;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+pub use cuda_kernels::{FoundArgument, FoundKernel, FoundValue};
 use findings::Findings;
-pub use findings::{Discovered, Discovery, id_word};
+pub use findings::{Discovered, Discovery, id_word, literal};
 pub use layouts::{FoundLayout, FoundSources};
 pub(crate) use tree::FolderTree;
 
@@ -44,6 +49,7 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     if !makefile::add(&tree, &mut findings) {
         sources::add(folder, &tree, &mut findings);
     }
+    cuda_kernels::add(&tree, &mut findings);
     let mut found = findings.found;
     found.unclear.extend(tree.left_out());
     found.passed_over.sort();

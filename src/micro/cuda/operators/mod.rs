@@ -23,7 +23,7 @@ use point::Point;
 use tolerance::Sample;
 
 /// A workload of the suite that is one kernel.
-pub(super) struct Operator {
+pub(in crate::micro) struct Operator {
     pub name: &'static str,
     pub description: &'static str,
     /// Name and values; the first is the one taken by hand. Others than these are taken too.
@@ -48,7 +48,7 @@ pub(super) static OPERATORS: [&Operator; 11] = [
 
 impl Operator {
     /// The kernel at these parameters. Errors: a value that it does not take.
-    pub fn case(&self, params: &Params) -> Result<KernelCase, MicroError> {
+    pub(in crate::micro::cuda) fn case(&self, params: &Params) -> Result<KernelCase, MicroError> {
         (self.case)(&Point::new(self.params, params))
     }
 }

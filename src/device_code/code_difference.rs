@@ -68,7 +68,7 @@ mod tests {
         let kernel = |hash: &str| KernelCode { sha256: hash.into(), ..KernelCode::default() };
         DeviceCode {
             arch: "sm_90".into(),
-            compiler: Some("ptxas 13.5.37".into()),
+            compiler: Some("CUDA 13.5.37".into()),
             kernels: kernels.iter().map(|(name, hash)| ((*name).into(), kernel(hash))).collect(),
         }
     }

@@ -1,0 +1,90 @@
+//! Measures a kernel of the suite.
+
+use super::compiler::Source;
+use super::device::Gpu;
+use super::floor::Work;
+use super::host_buffer::HostBuffer;
+use super::kernel::{Kernel, Loaded, filled, load};
+use super::measuring::METRICS;
+use super::operators::{KernelCase, Operator};
+use super::throttle::ThrottleLook;
+use crate::micro::channel::Channel;
+use crate::micro::spec::{Defaults, MicroError};
+use crate::micro::workload::{Run, Workload};
+use crate::model::line::Request;
+use crate::model::{Component, KernelArgument};
+
+/// An operator as the catalogue lists it.
+pub(super) fn workload(operator: &'static Operator) -> Workload {
+    Workload {
+        name: operator.name,
+        description: operator.description,
+        components: &[Component::Gpu],
+        metrics: &METRICS,
+        params: operator.params,
+        defaults: Defaults { processes: 5, iterations: 30, warmup: 10 },
+        run: Run::Operator(operator),
+    }
+}
+
+/// Whether the cache is overwritten before each sample, by the parameter of that name.
+fn is_cold(operator: &Operator, request: &Request) -> Result<bool, MicroError> {
+    const NAME: &str = "l2";
+    let first = operator.params.iter().find(|(name, _)| *name == NAME).and_then(|(_, values)| values.first());
+    let given = request.params.get(NAME).map(ToString::to_string);
+    match given.as_deref().or(first.copied()) {
+        Some("cold") => Ok(true),
+        Some("hot") | None => Ok(false),
+        Some(other) => {
+            Err(MicroError::Param { name: NAME, value: other.into(), known: "cold, hot".into() })
+        }
+    }
+}
+
+pub(in crate::micro) fn run(
+    operator: &'static Operator,
+    request: &Request,
+    channel: &mut Channel,
+    look: Option<ThrottleLook>,
+) -> Result<(), MicroError> {
+    let cold = is_cold(operator, request)?;
+    let case = operator.case(&request.params)?;
+    let gpu = Gpu::open()?;
+    if let Some(needs) = case.needs.filter(|needs| gpu.facts().capability < needs.capability) {
+        let (major, minor) = gpu.facts().capability;
+        return Err(MicroError::Skip(format!("{}; this one has {major}.{minor}", needs.why)));
+    }
+    let kernel = kernel(&case, cold);
+    let loaded = load(channel, &gpu, &kernel)?;
+    let inputs = |arguments: &[KernelArgument], seed: u64| {
+        let mut buffers = filled(arguments, seed)?;
+        case.prepare(&mut buffers, seed);
+        Ok(buffers)
+    };
+    let check = |_: &Loaded, filled: &[HostBuffer], read: &[HostBuffer]| {
+        Ok(Some(case.check(filled, read, request.seed)))
+    };
+    loaded.measure(request, channel, look, (&kernel.work, &inputs, &check))
+}
+
+fn kernel(case: &KernelCase, cold: bool) -> Kernel {
+    Kernel {
+        source: Source {
+            name: case.file.into(),
+            text: case.text(),
+            options: case.options.clone(),
+            include: Vec::new(),
+            entries: vec![case.entry.into()],
+        },
+        entry: case.entry.into(),
+        launch: case.launch,
+        arguments: case.arguments.clone(),
+        work: Work {
+            items: case.operations,
+            bytes: case.bytes,
+            flops: case.flops,
+            dtype: case.multiplies,
+            cold,
+        },
+    }
+}

@@ -1,0 +1,285 @@
+//! Reads `[benchmark.cuda]`: the kernel, its launch, what it is held against. Every expression is computed for every case, so that a
+//! launch that no device takes is a mistake of the file.
+
+use std::ops::Range;
+
+use toml::de::DeValue;
+
+use super::action::check_text;
+use super::cuda::{
+    CudaArgument, CudaEntry, CudaLaunch, CudaReference, FLUSH_L2, MAX_BLOCK, MAX_GRID, axes, check_axis,
+    threads,
+};
+use super::cuda_argument_reader::read_arguments;
+use super::kernel_number::{CEIL_DIV, KernelNumber, cause, environment, evaluated, whole};
+use super::reader::{Item, Table};
+use super::sweep::{MAX_POINTS, unknown_parameter};
+use super::template::find_word;
+use super::{Action, Benchmark};
+use crate::model::{Access, DType, ParamValue, Params, Timing};
+
+/// The parameters that expressions are over.
+pub(super) struct Sweep<'a> {
+    pub names: &'a [String],
+    pub points: &'a [Params],
+}
+
+/// Reads the table, after the parameters. `budget`: combinations that the file may still make.
+pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], budget: &mut usize) {
+    // Whatever `extract` or `timing` say, which is reported with the other keys that have no meaning here.
+    it.timing = Timing::Protocol;
+    it.extract.clear();
+    let sweep = Sweep { names, points: &it.points };
+    let Some(mut table) = item.table() else { return };
+    table.name = "[benchmark.cuda]".into();
+    let entry = read_entry(&mut table, &sweep);
+    table.close();
+    let Some(entry) = entry else { return };
+    spread(it, &entry.flush_l2, item, budget);
+    it.action = Action::Cuda(Box::new(entry));
+}
+
+fn read_entry(table: &mut Table, sweep: &Sweep) -> Option<CudaEntry> {
+    let file = table.need("file", "`file = \"saxpy.cu\"`").and_then(|item| below(&item));
+    let entry =
+        table.need("entry", "`entry = \"saxpy\"`, the kernel's name").and_then(|item| name(&item, sweep));
+    let options = table.take("options").and_then(|item| options(&item, sweep)).unwrap_or_default();
+    let include = table.take("include").and_then(|item| item.texts("[\"include\"]")).unwrap_or_default();
+    let grid = table.need("grid", "`grid = \"ceil_div(n, 256)\"`, the number of blocks");
+    let grid = grid.and_then(|item| read_axes(&item, sweep, MAX_GRID));
+    let block = table.need("block", "`block = 256`, the threads of a block");
+    let block = block.and_then(|item| read_block(&item, sweep));
+    let shared = table.take("shared").and_then(|item| shared(&item, sweep));
+    let arguments = table.take("arguments").map(|item| read_arguments(&item, sweep)).unwrap_or_default();
+    let reference = table.take("reference");
+    let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
+    let launch = CudaLaunch { grid: grid?, block: block?, shared };
+    let reference = match reference {
+        Some(item) => Some(read_reference(&item, sweep, &launch, &arguments)?),
+        None => None,
+    };
+    Some(CudaEntry { file: file?, entry: entry?, options, include, launch, arguments, reference, flush_l2 })
+}
+
+/// A file below the benchmark's folder: a comparison of commits has one in each tree.
+fn below(item: &Item) -> Option<String> {
+    let file = item.filled()?;
+    if file.starts_with('/') || file.split('/').any(|part| part == "..") {
+        return item.refuse(
+            format!("`file = \"{file}\"` leaves the benchmark's folder"),
+            "write the path from there, or set `dir`",
+        );
+    }
+    Some(file.to_owned())
+}
+
+/// A kernel's name: `saxpy`, `blur<float, {tile}>`.
+fn name(item: &Item, sweep: &Sweep) -> Option<String> {
+    let text = item.filled()?;
+    if text.contains(['(', ';']) || text.chars().any(char::is_control) {
+        return item.refuse(
+            format!("`{text}` is no kernel's name"),
+            "write the name alone, of a template with its arguments: \"blur<float, 4>\"",
+        );
+    }
+    check_text(item, sweep.names);
+    Some(text.to_owned())
+}
+
+fn options(item: &Item, sweep: &Sweep) -> Option<Vec<String>> {
+    for member in item.list("a list of options, such as [\"-DTILE=32\", \"--use_fast_math\"]")? {
+        let Some(text) = member.filled() else { continue };
+        let is = |options: &[&str]| options.iter().any(|option| text.starts_with(option));
+        let (what, next) = if !text.starts_with('-') {
+            (
+                format!("`{text}` is no option"),
+                "write options of NVRTC, each as one word, such as \"-DTILE=32\"",
+            )
+        } else if is(&["-I", "--include-path"]) {
+            (format!("`{text}` is a folder of headers"), "write it into `include = [\"folder\"]`")
+        } else if is(&["-arch", "--gpu-architecture"]) {
+            (
+                format!("`{text}` names an architecture"),
+                "take it out: the kernel is compiled for the GPU that it runs on",
+            )
+        } else {
+            check_text(&member, sweep.names);
+            continue;
+        };
+        member.fault(what, next);
+    }
+    item.texts("[\"-DTILE=32\"]")
+}
+
+/// One number, or up to three, with what each axis may hold.
+fn read_axes(item: &Item, sweep: &Sweep, most: [u64; 3]) -> Option<Vec<KernelNumber>> {
+    let members = match item.value {
+        DeValue::Array(_) => item.list("up to three numbers")?,
+        _ => vec![item.clone()],
+    };
+    if members.is_empty() || members.len() > 3 {
+        let what = format!("`{}` has {} axes", item.key, members.len());
+        return item.refuse(what, "write a number, or a list of up to three: x, y, z");
+    }
+    let read =
+        members.iter().zip(most).map(|(member, most)| number(member, sweep, &|it| check_axis(it, most)));
+    // Every axis is looked at before the first bad one ends it.
+    read.collect::<Vec<_>>().into_iter().collect()
+}
+
+fn read_block(item: &Item, sweep: &Sweep) -> Option<Vec<KernelNumber>> {
+    let block = read_axes(item, sweep, MAX_BLOCK)?;
+    let many = |point: &Params| threads(axes(&block, point, MAX_BLOCK).ok()?).err();
+    let many = sweep.points.iter().find_map(|point| Some((many(point)?, point)));
+    if let Some((what, point)) = many {
+        return item.refuse(format!("{}{what}", for_point(point)), "write fewer threads");
+    }
+    Some(block)
+}
+
+fn shared(item: &Item, sweep: &Sweep) -> Option<KernelNumber> {
+    number(item, sweep, &|it| whole(it, &(0..=u64::from(u32::MAX))).map(drop))
+}
+
+/// The kernel whose answer is right. `own`: the launch of the kernel that is measured.
+fn read_reference(
+    item: &Item,
+    sweep: &Sweep,
+    own: &CudaLaunch,
+    arguments: &[CudaArgument],
+) -> Option<CudaReference> {
+    let mut table = item.table()?;
+    table.name = "[benchmark.cuda.reference]".into();
+    let next = "`entry = \"saxpy_plain\"`, a kernel of the same file with the same parameters";
+    let entry = table.need("entry", next).and_then(|item| name(&item, sweep));
+    let grid = table.take("grid").map(|item| read_axes(&item, sweep, MAX_GRID));
+    let block = table.take("block").map(|item| read_block(&item, sweep));
+    let shared_bytes = table.take("shared").map(|item| shared(&item, sweep));
+    let usual = usual_tolerance(arguments);
+    let mut tolerance = |key| match table.take(key) {
+        Some(item) => item.number().and_then(|number| {
+            if number < 0.0 {
+                return item.refuse(format!("`{key}` cannot be {number}"), "write a number of at least 0");
+            }
+            Some(number)
+        }),
+        None => Some(usual.unwrap_or(0.0)),
+    };
+    let (absolute, relative) = (tolerance("absolute"), tolerance("relative"));
+    table.close();
+    if usual.is_none() {
+        item.fault(
+            "`reference` has nothing to hold: no argument is an `output` or `inout`",
+            "say in `arguments` what the kernel writes, or take `reference` out",
+        );
+    }
+    let launch = CudaLaunch {
+        grid: grid.unwrap_or_else(|| Some(own.grid.clone()))?,
+        block: block.unwrap_or_else(|| Some(own.block.clone()))?,
+        shared: match shared_bytes {
+            Some(read) => Some(read?),
+            None => own.shared.clone(),
+        },
+    };
+    Some(CudaReference { entry: entry?, launch, absolute: absolute?, relative: relative? })
+}
+
+/// How far a right answer may be off, by the coarsest type that is written. `None`: none is.
+fn usual_tolerance(arguments: &[CudaArgument]) -> Option<f64> {
+    let written = |argument: &CudaArgument| match argument {
+        CudaArgument::Buffer { access: Access::Input, .. } | CudaArgument::Scalar { .. } => None,
+        CudaArgument::Buffer { dtype, .. } => Some(match dtype {
+            DType::F64 => 1e-9,
+            DType::F32 => 1e-5,
+            DType::F16 => 2e-3,
+            DType::Bf16 => 2e-2,
+            _ => 0.0,
+        }),
+    };
+    arguments.iter().filter_map(written).max_by(f64::total_cmp)
+}
+
+fn flush(item: &Item) -> Option<Vec<bool>> {
+    let DeValue::Array(_) = item.value else { return Some(vec![item.flag()?]) };
+    let members = item.list("true, false, or both")?;
+    let flags: Vec<bool> = members.iter().filter_map(Item::flag).collect();
+    let twice = flags.len() == 2 && flags[0] == flags[1];
+    if members.is_empty() || members.len() > 2 || twice {
+        let next = "write `true`, `false`, or `[true, false]` for a cold and a hot case";
+        return item.refuse("`flush_l2` names each of `true` and `false` once at most", next);
+    }
+    Some(flags)
+}
+
+/// Gives each point its cold and its hot case. A cold one keeps its name: it is the usual.
+fn spread(it: &mut Benchmark, flush_l2: &[bool], item: &Item, budget: &mut usize) {
+    let more = it.points.len() * (flush_l2.len().max(1) - 1);
+    let Some(left) = budget.checked_sub(more) else {
+        let what = format!("with `flush_l2` the file makes more than {MAX_POINTS} cases");
+        return item.fault(what, "shorten the lists of `matrix`, or write one value");
+    };
+    *budget = left;
+    let of = |point: &Params, cold: bool| {
+        let hot = (!cold).then(|| (FLUSH_L2.to_owned(), ParamValue::Bool(false)));
+        point.clone().into_iter().chain(hot).collect::<Params>()
+    };
+    it.points = it.points.iter().flat_map(|point| flush_l2.iter().map(|cold| of(point, *cold))).collect();
+}
+
+/// A number, or an expression that is one for every case. `check`: what it may be, in words where it is not.
+pub(super) fn number(
+    item: &Item,
+    sweep: &Sweep,
+    check: &dyn Fn(f64) -> Result<(), String>,
+) -> Option<KernelNumber> {
+    let DeValue::String(_) = item.value else {
+        let number = item.number()?;
+        if let Err(why) = check(number) {
+            let why = why.trim_start_matches("it gives ");
+            return item.refuse(format!("`{}` cannot be {why}", item.key), EXAMPLE);
+        }
+        return Some(KernelNumber::Number(number));
+    };
+    let source = item.expression()?;
+    // Every bracket costs the parser a good part of a small stack.
+    const MAX_BRACKETS: usize = 32;
+    if source.matches(['(', '[', '{']).count() > MAX_BRACKETS {
+        let what = format!("this expression has more than {MAX_BRACKETS} opening brackets");
+        return item.refuse(what, "write it with fewer");
+    }
+    let environment = environment();
+    let compiled = match environment.compile_expression(source) {
+        Ok(compiled) => compiled,
+        Err(error) => return item.refuse(format!("this is no expression: {}", cause(&error)), EXAMPLE),
+    };
+    let mut unknown: Vec<String> = compiled.undeclared_variables(false).into_iter().collect();
+    unknown.retain(|name| name != CEIL_DIV && !sweep.names.contains(name));
+    unknown.sort();
+    if let Some(name) = unknown.first() {
+        unknown_parameter(item.page, place(item, name), name, sweep.names);
+        return None;
+    }
+    let failing = |point: &Params| evaluated(&compiled, point).and_then(check).err();
+    if let Some((point, why)) = sweep.points.iter().find_map(|point| Some((point, failing(point)?))) {
+        return item.refuse(format!("{}this expression fails: {why}", for_point(point)), EXAMPLE);
+    }
+    Some(KernelNumber::Expression(source.to_owned()))
+}
+
+const EXAMPLE: &str = "write a number, or an expression over the parameters such as \"ceil_div(n, 256)\"";
+
+/// Where a name stands in an expression.
+fn place(item: &Item, name: &str) -> Range<usize> {
+    let raw = find_word(item.page.slice(item.span.clone()), name);
+    raw.map_or(item.span.clone(), |raw| item.span.start + raw.start..item.span.start + raw.end)
+}
+
+/// `for `n=4,tile=8` `; nothing where there are no parameters.
+pub(super) fn for_point(point: &Params) -> String {
+    let words: Vec<String> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if words.is_empty() { String::new() } else { format!("for `{}` ", words.join(",")) }
+}
+
+#[cfg(test)]
+#[path = "cuda_reader_tests.rs"]
+mod tests;

@@ -1,0 +1,174 @@
+//! Kernels of CUDA sources that are no programs: one entry for each whose parameters the gate can give, measured without host code.
+
+use std::collections::BTreeMap;
+
+use super::cuda_parameter::{KernelParameter, ParameterWay};
+use super::cuda_source::{CudaSource, FoundSignature};
+use super::cuda_text::Text;
+use super::findings::{Discovered, Findings, leaf};
+use super::sources::is_program;
+use crate::adapters::{SourceTree, cmake_program};
+use crate::model::text::{count, list};
+use crate::model::{Access, DType};
+
+/// Entries that are proposed, and sentences on the rest.
+const MAX_KERNELS: usize = 50;
+const MAX_SAID: usize = 8;
+/// Kernels that a sentence names.
+const MAX_NAMED: usize = 5;
+
+/// A kernel that can be measured by itself, with what its signature lets guess.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundKernel {
+    /// From the folder that was looked into.
+    pub file: String,
+    /// The kernel's name with its namespaces.
+    pub entry: String,
+    /// Values of the parameter `n`.
+    pub size: u64,
+    pub grid: Vec<String>,
+    pub block: Vec<u32>,
+    /// Bytes.
+    pub shared: Option<u32>,
+    pub arguments: Vec<FoundArgument>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundArgument {
+    /// As the source has it; empty: it has none.
+    pub name: String,
+    pub dtype: DType,
+    pub value: FoundValue,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum FoundValue {
+    Buffer {
+        access: Access,
+        length: String,
+    },
+    /// Of a whole number: the size.
+    Size,
+    Number(f64),
+}
+
+/// After all that claims or compiles sources: a kernel of a program is measured by that.
+pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
+    let mut left_out: Vec<String> = Vec::new();
+    let mut too_many: BTreeMap<String, usize> = BTreeMap::new();
+    let mut proposed = 0;
+    let sources = tree.files().iter().filter(|path| path.ends_with(".cu") || path.ends_with(".cuh"));
+    for path in sources.filter(|path| !findings.claimed.contains(*path)).cloned().collect::<Vec<_>>() {
+        let Some(text) = tree.text(&path).filter(|text| text.contains("__global__")) else { continue };
+        if is_program(&Text::new(&text).code) || is_in_target(tree, &path, findings) {
+            continue;
+        }
+        let CudaSource { kernels, host } = CudaSource::read(&text);
+        if let (Some(host), false) = (&host, kernels.is_empty()) {
+            let names: Vec<String> = kernels.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
+            left_out.push(format!(
+                "{} of {path} {} not proposed ({}): {host}, and the compiler at run time takes device code alone. Put what is of the \
+                 host between `#ifndef __CUDACC_RTC__` and `#endif`, or the kernels into a file of their own",
+                count(names.len(), "kernel"),
+                if names.len() == 1 { "is" } else { "are" },
+                list(&names, MAX_NAMED),
+            ));
+            continue;
+        }
+        for kernel in kernels {
+            match &kernel.parameters {
+                Err(why) => {
+                    left_out
+                        .push(format!("the kernel `{}` of {path} is not proposed: it {why}", kernel.name));
+                }
+                Ok(_) if proposed == MAX_KERNELS => *too_many.entry(path.clone()).or_default() += 1,
+                Ok(parameters) => {
+                    proposed += 1;
+                    findings.found.benchmarks.push(entry(&path, &kernel, parameters));
+                }
+            }
+        }
+    }
+    findings.found.unclear.extend(left_out.iter().take(MAX_SAID).cloned());
+    if left_out.len() > MAX_SAID {
+        let more = count(left_out.len() - MAX_SAID, "more sentence");
+        findings.found.more.push(format!("{more} on CUDA kernels that are not proposed"));
+    }
+    if !too_many.is_empty() {
+        let files: Vec<String> = too_many.keys().cloned().collect();
+        let kernels = count(too_many.values().sum(), "more kernel");
+        findings.found.more.push(format!(
+            "{kernels} in {}: {MAX_KERNELS} are proposed, write further ones like them",
+            list(&files, MAX_NAMED)
+        ));
+    }
+}
+
+/// Whether CMake builds a program of it that has an entry.
+fn is_in_target(tree: &dyn SourceTree, path: &str, findings: &Findings) -> bool {
+    let Some(Ok(target)) = cmake_program(tree, path) else { return false };
+    target.command.first().is_some_and(|program| findings.starts(program.trim_start_matches("./")))
+}
+
+fn entry(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter]) -> Discovered {
+    let found = proposal(path, kernel, parameters);
+    Discovered {
+        name: leaf(&kernel.name.replace("::", "/")).to_owned(),
+        gpu: true,
+        why: format!("{path} has the kernel `{}` and no main function", kernel.name),
+        cuda: Some(found),
+        ..Discovered::default()
+    }
+}
+
+fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter]) -> FoundKernel {
+    // About a million elements, in as many axes as the body looks at; blocks of 256 or 512 threads.
+    let (size, edge, length): (u64, u32, &str) = match kernel.axes {
+        1 => (1 << 20, 256, "n"),
+        2 => (1 << 10, 16, "n * n"),
+        _ => (1 << 7, 8, "n * n * n"),
+    };
+    let blocks = format!("(n + {}) // {edge}", edge - 1);
+    let block = vec![edge; kernel.axes];
+    let threads: u32 = block.iter().product();
+    let length_of = |lanes: u32| if lanes == 1 { length.to_owned() } else { format!("{lanes} * {length}") };
+    let whole = |dtype: DType| {
+        matches!(dtype, DType::I64 | DType::I32 | DType::I8 | DType::U64 | DType::U32 | DType::U8)
+    };
+    let value = |it: &KernelParameter| match it.way {
+        ParameterWay::Reads => FoundValue::Buffer { access: Access::Input, length: length_of(it.lanes) },
+        ParameterWay::Writes => {
+            FoundValue::Buffer { access: Access::InputOutput, length: length_of(it.lanes) }
+        }
+        // Types that do not hold the size: a flag, a byte.
+        ParameterWay::Value if matches!(it.dtype, DType::I8 | DType::U8) => FoundValue::Number(1.0),
+        ParameterWay::Value if whole(it.dtype) => FoundValue::Size,
+        ParameterWay::Value => FoundValue::Number(1.5),
+    };
+    let argument =
+        |it: &KernelParameter| FoundArgument { name: it.name.clone(), dtype: it.dtype, value: value(it) };
+    FoundKernel {
+        file: path.to_owned(),
+        entry: kernel.name.clone(),
+        size,
+        grid: vec![blocks; kernel.axes],
+        block,
+        shared: kernel.shared.map(|bytes| bytes * threads),
+        arguments: parameters.iter().map(argument).collect(),
+    }
+}
+
+impl FoundKernel {
+    /// Bytes that it moves if it reads and writes each element once, as an expression; `None`: it has no buffers.
+    pub fn bytes(&self) -> Option<String> {
+        let moved = |argument: &FoundArgument| match &argument.value {
+            FoundValue::Buffer { access, length } => {
+                let times = if *access == Access::InputOutput { 2 } else { 1 };
+                Some(format!("{} * {length}", argument.dtype.size() * times))
+            }
+            FoundValue::Size | FoundValue::Number(_) => None,
+        };
+        let parts: Vec<String> = self.arguments.iter().filter_map(moved).collect();
+        (!parts.is_empty()).then(|| parts.join(" + "))
+    }
+}
