@@ -8,6 +8,7 @@ use super::elf::{u16_at, u32_at};
 
 pub(super) const PARAMETER_BANK: u8 = 0x0a;
 pub(super) const FRAME_SIZE: u8 = 0x11;
+pub(super) const PARAMETER: u8 = 0x17;
 /// The kernel's frame and those of what it calls, the deepest way; all ones where it calls itself.
 pub(super) const STACK_SIZE: u8 = 0x12;
 pub(super) const REGISTERS: u8 = 0x2f;
@@ -22,7 +23,7 @@ pub(super) const OF_A_LAUNCH: &[u8] = &[
     0x05, // most threads of a block
     PARAMETER_BANK,
     0x10, // threads of a block, required
-    0x17, // a parameter's offset and size
+    PARAMETER,
     0x19, // size of all parameters
     0x1e, // stack of calls and branches
     0x21, // caching asked for

@@ -40,6 +40,7 @@ mod elf;
 mod fatbin;
 mod identity;
 mod log;
+mod parameters;
 #[cfg(test)]
 mod tests;
 
@@ -50,6 +51,7 @@ use crate::model::{DeviceCode, KernelCode, sha256_hex};
 pub use code_difference::{CodeDifference, difference};
 pub use display_name::display_name;
 pub use log::{Spills, spills};
+pub use parameters::parameter_sizes;
 
 use elf::{Elf, MACHINE_CUDA};
 use fatbin::Found;
@@ -207,9 +209,4 @@ fn one(mut codes: BTreeMap<String, KernelCode>) -> KernelCode {
         frame_bytes: codes.values().filter_map(|code| code.frame_bytes).max(),
         ..KernelCode::default()
     }
-}
-
-/// The sizes in bytes of the parameters of a kernel of a cubin, in their order; `None` where it cannot be told.
-pub fn parameter_sizes(_cubin: &[u8], _kernel: &str) -> Option<Vec<usize>> {
-    None
 }

@@ -26,6 +26,8 @@ pub enum CudaError {
     /// The source is wrong, or a header is missing; the compiler's own words.
     #[error("{file} cannot be compiled for {arch}: {log}")]
     Compile { file: String, arch: String, log: String },
+    #[error("the machine code of `{kernel}` cannot be read: {what}")]
+    Code { kernel: String, what: String },
     #[error("the kernel takes {} ({}), and {} are given ({})", crate::model::text::count(takes.len(), "parameter"), bytes(takes), given.len(), bytes(given))]
     Parameters { takes: Vec<usize>, given: Vec<usize> },
 }
@@ -50,7 +52,10 @@ impl CudaError {
     pub(in crate::micro) fn is_of_machine(&self) -> bool {
         match self {
             CudaError::Call { code, .. } => MACHINE.contains(code),
-            CudaError::Compile { .. } | CudaError::Parameters { .. } | CudaError::Cublas { .. } => false,
+            CudaError::Compile { .. }
+            | CudaError::Code { .. }
+            | CudaError::Parameters { .. }
+            | CudaError::Cublas { .. } => false,
             CudaError::NoDriver
             | CudaError::OldDriver { .. }
             | CudaError::NoDevice

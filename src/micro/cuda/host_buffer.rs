@@ -42,7 +42,15 @@ impl HostBuffer {
                 let drawn = length.min(PERIOD);
                 for at in 0..drawn {
                     let value = low + random.random::<f64>() * (high - low);
-                    buffer.set(at, if is_integer(dtype) { value.floor() } else { value });
+                    buffer.set(at, match dtype {
+                        // The sum has left the last bits empty.
+                        DType::F64 => {
+                            let bits = value.to_bits() ^ u64::from(random.random::<u8>());
+                            f64::from_bits(bits).max(low).min(high)
+                        }
+                        _ if is_integer(dtype) => value.floor(),
+                        _ => value,
+                    });
                 }
                 let (first, rest) = buffer.bytes.split_at_mut(drawn * dtype.size());
                 for part in rest.chunks_mut(first.len().max(1)) {
@@ -84,23 +92,22 @@ impl HostBuffer {
 
     /// The element at `at`, exactly (integers beyond 2^53: the nearest); NaN where there is none.
     pub fn get(&self, at: usize) -> f64 {
-        let place = |size: usize| self.bytes.get(at * size..(at + 1) * size);
-        let word2 = || place(2).and_then(|bytes| bytes.try_into().ok());
-        let word4 = || place(4).and_then(|bytes| bytes.try_into().ok());
-        let word8 = || place(8).and_then(|bytes| bytes.try_into().ok());
-        let value = match self.dtype {
-            DType::F64 => word8().map(f64::from_le_bytes),
-            DType::F32 => word4().map(|bytes| f64::from(f32::from_le_bytes(bytes))),
-            DType::F16 => word2().map(|bytes| f16::from_le_bytes(bytes).to_f64()),
-            DType::Bf16 => word2().map(|bytes| bf16::from_le_bytes(bytes).to_f64()),
-            DType::I64 => word8().map(|bytes| i64::from_le_bytes(bytes) as f64),
-            DType::I32 => word4().map(|bytes| f64::from(i32::from_le_bytes(bytes))),
-            DType::I8 => place(1).map(|bytes| f64::from(bytes[0] as i8)),
-            DType::U64 => word8().map(|bytes| u64::from_le_bytes(bytes) as f64),
-            DType::U32 => word4().map(|bytes| f64::from(u32::from_le_bytes(bytes))),
-            DType::U8 => place(1).map(|bytes| f64::from(bytes[0])),
-        };
-        value.unwrap_or(f64::NAN)
+        let size = self.dtype.size();
+        let Some(bytes) = self.bytes.get(at * size..(at + 1) * size) else { return f64::NAN };
+        match (self.dtype, bytes) {
+            (DType::F32, &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),
+            (DType::F16, &[a, b]) => f16::from_le_bytes([a, b]).to_f64(),
+            (DType::Bf16, &[a, b]) => bf16::from_le_bytes([a, b]).to_f64(),
+            (DType::I32, &[a, b, c, d]) => f64::from(i32::from_le_bytes([a, b, c, d])),
+            (DType::U32, &[a, b, c, d]) => f64::from(u32::from_le_bytes([a, b, c, d])),
+            (DType::I8, &[a]) => f64::from(a as i8),
+            (DType::U8, &[a]) => f64::from(a),
+            (DType::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            (DType::I64, &[a, b, c, d, e, f, g, h]) => i64::from_le_bytes([a, b, c, d, e, f, g, h]) as f64,
+            (DType::U64, &[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]) as f64,
+            // No type has another size.
+            _ => f64::NAN,
+        }
     }
 
     /// Makes the element at `at` the nearest number of the type to `value`; beyond the end nothing happens.

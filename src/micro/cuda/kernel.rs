@@ -74,7 +74,8 @@ pub(super) fn function(
     shared_bytes: u32,
 ) -> Result<Function, CudaError> {
     let name = compiled.about.names.get(entry).map_or(entry, String::as_str);
-    let takes = device_code::parameter_sizes(&compiled.cubin, name).unwrap_or_default();
+    let takes = device_code::parameter_sizes(&compiled.cubin, name)
+        .map_err(|source| CudaError::Code { kernel: entry.into(), what: source.to_string() })?;
     module.function(name, takes, shared_bytes)
 }
 

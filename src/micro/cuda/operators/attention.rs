@@ -31,7 +31,7 @@ const MAX_HEADS: u64 = 65_535;
 /// Dynamic shared memory of the plain kernel that every card gives: 48 KiB less what it has besides.
 const MAX_SHARED: u64 = 48 * 1024 - 512;
 /// Queries that are looked at, if all have this many multiplications.
-const LOOKED_AT: usize = 1 << 22;
+const LOOKED_AT: usize = 1 << 20;
 
 fn case(point: &Point) -> Result<KernelCase, MicroError> {
     let dtype = point.dtype()?;

@@ -36,7 +36,7 @@ pub(super) const SWISH: Operator = Operator {
 
 const THREADS: u32 = 256;
 /// Elements that are looked at.
-const LOOKED_AT: usize = 1 << 16;
+const LOOKED_AT: usize = 1 << 14;
 /// Inputs lie within it.
 const RANGE: f64 = 4.0;
 

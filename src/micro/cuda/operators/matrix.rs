@@ -19,7 +19,7 @@ const TILE: u64 = 128;
 const THREADS: u32 = 256;
 
 /// Multiplications that are done again to look at elements of the product, about; 512 elements at least.
-const LOOKED_AT: usize = 1 << 21;
+const LOOKED_AT: usize = 1 << 20;
 
 fn case(point: &Point) -> Result<KernelCase, MicroError> {
     let dtype = point.dtype()?;

@@ -32,7 +32,7 @@ const WAYS: u64 = 4;
 /// Tiles that a block reads: few enough blocks that their sums are next to nothing.
 const TILES: u64 = 16;
 /// Elements, and sums, that are looked at.
-const LOOKED_AT: usize = 1 << 16;
+const LOOKED_AT: usize = 1 << 15;
 const SUMS_LOOKED_AT: usize = 16;
 /// The factor of the triad, and what is written.
 const FACTOR: f64 = 0.40625;

@@ -45,7 +45,7 @@ pub(super) const CROSS_ENTROPY: Operator = Operator {
 
 const MAX_THREADS: u64 = 256;
 /// Elements of all rows together that are looked at, about; two rows at least.
-const LOOKED_AT: usize = 1 << 17;
+const LOOKED_AT: usize = 1 << 16;
 /// Inputs lie within it.
 const RANGE: f64 = 4.0;
 const EPSILON: f32 = 1e-5;

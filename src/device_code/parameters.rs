@@ -1,0 +1,49 @@
+//! What a launch of a kernel has to hand over.
+
+use std::collections::BTreeMap;
+
+use super::CodeError;
+use super::attributes::{Attribute, PARAMETER, attributes};
+use super::elf::{Elf, u16_at, u32_at};
+
+/// The sizes in bytes of the parameters of a kernel of a cubin, in their order. A kernel without any has none.
+///
+/// Errors: it is no cubin, or has no such kernel.
+pub fn parameter_sizes(cubin: &[u8], kernel: &str) -> Result<Vec<usize>, CodeError> {
+    let elf = Elf::read(cubin)?;
+    if elf.sections_named(&format!(".text.{kernel}")).next().is_none() {
+        return Err(CodeError::NoKernel);
+    }
+    let name = format!(".nv.info.{kernel}");
+    let said = elf.sections_named(&name).flat_map(|section| attributes(section.bytes));
+    let by_place: BTreeMap<u16, usize> = said.filter_map(|attribute| size(&attribute)).collect();
+    Ok(by_place.into_values().collect())
+}
+
+/// Place and size: an index of the symbol (4 bytes), the place and the offset (2 each), and a word with the size in its upper 14 bits.
+fn size(attribute: &Attribute<'_>) -> Option<(u16, usize)> {
+    let is_parameter = attribute.number == PARAMETER;
+    let word = u32_at(attribute.value, 8).filter(|_| is_parameter)?;
+    Some((u16_at(attribute.value, 4)?, (word >> 18) as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_its_place_and_its_size() {
+        let of = |number, word: u32| {
+            let mut value = vec![0, 0, 0, 0, 2, 0, 16, 0];
+            value.extend(word.to_le_bytes());
+            size(&Attribute { number, value: &value })
+        };
+        assert_eq!(of(PARAMETER, 8 << 18 | 0x1f000), Some((2, 8)));
+        assert_eq!(of(0x19, 8 << 18), None);
+    }
+
+    #[test]
+    fn what_is_no_cubin_has_no_parameters() {
+        assert!(parameter_sizes(b"no", "k").is_err());
+    }
+}
