@@ -184,6 +184,9 @@ fn values_change_at_their_time_and_with_the_number_of_questions() {
     let busy = asker.numbers("profile=h100 utilization=100", "busy clock power reasons samples:0");
     assert_eq!(busy, [100, 1980, 700_000, 0, 700_000]);
     assert_eq!(asker.numbers("profile=h100 utilization=100 reasons=0x40", "clock"), [990]);
+    // Its UUID can be that of the device that another stand-in plays.
+    let uuid = "GPU-00000000-0000-0000-0000-000000000001";
+    assert_eq!(asker.answers(&format!("uuid.0={uuid}"), "uuid"), [format!("{uuid} 0 1")]);
     // A test changes the card while it is asked.
     std::fs::write(asker.file(), "power=5").unwrap();
     assert_eq!(asker.numbers("power=1000", "power"), [5]);
