@@ -8,7 +8,7 @@ default:
 test:
     .ci/run test
 
-# Programs that tests run besides ours: an emulator of GitHub, a runner of workflows, linters, GitHub's Markdown
+# Programs that tests run besides ours: an emulator of GitHub, a runner of workflows, linters, GitHub's Markdown, CUDA's compiler
 tools:
     .ci/run tools
 

@@ -24,7 +24,7 @@ impl Place {
     fn new() -> Option<Self> {
         let libraries = tools::driver()?;
         if [NODE, "/proc/driver/nvidia"].iter().any(|path| Path::new(path).exists()) {
-            tools::skipped("a machine without NVIDIA's driver");
+            tools::goes_without("this machine has NVIDIA's driver");
             return None;
         }
         // In the system's folder for such: the build folder may lie where nobody else may look.

@@ -1,6 +1,6 @@
 //! The stand-in for NVIDIA's management library is held to the real header, and the gate sees in it the cards that it plays.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
@@ -184,6 +184,9 @@ fn values_change_at_their_time_and_with_the_number_of_questions() {
     let busy = asker.numbers("profile=h100 utilization=100", "busy clock power reasons samples:0");
     assert_eq!(busy, [100, 1980, 700_000, 0, 700_000]);
     assert_eq!(asker.numbers("profile=h100 utilization=100 reasons=0x40", "clock"), [990]);
+    // Its UUID can be that of the device that another stand-in plays.
+    let uuid = "GPU-00000000-0000-0000-0000-000000000001";
+    assert_eq!(asker.answers(&format!("uuid.0={uuid}"), "uuid"), [format!("{uuid} 0 1")]);
     // A test changes the card while it is asked.
     std::fs::write(asker.file(), "power=5").unwrap();
     assert_eq!(asker.numbers("power=1000", "power"), [5]);
@@ -272,15 +275,4 @@ fn a_card_that_is_held_down_between_two_looks_is_seen_by_the_drivers_count() {
     ended(run).exits(0).says("thermal_violation in 1");
     let record = newest(folder.path());
     assert_eq!(record.cases[0].processes[0].conditions.as_ref().unwrap().throttled, ["thermal_violation"]);
-}
-
-#[test]
-fn the_sources_of_the_stand_in_are_formatted() {
-    let neighbour = std::env::var_os("CARGO").map(|cargo| Path::new(&cargo).with_file_name("rustfmt"));
-    let rustfmt = neighbour.filter(|rustfmt| rustfmt.exists()).unwrap_or_else(|| "rustfmt".into());
-    let mut command = Command::new(rustfmt);
-    command.args(["--check", "--edition", "2024", "--color", "never"]).arg(fake_nvml::source("nvml.rs"));
-    // A toolchain may come without it.
-    let Ok(output) = command.output() else { return };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

@@ -8,7 +8,7 @@
 //! Words: `profile=h100` makes it a card that exists ([`profiles`]); `lost` or `lost@40`, from the fortieth query of a GPU on,
 //! that every query of it answers `GPU_IS_LOST`, for ever; `fallen_off_bus@3s` the same with Xid 79. Keys beside those of
 //! single answers: `xid=79@40` and `ecc_uncorrectable=1@40` are events too; `utilization=90` lets clock and power follow; energy
-//! and the time held down grow with the clock of the machine. `abi.c` holds structures and types to nvml.h.
+//! and the time held down grow with the clock of the machine; `name` (`_` is a blank), `uuid` and `driver` are texts. `abi.c` holds structures and types to nvml.h.
 
 #![allow(non_snake_case)]
 
@@ -171,14 +171,23 @@ pub unsafe extern "C" fn nvmlDeviceGetIndex(device: Device, target: *mut c_uint)
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetName(device: Device, target: *mut c_char, length: c_uint) -> Code {
-    match asked(device).and_then(|()| setting("name", Some(device), 0)) {
-        Ok(_) => unsafe { text(target, length, profile(device).name) },
+    let set = settings::text("name", Some(device));
+    let is_text = set.as_ref().is_some_and(|set| !set.starts_with('!'));
+    let named = asked(device).and_then(|()| match set {
+        Some(set) if is_text => Ok(set.replace('_', " ")),
+        _ => setting("name", Some(device), 0).map(|_| profile(device).name.to_owned()),
+    });
+    match named {
+        Ok(name) => unsafe { text(target, length, &name) },
         Err(code) => code,
     }
 }
 
-/// `GPU-0000-1`, or sixteen bytes as real ones have, with the profile's PCI numbers in front and the GPU's at the end.
+/// What `uuid` says; else `GPU-0000-1`, or sixteen bytes as real ones have, with the profile's PCI numbers in front and the GPU's at the end.
 fn uuid(device: Device) -> String {
+    if let Some(set) = settings::text("uuid", Some(device)) {
+        return set;
+    }
     match profile(device).pci {
         0 => format!("GPU-0000-{device}"),
         pci => format!("GPU-{pci:08x}-0000-4000-8000-{device:012x}"),

@@ -26,17 +26,22 @@ fn found(place: &str, name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Not by `eprintln!`, which the test runner keeps to itself when the test passes.
+/// What is not installed, by its name in `GBENCH_TEST_REQUIRE`.
 ///
 /// # Panics
 /// Where it is required.
-pub fn skipped(name: &str) {
+fn skipped(name: &str) {
     let required = std::env::var("GBENCH_TEST_REQUIRE").unwrap_or_default();
     let is_required = required.split_whitespace().any(|required| required == name);
     assert!(!is_required, "GBENCH_TEST_REQUIRE has {name}, and it is not in {}", folder().display());
+    goes_without(&format!("{name} is not installed (.ci/run tools)"));
+}
+
+/// Says which test does nothing, and why. Not by `eprintln!`, which the test runner keeps to itself when the test passes.
+pub fn goes_without(reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {name} is not installed (.ci/run tools)");
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
 }
 
 /// An executable of an npm package.
@@ -87,6 +92,16 @@ fn cuda_packages() -> Option<PathBuf> {
     homes.filter(|home| home.is_dir()).max()
 }
 
+/// NVIDIA's own reader of device code: `cuobjdump -res-usage FILE` tells registers, stack and shared memory.
+pub fn cuobjdump() -> Option<PathBuf> {
+    let program = cuda()?.join("bin/cuobjdump");
+    if !program.is_file() {
+        skipped("cuda");
+        return None;
+    }
+    Some(program)
+}
+
 /// A folder with the driver's own `libcuda.so.1` and `libnvidia-ml.so.1`. As root they make device nodes: a test starts
 /// what loads them by [`without_root`].
 pub fn driver() -> Option<PathBuf> {
@@ -100,7 +115,7 @@ pub fn without_root(program: &Path) -> Option<Command> {
         return Some(Command::new(program));
     }
     if Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().is_err() {
-        skipped("setpriv");
+        goes_without("there is no setpriv to stop being root with");
         return None;
     }
     let mut command = Command::new("setpriv");
