@@ -1,13 +1,12 @@
 //! The micro suite's catalogue as benchmarks: the one place that knows both rooms.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::machine;
 use crate::micro::cuda::{ThrottleLook, ThrottleState};
 use crate::micro::{self, Workload};
-use crate::model::{BenchmarkId, Component, Kind, MetricDeclaration, ParamValue, Params, Setting, Timing};
+use crate::model::{BenchmarkId, Component, Kind, MetricDeclaration, Setting, Timing};
 use crate::suite::{Action, Benchmark, MetricRule};
 
 /// A built-in workload as a child of the gate: `name` is a member's. Gives the process's exit code.
@@ -52,25 +51,11 @@ fn benchmark(member: &Workload, dir: &Path) -> Option<Benchmark> {
         })
         .collect();
     it.requires.gpus = u32::from(member.components.contains(&Component::Gpu));
-    it.points = points(member.params);
+    it.points = micro::points(member.params);
     it.settings.processes = Setting::default(member.defaults.processes);
     it.settings.iterations = Setting::default(member.defaults.iterations);
     it.settings.warmup = Setting::default(member.defaults.warmup);
     Some(it)
-}
-
-/// The cross product of the members' parameters, all of them words.
-fn points(params: &[(&str, &[&str])]) -> Vec<Params> {
-    let mut points = vec![BTreeMap::new()];
-    for (name, values) in params {
-        let with = |point: &Params, value: &str| {
-            let mut point = point.clone();
-            point.insert((*name).into(), ParamValue::Text(value.into()));
-            point
-        };
-        points = points.iter().flat_map(|point| values.iter().map(|value| with(point, value))).collect();
-    }
-    points
 }
 
 #[cfg(test)]

@@ -20,4 +20,4 @@ mod workload;
 
 pub use catalog::{catalog, main};
 pub use spec::{Defaults, MetricSpec, MicroError};
-pub use workload::Workload;
+pub use workload::{Workload, points};

@@ -47,6 +47,18 @@ impl Workload {
     }
 }
 
+/// The cross product of parameters' values, all of them words.
+pub fn points(params: &[(&str, &[&str])]) -> Vec<Params> {
+    params.iter().fold(vec![Params::new()], |points, (name, values)| {
+        let with = |point: &Params, value: &str| {
+            let mut point = point.clone();
+            point.insert((*name).into(), ParamValue::Text(value.into()));
+            point
+        };
+        points.iter().flat_map(|point| values.iter().map(|value| with(point, value))).collect()
+    })
+}
+
 /// The request of the gate; the workload's defaults when run by hand, with the plain variables
 /// (`GBENCH_ITERATIONS=3`) above them.
 pub fn request(member: &Workload, variable: impl Fn(&str) -> Option<String>) -> Result<Request, Fault> {

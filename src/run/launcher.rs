@@ -1,6 +1,8 @@
 //! Starts what a run needs: builds, single processes, the command after a timeout.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,7 +19,9 @@ use super::nothing;
 use super::recognition::calibrating;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
-use crate::model::{CaseId, CutShort, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal, Timing};
+use crate::model::{
+    CUBIN_FOLDER, CaseId, CutShort, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal, Timing,
+};
 use crate::suite::plan::{Arm, PlannedCase};
 use crate::suite::{Benchmark, Build};
 
@@ -42,6 +46,8 @@ pub(super) struct Launcher<'a> {
     until: Option<Instant>,
     /// The Python driver's files, once they are needed.
     pub(super) driver: Option<Temporary>,
+    /// Where processes keep the kernels that they compile, once one may; `None` in it: it could not be made.
+    cubins: OnceCell<Option<Temporary>>,
     /// Processes that were started or left out so far, and in all: of the plan, or of the round.
     pub done: usize,
     pub total: usize,
@@ -51,7 +57,7 @@ impl<'a> Launcher<'a> {
     pub(super) fn new(session: RunSession<'a>) -> Self {
         let limit = session.deadline.min(1e9);
         let until = (limit > 0.0).then(|| Instant::now() + Duration::from_secs_f64(limit));
-        Self { session, until, driver: None, done: 0, total: 0 }
+        Self { session, until, driver: None, cubins: OnceCell::new(), done: 0, total: 0 }
     }
 
     /// Runs each build step of an arm once. A failed build settles its benchmark's cases, or the case of its source.
@@ -234,8 +240,20 @@ impl<'a> Launcher<'a> {
             stderr_limit: log_limit,
             until: self.until,
         };
+        if benchmark.compiles_kernels() {
+            launch.env.extend(self.compiler_env());
+        }
         launch.container = ContainerLaunch::of(benchmark, &launch.env, cold);
         launch
+    }
+
+    /// Where processes find the compiler of kernels and what others of the run have compiled. Without a folder each compiles anew.
+    fn compiler_env(&self) -> Vec<(OsString, OsString)> {
+        let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let own = || self.cubins.get_or_init(|| Temporary::make().ok()).as_ref();
+        let folder = named(CUBIN_FOLDER).or_else(|| own().map(|folder| folder.path().into()));
+        let env = [(CUBIN_FOLDER, folder), (NVRTC_LIBRARY, named(NVRTC_LIBRARY))];
+        env.into_iter().filter_map(|(name, value)| Some((name.into(), value?))).collect()
     }
 
     pub(super) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {

@@ -54,8 +54,10 @@ const OF_GATE: [&str; 11] = [
 ];
 
 /// The variables that the other commands and the children read.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 13] = [
     "GBENCH_TOKEN",
+    "GBENCH_CUBINS",
+    "GBENCH_NVRTC",
     "GBENCH_CUDA_HOME",
     "GBENCH_NVML_LIBRARY",
     "GBENCH_PLANTED_WORK",

@@ -333,6 +333,15 @@ impl Default for RunOptions {
 }
 
 impl Benchmark {
+    /// Whether its processes compile kernels, which those of one run share.
+    pub fn compiles_kernels(&self) -> bool {
+        match self.action {
+            Action::Cuda(_) => true,
+            Action::Builtin(_) => self.components.contains(&Component::Gpu),
+            Action::Command(_) | Action::Shell(_) | Action::Python(_) => false,
+        }
+    }
+
     /// Whether the suite file alone says its points: they are not to be listed.
     fn has_own_points(&self) -> bool {
         let layout = |entry: &PythonEntry| matches!(entry.source, PythonSource::Layout { .. });

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CudaError;
 use super::libraries;
+use crate::micro::spec::{Doing, MicroError};
 use crate::model::{CUBIN_FOLDER, NVRTC_LIBRARY, sha256_hex};
 
 type Result<T> = std::result::Result<T, CudaError>;
@@ -61,9 +63,28 @@ pub(super) fn compile(source: &Source, arch: &str) -> Result<Compiled> {
     }
     let compiled = Nvrtc::load()?.compile(source, arch)?;
     if let Some(kept) = kept {
-        kept.write(&compiled);
+        // A folder that is full costs the next process time and nothing else.
+        let _ = kept.write(&compiled);
     }
     Ok(compiled)
+}
+
+/// Compiles sources for an architecture into a folder in which [`compile`] finds them; gives the path of each one's code.
+///
+/// Errors: as of [`compile`], or the folder cannot be written.
+pub(super) fn compile_into(
+    folder: &Path,
+    sources: &[Source],
+    arch: &str,
+) -> std::result::Result<Vec<(PathBuf, Compiled)>, MicroError> {
+    let nvrtc = Nvrtc::load()?;
+    let compiled = sources.iter().map(|source| {
+        let compiled = nvrtc.compile(source, arch)?;
+        let kept = Kept::new(folder, source, arch);
+        kept.write(&compiled).doing("writing machine code")?;
+        Ok((kept.code, compiled))
+    });
+    compiled.collect()
 }
 
 /// The place of one compilation in the folder of a run. It goes by the text, not by the headers that it includes: within a run they
@@ -87,17 +108,16 @@ impl Kept {
         Some(Compiled { cubin: fs::read(&self.code).ok()?, about })
     }
 
-    /// Whole or not at all, since two processes may write at once. A folder that is full costs time and nothing else.
-    fn write(&self, compiled: &Compiled) {
-        let about = serde_json::to_vec(&compiled.about).unwrap_or_default();
+    /// Whole or not at all, since two processes may write at once.
+    fn write(&self, compiled: &Compiled) -> io::Result<()> {
+        let about = serde_json::to_vec(&compiled.about)?;
         for (path, bytes) in [(&self.code, &compiled.cubin), (&self.about, &about)] {
-            let Some(folder) = path.parent() else { return };
-            let file = tempfile::NamedTempFile::new_in(folder);
-            let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes).map(|()| file));
-            if written.ok().and_then(|file| file.persist(path).ok()).is_none() {
-                return;
-            }
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(bytes)?;
+            file.persist(path)?;
         }
+        Ok(())
     }
 }
 

@@ -42,15 +42,18 @@ impl HostBuffer {
                 let drawn = length.min(PERIOD);
                 for at in 0..drawn {
                     let value = low + random.random::<f64>() * (high - low);
-                    buffer.set(at, match dtype {
-                        // The sum has left the last bits empty.
-                        DType::F64 => {
-                            let bits = value.to_bits() ^ u64::from(random.random::<u8>());
-                            f64::from_bits(bits).max(low).min(high)
-                        }
-                        _ if is_integer(dtype) => value.floor(),
-                        _ => value,
-                    });
+                    buffer.set(
+                        at,
+                        match dtype {
+                            // The sum has left the last bits empty.
+                            DType::F64 => {
+                                let bits = value.to_bits() ^ u64::from(random.random::<u8>());
+                                f64::from_bits(bits).max(low).min(high)
+                            }
+                            _ if is_integer(dtype) => value.floor(),
+                            _ => value,
+                        },
+                    );
                 }
                 let (first, rest) = buffer.bytes.split_at_mut(drawn * dtype.size());
                 for part in rest.chunks_mut(first.len().max(1)) {

@@ -271,12 +271,15 @@ impl Loaded {
 
 /// The kernels that measuring needs beside the one that is measured.
 pub(super) fn support(gpu: &Gpu) -> Result<Module, CudaError> {
-    let source = Source {
+    gpu.module(&compile(&support_source(), &gpu.facts().arch())?.cubin)
+}
+
+pub(super) fn support_source() -> Source {
+    Source {
         name: "support.cu".into(),
         text: include_str!("kernels/support.cu").into(),
         options: Vec::new(),
         include: Vec::new(),
         entries: Vec::new(),
-    };
-    gpu.module(&compile(&source, &gpu.facts().arch())?.cubin)
+    }
 }

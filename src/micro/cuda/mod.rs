@@ -18,6 +18,7 @@
 mod api;
 mod compiler;
 mod cublas;
+pub mod cubins;
 mod device;
 mod error;
 mod floor;

@@ -6,7 +6,7 @@ use super::floor::Work;
 use super::host_buffer::HostBuffer;
 use super::kernel::{Kernel, Loaded, filled, load};
 use super::measuring::METRICS;
-use super::operators::{KernelCase, Operator};
+use super::operators::{FLUSH_L2, KernelCase, Operator};
 use super::throttle::ThrottleLook;
 use crate::micro::channel::Channel;
 use crate::micro::spec::{Defaults, MicroError};
@@ -29,14 +29,13 @@ pub(super) fn workload(operator: &'static Operator) -> Workload {
 
 /// Whether the cache is overwritten before each sample, by the parameter of that name.
 fn is_cold(operator: &Operator, request: &Request) -> Result<bool, MicroError> {
-    const NAME: &str = "l2";
-    let first = operator.params.iter().find(|(name, _)| *name == NAME).and_then(|(_, values)| values.first());
-    let given = request.params.get(NAME).map(ToString::to_string);
+    let first = operator.params.iter().find(|(name, _)| *name == FLUSH_L2.0).and_then(|(_, values)| values.first());
+    let given = request.params.get(FLUSH_L2.0).map(ToString::to_string);
     match given.as_deref().or(first.copied()) {
-        Some("cold") => Ok(true),
-        Some("hot") | None => Ok(false),
+        Some("true") => Ok(true),
+        Some("false") | None => Ok(false),
         Some(other) => {
-            Err(MicroError::Param { name: NAME, value: other.into(), known: "cold, hot".into() })
+            Err(MicroError::Param { name: FLUSH_L2.0, value: other.into(), known: "true, false".into() })
         }
     }
 }
@@ -67,15 +66,19 @@ pub(in crate::micro) fn run(
     loaded.measure(request, channel, look, (&kernel.work, &inputs, &check))
 }
 
+pub(super) fn source(case: &KernelCase) -> Source {
+    Source {
+        name: case.file.into(),
+        text: case.text(),
+        options: case.options.clone(),
+        include: Vec::new(),
+        entries: vec![case.entry.into()],
+    }
+}
+
 fn kernel(case: &KernelCase, cold: bool) -> Kernel {
     Kernel {
-        source: Source {
-            name: case.file.into(),
-            text: case.text(),
-            options: case.options.clone(),
-            include: Vec::new(),
-            entries: vec![case.entry.into()],
-        },
+        source: source(case),
         entry: case.entry.into(),
         launch: case.launch,
         arguments: case.arguments.clone(),

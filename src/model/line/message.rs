@@ -20,6 +20,9 @@ pub const PROTOCOL: u32 = 1;
 /// First argument that makes the binary run a member of the micro suite.
 pub const MICRO_ARGUMENT: &str = "__micro";
 
+/// First argument that makes the binary compile the kernels of the micro suite into a folder.
+pub const CUBINS_ARGUMENT: &str = "__cubins";
+
 /// Names of the environment variables through which a child learns of the gate.
 pub mod env {
     /// Number of an inherited file descriptor, open for writing.

@@ -1,7 +1,7 @@
 //! `sdpa`: scaled dot-product attention, plain and tiled.
 
 use super::tolerance::{FUNCTION, Sample, U, Worst, rounded};
-use super::{Answer, FLOATS, KernelCase, Operator, Point, input, output, scalar, typed};
+use super::{Answer, FLOATS, FLUSH_L2, KernelCase, Operator, Point, input, output, scalar, typed};
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
@@ -18,6 +18,7 @@ pub(super) const SDPA: Operator = Operator {
         ("sequence_length", &["1024"]),
         ("head_dimension", &["64", "128"]),
         ("causal", &["false"]),
+        FLUSH_L2,
     ],
     case,
 };
@@ -117,7 +118,8 @@ impl Attention {
         for key in 0..keys {
             let first = (head + key) * self.depth;
             let products = q.iter().enumerate().map(|(at, q)| q * filled[1].get(first + at));
-            let (sum, size) = products.fold((0.0, 0.0), |(sum, size), one: f64| (sum + one, size + one.abs()));
+            let (sum, size) =
+                products.fold((0.0, 0.0), |(sum, size), one: f64| (sum + one, size + one.abs()));
             scores.push(sum * self.scale);
             score_error = score_error.max((self.depth as f64 + 1.0) * U * size * self.scale);
         }

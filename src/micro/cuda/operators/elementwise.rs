@@ -1,9 +1,11 @@
 //! `gelu` and `swish`: each element by itself.
 
-use std::f64::consts::{FRAC_2_SQRT_PI, FRAC_1_SQRT_2, PI};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 use super::tolerance::{FUNCTION, Sample, U, Worst, rounded};
-use super::{Answer, FLOATS, KernelCase, Operator, Point, input, line, output, pack, scalar, typed};
+use super::{
+    Answer, FLOATS, FLUSH_L2, KernelCase, Operator, Point, input, line, output, pack, scalar, typed,
+};
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
@@ -18,6 +20,7 @@ pub(super) const GELU: Operator = Operator {
         ("batch_size", &["8"]),
         ("sequence_length", &["512"]),
         ("tensor_dimension", &["1024", "4096"]),
+        FLUSH_L2,
     ],
     case: gelu,
 };
@@ -30,6 +33,7 @@ pub(super) const SWISH: Operator = Operator {
         ("batch_size", &["8"]),
         ("sequence_length", &["512"]),
         ("tensor_dimension", &["1024", "4096"]),
+        FLUSH_L2,
     ],
     case: swish,
 };
@@ -138,7 +142,8 @@ mod tests {
     #[test]
     fn the_formulas_give_known_values() {
         // Abramowitz and Stegun, table 7.1.
-        for (x, value) in [(0.0, 0.0), (0.5, 0.520_499_877_8), (1.0, 0.842_700_792_9), (2.0, 0.995_322_265_0)] {
+        for (x, value) in [(0.0, 0.0), (0.5, 0.520_499_877_8), (1.0, 0.842_700_792_9), (2.0, 0.995_322_265_0)]
+        {
             assert!((erf(x) - value).abs() < 1e-10, "{x}");
             assert!((erf(-x) + value).abs() < 1e-10, "{x}");
         }

@@ -1,7 +1,7 @@
 //! `gpu_flops`: the product of two square matrices.
 
 use super::tolerance::{Sample, U, Worst, rounded};
-use super::{Answer, FLOATS, KernelCase, Needs, Operator, Point, input, output, scalar, typed};
+use super::{Answer, FLOATS, FLUSH_L2, KernelCase, Needs, Operator, Point, input, output, scalar, typed};
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
@@ -10,7 +10,7 @@ use crate::model::{DType, KernelLaunch};
 pub(super) const FLOPS: Operator = Operator {
     name: "gpu_flops",
     description: "Product of two square matrices: single precision by plain arithmetic, half types by tensor cores (WMMA)",
-    params: &[("dtype", &FLOATS), ("n", &["4096"])],
+    params: &[("dtype", &FLOATS), ("n", &["4096"]), FLUSH_L2],
     case,
 };
 
@@ -31,7 +31,8 @@ fn case(point: &Point) -> Result<KernelCase, MicroError> {
     let arguments = vec![matrix(), matrix(), output(dtype, n * n), side(), side(), side()];
     let entry = if dtype == DType::F32 { "gb_gemm" } else { "gb_gemm_wmma" };
     let text = include_str!("../kernels/gemm.cu");
-    let mut case = typed(dtype, ("gemm.cu", text, entry), launch, arguments, Product { dtype, n: n as usize });
+    let mut case =
+        typed(dtype, ("gemm.cu", text, entry), launch, arguments, Product { dtype, n: n as usize });
     case.headers = match dtype {
         DType::F16 => &["cuda_fp16.h", "mma.h"],
         DType::Bf16 => &["cuda_bf16.h", "mma.h"],
@@ -61,7 +62,8 @@ impl Answer for Product {
         let mut worst = Worst::new();
         for at in sample.of(n * n, (LOOKED_AT / n).max(512)) {
             let products = (0..n).map(|k| filled[0].get(at / n * n + k) * filled[1].get(k * n + at % n));
-            let (sum, size) = products.fold((0.0, 0.0), |(sum, size), one: f64| (sum + one, size + one.abs()));
+            let (sum, size) =
+                products.fold((0.0, 0.0), |(sum, size), one: f64| (sum + one, size + one.abs()));
             worst.see(read[2].get(at), sum, rounded(self.dtype, sum, (n as f64 + 2.0) * unit * size));
         }
         worst.done()

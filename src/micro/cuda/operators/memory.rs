@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::tolerance::{Sample, U, Worst, rounded};
-use super::{Answer, KernelCase, Operator, Point, input, line, output, plain, scalar, state};
+use super::{Answer, FLUSH_L2, KernelCase, Operator, Point, input, line, output, plain, scalar, state};
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
@@ -13,7 +13,7 @@ use crate::model::{Access, DType, Fill, KernelArgument};
 pub(super) const BANDWIDTH: Operator = Operator {
     name: "gpu_bandwidth",
     description: "Copy, triad (a = b + s * c), reading and writing of arrays of single precision",
-    params: &[("op", &OPS), ("mib", &["256"])],
+    params: &[("op", &OPS), ("mib", &["256"]), FLUSH_L2],
     case: bandwidth,
 };
 
@@ -52,13 +52,8 @@ fn bandwidth(point: &Point) -> Result<KernelCase, MicroError> {
             (plain(source("gb_copy"), launch, vec![array(), output(DType::F32, elements), count], Copy), 2)
         }
         "triad" => {
-            let arguments = vec![
-                output(DType::F32, elements),
-                array(),
-                array(),
-                scalar(DType::F32, FACTOR),
-                count,
-            ];
+            let arguments =
+                vec![output(DType::F32, elements), array(), array(), scalar(DType::F32, FACTOR), count];
             (plain(source("gb_triad"), launch, arguments, Triad), 3)
         }
         "read" => {
@@ -115,7 +110,8 @@ impl Answer for Read {
         let mut worst = Worst::new();
         for block in sample.of(self.blocks as usize, SUMS_LOOKED_AT) {
             let tiles = (block as u64..self.vectors.div_ceil(tile)).step_by(self.blocks as usize);
-            let elements = tiles.flat_map(|number| 4 * number * tile..4 * self.vectors.min((number + 1) * tile));
+            let elements =
+                tiles.flat_map(|number| 4 * number * tile..4 * self.vectors.min((number + 1) * tile));
             let (sum, size) = elements.fold((0.0, 0.0), |(sum, size), at| {
                 let value = filled[0].get(at as usize);
                 (sum + value, size + value.abs())

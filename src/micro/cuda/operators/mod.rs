@@ -130,6 +130,9 @@ impl KernelCase {
 
 const PRELUDE: &str = include_str!("../kernels/prelude.cuh");
 
+/// Cold by default: what others leave in the cache is not measured. `false` measures with what the calls before left there.
+pub(super) const FLUSH_L2: (&str, &[&str]) = ("flush_l2", &["true"]);
+
 /// The types of the operators, with the words for them.
 const FLOATS: [&str; 3] = ["f32", "f16", "bf16"];
 

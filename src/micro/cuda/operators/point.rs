@@ -21,7 +21,8 @@ impl<'a> Point<'a> {
     }
 
     fn value(&self, name: &str) -> String {
-        let first = || self.table.iter().find(|(known, _)| *known == name).and_then(|(_, values)| values.first());
+        let first =
+            || self.table.iter().find(|(known, _)| *known == name).and_then(|(_, values)| values.first());
         match self.params.get(name) {
             Some(value) => value.to_string(),
             None => first().copied().unwrap_or_default().to_owned(),
@@ -34,7 +35,11 @@ impl<'a> Point<'a> {
     }
 
     /// One of a few words.
-    pub fn choice(&self, name: &'static str, known: &'static [&'static str]) -> Result<&'static str, MicroError> {
+    pub fn choice(
+        &self,
+        name: &'static str,
+        known: &'static [&'static str],
+    ) -> Result<&'static str, MicroError> {
         let value = self.value(name);
         known.iter().find(|word| **word == value).copied().ok_or_else(|| self.refuse(name, known.join(", ")))
     }
@@ -42,7 +47,9 @@ impl<'a> Point<'a> {
     /// A whole number.
     pub fn number(&self, name: &'static str, range: RangeInclusive<u64>) -> Result<u64, MicroError> {
         let number = self.value(name).parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| self.refuse(name, format!("the numbers from {} to {}", range.start(), range.end())))
+        number.ok_or_else(|| {
+            self.refuse(name, format!("the numbers from {} to {}", range.start(), range.end()))
+        })
     }
 
     /// The floating type of the elements.
@@ -56,7 +63,8 @@ impl<'a> Point<'a> {
 
     /// `batch_size * sequence_length`: rows that are one block each.
     pub fn rows(&self) -> Result<u64, MicroError> {
-        let (batches, rows) = (self.number("batch_size", 1..=1 << 20)?, self.number("sequence_length", 1..=1 << 20)?);
+        let (batches, rows) =
+            (self.number("batch_size", 1..=1 << 20)?, self.number("sequence_length", 1..=1 << 20)?);
         Some(batches * rows)
             .filter(|rows| *rows <= MAX_BLOCKS)
             .ok_or_else(|| self.refuse("batch_size", format!("those with at most {MAX_BLOCKS} rows")))

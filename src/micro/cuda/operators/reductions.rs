@@ -1,7 +1,9 @@
 //! `mse`: one number of a whole array.
 
 use super::tolerance::{Sample, U, Worst, chain, rounded};
-use super::{Answer, FLOATS, KernelCase, Operator, Point, input, line, output, pack, scalar, state, typed};
+use super::{
+    Answer, FLOATS, FLUSH_L2, KernelCase, Operator, Point, input, line, output, pack, scalar, state, typed,
+};
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
@@ -15,6 +17,7 @@ pub(super) const MSE: Operator = Operator {
         ("batch_size", &["8"]),
         ("sequence_length", &["512"]),
         ("tensor_dimension", &["1024", "4096"]),
+        FLUSH_L2,
     ],
     case,
 };

@@ -1,7 +1,9 @@
 //! `layernorm`, `softmax` and `cross_entropy`: one block a row.
 
 use super::tolerance::{FUNCTION, Sample, U, Worst, chain, rounded};
-use super::{Answer, FLOATS, KernelCase, Operator, Point, input, line, output, pack, scalar, typed};
+use super::{
+    Answer, FLOATS, FLUSH_L2, KernelCase, Operator, Point, input, line, output, pack, scalar, typed,
+};
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
@@ -15,6 +17,7 @@ pub(super) const LAYERNORM: Operator = Operator {
         ("batch_size", &["8"]),
         ("sequence_length", &["512"]),
         ("tensor_dimension", &["1024", "4096"]),
+        FLUSH_L2,
     ],
     case: layernorm,
 };
@@ -27,6 +30,7 @@ pub(super) const SOFTMAX: Operator = Operator {
         ("batch_size", &["8"]),
         ("sequence_length", &["512"]),
         ("tensor_dimension", &["1024", "4096"]),
+        FLUSH_L2,
     ],
     case: softmax,
 };
@@ -39,6 +43,7 @@ pub(super) const CROSS_ENTROPY: Operator = Operator {
         ("batch_size", &["2"]),
         ("sequence_length", &["512"]),
         ("classes", &["1000", "32000"]),
+        FLUSH_L2,
     ],
     case: cross_entropy,
 };
