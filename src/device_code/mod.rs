@@ -1,6 +1,10 @@
 //! STUB until the room lands: the signatures alone.
 
+mod difference;
+
 use crate::model::DeviceCode;
+
+pub use difference::{CodeDifference, difference};
 
 /// Why a file tells nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
