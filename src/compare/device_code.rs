@@ -2,17 +2,12 @@
 //! changed says beside its figures what became of the code, and rows whose code is the same show how much this machine's
 //! figures differ without it.
 
-use std::collections::HashMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::conclusion::was_compared;
-use super::pairing::PairedCase;
-use super::{Row, Verdict};
-use crate::model::{CODE_FIGURES, CaseId, CaseRecord, DeviceCode, KernelCode, SPEEDUP_UNIT, Side, is_time};
-use crate::stats;
+use crate::device_code::difference;
+use crate::model::{CODE_FIGURES, CaseId, CaseRecord, DeviceCode, KernelCode, Side};
 
 /// Changed kernels that are listed of a case.
 const MAX_LISTED: usize = 100;
@@ -114,13 +109,16 @@ pub struct CodeNoise {
 }
 
 impl CaseCode {
-    fn of(case: &CaseId, base: &CaseRecord, head: &CaseRecord) -> Option<Self> {
+    /// `None` where neither side says what its code is.
+    pub(super) fn of(case: &CaseId, base: &CaseRecord, head: &CaseRecord) -> Option<Self> {
         let side = |code: &DeviceCode| CodeSide {
             arch: code.arch.clone(),
             compiler: code.compiler.clone(),
             kernels: code.kernels.len() as u32,
         };
-        let codes = (base.device_code.as_ref(), head.device_code.as_ref());
+        let with_kernels = |code: &&DeviceCode| !code.kernels.is_empty();
+        let [base_code, head_code] = [base, head].map(|case| case.device_code.as_ref().filter(with_kernels));
+        let codes = (base_code, head_code);
         let varies = (base.device_code_varies, head.device_code_varies);
         let (why, mut kernels) = match codes {
             (None, None) => return None,
@@ -150,27 +148,26 @@ impl CaseCode {
 
 /// The kernels that differ; or why that says nothing of the change.
 fn compared(base: &DeviceCode, head: &DeviceCode) -> (Option<CodeGap>, Vec<KernelChange>) {
-    if base.arch != head.arch {
+    let found = difference(base, head);
+    if !found.same_arch {
         let (base, head) = (base.arch.clone(), head.arch.clone());
         return (Some(CodeGap::OtherArchitecture { base, head }), Vec::new());
     }
-    let kernel = |code: &DeviceCode, name: &str| code.kernels.get(name).cloned();
-    let differing = base.differing(head).into_iter();
-    let mut kernels: Vec<KernelChange> = differing
-        .map(|name| KernelChange {
-            name: name.to_owned(),
-            base: kernel(base, name),
-            head: kernel(head, name),
-        })
-        .collect();
     // The same instructions are the same code, whoever made them.
-    if let (Some(of_base), Some(of_head)) = (&base.compiler, &head.compiler)
-        && of_base != of_head
-        && !kernels.is_empty()
-    {
-        let (base, head) = (of_base.clone(), of_head.clone());
+    if found.identical {
+        return (None, Vec::new());
+    }
+    if let (Some(base), Some(head), Some(false)) = (&base.compiler, &head.compiler, found.same_toolkit) {
+        let (base, head) = (base.clone(), head.clone());
         return (Some(CodeGap::OtherCompiler { base, head }), Vec::new());
     }
+    let kernel = |code: &DeviceCode, name: &str| code.kernels.get(name).cloned();
+    let names = found.changed.into_iter().chain(found.removed).chain(found.added);
+    let change = |name: String| {
+        let (base, head) = (kernel(base, &name), kernel(head, &name));
+        KernelChange { name, base, head }
+    };
+    let mut kernels: Vec<KernelChange> = names.map(change).collect();
     kernels.sort_by_key(KernelChange::rank);
     (None, kernels)
 }
@@ -189,37 +186,4 @@ impl KernelChange {
             _ => 3,
         }
     }
-}
-
-/// What became of the code of every case that both sides have, where at least one says what its code is. In order of the cases.
-pub fn cases(pairs: &[PairedCase]) -> Vec<CaseCode> {
-    let of = |pair: &PairedCase| CaseCode::of(pair.id, pair.base?, pair.head?);
-    let mut cases: Vec<CaseCode> = pairs.iter().filter_map(of).collect();
-    cases.sort_by(|a, b| a.case.cmp(&b.case));
-    cases
-}
-
-/// Says of each row what became of its case's code; and in words where the row changed.
-pub fn tell(rows: &mut [Row], cases: &[CaseCode]) {
-    let by_case: HashMap<&CaseId, &CaseCode> = cases.iter().map(|case| (&case.case, case)).collect();
-    // The speedup of a pair is made of two cases, and a case as a whole has no figure.
-    for row in rows.iter_mut().filter(|row| row.unit != SPEEDUP_UNIT && !row.metric.is_empty()) {
-        let Some(case) = by_case.get(&row.case) else { continue };
-        row.device_code = Some(case.state);
-        if matches!(row.verdict, Verdict::Regressed | Verdict::Improved) {
-            row.add_code(case);
-        }
-    }
-}
-
-/// The noise that rows of identical code show; `None` where there is no such row.
-pub fn noise(rows: &[Row]) -> Option<CodeNoise> {
-    let same =
-        |row: &&Row| row.device_code == Some(CodeState::Identical) && is_time(&row.unit) && was_compared(row);
-    let size = |row: &Row| row.known_change().map(|change| change.slowdown.abs());
-    let sizes = rows.iter().filter(same).filter_map(|row| Some((size(row)?, row)));
-    let sizes: Vec<(f64, &Row)> = sizes.filter(|(size, _)| size.is_finite()).collect();
-    let (largest, row) = sizes.iter().max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    let median = stats::median(&mut sizes.iter().map(|(size, _)| *size).collect::<Vec<_>>())?;
-    Some(CodeNoise { rows: sizes.len() as u32, median, largest: *largest, case: row.case.clone() })
 }

@@ -11,7 +11,7 @@
 //!   counts      counts of executed instructions, which agree nearly
 //!   quantized, absolute, summary_only, throttling, session_variance    what is special about figures
 //! wording/                      reasons, advice and warnings, as values and in English; the sentence of the whole
-//! device_code                   what became of the code that runs on the GPU, beside every verdict
+//! device_code, code_remarks     what became of the code that runs on the GPU, beside every verdict
 //! verdict, warnings             the whole; what a reader should know beside the rows
 //! conclusion                    what follows from rows: order, counts, conclusion, exit code
 //! document, merged              the public documents
@@ -22,6 +22,7 @@
 
 mod absolute;
 mod calibration;
+mod code_remarks;
 mod comparability;
 mod conclusion;
 mod counts;

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use crate::model::text::short_commit;
 use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
+use super::code_remarks;
 use super::comparability::differences;
 use super::conclusion::{conclude, counts as verdict_counts, severity_order};
 use super::counts;
-use super::device_code;
 use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
 use super::rows::prepare;
@@ -122,7 +122,7 @@ pub fn compare_by(
     let differences = differences(base.record, head.record, &policy.match_key);
     let comparable = !differences.iter().any(|difference| difference.strict);
 
-    let codes = device_code::cases(&pairs);
+    let codes = code_remarks::cases(&pairs);
     let mut warnings = Vec::new();
     let mut rows = Vec::new();
     let (mut tested, mut in_the_dark) = (0, false);
@@ -164,7 +164,7 @@ pub fn compare_by(
         tell_of_members(&mut prepared.rows, &prepared.members);
         rows = prepared.rows;
         counts::tell_of_time(&mut rows);
-        device_code::tell(&mut rows, &codes);
+        code_remarks::tell(&mut rows, &codes);
     }
     warnings.extend(throttling::warning(base.record, head.record));
     warnings.extend(common_suite(base).map(|common| Warning::CommonSuiteFile {
@@ -184,7 +184,7 @@ pub fn compare_by(
     };
     let (warnings, warning_codes) = warnings.into_iter().map(Warning::coded).unzip();
     // A run against itself differs in nothing, which is no sample of noise.
-    let noise = device_code::noise(&rows).filter(|_| base.record.run_id != head.record.run_id);
+    let noise = code_remarks::noise(&rows).filter(|_| base.record.run_id != head.record.run_id);
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -268,9 +268,10 @@ impl CaseRecorder {
                     let differing = before.differing(code);
                     let names: Vec<String> =
                         differing.into_iter().map(|name| format!("`{}`", display_name(name))).collect();
-                    let which = match names.is_empty() {
-                        true => format!("for {} and {}", before.arch, code.arch),
-                        false => list(&names, MAX_NAMED),
+                    let which = if names.is_empty() {
+                        format!("for {} and for {}", before.arch, code.arch)
+                    } else {
+                        list(&names, MAX_NAMED)
                     };
                     warn_once(record, format!("its processes ran different device code: {which}"));
                     record.device_code_varies = true;

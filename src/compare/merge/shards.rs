@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::compare::code_remarks;
 use crate::compare::conclusion::{
     FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order,
 };
-use crate::compare::device_code;
 use crate::compare::validity::{MIN_ROUNDS, location_shift};
 use crate::compare::wording::{self, counted};
 use crate::compare::{
@@ -68,7 +68,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     let mut codes: Vec<_> = parts.iter().flat_map(|part| part.verdict.device_code.iter().cloned()).collect();
     codes.sort_by(|a, b| a.case.cmp(&b.case));
     let shows_noise = parts.iter().any(|part| part.verdict.noise_of_identical_code.is_some());
-    let noise = device_code::noise(&rows).filter(|_| shows_noise);
+    let noise = code_remarks::noise(&rows).filter(|_| shows_noise);
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.into(),
         tool_version: first.verdict.tool_version.clone(),

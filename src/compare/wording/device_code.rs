@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::compare::{CaseCode, CodeGap, CodeNoise, CodeState, KernelChange, Row};
 use crate::device_code::display_name;
-use crate::model::text::{count, grouped, listed, percent};
+use crate::model::text::{count, grouped, percent};
 use crate::model::{KernelCode, Side};
 
 /// Kernels that the reason of a row names.
@@ -114,8 +114,10 @@ impl fmt::Display for CodeGap {
 impl CaseCode {
     /// The kernels that differ, at most so many of them by name.
     pub fn told(&self, most: usize) -> String {
-        let shown: Vec<String> = self.kernels.iter().take(most).map(ToString::to_string).collect();
-        listed(&shown, self.differing(), "; ")
+        let mut told: Vec<String> = self.kernels.iter().take(most).map(ToString::to_string).collect();
+        let more = self.differing().saturating_sub(told.len());
+        told.extend((more > 0).then(|| format!("{more} more")));
+        told.join("; ")
     }
 }
 

@@ -32,7 +32,7 @@ impl HostBuffer {
         let mut buffer =
             Self { dtype, bytes: allocate("a host buffer", length.saturating_mul(dtype.size()), 0_u8)? };
         match *fill {
-            Fill::Value { value } if value == 0.0 => {}
+            Fill::Value { value: 0.0 } => {}
             Fill::Value { value } => {
                 let element = Self::of_number(dtype, value);
                 buffer.bytes.chunks_exact_mut(dtype.size()).for_each(|place| place.copy_from_slice(&element));

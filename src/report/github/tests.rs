@@ -551,3 +551,26 @@ proptest! {
         all_well_formed(&merged, &context());
     }
 }
+
+#[test]
+fn what_became_of_device_code_is_folded_and_gives_way_to_room() {
+    let told =
+        |document: VerdictDocument| comment(&merged(vec![(String::new(), document)]), &context(), MARKER);
+    let page = told(documents::device_code());
+    assert!(
+        page.contains("<summary>Device code: 1 changed, 13 identical, 1 not comparable</summary>"),
+        "{page}"
+    );
+    assert!(page.contains("| `gemm_tiled` | 16"), "{page}");
+    let mut flood = documents::device_code();
+    let kernel = flood.device_code[0].kernels[0].clone();
+    flood.device_code[0].kernels = (0..5000)
+        .map(|index| {
+            let name = format!("{}{index}", "k".repeat(4000));
+            crate::compare::KernelChange { name, ..kernel.clone() }
+        })
+        .collect();
+    let page = told(flood);
+    assert!(page.len() <= MAX_COMMENT, "{}", page.len());
+    assert!(!told(documents::one_regressed()).contains("Device code"));
+}

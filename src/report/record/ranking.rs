@@ -14,7 +14,7 @@
 use super::metric::{FactorInterval, MetricView, Rank};
 use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowDecision, RowLimits, Rule, Verdict};
 use crate::model::text::percent;
-use crate::model::{Better, CaseId, Params, Thermal, Timing, Variant, direction_of_unit};
+use crate::model::{Better, CODE_FIGURES, CaseId, Params, Thermal, Timing, Variant, direction_of_unit};
 use crate::report::layout::grouped::together;
 use crate::report::layout::number;
 
@@ -139,6 +139,10 @@ fn answer<'a>(
     let (case, metric) = (line.case, line.metric);
     // Work over time ranks as time does: a second ranking would only repeat the first.
     if line.is_derived {
+        return None;
+    }
+    // What a kernel takes of the device says nothing of how well it solves the problem.
+    if case.device_code.is_some() && CODE_FIGURES.iter().any(|(name, ..)| *name == metric.name) {
         return None;
     }
     let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
@@ -278,6 +282,18 @@ mod tests {
             case.metrics[0].better = Some(crate::model::Better::Higher);
         }
         assert_eq!(ranking(&record), texts(&[("k/slow", "BEST"), ("k/fast", "1.25x")]));
+    }
+
+    #[test]
+    fn what_kernels_take_of_the_device_is_no_contest() {
+        let mut record = contest(&[("k/a", &[1.0, 1.1]), ("k/b", &[2.0, 2.1])]);
+        for case in &mut record.cases {
+            case.metrics
+                .push(crate::model::Metric { name: "code.registers".into(), ..case.metrics[0].clone() });
+        }
+        assert_eq!(ranking(&record).len(), 2);
+        record.cases.iter_mut().for_each(|case| case.device_code = Some(Default::default()));
+        assert_eq!(ranking(&record).len(), 1);
     }
 
     #[test]
