@@ -36,6 +36,7 @@ mod compare_sessions;
 mod container;
 mod counting;
 mod counting_real;
+mod cuda_suite;
 mod device_code;
 mod direction;
 mod discover;

@@ -13,7 +13,7 @@ const SMALLEST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
 
 /// Each section of the reference, and a file whose table of that name has a key that cannot exist. The
 /// reader's advice then lists the keys it takes.
-const TABLES: [(&str, &str); 17] = [
+const TABLES: [(&str, &str); 20] = [
     ("[suite]", "[suite]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[run]", "[run]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[gate]", "[gate]\nqqqqqqqqqqqqqqqqq = 1"),
@@ -29,6 +29,15 @@ const TABLES: [(&str, &str); 17] = [
         "[[benchmark]]\nid = 'y'\nshell = 'true'\nbuild = {shell = 'true', qqqqqqqqqqqqqqqqq = 1}",
     ),
     ("[benchmark.python]", "[[benchmark]]\nid = 'y'\npython = {file = 'y.py', qqqqqqqqqqqqqqqqq = 1}"),
+    ("[benchmark.cuda]", "[[benchmark]]\nid = 'y'\ncuda = {file = 'y.cu', qqqqqqqqqqqqqqqqq = 1}"),
+    (
+        "[[benchmark.cuda.arguments]]",
+        "[[benchmark]]\nid = 'y'\ncuda = {file = 'y.cu', arguments = [{value = 1, qqqqqqqqqqqqqqqqq = 1}]}",
+    ),
+    (
+        "[benchmark.cuda.reference]",
+        "[[benchmark]]\nid = 'y'\ncuda = {grid = 1, block = 1, reference = {entry = 'y', qqqqqqqqqqqqqqqqq = 1}}",
+    ),
     (
         "[benchmark.pairs]",
         "[[benchmark]]\nid = 'y'\ncommand = ['./y']\npairs = {extension = 'c', qqqqqqqqqqqqqqqqq = 1}",

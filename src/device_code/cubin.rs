@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use crate::model::KernelCode;
 
 use super::{
-    CodeError, Cubin,
     attributes::{FRAME_SIZE, REGISTERS, STACK_SIZE, TOOLKIT, attributes, of_symbol},
     elf::{Elf, MACHINE_CUDA, Symbol, TYPE_RELOCATABLE, u32_at},
-    identity::{Identity, Launch},
+    error::CodeError,
+    identity::{KernelHasher, LaunchLimits},
 };
 
 /// In `st_other` of a function: a kernel, which the host may launch.
@@ -16,6 +16,14 @@ const KERNEL: u8 = 0x10;
 const ABI_7_ACCELERATED: u32 = 0x800;
 /// Names of kernels are told again in the result; together they are no longer than this many times the file.
 const NAMES_RATIO: usize = 4;
+
+/// What one cubin holds.
+pub(super) struct Cubin {
+    pub arch: String,
+    pub kernels: Vec<(String, KernelCode)>,
+    /// Versions: `13.5.37`.
+    pub toolkits: BTreeSet<String>,
+}
 
 pub(super) fn read(bytes: &[u8]) -> Result<Cubin, CodeError> {
     let elf = Elf::read(bytes)?;
@@ -57,7 +65,7 @@ fn suffix(elf: &Elf<'_>, tools: &Tools, sm: u32) -> &'static str {
 fn kernels(elf: &Elf<'_>, file_size: usize, sm: u32) -> Result<Vec<(String, KernelCode)>, CodeError> {
     let symbols = elf.symbols()?;
     let said = said_of_functions(elf);
-    let identity = Identity::new(elf, &symbols, sm);
+    let identity = KernelHasher::new(elf, &symbols, sm);
     let mut kernels = Vec::new();
     let mut names = 0usize;
     for (index, symbol) in symbols.iter().enumerate() {
@@ -67,7 +75,7 @@ fn kernels(elf: &Elf<'_>, file_size: usize, sm: u32) -> Result<Vec<(String, Kern
             return Err(CodeError::TooLarge);
         }
         let said = said.get(&index).copied().unwrap_or_default();
-        let launch = Launch {
+        let launch = LaunchLimits {
             registers: said.registers,
             stack: said.stack,
             frame: said.frame,

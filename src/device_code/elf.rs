@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use super::CodeError;
+use super::error::CodeError;
 
 /// Bytes that one file may make a reader walk and hash. A real library of ten thousand kernels stays far below; sections
 /// and symbols that overlap on purpose do not.

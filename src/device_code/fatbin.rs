@@ -16,8 +16,8 @@
 use std::{borrow::Cow, io::Read};
 
 use super::{
-    CodeError,
     elf::{u16_at, u32_at, u64_at, usize_at},
+    error::CodeError,
 };
 
 const MAGIC: u32 = 0xBA55_ED50;
@@ -43,7 +43,7 @@ pub(super) fn is(bytes: &[u8]) -> bool {
 
 /// What a walk found beside cubins.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FatbinContents {
     pub ptx: bool,
     /// Kinds of code that are no cubin and no PTX, such as the compiler's own for linking.
     pub other: bool,
@@ -53,7 +53,7 @@ pub(super) struct Found {
 /// Calls `cubin` with each cubin of the fatbins that stand one after the other in `bytes`, one unpacked at a time.
 pub(super) fn each_cubin(
     mut bytes: &[u8],
-    found: &mut Found,
+    found: &mut FatbinContents,
     cubin: &mut impl FnMut(&[u8]) -> Result<(), CodeError>,
 ) -> Result<(), CodeError> {
     loop {
@@ -80,7 +80,7 @@ pub(super) fn each_cubin(
 
 fn each_entry(
     mut bytes: &[u8],
-    found: &mut Found,
+    found: &mut FatbinContents,
     cubin: &mut impl FnMut(&[u8]) -> Result<(), CodeError>,
 ) -> Result<(), CodeError> {
     while !bytes.is_empty() {
@@ -108,7 +108,7 @@ fn each_entry(
 fn each_inner(
     header: &[u8],
     payload: &[u8],
-    found: &mut Found,
+    found: &mut FatbinContents,
     cubin: &mut impl FnMut(&[u8]) -> Result<(), CodeError>,
 ) -> Result<(), CodeError> {
     let broken = || CodeError::Malformed("an entry of several has less than it says");
@@ -132,7 +132,11 @@ fn each_inner(
     Ok(())
 }
 
-fn unpacked<'a>(header: &[u8], payload: &'a [u8], found: &mut Found) -> Result<Cow<'a, [u8]>, CodeError> {
+fn unpacked<'a>(
+    header: &[u8],
+    payload: &'a [u8],
+    found: &mut FatbinContents,
+) -> Result<Cow<'a, [u8]>, CodeError> {
     let broken = || CodeError::Malformed("an entry's header ends early");
     let packed_size = u32_at(header, 16).ok_or_else(broken)? as usize;
     let flags = u64_at(header, 40).ok_or_else(broken)?;

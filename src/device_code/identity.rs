@@ -13,9 +13,9 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    CodeError,
     attributes::{OF_A_LAUNCH, PARAMETER_BANK, attributes},
     elf::{Elf, Relocation, Symbol, u64_at},
+    error::CodeError,
 };
 
 /// Changes when other things take part, so that hashes of two versions are never taken for each other.
@@ -24,7 +24,7 @@ const VERSION: &[u8] = b"gbench device code 1";
 const VOLTA: u32 = 70;
 const INSTRUCTION: usize = 16;
 
-pub(super) struct Identity<'a> {
+pub(super) struct KernelHasher<'a> {
     elf: &'a Elf<'a>,
     symbols: &'a [Symbol<'a>],
     relocations: Vec<Vec<Relocation>>,
@@ -48,7 +48,7 @@ struct OfFunction {
 }
 
 /// What a launch of the kernel takes.
-pub(super) struct Launch {
+pub(super) struct LaunchLimits {
     pub registers: Option<u32>,
     pub stack: Option<u32>,
     pub frame: Option<u32>,
@@ -63,7 +63,7 @@ enum Part {
     Data { section: usize, start: u64, end: u64 },
 }
 
-impl<'a> Identity<'a> {
+impl<'a> KernelHasher<'a> {
     pub fn new(elf: &'a Elf<'a>, symbols: &'a [Symbol<'a>], sm: u32) -> Self {
         let mut of_functions = HashMap::<&[u8], OfFunction>::new();
         let mut banks = BTreeMap::new();
@@ -100,7 +100,7 @@ impl<'a> Identity<'a> {
     }
 
     /// `entry` is where in the section the kernel begins.
-    pub fn of_kernel(&self, code: usize, entry: u64, launch: &Launch) -> Result<String, CodeError> {
+    pub fn of_kernel(&self, code: usize, entry: u64, launch: &LaunchLimits) -> Result<String, CodeError> {
         let mut walk =
             Walk { identity: self, hash: Sha256::new(), parts: Vec::new(), numbers: HashMap::new() };
         walk.text(VERSION);
@@ -160,7 +160,7 @@ fn bank(text: &[u8]) -> Option<(u8, Option<&[u8]>)> {
 }
 
 struct Walk<'a> {
-    identity: &'a Identity<'a>,
+    identity: &'a KernelHasher<'a>,
     hash: Sha256,
     /// In the order in which they were met.
     parts: Vec<Part>,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::CodeError;
 use super::attributes::{Attribute, PARAMETER, attributes};
 use super::elf::{Elf, u16_at, u32_at};
+use super::error::CodeError;
 
 /// The sizes in bytes of the parameters of a kernel of a cubin, in their order. A kernel without any has none.
 ///

@@ -24,8 +24,13 @@ pub(super) const FLOPS: Workload = Workload {
     run: Run::Host(run),
 };
 
-static METRICS: [MetricSpec; 1] =
-    [MetricSpec { name: "throughput", unit: "GFLOP/s", better: Better::Higher, threshold: 0.1, judged: true }];
+static METRICS: [MetricSpec; 1] = [MetricSpec {
+    name: "throughput",
+    unit: "GFLOP/s",
+    better: Better::Higher,
+    threshold: 0.1,
+    judged: true,
+}];
 
 /// Rows and columns: three matrices overflow a core's own caches, so that blocking matters.
 const N: usize = 512;

@@ -70,16 +70,16 @@ pub use id::{BaselineName, BenchmarkId, RunId};
 pub use ingested::{Ingested, IngestedFile};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use kernel_call::{
-    Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, NVRTC_LIBRARY, KernelArgument, KernelCall, KernelLaunch,
-    KernelReference,
+    Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall,
+    KernelLaunch, KernelReference, NVRTC_LIBRARY,
 };
 pub use manifest::*;
 pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome, OutcomeCode};
 pub use record::{
-    CLOCK_DROP, CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState,
-    ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
+    CLOCK_DROP, CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
+    RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};

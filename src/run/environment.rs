@@ -153,6 +153,22 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_is_asked_for_with_everything_that_its_launch_needs() {
+        let text = "[[benchmark]]\nid = 'k'\nmatrix = {n = [512]}\n[benchmark.cuda]\nfile = 'k.cu'\nentry = 'k'\n\
+                    grid = 'n // 256'\nblock = 256";
+        let suite = crate::suite::Suite::parse(Path::new("/suite/gbench.toml"), text, &[]).unwrap();
+        let benchmark = &suite.benchmarks[0];
+        let id = crate::suite::plan::case_id(benchmark, &benchmark.points[0]);
+        let env = of_process(benchmark, &id, 0, None, &[], false);
+        let (_, text) = env.iter().find(|(name, _)| name == KERNEL_CALL).unwrap();
+        let call: crate::model::KernelCall = serde_json::from_str(text.to_str().unwrap()).unwrap();
+        assert_eq!((call.launch.grid, call.file.as_path()), ([2, 1, 1], Path::new("/suite/k.cu")));
+        let other = Benchmark::new("s/a".parse().unwrap(), Action::Builtin("x".into()), "/".into());
+        let env = of_process(&other, &id, 0, None, &[], false);
+        assert!(!env.iter().any(|(name, _)| name == KERNEL_CALL));
+    }
+
+    #[test]
     fn only_who_takes_turns_is_told_of_them() {
         let action = Action::Command(vec!["true".into()]);
         let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());

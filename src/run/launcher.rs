@@ -20,7 +20,8 @@ use super::recognition::calibrating;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{
-    CUBIN_FOLDER, CaseId, CutShort, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal, Timing,
+    CUBIN_FOLDER, CaseId, CutShort, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal,
+    Timing,
 };
 use crate::suite::plan::{Arm, PlannedCase};
 use crate::suite::{Benchmark, Build};

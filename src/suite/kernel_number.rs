@@ -130,7 +130,7 @@ mod tests {
             ("n - 1000", "it gives 0, not 1 to 4096"),
             ("n - 1001", "it gives -1, not 1 to 4096"),
             ("n ** 3", "it gives 1000000000, not 1 to 4096"),
-            ("n > 3", "it gives `true`, not a number"),
+            ("n > 3", "it gives `True`, not a number"),
             ("ceil_div(n, 0)", "`ceil_div(1000, 0)`"),
         ];
         for (text, what) in cases {

@@ -1,7 +1,7 @@
 //! A change that touches nothing of what the suite measures, where the base's suite file says what that is (`[gate] paths`):
 //! nothing is measured, which the job says aloud. What the change itself says about it is not asked.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use git2::{DiffOptions, Repository, Tree};
@@ -16,7 +16,7 @@ use crate::machine::open_repository;
 use crate::model::{Fault, Job, Result, RunId, Untouched};
 use crate::report::github as render;
 use crate::store::{create_ignored_dir, write_atomically};
-use crate::suite::{self, Benchmark, Suite};
+use crate::suite::{self, Benchmark, CudaEntry, Suite};
 
 /// Whether the change leaves alone all that the base's suite measures. `None`: it does not, or the suite does not say what that is.
 /// A base that was chosen by hand is compared in any case, and so is a run that is about no change.
@@ -39,13 +39,15 @@ pub(super) fn of(
     let (base, head) =
         trees.map_err(|error| Fault::at("the commits", error.message(), "fetch both commits"))?;
     // A file that is not there or cannot be read is a matter of the comparison, which says so.
-    let Some(paths) = paths_of(&repository, &base, &file, builtins) else { return Ok(None) };
+    let Some((paths, kernels)) = paths_of(&repository, &base, &file, builtins) else { return Ok(None) };
     let changed = changed(&repository, &base, &head)
         .map_err(|error| Fault::at("the change", error.message(), "fetch both commits whole"))?;
     let own = file.to_string_lossy();
     let is_input = |path: &Option<String>| {
         // A pattern cannot match a name that is not UTF-8, so such a file counts as touched.
-        path.as_ref().is_none_or(|path| *path == own || suite::fits(&paths, path))
+        path.as_ref().is_none_or(|path| {
+            *path == own || suite::fits(&paths, path) || kernels.iter().any(|kernel| kernel.has(path))
+        })
     };
     let files = u32::try_from(changed.len()).unwrap_or(u32::MAX);
     Ok((!changed.iter().any(is_input)).then_some(Untouched { files, paths }))
@@ -58,16 +60,60 @@ fn path_in(repository: &Repository, config: &Path) -> Option<PathBuf> {
     Some(folder.join(config.file_name()?).strip_prefix(root).ok()?.to_owned())
 }
 
+/// `[gate] paths`, and what the suite's kernels are compiled from.
 fn paths_of(
     repository: &Repository,
     base: &Tree<'_>,
     file: &Path,
     builtins: &[Benchmark],
-) -> Option<Vec<String>> {
+) -> Option<(Vec<String>, Vec<KernelSource>)> {
     let blob = base.get_path(file).ok()?.to_object(repository).ok()?.into_blob().ok()?;
     let text = std::str::from_utf8(blob.content()).ok()?;
-    let suite = Suite::parse(&repository.workdir()?.join(file), text, builtins).ok()?;
-    Some(suite.gate.paths.value).filter(|paths| !paths.is_empty())
+    let root = repository.workdir()?;
+    let suite = Suite::parse(&root.join(file), text, builtins).ok()?;
+    let kernels = suite.benchmarks.iter().filter_map(|it| Some((it.cuda()?, &it.dir)));
+    let kernels = kernels.map(|(entry, dir)| KernelSource::of(entry, dir, root)).collect();
+    Some((suite.gate.paths.value, kernels)).filter(|(paths, _)| !paths.is_empty())
+}
+
+/// The files that a kernel is compiled from, as far as its entry says: the file, headers in its folder and below, all that lies in its
+/// folders of headers. Paths are from the root of the repository.
+struct KernelSource {
+    file: PathBuf,
+    include: Vec<PathBuf>,
+}
+
+/// Ends of files that a kernel's own folder may have for it.
+const HEADERS: [&str; 6] = ["cuh", "h", "hh", "hpp", "inc", "inl"];
+
+impl KernelSource {
+    fn of(entry: &CudaEntry, dir: &Path, root: &Path) -> Self {
+        let below = |path: &Path| Some(plain(path).strip_prefix(plain(root)).ok()?.to_owned());
+        let include = entry.include.iter().filter_map(|folder| below(&dir.join(folder)));
+        Self { file: below(&entry.path(dir)).unwrap_or_default(), include: include.collect() }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let path = Path::new(path);
+        let is_header = path.extension().is_some_and(|end| HEADERS.iter().any(|known| end == *known));
+        let own = self.file.parent().unwrap_or(Path::new(""));
+        path == self.file
+            || (is_header && path.starts_with(own))
+            || self.include.iter().any(|folder| path.starts_with(folder))
+    }
+}
+
+/// Without `.`, and without `..` as far as a part stands before it.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = plain.pop(),
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The paths that differ, each name of a file that was moved. `None` for one that is no UTF-8 text.
@@ -117,4 +163,29 @@ pub(super) fn leave(
 pub(super) fn note(untouched: &Untouched) -> RunnerNote {
     let message = render::untouched_words(untouched);
     RunnerNote { level: Level::Notice, ..RunnerNote::warning("nothing was measured", message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_compiled_from_its_file_the_headers_beside_it_and_its_folders_of_headers() {
+        let entry = CudaEntry {
+            file: "./cuda/saxpy.cu".into(),
+            include: vec!["../include".into(), "/usr/local/include".into()],
+            ..CudaEntry::default()
+        };
+        let source = KernelSource::of(&entry, Path::new("/r/kernels"), Path::new("/r/"));
+        for path in
+            ["kernels/cuda/saxpy.cu", "kernels/cuda/deep/tile.cuh", "kernels/cuda/a.h", "include/any.txt"]
+        {
+            assert!(source.has(path), "{path}");
+        }
+        for path in
+            ["kernels/cuda/gemm.cu", "kernels/a.h", "kernels/cuda/README.md", "included/a.h", "saxpy.cu"]
+        {
+            assert!(!source.has(path), "{path}");
+        }
+    }
 }

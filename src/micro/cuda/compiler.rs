@@ -97,7 +97,8 @@ struct Kept {
 impl Kept {
     fn new(folder: &Path, source: &Source, arch: &str) -> Self {
         let include: Vec<_> = source.include.iter().map(|it| it.to_string_lossy()).collect();
-        let parts = [arch, &source.options.join("\n"), &include.join("\n"), &source.entries.join("\n"), &source.text];
+        let parts =
+            [arch, &source.options.join("\n"), &include.join("\n"), &source.entries.join("\n"), &source.text];
         let key = sha256_hex(parts.join("\0").as_bytes());
         Self { code: folder.join(format!("{key}.cubin")), about: folder.join(format!("{key}.json")) }
     }
@@ -129,7 +130,14 @@ struct Nvrtc {
     version: (i32, i32),
     /// Folders of CUDA's own headers.
     headers: Vec<PathBuf>,
-    create: unsafe extern "C" fn(*mut Program, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char) -> Code,
+    create: unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        *const *const c_char,
+        *const *const c_char,
+    ) -> Code,
     destroy: unsafe extern "C" fn(*mut Program) -> Code,
     compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Code,
     add_name: unsafe extern "C" fn(Program, *const c_char) -> Code,
@@ -162,7 +170,9 @@ impl Nvrtc {
     fn of(library: Library, path: &Path) -> Option<Self> {
         // SAFETY: the types are those of `nvrtc.h` for these names.
         unsafe {
-            let version = library.get::<unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code>(b"nvrtcVersion\0").ok()?;
+            let version = library
+                .get::<unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code>(b"nvrtcVersion\0")
+                .ok()?;
             let (mut major, mut minor) = (0, 0);
             if version(&mut major, &mut minor) != 0 {
                 return None;
@@ -212,11 +222,16 @@ impl Nvrtc {
         let code = unsafe { (self.compile)(program.handle, pointers.len() as c_int, pointers.as_ptr()) };
         let log = program.text(self.log_size, self.log);
         if code != 0 {
-            return Err(failed(if log.trim().is_empty() { format!("error {code}") } else { log.trim().into() }));
+            return Err(failed(if log.trim().is_empty() {
+                format!("error {code}")
+            } else {
+                log.trim().into()
+            }));
         }
         let mut names = BTreeMap::new();
         for entry in &source.entries {
-            let lowered = program.lowered(entry).ok_or_else(|| failed(format!("it has no kernel `{entry}`")))?;
+            let lowered =
+                program.lowered(entry).ok_or_else(|| failed(format!("it has no kernel `{entry}`")))?;
             names.insert(entry.clone(), lowered);
         }
         let cubin = program.bytes(self.code_size, self.code);
@@ -242,12 +257,17 @@ type Content = unsafe extern "C" fn(Program, *mut c_char) -> Code;
 
 impl<'n> Compilation<'n> {
     fn new(nvrtc: &'n Nvrtc, source: &Source) -> Result<Self> {
-        let failed = |log: &str| CudaError::Compile { file: source.name.clone(), arch: String::new(), log: log.into() };
+        let failed = |log: &str| CudaError::Compile {
+            file: source.name.clone(),
+            arch: String::new(),
+            log: log.into(),
+        };
         let text = c_text(&source.text).ok_or_else(|| failed("it holds a NUL"))?;
         let name = c_text(&source.name).unwrap_or_default();
         let mut handle: Program = ptr::null_mut();
         // SAFETY: a place for the handle, two texts that end in NUL, and no headers.
-        let code = unsafe { (nvrtc.create)(&mut handle, text.as_ptr(), name.as_ptr(), 0, ptr::null(), ptr::null()) };
+        let code =
+            unsafe { (nvrtc.create)(&mut handle, text.as_ptr(), name.as_ptr(), 0, ptr::null(), ptr::null()) };
         if code == 0 { Ok(Self { nvrtc, handle }) } else { Err(failed(&format!("error {code}"))) }
     }
 
@@ -333,7 +353,10 @@ fn open_builtins(path: &Path) {
 fn headers(path: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        places.extend(["../include", "../../cuda_runtime/include", "../../cuda_crt/include", "../../cuda_nvcc/include"].map(|it| folder.join(it)));
+        places.extend(
+            ["../include", "../../cuda_runtime/include", "../../cuda_crt/include", "../../cuda_nvcc/include"]
+                .map(|it| folder.join(it)),
+        );
     }
     places.extend(libraries::toolkits().map(|home| home.join("include")));
     places.retain(|place| place.join("cuda_fp16.h").exists() || place.join("crt/mma.h").exists());

@@ -31,11 +31,25 @@ mod number {
 }
 
 type Gemm = unsafe extern "C" fn(
-    Handle, c_int, c_int, c_int, c_int, c_int,
-    *const c_void, u64, c_int, c_int,
-    u64, c_int, c_int,
-    *const c_void, u64, c_int, c_int,
-    c_int, c_int,
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+    u64,
+    c_int,
+    c_int,
+    u64,
+    c_int,
+    c_int,
+    *const c_void,
+    u64,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
 ) -> Code;
 
 /// The opened library with a handle of its own.
@@ -69,8 +83,10 @@ impl Cublas {
         unsafe {
             let create = library.get::<unsafe extern "C" fn(*mut Handle) -> Code>(b"cublasCreate_v2\0");
             let destroy = library.get::<unsafe extern "C" fn(Handle) -> Code>(b"cublasDestroy_v2\0");
-            let set_stream = library.get::<unsafe extern "C" fn(Handle, CUstream) -> Code>(b"cublasSetStream_v2\0");
-            let get_version = library.get::<unsafe extern "C" fn(Handle, *mut c_int) -> Code>(b"cublasGetVersion_v2\0");
+            let set_stream =
+                library.get::<unsafe extern "C" fn(Handle, CUstream) -> Code>(b"cublasSetStream_v2\0");
+            let get_version =
+                library.get::<unsafe extern "C" fn(Handle, *mut c_int) -> Code>(b"cublasGetVersion_v2\0");
             let gemm = library.get::<Gemm>(b"cublasGemmEx\0");
             let (Ok(create), Ok(destroy), Ok(set_stream), Ok(get_version), Ok(gemm)) =
                 (create, destroy, set_stream, get_version, gemm)
@@ -89,7 +105,14 @@ impl Cublas {
     }
 
     /// Queues `c = a * b` for row-major square matrices of `n` rows; sums are of single precision.
-    pub(super) fn multiply(&self, dtype: DType, n: u32, a: &Buffer, b: &Buffer, c: &Buffer) -> Result<(), CudaError> {
+    pub(super) fn multiply(
+        &self,
+        dtype: DType,
+        n: u32,
+        a: &Buffer,
+        b: &Buffer,
+        c: &Buffer,
+    ) -> Result<(), CudaError> {
         let kind = match dtype {
             DType::F16 => number::R_16F,
             DType::Bf16 => number::R_16BF,
@@ -103,11 +126,25 @@ impl Cublas {
         // SAFETY: the matrices have n rows and columns each, as asserted; the factors are read while it queues.
         let code = unsafe {
             (self.gemm)(
-                self.handle, number::NOT_TRANSPOSED, number::NOT_TRANSPOSED, n, n, n,
-                ptr::from_ref(&one).cast(), b.address(), kind, n,
-                a.address(), kind, n,
-                ptr::from_ref(&zero).cast(), c.address(), kind, n,
-                number::COMPUTE_32F, number::DEFAULT_ALGORITHM,
+                self.handle,
+                number::NOT_TRANSPOSED,
+                number::NOT_TRANSPOSED,
+                n,
+                n,
+                n,
+                ptr::from_ref(&one).cast(),
+                b.address(),
+                kind,
+                n,
+                a.address(),
+                kind,
+                n,
+                ptr::from_ref(&zero).cast(),
+                c.address(),
+                kind,
+                n,
+                number::COMPUTE_32F,
+                number::DEFAULT_ALGORITHM,
             )
         };
         check("cublasGemmEx", code)

@@ -144,7 +144,10 @@ impl Gpu {
             check("cuMemHostAlloc", (self.0.api.cuMemHostAlloc)(&mut host, bytes, DEVICE_MAP))?;
             ptr::write_bytes(host.cast::<u8>(), 0, bytes);
             let mut words = SharedWords { gpu: self.clone(), host: host.cast(), address, length };
-            check("cuMemHostGetDevicePointer_v2", (self.0.api.cuMemHostGetDevicePointer_v2)(&mut address, host, 0))?;
+            check(
+                "cuMemHostGetDevicePointer_v2",
+                (self.0.api.cuMemHostGetDevicePointer_v2)(&mut address, host, 0),
+            )?;
             words.address = address;
             Ok(words)
         }
@@ -155,12 +158,19 @@ impl Gpu {
         let mut handle: CUmodule = ptr::null_mut();
         // SAFETY: the driver reads the image by the sizes that stand in it; [`crate::device_code`] has checked that they lie
         // within it, or it comes from the compiler.
-        check("cuModuleLoadData", unsafe { (self.0.api.cuModuleLoadData)(&mut handle, cubin.as_ptr().cast()) })?;
+        check("cuModuleLoadData", unsafe {
+            (self.0.api.cuModuleLoadData)(&mut handle, cubin.as_ptr().cast())
+        })?;
         Ok(Module(Rc::new(Loaded { gpu: self.clone(), handle })))
     }
 
     /// Queues one launch. `parameters`: as many and as large as the kernel takes, see [`Function::new`].
-    pub(super) fn launch(&self, function: &Function, launch: &KernelLaunch, parameters: &Parameters) -> Result<()> {
+    pub(super) fn launch(
+        &self,
+        function: &Function,
+        launch: &KernelLaunch,
+        parameters: &Parameters,
+    ) -> Result<()> {
         parameters.check(function)?;
         let [x, y, z] = launch.grid;
         let [tx, ty, tz] = launch.block;
@@ -170,8 +180,17 @@ impl Gpu {
         // checked. The kernel itself can reach device memory and nothing of this process but shared words.
         let code = unsafe {
             (self.0.api.cuLaunchKernel)(
-                function.handle, x, y, z, tx, ty, tz, launch.shared_bytes, self.0.stream,
-                pointers.as_mut_ptr(), ptr::null_mut(),
+                function.handle,
+                x,
+                y,
+                z,
+                tx,
+                ty,
+                tz,
+                launch.shared_bytes,
+                self.0.stream,
+                pointers.as_mut_ptr(),
+                ptr::null_mut(),
             )
         };
         check("cuLaunchKernel", code)
@@ -250,14 +269,22 @@ impl Gpu {
     /// What `queue` queues, as a graph; `None` where the driver has no graphs.
     pub(super) fn graph(&self, queue: impl FnOnce() -> Result<()>) -> Result<Option<Graph>> {
         let api = self.0.api;
-        let (Some(begin), Some(end), Some(instantiate), Some(launch), Some(destroy), Some(destroy_executable)) = (
+        let (
+            Some(begin),
+            Some(end),
+            Some(instantiate),
+            Some(launch),
+            Some(destroy),
+            Some(destroy_executable),
+        ) = (
             api.cuStreamBeginCapture_v2,
             api.cuStreamEndCapture,
             api.cuGraphInstantiateWithFlags,
             api.cuGraphLaunch,
             api.cuGraphDestroy,
             api.cuGraphExecDestroy,
-        ) else {
+        )
+        else {
             return Ok(None);
         };
         // Calls of other threads go on; there are none.
@@ -291,7 +318,10 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
     let (mut memory_bytes, mut version) = (0_usize, 0);
     // SAFETY: the name has so many bytes, and the others are places for numbers.
     unsafe {
-        check("cuDeviceGetName", (api.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, device))?;
+        check(
+            "cuDeviceGetName",
+            (api.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, device),
+        )?;
         check("cuDeviceTotalMem_v2", (api.cuDeviceTotalMem_v2)(&mut memory_bytes, device))?;
         check("cuDriverGetVersion", (api.cuDriverGetVersion)(&mut version))?;
     }
@@ -302,7 +332,10 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
     let bus_bytes = number(attribute::MEMORY_BUS_WIDTH).unwrap_or(0.0) / 8.0;
     Ok(Facts {
         name: String::from_utf8_lossy(name).into_owned(),
-        capability: (number(attribute::CAPABILITY_MAJOR)? as u32, number(attribute::CAPABILITY_MINOR)? as u32),
+        capability: (
+            number(attribute::CAPABILITY_MAJOR)? as u32,
+            number(attribute::CAPABILITY_MINOR)? as u32,
+        ),
         multiprocessors: number(attribute::MULTIPROCESSOR_COUNT)? as u32,
         l2_bytes: number(attribute::L2_CACHE_SIZE)? as usize,
         memory_bytes,
@@ -423,9 +456,13 @@ impl Module {
         let mut handle: CUfunction = ptr::null_mut();
         // SAFETY: a text that ends in NUL, and a place for the handle, which the module outlives.
         unsafe {
-            check("cuModuleGetFunction", (api.cuModuleGetFunction)(&mut handle, self.0.handle, c_name.as_ptr()))?;
+            check(
+                "cuModuleGetFunction",
+                (api.cuModuleGetFunction)(&mut handle, self.0.handle, c_name.as_ptr()),
+            )?;
             if shared_bytes > USUAL_SHARED {
-                let set = (api.cuFuncSetAttribute)(handle, attribute::MAX_DYNAMIC_SHARED, shared_bytes as c_int);
+                let set =
+                    (api.cuFuncSetAttribute)(handle, attribute::MAX_DYNAMIC_SHARED, shared_bytes as c_int);
                 check("cuFuncSetAttribute", set)?;
             }
         }

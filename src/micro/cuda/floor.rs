@@ -26,7 +26,8 @@ pub(super) fn least_seconds(facts: &Facts, work: &Work) -> Option<f64> {
         (bytes - facts.l2_bytes as f64).max(0.0) / facts.memory_bandwidth
     });
     let arithmetic = work.flops.zip(work.dtype).and_then(|(flops, dtype)| {
-        let rate = flops_per_cycle(facts.capability, dtype)? * f64::from(facts.multiprocessors) * facts.sm_clock;
+        let rate =
+            flops_per_cycle(facts.capability, dtype)? * f64::from(facts.multiprocessors) * facts.sm_clock;
         (rate > 0.0).then(|| flops / rate)
     });
     let least = memory.into_iter().chain(arithmetic).fold(0.0, f64::max);
@@ -83,7 +84,8 @@ mod tests {
     #[test]
     fn of_a_card_that_is_not_known_nothing_is_said() {
         let facts = Facts { capability: (13, 0), sm_clock: 0.0, memory_bandwidth: 0.0, ..card() };
-        let work = Work { items: None, bytes: Some(1e12), flops: Some(1e12), dtype: Some(DType::F16), cold: true };
+        let work =
+            Work { items: None, bytes: Some(1e12), flops: Some(1e12), dtype: Some(DType::F16), cold: true };
         assert_eq!(least_seconds(&facts, &work), None);
         assert_eq!(least_seconds(&card(), &Work { dtype: Some(DType::I32), bytes: None, ..work }), None);
     }

@@ -108,7 +108,9 @@ impl Slots {
         let mut slots = Vec::new();
         for argument in arguments {
             slots.push(match argument {
-                KernelArgument::Scalar { dtype, value } => Slot::Scalar(HostBuffer::of_number(*dtype, *value)),
+                KernelArgument::Scalar { dtype, value } => {
+                    Slot::Scalar(HostBuffer::of_number(*dtype, *value))
+                }
                 KernelArgument::Buffer { .. } => {
                     let input = inputs.next().map_or(&[][..], HostBuffer::bytes);
                     let buffer = gpu.allocate(input.len())?;
@@ -135,7 +137,12 @@ impl Slots {
     }
 
     /// Fills all buffers anew, and overwrites what the kernel only writes.
-    fn prepare(&self, gpu: &Gpu, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<(), CudaError> {
+    fn prepare(
+        &self,
+        gpu: &Gpu,
+        arguments: &[KernelArgument],
+        inputs: &[HostBuffer],
+    ) -> Result<(), CudaError> {
         for ((buffer, access), input) in self.buffers().zip(accesses(arguments)).zip(inputs) {
             match access {
                 Access::Output => gpu.set(buffer, POISON)?,
@@ -260,7 +267,10 @@ impl Loaded {
                 let errors = BTreeMap::from([("max_abs_error".to_owned(), Some(accuracy.max_abs_error))]);
                 let passed = accuracy.worst <= 1.0;
                 let message = (!passed).then(|| {
-                    format!("the answer is off by {:e}, {:.3} times what is allowed", accuracy.max_abs_error, accuracy.worst)
+                    format!(
+                        "the answer is off by {:e}, {:.3} times what is allowed",
+                        accuracy.max_abs_error, accuracy.worst
+                    )
                 });
                 channel.send(&Event::Validation { passed, message, errors })
             }

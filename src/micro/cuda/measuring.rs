@@ -137,7 +137,8 @@ fn group(
     state: &mut impl FnMut() -> Option<ThrottleState>,
 ) -> Result<(), MicroError> {
     let before = state();
-    let taken = (0..samples).map(|_| sampler.sample(calls, &mut *call)).collect::<Result<Vec<Sample>, _>>()?;
+    let taken =
+        (0..samples).map(|_| sampler.sample(calls, &mut *call)).collect::<Result<Vec<Sample>, _>>()?;
     attempt.add(taken, before.as_ref(), state().as_ref());
     Ok(())
 }
@@ -151,7 +152,8 @@ fn warm_up(
     call: &mut impl FnMut(u32) -> Result<(), CudaError>,
 ) -> Result<bool, MicroError> {
     let asked = Limit::of_warmup(request);
-    let says_how_long = request.burnin > 0.0 || request.cold || request.pinned.iter().any(|it| it == "warmup");
+    let says_how_long =
+        request.burnin > 0.0 || request.cold || request.pinned.iter().any(|it| it == "warmup");
     if says_how_long {
         asked.repeat(|| Ok(sampler.sample(calls, &mut *call).map(drop)?))?;
         return Ok(true);

@@ -17,8 +17,8 @@
 
 mod api;
 mod compiler;
-mod cublas;
 pub mod cubins;
+mod cublas;
 mod device;
 mod error;
 mod floor;

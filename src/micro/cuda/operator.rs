@@ -29,7 +29,8 @@ pub(super) fn workload(operator: &'static Operator) -> Workload {
 
 /// Whether the cache is overwritten before each sample, by the parameter of that name.
 fn is_cold(operator: &Operator, request: &Request) -> Result<bool, MicroError> {
-    let first = operator.params.iter().find(|(name, _)| *name == FLUSH_L2.0).and_then(|(_, values)| values.first());
+    let first =
+        operator.params.iter().find(|(name, _)| *name == FLUSH_L2.0).and_then(|(_, values)| values.first());
     let given = request.params.get(FLUSH_L2.0).map(ToString::to_string);
     match given.as_deref().or(first.copied()) {
         Some("true") => Ok(true),

@@ -18,11 +18,11 @@ const MIN_TICKS: f64 = 20.0;
 const MAX_CALLS: u32 = 256;
 /// Nanoseconds after which the device goes on by itself, whatever the host does.
 const HOLD_LIMIT: u64 = 200_000_000;
-/// Words of the shared memory: whether the device may go on, whether it went on by itself, and two clock stamps.
+/// Words of the shared memory: whether the device may go on, and whether it went on by itself.
 const GO: usize = 0;
 const WENT_ON: usize = 1;
-const STAMPS: [usize; 2] = [2, 5];
-const WORDS: usize = 8;
+/// Words of a clock stamp: cycles, nanoseconds, whether they were written.
+const STAMP_WORDS: usize = 3;
 /// Threads of a block and blocks of the kernel that overwrites the cache.
 const FLUSH: KernelLaunch = KernelLaunch { grid: [1024, 1, 1], block: [256, 1, 1], shared_bytes: 0 };
 const ONE: KernelLaunch = KernelLaunch { grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0 };
@@ -45,6 +45,8 @@ pub(super) struct Sampler {
     stamp: Function,
     stamp_launch: KernelLaunch,
     words: SharedWords,
+    /// Before and after a sample, in device memory: the kernel settles there which of its blocks writes.
+    stamps: [Buffer; 2],
     begin: Event,
     end: Event,
     flush: Option<(Function, Buffer)>,
@@ -70,7 +72,11 @@ impl Sampler {
             hold: support.function("gb_spin", vec![8, 8, 8], 0)?,
             stamp: support.function("gb_stamp", vec![8], 0)?,
             stamp_launch: KernelLaunch { grid: [blocks, 1, 1], ..ONE },
-            words: gpu.shared_words(WORDS)?,
+            words: gpu.shared_words(2)?,
+            stamps: [
+                gpu.allocate(STAMP_WORDS * size_of::<u64>())?,
+                gpu.allocate(STAMP_WORDS * size_of::<u64>())?,
+            ],
             begin: gpu.event()?,
             end: gpu.event()?,
             flush,
@@ -86,10 +92,12 @@ impl Sampler {
     /// The time of `calls` calls, of which `call` queues each.
     pub(super) fn sample(&mut self, calls: u32, mut call: impl FnMut(u32) -> Result<()>) -> Result<Sample> {
         let calls = calls.clamp(1, MAX_CALLS);
-        for word in 0..WORDS {
-            self.words.set(word, 0);
+        self.words.set(GO, 0);
+        self.words.set(WENT_ON, 0);
+        for stamp in &self.stamps {
+            self.gpu.set(stamp, 0)?;
         }
-        self.queue_stamp(STAMPS[0])?;
+        self.queue_stamp(&self.stamps[0])?;
         if let Some((fill, buffer)) = &self.flush {
             self.gpu.reset_persisting_l2();
             let words = (buffer.bytes() / size_of::<u32>()) as u64;
@@ -118,7 +126,7 @@ impl Sampler {
             return self.sample(calls, call);
         }
         let seconds = self.gpu.seconds_between(&self.begin, &self.end)? / f64::from(calls);
-        let [first, last] = STAMPS.map(|at| [self.words.get(at), self.words.get(at + 1), self.words.get(at + 2)]);
+        let [first, last] = [read_stamp(&self.stamps[0])?, read_stamp(&self.stamps[1])?];
         Ok(Sample { seconds, clock: clock(first, last), ended: last[1] })
     }
 
@@ -128,11 +136,11 @@ impl Sampler {
             call(number)?;
         }
         self.gpu.record(&self.end)?;
-        self.queue_stamp(STAMPS[1])
+        self.queue_stamp(&self.stamps[1])
     }
 
-    fn queue_stamp(&self, at: usize) -> Result<()> {
-        self.gpu.launch(&self.stamp, &self.stamp_launch, &Parameters::default().shared(&self.words, at))
+    fn queue_stamp(&self, stamp: &Buffer) -> Result<()> {
+        self.gpu.launch(&self.stamp, &self.stamp_launch, &Parameters::default().buffer(stamp))
     }
 
     /// Seconds of `calls` calls by the events, and by the host's clock from their release until the whole device is at rest. The
@@ -175,6 +183,13 @@ impl Sampler {
         }
         Ok(calls_for(shortest))
     }
+}
+
+fn read_stamp(stamp: &Buffer) -> Result<[u64; STAMP_WORDS]> {
+    let bytes = stamp.read()?;
+    let mut words =
+        bytes.chunks_exact(size_of::<u64>()).filter_map(|word| word.try_into().ok().map(u64::from_le_bytes));
+    Ok(std::array::from_fn(|_| words.next().unwrap_or(0)))
 }
 
 fn calls_for(seconds: f64) -> u32 {

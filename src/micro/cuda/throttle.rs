@@ -30,7 +30,12 @@ pub(super) struct Attempt {
 
 impl Attempt {
     /// Adds a group of samples and what the looks before and after it tell.
-    pub(super) fn add(&mut self, group: Vec<Sample>, before: Option<&ThrottleState>, after: Option<&ThrottleState>) {
+    pub(super) fn add(
+        &mut self,
+        group: Vec<Sample>,
+        before: Option<&ThrottleState>,
+        after: Option<&ThrottleState>,
+    ) {
         let reasons = reasons(before, after);
         // A power limit is how a card works; what hardware does for heat or a fault is not.
         let is_marked = reasons.iter().any(|reason| reason.starts_with("hw_"));
@@ -106,8 +111,15 @@ mod tests {
         let mut attempt = Attempt::default();
         let capped = state(&["sw_power_cap", "gpu_idle"], [0, 0]);
         attempt.add(vec![at(1.9e9); 4], Some(&capped), Some(&state(&[], [5, 0])));
-        assert_eq!((attempt.throttled().len(), attempt.reasons.as_slice()), (0, &["sw_power_cap".to_owned()][..]));
-        attempt.add(vec![at(1.9e9); 2], Some(&state(&[], [5, 0])), Some(&state(&["hw_thermal_slowdown"], [5, 7])));
+        assert_eq!(
+            (attempt.throttled().len(), attempt.reasons.as_slice()),
+            (0, &["sw_power_cap".to_owned()][..])
+        );
+        attempt.add(
+            vec![at(1.9e9); 2],
+            Some(&state(&[], [5, 0])),
+            Some(&state(&["hw_thermal_slowdown"], [5, 7])),
+        );
         assert_eq!(attempt.throttled(), [4, 5]);
         assert!(attempt.is_spoilt());
     }

@@ -14,7 +14,9 @@ use crate::micro::channel::Channel;
 use crate::micro::spec::{Defaults, MicroError};
 use crate::micro::workload::{Run, Workload};
 use crate::model::line::Request;
-use crate::model::{Access, Component, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelReference};
+use crate::model::{
+    Access, Component, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelReference,
+};
 
 pub const KERNEL: Workload = Workload {
     name: KERNEL_WORKLOAD,
@@ -28,10 +30,8 @@ pub const KERNEL: Workload = Workload {
 
 fn run(request: &Request, channel: &mut Channel, look: Option<ThrottleLook>) -> Result<(), MicroError> {
     let call = call()?;
-    let text = fs::read_to_string(&call.file).map_err(|source| MicroError::Source {
-        file: call.file.display().to_string(),
-        source,
-    })?;
+    let text = fs::read_to_string(&call.file)
+        .map_err(|source| MicroError::Source { file: call.file.display().to_string(), source })?;
     let folder = call.file.parent().map(std::path::Path::to_path_buf);
     let mut entries = vec![call.entry.clone()];
     entries.extend(call.reference.as_ref().map(|reference| reference.entry.clone()));
