@@ -6,6 +6,7 @@ pub mod emulator;
 pub mod fake_github;
 pub mod git;
 pub mod github;
+pub mod gpu;
 pub mod history;
 pub mod job;
 pub mod json;

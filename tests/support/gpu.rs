@@ -1,0 +1,132 @@
+//! A machine with a GPU that is none: the stand-ins for the driver and its management library, the real compiler, and the suite's kernels
+//! as twins on the CPU.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use super::cli::command;
+use super::tools;
+use crate::{fake_cuda, fake_nvml};
+
+/// Environment of a gate that meets the stand-ins.
+#[derive(Clone)]
+pub struct StandIn {
+    cuda_home: PathBuf,
+    driver: &'static str,
+    twins: String,
+    settings: String,
+    file: Option<PathBuf>,
+    nvml: String,
+}
+
+impl StandIn {
+    /// One healthy card with a computed clock. `None` without the compiler of kernels or one of C++, of which a line tells.
+    pub fn new() -> Option<Self> {
+        let cuda_home = tools::cuda()?;
+        Some(Self {
+            cuda_home,
+            driver: "",
+            twins: suite_twins()?.to_owned(),
+            settings: "clock=virtual".into(),
+            file: None,
+            nvml: "count=1".into(),
+        })
+    }
+
+    /// With more settings of the driver's stand-in (`tests/fake_cuda/cuda.rs`).
+    pub fn with(mut self, settings: &str) -> Self {
+        self.settings = format!("{} {settings}", self.settings);
+        self
+    }
+
+    /// Settings are read from this file in each process's folder, too.
+    pub fn with_file(mut self, file: &str) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// With twins besides those of the suite: a path, or several with colons between them.
+    pub fn with_twins(mut self, twins: &str) -> Self {
+        self.twins = format!("{twins}:{}", self.twins);
+        self
+    }
+
+    /// Settings of the management library's stand-in (`tests/fake_nvml/nvml.rs`).
+    pub fn with_nvml(mut self, settings: &str) -> Self {
+        self.nvml = settings.into();
+        self
+    }
+
+    /// The driver of another time: see [`fake_cuda::library`].
+    pub fn with_driver(mut self, cfg: &'static str) -> Self {
+        self.driver = cfg;
+        self
+    }
+
+    /// The gate in a folder, on this machine.
+    pub fn command(&self, folder: &Path, line: &str) -> Command {
+        let mut command = command(folder, line);
+        self.equip(&mut command);
+        command.env("LD_LIBRARY_PATH", fake_cuda::library(self.driver).parent().unwrap());
+        command
+    }
+
+    /// The same without a CUDA driver.
+    pub fn command_without_driver(&self, folder: &Path, line: &str) -> Command {
+        let mut command = command(folder, line);
+        self.equip(&mut command);
+        command.env("LD_LIBRARY_PATH", folder);
+        command
+    }
+
+    fn equip(&self, command: &mut Command) {
+        for name in ["CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "GBENCH_CUBINS", "GBENCH_NVRTC"] {
+            command.env_remove(name);
+        }
+        command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", &self.nvml);
+        command.env("CUDA_HOME", &self.cuda_home);
+        command.env("FAKE_CUDA", &self.settings).env("FAKE_CUDA_TWINS", &self.twins);
+        match &self.file {
+            Some(file) => command.env("FAKE_CUDA_FILE", file),
+            None => command.env_remove("FAKE_CUDA_FILE"),
+        };
+    }
+}
+
+/// `FAKE_CUDA_TWINS` for the kernels of the suite: one library an element type. `None` without a C++ compiler.
+fn suite_twins() -> Option<&'static str> {
+    static TWINS: OnceLock<Option<String>> = OnceLock::new();
+    TWINS.get_or_init(build_twins).as_deref()
+}
+
+fn build_twins() -> Option<String> {
+    let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
+    if Command::new(compiler).arg("--version").output().is_err() {
+        tools::goes_without("there is no C++ compiler");
+        return None;
+    }
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/micro/cuda/kernels");
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("suite_twins");
+    std::fs::create_dir_all(&out).unwrap();
+    let of = |files: &[&str], name: &str, options: &[&str]| {
+        // One file that includes all is compiled faster than each.
+        let all = out.join(format!("{name}.cu"));
+        let lines: String =
+            files.iter().map(|file| format!("#include \"{}\"\n", kernels.join(file).display())).collect();
+        std::fs::write(&all, lines).unwrap();
+        let include = format!("-I{}", kernels.display());
+        let options: Vec<&str> = options.iter().copied().chain([include.as_str()]).collect();
+        fake_cuda::twins_of(&[&all], &options, &out.join(format!("{name}.so"))).unwrap().display().to_string()
+    };
+    let typed = ["gemm", "layernorm", "gelu", "swish", "mse", "cross_entropy", "softmax", "sdpa"];
+    let typed: Vec<String> = typed.iter().map(|name| format!("{name}.cu")).collect();
+    let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
+    let mut twins = Vec::new();
+    for dtype in ["f32", "f16", "bf16"] {
+        let define = format!("-DGB_DTYPE_{}", dtype.to_uppercase());
+        twins.push(format!("gb_dtype_{dtype}={}", of(&typed, dtype, &[&define])));
+    }
+    twins.push(of(&["support.cu", "bandwidth.cu", "latency.cu", "atomics.cu"], "plain", &[]));
+    Some(twins.join(":"))
+}
