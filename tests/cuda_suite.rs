@@ -96,7 +96,7 @@ fn list_describe_and_a_dry_run_show_the_file_the_kernel_and_its_launch() {
         .says("needs GPUs 1");
     let json: Value =
         serde_json::from_str(&ran(folder.path(), "describe saxpy --json").exits(0).out).unwrap();
-    let cuda = &json["benchmarks"][0]["cuda"];
+    let cuda = &json["benchmarks"][0]["action"]["cuda"];
     assert_eq!((&cuda["file"], &cuda["entry"]), (&"kernels/saxpy.cu".into(), &"saxpy".into()), "{json}");
     assert_eq!(cuda["block"], serde_json::json!([256]));
     ran(folder.path(), "run --dry-run")
