@@ -7,7 +7,7 @@ use gbench_ci::model::{Access, DType, Fill, KernelArgument, KernelCall, KernelLa
 use gbench_ci::suite::Suite;
 use serde_json::Value;
 
-use crate::support::cli::{newest, ran};
+use crate::support::cli::{command, ended, newest, ran};
 use crate::support::folder;
 
 const SAXPY: &str = "// y = a x + y\nextern \"C\" __global__ void saxpy(float a, const float* __restrict__ x, float* y, int n) {\n    \
@@ -85,12 +85,16 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
 fn list_describe_and_a_dry_run_show_the_file_the_kernel_and_its_launch() {
     let folder = folder(&FOLDER);
     ran(folder.path(), "init").exits(0);
-    ran(folder.path(), "list --cases").exits(0).says("/transpose[n=1024]").says("2 benchmarks, 2 cases");
+    ran(folder.path(), "list --cases")
+        .exits(0)
+        .says("saxpy of kernels/saxpy.cu, grid (n + 255) // 256, block 256")
+        .says("/transpose[n=1024]")
+        .says("2 benchmarks, 2 cases");
     ran(folder.path(), "describe saxpy")
         .exits(0)
         .says("kernel saxpy")
         .says("of file kernels/saxpy.cu")
-        .says("launch (n + 255) // 256 blocks of 256 threads")
+        .says("launch grid (n + 255) // 256, block 256")
         .says("argument inout f32 x n: random from -1 to 1")
         .says("L2 cache cold")
         .says("needs GPUs 1");
@@ -99,7 +103,9 @@ fn list_describe_and_a_dry_run_show_the_file_the_kernel_and_its_launch() {
     let cuda = &json["benchmarks"][0]["action"]["cuda"];
     assert_eq!((&cuda["file"], &cuda["entry"]), (&"kernels/saxpy.cu".into(), &"saxpy".into()), "{json}");
     assert_eq!(cuda["block"], serde_json::json!([256]));
-    ran(folder.path(), "run --dry-run")
+    let mut wide = command(folder.path(), "run --dry-run");
+    wide.env("COLUMNS", "240");
+    ended(wide)
         .exits(0)
         .says("saxpy of kernels/saxpy.cu, grid 4096, block 256")
         .says("ops::transpose of kernels/tiles.cuh, grid 64x64, block 16x16, shared 512 B");

@@ -1,6 +1,7 @@
 //! A `[[benchmark]]` that is a CUDA kernel of a `.cu` file, measured without host code: `[benchmark.cuda]`. What it says becomes, for
 //! each case, the [`KernelCall`] that the child is given.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -176,6 +177,16 @@ fn bounds(dtype: DType) -> Option<(f64, f64)> {
         DType::U32 => Some((0.0, f64::from(u32::MAX))),
         DType::I8 => Some((f64::from(i8::MIN), f64::from(i8::MAX))),
         DType::U8 => Some((0.0, f64::from(u8::MAX))),
+    }
+}
+
+impl fmt::Display for CudaLaunch {
+    /// As the file has it: `grid ceil_div(n, 256), block 256`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let axes =
+            |said: &[KernelNumber]| said.iter().map(KernelNumber::to_string).collect::<Vec<_>>().join(" x ");
+        write!(f, "grid {}, block {}", axes(&self.grid), axes(&self.block))?;
+        self.shared.as_ref().map_or(Ok(()), |shared| write!(f, ", shared {shared} B"))
     }
 }
 
