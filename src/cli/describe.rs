@@ -14,8 +14,8 @@ use crate::model::{Access, BenchmarkId, Component, Exit, Kind, Params, Result, S
 use crate::run::find_interpreter;
 use crate::suite::words::format_size;
 use crate::suite::{
-    Action, Benchmark, CudaArgument, CudaEntry, CudaFill, CudaLaunch, CudaReference, ExtractFrom,
-    KernelNumber, PythonEntry, PythonSource,
+    Action, Benchmark, CudaArgument, CudaEntry, CudaFill, CudaReference, ExtractFrom, PythonEntry,
+    PythonSource,
 };
 
 /// Describe benchmarks: every field and the effective settings
@@ -270,23 +270,17 @@ fn of_python(entry: &PythonEntry, benchmark: &Benchmark) -> Vec<(&'static str, S
 
 /// The rows for a kernel, as the suite file has them.
 fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
-    let of_launch = |launch: &CudaLaunch| {
-        let axes = |numbers: &[KernelNumber]| numbers.iter().map(KernelNumber::to_string).collect::<Vec<_>>();
-        let (grid, block) = (axes(&launch.grid).join(" x "), axes(&launch.block).join(" x "));
-        let shared = launch.shared.as_ref().map(|shared| format!(", {shared} bytes of shared memory"));
-        format!("{grid} blocks of {block} threads{}", shared.unwrap_or_default())
-    };
     let mut rows = vec![
         ("kernel", entry.entry.clone()),
         ("of file", entry.file.clone()),
         ("compiled with", entry.options.join(" ")),
         ("headers in", entry.include.join(" ")),
-        ("launch", of_launch(&entry.launch)),
+        ("launch", entry.launch.to_string()),
     ];
     rows.extend(entry.arguments.iter().map(|argument| ("argument", of_argument(argument))));
     if let Some(CudaReference { entry, launch, absolute, relative }) = &entry.reference {
         let within = format!("within {absolute} + {relative} * |expected|");
-        rows.push(("reference", format!("{entry}: {}, {within}", of_launch(launch))));
+        rows.push(("reference", format!("{entry}: {launch}, {within}")));
     }
     let ways = entry.flush_l2.iter().map(|flushed| if *flushed { "cold" } else { "hot" });
     rows.push(("L2 cache", ways.collect::<Vec<_>>().join(", ")));

@@ -54,6 +54,9 @@ struct V1Entry<'a> {
     /// The harness whose cases it has, where it has one; `python`: modules.
     #[serde(skip_serializing_if = "Option::is_none")]
     harness: Option<&'static str>,
+    /// The CUDA kernel that it measures, with its file and its launch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<String>,
     /// With `--cases`: the parameters of each.
     #[serde(skip_serializing_if = "Option::is_none")]
     points: Option<&'a [Params]>,
@@ -91,7 +94,7 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
             benchmark.id.to_string(),
             if is_known(benchmark) { benchmark.points.len().to_string() } else { "?".into() },
             words.join(" "),
-            format!("{}{tags}", benchmark.description).trim_start().to_owned(),
+            format!("{}{tags}", description(benchmark)).trim_start().to_owned(),
         ]
     });
     let cases = suite.benchmarks.iter().map(cases_of).sum();
@@ -131,6 +134,19 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
         wrote(writeln!(out, "and {members} built in: --suite {}", registry.builtin.name))?;
     }
     Ok(Exit::Pass)
+}
+
+/// What it says of itself, else the kernel that it measures.
+fn description(benchmark: &Benchmark) -> String {
+    match kernel(benchmark) {
+        Some(kernel) if benchmark.description.is_empty() => kernel,
+        _ => benchmark.description.clone(),
+    }
+}
+
+/// `saxpy of saxpy.cu, grid ceil_div(n, 256), block 256`
+fn kernel(benchmark: &Benchmark) -> Option<String> {
+    benchmark.cuda().map(|entry| format!("{} of {}, {}", entry.entry, entry.file, entry.launch))
 }
 
 /// Whether its points are its cases, and not one that stands for those of its harness.
@@ -208,6 +224,7 @@ fn entry(benchmark: &Benchmark, points: bool) -> V1Entry<'_> {
         cases: cases_of(benchmark),
         excluded: benchmark.excluded,
         harness: benchmark.measured_by(),
+        kernel: kernel(benchmark),
         points: points.then_some(known_points(benchmark)),
         not_listed: not_listed(benchmark),
     }

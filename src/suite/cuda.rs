@@ -1,13 +1,13 @@
 //! A `[[benchmark]]` that is a CUDA kernel of a `.cu` file, measured without host code: `[benchmark.cuda]`. What it says becomes, for
 //! each case, the [`KernelCall`] that the child is given.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::kernel_number::{KernelNumber, whole};
 use super::template::substitute;
-use super::{Action, Benchmark};
 use crate::model::{
     Access, DType, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, ParamValue, Params,
 };
@@ -180,34 +180,30 @@ fn bounds(dtype: DType) -> Option<(f64, f64)> {
     }
 }
 
+impl fmt::Display for CudaLaunch {
+    /// As the file has it: `grid ceil_div(n, 256), block 256`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let axes =
+            |said: &[KernelNumber]| said.iter().map(KernelNumber::to_string).collect::<Vec<_>>().join(" x ");
+        write!(f, "grid {}, block {}", axes(&self.grid), axes(&self.block))?;
+        self.shared.as_ref().map_or(Ok(()), |shared| write!(f, ", shared {shared} B"))
+    }
+}
+
 /// `256`, `16x16`.
 pub fn shown_axes(axes: [u32; 3]) -> String {
     let said = 3 - axes.iter().rev().take_while(|axis| **axis == 1).count();
     axes[..said.max(1)].iter().map(u32::to_string).collect::<Vec<_>>().join("x")
 }
 
-impl Benchmark {
-    /// What is said of its kernel, where it is one.
-    pub fn cuda(&self) -> Option<&CudaEntry> {
-        match &self.action {
-            Action::Cuda(entry) => Some(entry),
-            Action::Command(_) | Action::Shell(_) | Action::Builtin(_) | Action::Python(_) => None,
-        }
-    }
-
-    /// What the child of a case is asked for; `None`: the benchmark is no kernel. Errors: what cannot be computed for these
-    /// parameters, in words. A suite file that was read has computed it for its own.
-    pub fn kernel_call(&self, params: &Params) -> Option<Result<KernelCall, String>> {
-        Some(self.cuda()?.call(params, &self.dir, || self.work_of(params)))
-    }
-}
-
 impl CudaEntry {
-    fn call(
+    /// What the child of a case is asked for. `dir`: the benchmark's folder. `work`: of one launch, by unit. Errors: what cannot be
+    /// computed for these parameters, in words.
+    pub(super) fn call(
         &self,
         params: &Params,
         dir: &Path,
-        work: impl FnOnce() -> Result<Vec<(&'static str, f64)>, String>,
+        work: &[(&'static str, f64)],
     ) -> Result<KernelCall, String> {
         let one = |text: &String| substitute(std::slice::from_ref(text), params).concat();
         let arguments: Result<Vec<_>, String> = (1..)
@@ -219,7 +215,6 @@ impl CudaEntry {
             let (absolute, relative) = (reference.absolute, reference.relative);
             Ok::<_, String>(KernelReference { entry: one(&reference.entry), launch, absolute, relative })
         });
-        let work = work()?;
         let amount = |unit: &str| work.iter().find(|(other, _)| *other == unit).map(|(_, amount)| *amount);
         Ok(KernelCall {
             file: self.path(dir),

@@ -3,20 +3,20 @@
 use toml::de::DeValue;
 
 use super::cuda::{CudaArgument, CudaFill, MAX_LENGTH, check_range, fits};
-use super::cuda_reader::{Sweep, for_point, number};
 use super::kernel_number::{KernelNumber, whole};
+use super::kernel_number_reader::{SweptParams, for_point, number};
 use super::reader::{Item, Table};
 use crate::model::{Access, DType};
 
 const EXAMPLE: &str =
     "a list such as [{ input = \"f32\", length = \"n\" }, { value = \"n\", type = \"i32\" }]";
 
-pub(super) fn read_arguments(item: &Item, sweep: &Sweep) -> Vec<CudaArgument> {
+pub(super) fn read_arguments(item: &Item, sweep: &SweptParams) -> Vec<CudaArgument> {
     let members = item.list(EXAMPLE).unwrap_or_default();
     members.iter().filter_map(|member| argument(member, sweep)).collect()
 }
 
-fn argument(item: &Item, sweep: &Sweep) -> Option<CudaArgument> {
+fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
     let mut table = item.table()?;
     table.name = "[[benchmark.cuda.arguments]]".into();
     let nothing = (
@@ -51,7 +51,7 @@ fn argument(item: &Item, sweep: &Sweep) -> Option<CudaArgument> {
     argument
 }
 
-fn scalar(table: &Table, of_value: Option<Item>, value: &Item, sweep: &Sweep) -> Option<CudaArgument> {
+fn scalar(table: &Table, of_value: Option<Item>, value: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
     let Some(of_value) = of_value else {
         let what = "this argument does not say which type its `value` has";
         table.page.fault(table.span.clone(), what, "add `type = \"i32\"`");
@@ -66,7 +66,7 @@ fn buffer(
     table: &Table,
     first: &Item,
     [length, fill, range]: [Option<Item>; 3],
-    sweep: &Sweep,
+    sweep: &SweptParams,
 ) -> Option<CudaArgument> {
     let access = match first.key {
         "input" => Access::Input,
@@ -89,12 +89,13 @@ fn read_fill(
     fill: Option<Item>,
     range: Option<Item>,
     (access, dtype): (Access, DType),
-    sweep: &Sweep,
+    sweep: &SweptParams,
 ) -> Option<CudaFill> {
-    const WORDS: [(&str, Fill); 3] = [("random", Fill::Random), ("zero", Fill::Zero), ("index", Fill::Index)];
+    const WORDS: [(&str, SaidFill); 3] =
+        [("random", SaidFill::Random), ("zero", SaidFill::Zero), ("index", SaidFill::Index)];
     let said = match &fill {
-        None if access == Access::Output && range.is_none() => Fill::Zero,
-        None => Fill::Random,
+        None if access == Access::Output && range.is_none() => SaidFill::Zero,
+        None => SaidFill::Random,
         Some(item) => match item.value {
             DeValue::String(_) => item.word(&WORDS)?,
             _ => {
@@ -104,18 +105,18 @@ fn read_fill(
                     return item
                         .refuse(format!("`fill` cannot be {why}"), "write a number that the type holds");
                 }
-                Fill::Number(value)
+                SaidFill::Number(value)
             }
         },
     };
-    if let Some(item) = range.as_ref().filter(|_| said != Fill::Random) {
+    if let Some(item) = range.as_ref().filter(|_| said != SaidFill::Random) {
         return item.refuse("`range` is for random numbers", "take it out, or write `fill = \"random\"`");
     }
     Some(match said {
-        Fill::Zero => CudaFill::Value { value: 0.0 },
-        Fill::Number(value) => CudaFill::Value { value },
-        Fill::Index => CudaFill::Index,
-        Fill::Random => {
+        SaidFill::Zero => CudaFill::Value { value: 0.0 },
+        SaidFill::Number(value) => CudaFill::Value { value },
+        SaidFill::Index => CudaFill::Index,
+        SaidFill::Random => {
             let (low, high) = match range {
                 Some(item) => read_range(&item, dtype, sweep)?,
                 None => usual_range(dtype),
@@ -126,7 +127,7 @@ fn read_fill(
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fill {
+enum SaidFill {
     Random,
     Zero,
     Index,
@@ -142,7 +143,7 @@ fn usual_range(dtype: DType) -> (KernelNumber, KernelNumber) {
     (KernelNumber::Number(low), KernelNumber::Number(high))
 }
 
-fn read_range(item: &Item, dtype: DType, sweep: &Sweep) -> Option<(KernelNumber, KernelNumber)> {
+fn read_range(item: &Item, dtype: DType, sweep: &SweptParams) -> Option<(KernelNumber, KernelNumber)> {
     let members = item.list("two numbers, such as [0, 1]")?;
     let [low, high] = members.as_slice() else {
         return item.refuse(format!("`range` has {} numbers", members.len()), "write two: `range = [0, 1]`");

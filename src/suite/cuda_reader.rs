@@ -1,8 +1,6 @@
 //! Reads `[benchmark.cuda]`: the kernel, its launch, what it is held against. Every expression is computed for every case, so that a
 //! launch that no device takes is a mistake of the file.
 
-use std::ops::Range;
-
 use toml::de::DeValue;
 
 use super::action::check_text;
@@ -11,25 +9,19 @@ use super::cuda::{
     threads,
 };
 use super::cuda_argument_reader::read_arguments;
-use super::kernel_number::{CEIL_DIV, KernelNumber, cause, environment, evaluated, whole};
+use super::kernel_number::{KernelNumber, whole};
+use super::kernel_number_reader::{SweptParams, for_point, number};
 use super::reader::{Item, Table};
-use super::sweep::{MAX_POINTS, unknown_parameter};
-use super::template::find_word;
+use super::sweep::MAX_POINTS;
 use super::{Action, Benchmark};
 use crate::model::{Access, DType, ParamValue, Params, Timing};
-
-/// The parameters that expressions are over.
-pub(super) struct Sweep<'a> {
-    pub names: &'a [String],
-    pub points: &'a [Params],
-}
 
 /// Reads the table, after the parameters. `budget`: combinations that the file may still make.
 pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], budget: &mut usize) {
     // Whatever `extract` or `timing` say, which is reported with the other keys that have no meaning here.
     it.timing = Timing::Protocol;
     it.extract.clear();
-    let sweep = Sweep { names, points: &it.points };
+    let sweep = SweptParams { names, points: &it.points };
     let Some(mut table) = item.table() else { return };
     table.name = "[benchmark.cuda]".into();
     let entry = read_entry(&mut table, &sweep);
@@ -39,7 +31,7 @@ pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], budge
     it.action = Action::Cuda(Box::new(entry));
 }
 
-fn read_entry(table: &mut Table, sweep: &Sweep) -> Option<CudaEntry> {
+fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let file = table.need("file", "`file = \"saxpy.cu\"`").and_then(|item| below(&item));
     let entry =
         table.need("entry", "`entry = \"saxpy\"`, the kernel's name").and_then(|item| name(&item, sweep));
@@ -74,7 +66,7 @@ fn below(item: &Item) -> Option<String> {
 }
 
 /// A kernel's name: `saxpy`, `blur<float, {tile}>`.
-fn name(item: &Item, sweep: &Sweep) -> Option<String> {
+fn name(item: &Item, sweep: &SweptParams) -> Option<String> {
     let text = item.filled()?;
     if text.contains(['(', ';']) || text.chars().any(char::is_control) {
         return item.refuse(
@@ -86,7 +78,7 @@ fn name(item: &Item, sweep: &Sweep) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn options(item: &Item, sweep: &Sweep) -> Option<Vec<String>> {
+fn options(item: &Item, sweep: &SweptParams) -> Option<Vec<String>> {
     for member in item.list("a list of options, such as [\"-DTILE=32\", \"--use_fast_math\"]")? {
         let Some(text) = member.filled() else { continue };
         let is = |options: &[&str]| options.iter().any(|option| text.starts_with(option));
@@ -112,7 +104,7 @@ fn options(item: &Item, sweep: &Sweep) -> Option<Vec<String>> {
 }
 
 /// One number, or up to three, with what each axis may hold.
-fn read_axes(item: &Item, sweep: &Sweep, most: [u64; 3]) -> Option<Vec<KernelNumber>> {
+fn read_axes(item: &Item, sweep: &SweptParams, most: [u64; 3]) -> Option<Vec<KernelNumber>> {
     let members = match item.value {
         DeValue::Array(_) => item.list("up to three numbers")?,
         _ => vec![item.clone()],
@@ -127,7 +119,7 @@ fn read_axes(item: &Item, sweep: &Sweep, most: [u64; 3]) -> Option<Vec<KernelNum
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn read_block(item: &Item, sweep: &Sweep) -> Option<Vec<KernelNumber>> {
+fn read_block(item: &Item, sweep: &SweptParams) -> Option<Vec<KernelNumber>> {
     let block = read_axes(item, sweep, MAX_BLOCK)?;
     let many = |point: &Params| threads(axes(&block, point, MAX_BLOCK).ok()?).err();
     let many = sweep.points.iter().find_map(|point| Some((many(point)?, point)));
@@ -137,14 +129,14 @@ fn read_block(item: &Item, sweep: &Sweep) -> Option<Vec<KernelNumber>> {
     Some(block)
 }
 
-fn shared(item: &Item, sweep: &Sweep) -> Option<KernelNumber> {
+fn shared(item: &Item, sweep: &SweptParams) -> Option<KernelNumber> {
     number(item, sweep, &|it| whole(it, &(0..=u64::from(u32::MAX))).map(drop))
 }
 
 /// The kernel whose answer is right. `own`: the launch of the kernel that is measured.
 fn read_reference(
     item: &Item,
-    sweep: &Sweep,
+    sweep: &SweptParams,
     own: &CudaLaunch,
     arguments: &[CudaArgument],
 ) -> Option<CudaReference> {
@@ -224,60 +216,6 @@ fn spread(it: &mut Benchmark, flush_l2: &[bool], item: &Item, budget: &mut usize
         point.clone().into_iter().chain(hot).collect::<Params>()
     };
     it.points = it.points.iter().flat_map(|point| flush_l2.iter().map(|cold| of(point, *cold))).collect();
-}
-
-/// A number, or an expression that is one for every case. `check`: what it may be, in words where it is not.
-pub(super) fn number(
-    item: &Item,
-    sweep: &Sweep,
-    check: &dyn Fn(f64) -> Result<(), String>,
-) -> Option<KernelNumber> {
-    let DeValue::String(_) = item.value else {
-        let number = item.number()?;
-        if let Err(why) = check(number) {
-            let why = why.trim_start_matches("it gives ");
-            return item.refuse(format!("`{}` cannot be {why}", item.key), EXAMPLE);
-        }
-        return Some(KernelNumber::Number(number));
-    };
-    let source = item.expression()?;
-    // Every bracket costs the parser a good part of a small stack.
-    const MAX_BRACKETS: usize = 32;
-    if source.matches(['(', '[', '{']).count() > MAX_BRACKETS {
-        let what = format!("this expression has more than {MAX_BRACKETS} opening brackets");
-        return item.refuse(what, "write it with fewer");
-    }
-    let environment = environment();
-    let compiled = match environment.compile_expression(source) {
-        Ok(compiled) => compiled,
-        Err(error) => return item.refuse(format!("this is no expression: {}", cause(&error)), EXAMPLE),
-    };
-    let mut unknown: Vec<String> = compiled.undeclared_variables(false).into_iter().collect();
-    unknown.retain(|name| name != CEIL_DIV && !sweep.names.contains(name));
-    unknown.sort();
-    if let Some(name) = unknown.first() {
-        unknown_parameter(item.page, place(item, name), name, sweep.names);
-        return None;
-    }
-    let failing = |point: &Params| evaluated(&compiled, point).and_then(check).err();
-    if let Some((point, why)) = sweep.points.iter().find_map(|point| Some((point, failing(point)?))) {
-        return item.refuse(format!("{}this expression fails: {why}", for_point(point)), EXAMPLE);
-    }
-    Some(KernelNumber::Expression(source.to_owned()))
-}
-
-const EXAMPLE: &str = "write a number, or an expression over the parameters such as \"ceil_div(n, 256)\"";
-
-/// Where a name stands in an expression.
-fn place(item: &Item, name: &str) -> Range<usize> {
-    let raw = find_word(item.page.slice(item.span.clone()), name);
-    raw.map_or(item.span.clone(), |raw| item.span.start + raw.start..item.span.start + raw.end)
-}
-
-/// `for `n=4,tile=8` `; nothing where there are no parameters.
-pub(super) fn for_point(point: &Params) -> String {
-    let words: Vec<String> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    if words.is_empty() { String::new() } else { format!("for `{}` ", words.join(",")) }
 }
 
 #[cfg(test)]

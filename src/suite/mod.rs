@@ -14,6 +14,7 @@ mod file;
 mod harness;
 mod inputs;
 mod kernel_number;
+mod kernel_number_reader;
 mod metrics;
 mod overrides;
 mod param_values;
@@ -53,8 +54,8 @@ pub use self::template::substitute;
 pub use self::work::{Work, WorkAmount};
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Budget, Component, Interleaving, KERNEL_WORKLOAD, Kind, MetricDeclaration, Params,
-    Setting, Settings, Timing,
+    BenchmarkId, Better, Budget, Component, Interleaving, KERNEL_WORKLOAD, KernelCall, Kind,
+    MetricDeclaration, Params, Setting, Settings, Timing,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -354,6 +355,21 @@ impl Benchmark {
             Action::Python(entry) => Some(entry),
             Action::Command(_) | Action::Shell(_) | Action::Builtin(_) | Action::Cuda(_) => None,
         }
+    }
+
+    /// What is said of its kernel, where it is one.
+    pub fn cuda(&self) -> Option<&CudaEntry> {
+        match &self.action {
+            Action::Cuda(entry) => Some(entry),
+            Action::Command(_) | Action::Shell(_) | Action::Builtin(_) | Action::Python(_) => None,
+        }
+    }
+
+    /// What the child of a case is asked for; `None`: the benchmark is no kernel. Errors: what cannot be computed for these
+    /// parameters, in words. A suite file that was read has computed it for its own.
+    pub fn kernel_call(&self, params: &Params) -> Option<std::result::Result<KernelCall, String>> {
+        let entry = self.cuda()?;
+        Some(self.work_of(params).and_then(|work| entry.call(params, &self.dir, &work)))
     }
 
     /// Says which tree Python modules are measured in: what they import has to be that tree's, unless the suite file allows more.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::cuda_parameter::{KernelParameter, ParameterWay};
 use super::cuda_source::{CudaSource, FoundSignature};
-use super::cuda_text::Text;
+use super::cuda_text::CodeText;
 use super::findings::{Discovered, Findings, leaf};
+use super::found_kernel::{FoundArgument, FoundKernel, FoundValue};
 use super::sources::is_program;
 use crate::adapters::{SourceTree, cmake_program};
 use crate::model::text::{count, list};
@@ -17,41 +18,6 @@ const MAX_SAID: usize = 8;
 /// Kernels that a sentence names.
 const MAX_NAMED: usize = 5;
 
-/// A kernel that can be measured by itself, with what its signature lets guess.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FoundKernel {
-    /// From the folder that was looked into.
-    pub file: String,
-    /// The kernel's name with its namespaces.
-    pub entry: String,
-    /// Values of the parameter `n`.
-    pub size: u64,
-    pub grid: Vec<String>,
-    pub block: Vec<u32>,
-    /// Bytes.
-    pub shared: Option<u32>,
-    pub arguments: Vec<FoundArgument>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct FoundArgument {
-    /// As the source has it; empty: it has none.
-    pub name: String,
-    pub dtype: DType,
-    pub value: FoundValue,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum FoundValue {
-    Buffer {
-        access: Access,
-        length: String,
-    },
-    /// Of a whole number: the size.
-    Size,
-    Number(f64),
-}
-
 /// After all that claims or compiles sources: a kernel of a program is measured by that.
 pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     let mut left_out: Vec<String> = Vec::new();
@@ -60,7 +26,7 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     let sources = tree.files().iter().filter(|path| path.ends_with(".cu") || path.ends_with(".cuh"));
     for path in sources.filter(|path| !findings.claimed.contains(*path)).cloned().collect::<Vec<_>>() {
         let Some(text) = tree.text(&path).filter(|text| text.contains("__global__")) else { continue };
-        if is_program(&Text::new(&text).code) || is_in_target(tree, &path, findings) {
+        if is_program(&CodeText::new(&text).code) || is_in_target(tree, &path, findings) {
             continue;
         }
         let CudaSource { kernels, host } = CudaSource::read(&text);
@@ -155,20 +121,5 @@ fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter])
         block,
         shared: kernel.shared.map(|bytes| bytes * threads),
         arguments: parameters.iter().map(argument).collect(),
-    }
-}
-
-impl FoundKernel {
-    /// Bytes that it moves if it reads and writes each element once, as an expression; `None`: it has no buffers.
-    pub fn bytes(&self) -> Option<String> {
-        let moved = |argument: &FoundArgument| match &argument.value {
-            FoundValue::Buffer { access, length } => {
-                let times = if *access == Access::InputOutput { 2 } else { 1 };
-                Some(format!("{} * {length}", argument.dtype.size() * times))
-            }
-            FoundValue::Size | FoundValue::Number(_) => None,
-        };
-        let parts: Vec<String> = self.arguments.iter().filter_map(moved).collect();
-        (!parts.is_empty()).then(|| parts.join(" + "))
     }
 }

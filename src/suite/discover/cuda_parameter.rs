@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cuda_text::Token;
+use super::cuda_text::CodeToken;
 use crate::model::DType;
 
 /// A parameter of a type that the gate can give.
@@ -40,10 +40,10 @@ const BESIDE: [&str; 11] = [
     "std",
 ];
 
-type Aliases<'a, 't> = &'a BTreeMap<&'t str, Vec<Token<'t>>>;
+type Aliases<'a, 't> = &'a BTreeMap<&'t str, Vec<CodeToken<'t>>>;
 
 /// Errors: why the gate cannot give it, as the end of a sentence.
-pub(super) fn parameter(words: &[Token], aliases: Aliases<'_, '_>) -> Result<KernelParameter, String> {
+pub(super) fn parameter(words: &[CodeToken], aliases: Aliases<'_, '_>) -> Result<KernelParameter, String> {
     // A default argument says nothing of the type.
     let end = words.iter().position(|word| *word == "=").unwrap_or(words.len());
     let words = &words[..end];
@@ -93,7 +93,7 @@ pub(super) fn parameter(words: &[Token], aliases: Aliases<'_, '_>) -> Result<Ker
 }
 
 /// Whether the last word is the parameter's name: it stands behind a type, and is no part of one.
-fn is_behind_type(words: &[Token]) -> bool {
+fn is_behind_type(words: &[CodeToken]) -> bool {
     let [of @ .., last] = words else { return false };
     let has_type = of.iter().any(|word| is_word(word) && !BESIDE.contains(word));
     is_word(last) && !is_keyword(last) && has_type && of.last() != Some(&"::")
@@ -109,12 +109,12 @@ fn is_keyword(word: &str) -> bool {
         || BESIDE.contains(&word)
 }
 
-fn is_constant_alias(kind: &[Token], aliases: Aliases<'_, '_>) -> bool {
+fn is_constant_alias(kind: &[CodeToken], aliases: Aliases<'_, '_>) -> bool {
     kind.iter().any(|word| aliases.get(word).is_some_and(|of| of.contains(&"const")))
 }
 
 /// The type of an element, and how many numbers it holds.
-pub(super) fn element(words: &[Token], aliases: Aliases<'_, '_>) -> Option<(DType, u32)> {
+pub(super) fn element(words: &[CodeToken], aliases: Aliases<'_, '_>) -> Option<(DType, u32)> {
     // An alias of an alias, and no further: one may name itself.
     const MAX_STEPS: usize = 4;
     let mut words = words.to_vec();

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::cuda_parameter::{KernelParameter, element, parameter};
-use super::cuda_text::{Text, Token, tokens};
+use super::cuda_text::{CodeText, CodeToken, tokens};
 
 /// What a source says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,14 +37,14 @@ enum Scope {
 
 impl CudaSource {
     pub(super) fn read(text: &str) -> Self {
-        let text = Text::new(text);
+        let text = CodeText::new(text);
         let mut source = CudaSource::default();
         let tokens = tokens(&text.code);
         source.host = text.host_header.map(|name| format!("it includes <{name}>"));
         if source.host.is_none() && text.code.contains("<<<") {
             source.host = Some("it launches kernels itself (`<<<`)".into());
         }
-        let (mut scopes, mut aliases): (Vec<Scope>, BTreeMap<&str, Vec<Token>>) = Default::default();
+        let (mut scopes, mut aliases): (Vec<Scope>, BTreeMap<&str, Vec<CodeToken>>) = Default::default();
         let (mut start, mut at) = (0, 0);
         while at < tokens.len() {
             match tokens[at] {
@@ -93,7 +93,7 @@ impl CudaSource {
 }
 
 /// The index of the brace that closes the one at `open`, or the end.
-fn closing(tokens: &[Token], open: usize) -> usize {
+fn closing(tokens: &[CodeToken], open: usize) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate().skip(open) {
         match *token {
@@ -109,7 +109,7 @@ fn closing(tokens: &[Token], open: usize) -> usize {
 }
 
 /// The scope that a brace opens behind these words, where it is one that declarations stand in.
-fn scope(words: &[Token]) -> Option<Scope> {
+fn scope(words: &[CodeToken]) -> Option<Scope> {
     if words.contains(&"(") {
         return None;
     }
@@ -122,7 +122,7 @@ fn scope(words: &[Token]) -> Option<Scope> {
 }
 
 /// `using real = float;`, `typedef float real;`
-fn note_alias<'t>(words: &[Token<'t>], aliases: &mut BTreeMap<&'t str, Vec<Token<'t>>>) {
+fn note_alias<'t>(words: &[CodeToken<'t>], aliases: &mut BTreeMap<&'t str, Vec<CodeToken<'t>>>) {
     match words {
         ["using", name, "=", of @ ..] => _ = aliases.insert(name, of.to_vec()),
         ["typedef", of @ .., name] => _ = aliases.insert(name, of.to_vec()),
@@ -130,13 +130,13 @@ fn note_alias<'t>(words: &[Token<'t>], aliases: &mut BTreeMap<&'t str, Vec<Token
     }
 }
 
-fn is_function(words: &[Token]) -> bool {
+fn is_function(words: &[CodeToken]) -> bool {
     let of_type = ["struct", "class", "union", "enum"].iter().any(|word| words.first() == Some(word));
     words.contains(&"(") && !words.contains(&"=") && !of_type
 }
 
 /// The name of a function that only the host can have.
-fn host_function<'t>(words: &[Token<'t>]) -> Option<&'t str> {
+fn host_function<'t>(words: &[CodeToken<'t>]) -> Option<&'t str> {
     if !is_function(words) || words.iter().any(|word| ["__device__", "constexpr", "template"].contains(word))
     {
         return None;
@@ -156,10 +156,10 @@ fn is_name(word: &str) -> bool {
 
 /// `None`: what stands there is no kernel that was understood as one.
 fn kernel(
-    words: &[Token],
-    body: &[Token],
+    words: &[CodeToken],
+    body: &[CodeToken],
     scopes: &[Scope],
-    aliases: &BTreeMap<&str, Vec<Token>>,
+    aliases: &BTreeMap<&str, Vec<CodeToken>>,
 ) -> Option<FoundSignature> {
     let global = words.iter().position(|word| *word == "__global__")?;
     let (name, inside) = signature(&words[global + 1..])?;
@@ -188,7 +188,7 @@ fn kernel(
 }
 
 /// The name and the parameters of what stands behind `__global__`: the first word before parentheses that is no attribute.
-fn signature<'w, 't>(words: &'w [Token<'t>]) -> Option<(&'t str, &'w [Token<'t>])> {
+fn signature<'w, 't>(words: &'w [CodeToken<'t>]) -> Option<(&'t str, &'w [CodeToken<'t>])> {
     let mut at = 0;
     loop {
         let open = at + words[at..].iter().position(|word| *word == "(")?;
@@ -202,7 +202,7 @@ fn signature<'w, 't>(words: &'w [Token<'t>]) -> Option<(&'t str, &'w [Token<'t>]
     }
 }
 
-fn matching(words: &[Token], open: usize) -> Option<usize> {
+fn matching(words: &[CodeToken], open: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, word) in words.iter().enumerate().skip(open) {
         match *word {
@@ -218,7 +218,7 @@ fn matching(words: &[Token], open: usize) -> Option<usize> {
 }
 
 /// The parts between the commas that stand in no bracket.
-fn list<'w, 't>(words: &'w [Token<'t>]) -> Vec<&'w [Token<'t>]> {
+fn list<'w, 't>(words: &'w [CodeToken<'t>]) -> Vec<&'w [CodeToken<'t>]> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, word) in words.iter().enumerate() {
         match *word {
@@ -237,12 +237,12 @@ fn list<'w, 't>(words: &'w [Token<'t>]) -> Vec<&'w [Token<'t>]> {
 }
 
 /// `extern __shared__ float tile[];`
-fn dynamic_shared(body: &[Token], aliases: &BTreeMap<&str, Vec<Token>>) -> Option<u32> {
+fn dynamic_shared(body: &[CodeToken], aliases: &BTreeMap<&str, Vec<CodeToken>>) -> Option<u32> {
     const LARGEST: u32 = 16;
     let at = body.windows(2).position(|words| words.contains(&"extern") && words.contains(&"__shared__"))?;
     let rest = &body[at + 2..];
     let end = rest.iter().position(|word| *word == ";").unwrap_or(rest.len());
-    let words: Vec<Token> = rest[..end].iter().copied().take_while(|word| *word != "[").collect();
+    let words: Vec<CodeToken> = rest[..end].iter().copied().take_while(|word| *word != "[").collect();
     let (_, of) = words.split_last()?;
     Some(element(of, aliases).map_or(LARGEST, |(dtype, lanes)| dtype.size() as u32 * lanes))
 }

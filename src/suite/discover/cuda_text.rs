@@ -1,10 +1,10 @@
 //! The code of a C++ source: without comments, texts, preprocessor lines, and what these leave out for a compiler at run time.
 
 /// A word, a number, or one mark; `::` is one.
-pub(super) type Token<'t> = &'t str;
+pub(super) type CodeToken<'t> = &'t str;
 
 /// A source whose comments and texts are blank.
-pub(super) struct Text {
+pub(super) struct CodeText {
     pub code: String,
     /// The first header that a compiler at run time has not.
     pub host_header: Option<String>,
@@ -37,7 +37,7 @@ const OF_C: [&str; 20] = [
 const OF_HOST: [&str; 9] =
     ["torch/", "ATen/", "c10/", "pybind11/", "thrust/", "sys/", "boost/", "Eigen/", "benchmark/"];
 
-impl Text {
+impl CodeText {
     pub(super) fn new(source: &str) -> Self {
         let without = blanked(source, false);
         let mut code = String::with_capacity(without.len());
@@ -106,8 +106,8 @@ fn blanked(source: &str, texts: bool) -> String {
     while let Some(c) = rest.chars().next() {
         let (length, blank) = if rest.starts_with("//") {
             (rest.find('\n').unwrap_or(rest.len()), !texts)
-        } else if rest.starts_with("/*") {
-            (rest[2..].find("*/").map_or(rest.len(), |at| at + 4), !texts)
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            (comment.find("*/").map_or(rest.len(), |at| at + 4), !texts)
         } else if let Some(raw) = rest.strip_prefix("R\"").filter(|_| !is_of_word(before)) {
             (raw_text(raw).map_or(rest.len(), |length| length + 2), texts)
         } else if c == '"' || (c == '\'' && !is_of_word(before)) {
@@ -155,7 +155,7 @@ fn raw_text(text: &str) -> Option<usize> {
     text.find(&end).map(|at| at + end.len())
 }
 
-pub(super) fn tokens(code: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(code: &str) -> Vec<CodeToken<'_>> {
     let mut found = Vec::new();
     let mut rest = code.trim_start();
     while let Some(c) = rest.chars().next() {

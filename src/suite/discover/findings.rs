@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::cuda_kernels::FoundKernel;
+use super::found_kernel::FoundKernel;
 use super::layouts::{FoundLayout, FoundSources};
 use crate::adapters::layouts::PassedOver;
 use crate::adapters::{BuildStep, Harness};

@@ -13,6 +13,7 @@ mod cuda_source;
 mod cuda_text;
 mod files;
 mod findings;
+mod found_kernel;
 mod harnesses;
 mod javascript;
 mod layouts;
@@ -27,9 +28,9 @@ mod tree;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub use cuda_kernels::{FoundArgument, FoundKernel, FoundValue};
 use findings::Findings;
 pub use findings::{Discovered, Discovery, id_word, literal};
+pub use found_kernel::{FoundArgument, FoundKernel, FoundValue};
 pub use layouts::{FoundLayout, FoundSources};
 pub(crate) use tree::FolderTree;
 

@@ -515,3 +515,36 @@ fn what_a_harness_has_is_no_kernel() {
     assert_eq!(entries, ["kernels: kernels but kernels/bench_a.py: 1 kernel in 1 folder"]);
     assert_eq!(found.benchmarks.len(), 2, "{:?}", found.benchmarks);
 }
+
+#[test]
+fn kernels_that_belong_to_nothing_are_proposed_and_of_others_it_is_said_why() {
+    let kernel = |name: &str| format!("__global__ void {name}(float* x, int n) {{}}\n");
+    let many: String = (0..60).map(|at| kernel(&format!("k{at}"))).collect();
+    let files = [
+        ("a.cu", format!("{}{}", kernel("one"), kernel("two")), 0o644),
+        ("b/one.cuh", kernel("one"), 0o644),
+        ("baseline_pair.cu", kernel("of_a_pair"), 0o644),
+        ("optimized_pair.cu", kernel("of_a_pair"), 0o644),
+        ("build/generated.cu", kernel("built"), 0o644),
+        ("host.cu", format!("#include <cstdio>\n{}", kernel("beside")), 0o644),
+        ("none.cu", "__device__ int x; // __global__ void no() {}\n".to_owned(), 0o644),
+        ("program.cu", format!("{}{MAIN}", kernel("of_a_program")), 0o644),
+    ];
+    let files: Vec<(&str, &str, u32)> =
+        files.iter().map(|(path, text, mode)| (*path, text.as_str(), *mode)).collect();
+    let found = everything(folder(&files).path());
+    let of = |entry: &Discovered| {
+        entry.cuda.as_ref().map(|kernel| format!("{}: {} of {}", entry.name, kernel.entry, kernel.file))
+    };
+    let kernels: Vec<String> = found.benchmarks.iter().filter_map(of).collect();
+    assert_eq!(kernels, ["one: one of a.cu", "two: two of a.cu", "one-2: one of b/one.cuh"]);
+    assert!(
+        found
+            .unclear
+            .iter()
+            .any(|it| it.contains("host.cu is not proposed (`beside`): it includes <cstdio>"))
+    );
+    let found = everything(folder(&[("many.cu", many.as_str(), 0o644)]).path());
+    assert_eq!(found.benchmarks.len(), 50);
+    assert_eq!(found.more, ["10 more kernels in many.cu: 50 are proposed, write further ones like them"]);
+}
