@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use gbench_ci::model::{FailureKind, Outcome, RunRecord};
-use serde_json::Value;
+use gbench_ci::model::{CaseRecord, FailureKind, Outcome, RunRecord};
+use serde_json::{Value, json};
 
 use crate::support::cli::{command, ended, newest};
 use crate::support::gpu::StandIn;
-use crate::support::{case, folder_with, tools};
+use crate::support::{folder_with, tools};
 
 /// The smallest shapes that have a rest in every direction.
-const SMALL: &str = "batch_size=2 sequence_length=3 tensor_dimension=40 classes=37 n=100 mib=1 heads=2 head_dimension=64";
+const SMALL: &str =
+    "batch_size=2 sequence_length=3 tensor_dimension=40 classes=37 n=100 mib=1 heads=2 head_dimension=64";
 
 /// The events of one workload as a child that is started by hand.
 fn events(stand_in: &StandIn, cubins: &Path, name: &str, params: &str) -> Vec<Value> {
@@ -72,13 +73,15 @@ fn d1_every_kernel_is_right_in_every_type() {
             cases.push((name, format!("dtype={dtype}")));
         }
         cases.extend(["erf", "tanh"].map(|form| ("gelu", format!("dtype={dtype} form={form}"))));
-        for (way, causal) in [("naive", 0), ("naive", 1), ("tiled", 0), ("tiled", 1)] {
+        for (way, causal) in [("naive", false), ("naive", true), ("tiled", false), ("tiled", true)] {
             cases.push(("sdpa", format!("dtype={dtype} impl={way} causal={causal}")));
         }
     }
     cases.extend(["copy", "triad", "read", "write"].map(|op| ("gpu_bandwidth", format!("op={op}"))));
     for addresses in ["one", "many"] {
-        cases.extend(["u32", "f32"].map(|dtype| ("gpu_atomics", format!("addresses={addresses} dtype={dtype}"))));
+        cases.extend(
+            ["u32", "f32"].map(|dtype| ("gpu_atomics", format!("addresses={addresses} dtype={dtype}"))),
+        );
     }
     cases.extend(["gpu_latency", "launch_latency", "pcie_bandwidth"].map(|name| (name, String::new())));
     for (name, params) in &cases {
@@ -86,10 +89,14 @@ fn d1_every_kernel_is_right_in_every_type() {
         assert_eq!(one(&events, "validation")["passed"], true, "{name} {params}: {events:?}");
         assert_eq!(events.last().unwrap()["event"], "end", "{name} {params}");
         let samples = one(&events, "samples")["values"].as_array().unwrap();
-        assert!(samples.len() == 3 && samples.iter().all(|value| value.as_f64().unwrap() > 0.0), "{samples:?}");
+        assert!(
+            samples.len() == 3 && samples.iter().all(|value| value.as_f64().unwrap() > 0.0),
+            "{samples:?}"
+        );
     }
     // A kernel that writes nothing is wrong, however fast.
-    for (name, params) in [("softmax", "dtype=f16"), ("gpu_flops", "dtype=f32"), ("gpu_bandwidth", "op=copy")] {
+    for (name, params) in [("softmax", "dtype=f16"), ("gpu_flops", "dtype=f32"), ("gpu_bandwidth", "op=copy")]
+    {
         let idle = stand_in.clone().with("twins=none");
         let events = events(&idle, cubins.path(), name, &format!("{SMALL} {params}"));
         assert_eq!(one(&events, "validation")["passed"], false, "{name} {params}");
@@ -101,12 +108,10 @@ fn a_sample_is_the_kernel_s_time_whatever_launching_costs_and_several_calls_wher
     let Some(stand_in) = StandIn::new() else { return };
     let cubins = tempfile::tempdir().unwrap();
     let time = |settings: &str, params: &str| {
-        let events = events(&stand_in.clone().with(settings), cubins.path(), "swish", &format!("{SMALL} {params}"));
-        let notes: BTreeMap<String, Value> = events
-            .iter()
-            .filter_map(|event| event["notes"].as_object().cloned())
-            .flatten()
-            .collect();
+        let events =
+            events(&stand_in.clone().with(settings), cubins.path(), "swish", &format!("{SMALL} {params}"));
+        let notes: BTreeMap<String, Value> =
+            events.iter().filter_map(|event| event["notes"].as_object().cloned()).flatten().collect();
         (one(&events, "samples")["values"][0].as_f64().unwrap(), notes)
     };
     // Launches that take longer than the kernel.
@@ -127,6 +132,11 @@ const SUITE: &str = "[suite]\nname = 's'\n[defaults]\nprocesses = 2\niterations 
      [[benchmark]]\nid = 'second'\nbuiltin = 'softmax'\nmatrix = { dtype = ['f16'], batch_size = [2], sequence_length = [3], tensor_dimension = [40] }\n\
      [[benchmark]]\nid = 'host'\ncommand = ['true']\ntiming = 'process'\n";
 
+/// The only case of a benchmark.
+fn case<'a>(record: &'a RunRecord, name: &str) -> &'a CaseRecord {
+    record.cases.iter().find(|case| case.id.benchmark.name() == name).unwrap()
+}
+
 /// Runs the suite on a machine; gives the exit code and the record.
 fn run(stand_in: &StandIn) -> (i32, RunRecord, String) {
     let folder = folder_with(SUITE);
@@ -143,7 +153,9 @@ fn a_run_knows_the_machine_code_the_rates_and_the_clock() {
     let code = first.device_code.as_ref().unwrap();
     assert_eq!((code.arch.as_str(), code.compiler.as_deref()), ("sm_90", Some("NVRTC 13.5")));
     assert!(code.kernels["gb_swish"].registers.unwrap() > 8, "{code:?}");
-    let value = |name: &str| first.metrics.iter().find(|it| it.name == name).unwrap().summary.as_ref().unwrap().median;
+    let value = |name: &str| {
+        first.metrics.iter().find(|it| it.name == name).unwrap().summary.as_ref().unwrap().median
+    };
     assert!((value("time") - 20e-6).abs() < 1e-9, "{}", value("time"));
     assert!((value("sm_clock") - 1980.0).abs() < 1.0, "{}", value("sm_clock"));
     assert!((value("cycles") - 39_600.0).abs() < 40.0, "{}", value("cycles"));
@@ -214,7 +226,9 @@ fn d1_without_a_library_a_run_of_the_gpu_suite_ends_with_5_and_says_which() {
         .says("no CUDA driver: libcuda.so.1 is not here");
     let mut command = stand_in.command(folder.path(), line);
     command.env("GBENCH_NVRTC", "/nowhere/libnvrtc.so.13");
-    ended(command).exits(5).says("no compiler for kernels: NVRTC (libnvrtc.so) is not here; looked in /nowhere/libnvrtc.so.13");
+    ended(command)
+        .exits(5)
+        .says("no compiler for kernels: NVRTC (libnvrtc.so) is not here; looked in /nowhere/libnvrtc.so.13");
     let mut command = stand_in.command(folder.path(), line);
     command.env_remove("GBENCH_NVML_LIBRARY");
     ended(command).exits(5).says("no GPU can be used here: no NVIDIA driver: libnvidia-ml.so.1 is not here");
@@ -225,25 +239,34 @@ fn d1_without_a_library_a_run_of_the_gpu_suite_ends_with_5_and_says_which() {
 fn d2_a_card_that_is_slowed_down_is_measured_again_and_said() {
     let Some(stand_in) = StandIn::new() else { return };
     let cubins = tempfile::tempdir().unwrap();
-    let small = format!("{SMALL} dtype=f32");
-    // A few samples: kept, marked, and enough others are left. Each sample is some five kernels.
-    let brief = stand_in.clone().with("kernel.gb_swish=1.0 throttle=1.5@2000-2004");
     let of = |stand_in: &StandIn| {
+        let request = json!({"protocol": 1, "benchmark": "micro/swish", "process": 0, "iterations": 40, "warmup": 2,
+            "duration": 0.0, "burnin": 0.0, "cold": false, "seed": 7, "pinned": ["warmup"],
+            "params": {"dtype": "f32", "batch_size": 2, "sequence_length": 3, "tensor_dimension": 40}});
         let mut command = stand_in.command(cubins.path(), "__micro swish");
-        command.env("GBENCH_CUBINS", cubins.path()).env("GBENCH_ITERATIONS", "40").env("GBENCH_WARMUP", "10");
-        for (key, value) in small.split_whitespace().filter_map(|pair| pair.split_once('=')) {
-            command.env(format!("GBENCH_PARAM_{}", key.to_uppercase()), value);
-        }
+        command.env("GBENCH_CUBINS", cubins.path()).env("GBENCH_REQUEST", request.to_string());
         let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
         text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<Value>>()
     };
-    let _ = brief;
+    // A few samples: kept and marked, and enough others are left. A sample is five kernels, and some 70 come before the first.
+    let brief = of(&stand_in.clone().with("kernel.gb_swish=1.0 throttle=1.5@150-170"));
+    let throttled = one(&brief, "throttled");
+    assert_eq!((&throttled["spoilt"], &throttled["of"]), (&false.into(), &40.into()), "{throttled}");
+    assert!((3..=6).contains(&throttled["samples"].as_u64().unwrap()), "{throttled}");
+    assert_eq!(one(&brief, "samples")["values"].as_array().unwrap().len(), 40);
+    // The clock falls for good: later attempts are slow throughout, and known to be by what was before.
+    let long = of(&stand_in.clone().with("kernel.gb_swish=1.0 throttle=1.5@170-100000"));
+    assert_eq!(one(&long, "throttled")["spoilt"], true, "{long:?}");
+    assert_eq!(one(&long, "throttled")["samples"], 40);
     let quiet = of(&stand_in);
     assert!(quiet.iter().all(|event| event["event"] != "throttled"), "{quiet:?}");
     // Hardware holds clocks down all the time, as the driver says.
     let hot = of(&stand_in.clone().with_nvml("count=1 reasons=0x48"));
     let throttled = one(&hot, "throttled");
-    assert_eq!((&throttled["spoilt"], &throttled["samples"], &throttled["of"]), (&true.into(), &40.into(), &40.into()));
+    assert_eq!(
+        (&throttled["spoilt"], &throttled["samples"], &throttled["of"]),
+        (&true.into(), &40.into(), &40.into())
+    );
     assert!(throttled["reasons"].as_array().unwrap().contains(&"hw_thermal_slowdown".into()), "{throttled}");
     let attempts = hot.iter().find_map(|event| event["notes"].get("attempts")).unwrap();
     assert_eq!(attempts, 3);
@@ -269,7 +292,10 @@ fn a_card_cannot_be_faster_than_it_can_be_nor_work_beside_its_events() {
     let found = events(&fast, "op=copy mib=256");
     let validation = one(&found, "validation");
     assert_eq!(validation["passed"], false);
-    assert!(validation["message"].as_str().unwrap().contains("NVIDIA Stand-in 80GB needs at least"), "{validation}");
+    assert!(
+        validation["message"].as_str().unwrap().contains("NVIDIA Stand-in 80GB needs at least"),
+        "{validation}"
+    );
     // Events that tell a tenth of what the device was at work for.
     let liar = stand_in.with("events=0.1 sleep=1 kernel.gb_copy=8 twins=none");
     let found = events(&liar, "op=copy mib=1");

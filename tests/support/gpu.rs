@@ -81,7 +81,14 @@ impl StandIn {
     }
 
     fn equip(&self, command: &mut Command) {
-        for name in ["CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "GBENCH_CUBINS", "GBENCH_NVRTC"] {
+        for name in [
+            "CUDA_VISIBLE_DEVICES",
+            "VIRTUAL_ENV",
+            "CONDA_PREFIX",
+            "CUDA_PATH",
+            "GBENCH_CUBINS",
+            "GBENCH_NVRTC",
+        ] {
             command.env_remove(name);
         }
         command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", &self.nvml);

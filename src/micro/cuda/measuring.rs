@@ -52,25 +52,27 @@ pub(super) fn measure(
 ) -> Result<f64, MicroError> {
     channel.stage(Stage::Warmup)?;
     let calls = sampler.calls_per_sample(&mut call)?.min(max_calls.max(1));
-    let settled = warm_up(request, sampler, calls, &mut call)?;
+    let (settled, warm) = warm_up(request, sampler, calls, &mut call)?;
     channel.stage(Stage::Measure)?;
     let mut state = || look.as_mut().and_then(|look| look());
     let mut attempts = 1;
     let attempt = if request.turns {
-        let mut attempt = Attempt::default();
+        let mut attempt = Attempt::after(&warm, 0.0);
         while let Some(iterations) = channel.turn()? {
             group(&mut attempt, iterations, sampler, calls, &mut call, &mut state)?;
         }
         attempt
     } else {
+        let mut attempt = Attempt::after(&warm, 0.0);
         loop {
-            let attempt = samples(request, sampler, calls, &mut call, &mut state)?;
+            samples(request, &mut attempt, sampler, calls, (&mut call, &mut state))?;
             if !attempt.is_spoilt() || attempts == MAX_ATTEMPTS {
                 break attempt;
             }
             attempt.samples.iter().for_each(|sample| channel.record(&THROTTLED_TIME, sample.seconds));
             thread::sleep(Duration::from_secs_f64(REST * f64::from(attempts)));
             attempts += 1;
+            attempt = attempt.again();
         }
     };
     for sample in &attempt.samples {
@@ -108,24 +110,26 @@ pub(super) fn measure(
 /// One attempt: as many samples as the request asks for, or as fit into its time.
 fn samples(
     request: &Request,
+    attempt: &mut Attempt,
     sampler: &mut Sampler,
     calls: u32,
-    call: &mut impl FnMut(u32) -> Result<(), CudaError>,
-    state: &mut impl FnMut() -> Option<ThrottleState>,
-) -> Result<Attempt, MicroError> {
-    let mut attempt = Attempt::default();
+    (call, state): (
+        &mut impl FnMut(u32) -> Result<(), CudaError>,
+        &mut impl FnMut() -> Option<ThrottleState>,
+    ),
+) -> Result<(), MicroError> {
     match Limit::of_measuring(request) {
         Limit::Turns(iterations) => {
             let mut left = iterations;
             while left > 0 {
                 let now = left.min(GROUP);
-                group(&mut attempt, now, sampler, calls, call, state)?;
+                group(attempt, now, sampler, calls, call, state)?;
                 left -= now;
             }
         }
-        limit => limit.repeat(|| group(&mut attempt, 1, sampler, calls, call, state))?,
+        limit => limit.repeat(|| group(attempt, 1, sampler, calls, call, state))?,
     }
-    Ok(attempt)
+    Ok(())
 }
 
 fn group(
@@ -143,23 +147,25 @@ fn group(
     Ok(())
 }
 
-/// Runs until the last samples lie close together and the clock stands still. Says whether it came to that; where the request says how long
-/// to warm up, it is not asked.
+/// Runs until the last samples lie close together and the clock stands still. Says whether it came to that, and gives the last samples;
+/// where the request says how long to warm up, it is not asked.
 fn warm_up(
     request: &Request,
     sampler: &mut Sampler,
     calls: u32,
     call: &mut impl FnMut(u32) -> Result<(), CudaError>,
-) -> Result<bool, MicroError> {
+) -> Result<(bool, Vec<Sample>), MicroError> {
     let asked = Limit::of_warmup(request);
     let says_how_long =
         request.burnin > 0.0 || request.cold || request.pinned.iter().any(|it| it == "warmup");
+    let mut taken: Vec<Sample> = Vec::new();
+    let last = |taken: &[Sample]| taken[taken.len().saturating_sub(WINDOW)..].to_vec();
     if says_how_long {
-        asked.repeat(|| Ok(sampler.sample(calls, &mut *call).map(drop)?))?;
-        return Ok(true);
+        asked.repeat(|| Ok(taken.push(sampler.sample(calls, &mut *call)?)))?;
+        return Ok((true, last(&taken)));
     }
     let begun = Instant::now();
-    let (mut taken, mut first): (Vec<Sample>, Option<u64>) = (Vec::new(), None);
+    let mut first: Option<u64> = None;
     loop {
         let sample = sampler.sample(calls, &mut *call)?;
         let since = *first.get_or_insert(sample.ended);
@@ -168,11 +174,11 @@ fn warm_up(
         let on_device = sample.ended.saturating_sub(since) as f64 / 1e9;
         let spent = if sample.ended > 0 { on_device } else { begun.elapsed().as_secs_f64() };
         let enough = taken.len() >= WINDOW.max(request.warmup as usize) && spent >= WARM;
-        if enough && is_settled(&taken[taken.len() - WINDOW..]) {
-            return Ok(true);
+        if enough && is_settled(&last(&taken)) {
+            return Ok((true, last(&taken)));
         }
         if spent >= MAX_WARM || begun.elapsed().as_secs_f64() >= 2.0 * MAX_WARM {
-            return Ok(false);
+            return Ok((false, last(&taken)));
         }
     }
 }

@@ -25,10 +25,23 @@ pub(super) struct Attempt {
     pub samples: Vec<Sample>,
     /// Samples that the driver gives a reason of hardware for.
     by_driver: Vec<bool>,
+    /// The highest clock that an earlier attempt or the end of the warm-up had as its usual one, in Hz: a card that slows down for
+    /// good has another one from then on, and is still a slower card.
+    before: f64,
     pub reasons: Vec<String>,
 }
 
 impl Attempt {
+    /// An attempt behind samples that were taken earlier.
+    pub(super) fn after(earlier: &[Sample], before: f64) -> Self {
+        Self { before: before.max(usual_clock(earlier)), ..Self::default() }
+    }
+
+    /// The attempt that follows this one.
+    pub(super) fn again(&self) -> Self {
+        Self::after(&self.samples, self.before)
+    }
+
     /// Adds a group of samples and what the looks before and after it tell.
     pub(super) fn add(
         &mut self,
@@ -50,9 +63,7 @@ impl Attempt {
 
     /// Places of the samples that a slower card gave.
     pub(super) fn throttled(&self) -> Vec<usize> {
-        let mut clocks: Vec<f64> = self.samples.iter().filter_map(|sample| sample.clock).collect();
-        clocks.sort_by(f64::total_cmp);
-        let usual = clocks.get(clocks.len() / 2).copied().unwrap_or(0.0);
+        let usual = self.before.max(usual_clock(&self.samples));
         let is_slow = |sample: &Sample| sample.clock.is_some_and(|clock| clock < MIN_CLOCK * usual);
         let marks = self.samples.iter().zip(&self.by_driver).enumerate();
         marks.filter(|(_, (sample, by_driver))| **by_driver || is_slow(sample)).map(|(at, _)| at).collect()
@@ -62,6 +73,13 @@ impl Attempt {
     pub(super) fn is_spoilt(&self) -> bool {
         self.throttled().len() as f64 > BUDGET * self.samples.len() as f64
     }
+}
+
+/// The median of the clocks; 0 where none is known.
+fn usual_clock(samples: &[Sample]) -> f64 {
+    let mut clocks: Vec<f64> = samples.iter().filter_map(|sample| sample.clock).collect();
+    clocks.sort_by(f64::total_cmp);
+    clocks.get(clocks.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// Reasons at either look that hold clocks down, and those whose counter grew between the two.
@@ -122,6 +140,16 @@ mod tests {
         );
         assert_eq!(attempt.throttled(), [4, 5]);
         assert!(attempt.is_spoilt());
+    }
+
+    #[test]
+    fn a_card_that_slows_down_for_good_is_still_a_slower_one() {
+        let mut first = Attempt::after(&[at(1.98e9); 3], 0.0);
+        first.add(vec![at(1.4e9); 10], None, None);
+        assert!(first.is_spoilt(), "slower than it was warmed up");
+        let mut second = first.again();
+        second.add(vec![at(1.4e9); 10], None, None);
+        assert!(second.is_spoilt());
     }
 
     #[test]
