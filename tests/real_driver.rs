@@ -97,7 +97,6 @@ fn d4_a_benchmark_that_needs_a_gpu_is_not_started_where_the_real_library_finds_n
 
 /// The suite's own workloads load the real `libcuda`, which initialises and finds no device.
 #[test]
-#[ignore = "until the suite that is built in has workloads for GPUs"]
 fn d4_the_built_in_gpu_workloads_end_with_what_is_missing() {
     let Some(place) = Place::new() else { return };
     let Some(listed) = place.ran("list --suite micro") else { return };

@@ -26,6 +26,8 @@ pub enum CudaError {
     /// The source is wrong, or a header is missing; the compiler's own words.
     #[error("{file} cannot be compiled for {arch}: {log}")]
     Compile { file: String, arch: String, log: String },
+    #[error("a library's work has no kernel `{entry}` beside it")]
+    NoKernel { entry: String },
     #[error("the machine code of `{kernel}` cannot be read: {what}")]
     Code { kernel: String, what: String },
     #[error("the kernel takes {} ({}), and {} are given ({})", crate::model::text::count(takes.len(), "parameter"), bytes(takes), given.len(), bytes(given))]
@@ -54,6 +56,7 @@ impl CudaError {
             CudaError::Call { code, .. } => MACHINE.contains(code),
             CudaError::Compile { .. }
             | CudaError::Code { .. }
+            | CudaError::NoKernel { .. }
             | CudaError::Parameters { .. }
             | CudaError::Cublas { .. } => false,
             CudaError::NoDriver

@@ -7,11 +7,13 @@ use rand_pcg::Pcg64;
 use serde_json::json;
 
 use super::compiler::{Compiled, Source, compile};
+use super::cublas::Cublas;
 use super::device::{Buffer, Function, Gpu, Module, Parameters};
 use super::error::CudaError;
 use super::floor::{Work, least_seconds};
 use super::host_buffer::{HostBuffer, POISON};
 use super::measuring::measure;
+use super::operators::SquareProduct;
 use super::sampler::Sampler;
 use super::throttle::ThrottleLook;
 use crate::device_code;
@@ -43,14 +45,18 @@ pub(super) struct Accuracy {
     pub max_abs_error: f64,
 }
 
-/// A kernel on the device, ready to be launched.
+/// Work on the device, ready to be started.
 pub(super) struct Loaded {
     pub gpu: Gpu,
-    module: Module,
-    compiled: Compiled,
-    function: Function,
+    callee: Callee,
     launch: KernelLaunch,
     arguments: Vec<KernelArgument>,
+}
+
+/// What a call of the work calls.
+enum Callee {
+    Kernel { module: Module, compiled: Compiled, function: Function },
+    Cublas { library: Cublas, product: SquareProduct },
 }
 
 /// The GPU, and its machine code for a source. Says on the channel what code it is.
@@ -63,7 +69,21 @@ pub(super) fn load(channel: &mut Channel, gpu: &Gpu, kernel: &Kernel) -> Result<
         channel.send(&Event::DeviceCode { arch, compiler, kernels })?;
     }
     let (launch, arguments) = (kernel.launch, kernel.arguments.clone());
-    Ok(Loaded { gpu: gpu.clone(), module, compiled, function, launch, arguments })
+    let callee = Callee::Kernel { module, compiled, function };
+    Ok(Loaded { gpu: gpu.clone(), callee, launch, arguments })
+}
+
+/// NVIDIA's library in the place of a kernel.
+pub(super) fn load_cublas(
+    channel: &mut Channel,
+    gpu: &Gpu,
+    kernel: &Kernel,
+    product: SquareProduct,
+) -> Result<Loaded, MicroError> {
+    let library = Cublas::open(gpu)?;
+    channel.notes([("cublas", json!(library.version))])?;
+    let callee = Callee::Cublas { library, product };
+    Ok(Loaded { gpu: gpu.clone(), callee, launch: kernel.launch, arguments: kernel.arguments.clone() })
 }
 
 /// A kernel of loaded code by its name in the source.
@@ -192,6 +212,20 @@ pub(super) type Check<'a> =
     &'a dyn Fn(&Loaded, &[HostBuffer], &[HostBuffer]) -> Result<Option<Accuracy>, MicroError>;
 
 impl Loaded {
+    /// Queues one call. `parameters`: of the slots.
+    fn call(&self, slots: &Slots, parameters: &Parameters) -> Result<(), CudaError> {
+        match &self.callee {
+            Callee::Kernel { function, .. } => self.gpu.launch(function, &self.launch, parameters),
+            Callee::Cublas { library, product } => {
+                let mut buffers = slots.buffers();
+                let (Some(a), Some(b), Some(c)) = (buffers.next(), buffers.next(), buffers.next()) else {
+                    return Err(CudaError::Parameters { takes: vec![8; 3], given: Vec::new() });
+                };
+                library.multiply(product.dtype, product.n, a, b, c)
+            }
+        }
+    }
+
     /// Another kernel of the same code, launched once on inputs of its own; gives its buffers.
     pub(super) fn run_other(
         &self,
@@ -199,7 +233,10 @@ impl Loaded {
         launch: &KernelLaunch,
         inputs: &[HostBuffer],
     ) -> Result<Vec<HostBuffer>, MicroError> {
-        let other = function(&self.module, &self.compiled, entry, launch.shared_bytes)?;
+        let Callee::Kernel { module, compiled, .. } = &self.callee else {
+            return Err(CudaError::NoKernel { entry: entry.into() }.into());
+        };
+        let other = function(module, compiled, entry, launch.shared_bytes)?;
         let slots = Slots::new(&self.gpu, &self.arguments, inputs)?;
         slots.prepare(&self.gpu, &self.arguments, inputs)?;
         self.gpu.launch(&other, launch, &slots.parameters())?;
@@ -219,7 +256,7 @@ impl Loaded {
         let mut sampler = Sampler::new(gpu, &support, work.cold)?;
         let first = inputs(&self.arguments, request.seed)?;
         let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
-        let launch = |set: &Slots| gpu.launch(&self.function, &self.launch, &set.parameters());
+        let launch = |set: &Slots| self.call(set, &set.parameters());
         let wanted = sampler.calls_per_sample(|_| launch(&sets[0]))?;
         let bytes: usize = first.iter().map(|buffer| buffer.bytes().len()).sum();
         if sampler.is_cold() {
@@ -245,7 +282,8 @@ impl Loaded {
         // The values of a launch are made before, so that queueing costs the same each time.
         let parameters: Vec<Parameters> = sets.iter().map(Slots::parameters).collect();
         let call = |number: u32| {
-            gpu.launch(&self.function, &self.launch, &parameters[number as usize % parameters.len()])
+            let at = number as usize % parameters.len();
+            self.call(&sets[at], &parameters[at])
         };
         let seconds = measure(request, channel, look, &mut sampler, max_calls, call)?;
         if let Some(least) = least_seconds(&facts, work).filter(|least| seconds < *least) {

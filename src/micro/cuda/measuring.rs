@@ -161,7 +161,10 @@ fn warm_up(
     let mut taken: Vec<Sample> = Vec::new();
     let last = |taken: &[Sample]| taken[taken.len().saturating_sub(WINDOW)..].to_vec();
     if says_how_long {
-        asked.repeat(|| Ok(taken.push(sampler.sample(calls, &mut *call)?)))?;
+        asked.repeat(|| {
+            taken.push(sampler.sample(calls, &mut *call)?);
+            Ok(())
+        })?;
         return Ok((true, last(&taken)));
     }
     let begun = Instant::now();

@@ -4,7 +4,7 @@ use super::compiler::Source;
 use super::device::Gpu;
 use super::floor::Work;
 use super::host_buffer::HostBuffer;
-use super::kernel::{Kernel, Loaded, filled, load};
+use super::kernel::{Kernel, Loaded, filled, load, load_cublas};
 use super::measuring::METRICS;
 use super::operators::{FLUSH_L2, KernelCase, Operator};
 use super::throttle::ThrottleLook;
@@ -55,7 +55,10 @@ pub(in crate::micro) fn run(
         return Err(MicroError::Skip(format!("{}; this one has {major}.{minor}", needs.why)));
     }
     let kernel = kernel(&case, cold);
-    let loaded = load(channel, &gpu, &kernel)?;
+    let loaded = match case.cublas {
+        Some(product) => load_cublas(channel, &gpu, &kernel, product)?,
+        None => load(channel, &gpu, &kernel)?,
+    };
     let inputs = |arguments: &[KernelArgument], seed: u64| {
         let mut buffers = filled(arguments, seed)?;
         case.prepare(&mut buffers, seed);

@@ -1,7 +1,9 @@
 //! `gpu_flops`: the product of two square matrices.
 
 use super::tolerance::{Sample, U, Worst, rounded};
-use super::{Answer, FLOATS, FLUSH_L2, KernelCase, Needs, Operator, Point, input, output, scalar, typed};
+use super::{
+    Answer, FLOATS, FLUSH_L2, KernelCase, Needs, Operator, Point, SquareProduct, input, output, scalar, typed,
+};
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
@@ -9,8 +11,8 @@ use crate::model::{DType, KernelLaunch};
 
 pub(super) const FLOPS: Operator = Operator {
     name: "gpu_flops",
-    description: "Product of two square matrices: single precision by plain arithmetic, half types by tensor cores (WMMA)",
-    params: &[("dtype", &FLOATS), ("n", &["4096"]), FLUSH_L2],
+    description: "Product of two square matrices, by our own kernel (single precision by plain arithmetic, half types by WMMA) and by cuBLAS",
+    params: &[("dtype", &FLOATS), ("impl", &["own", "cublas"]), ("n", &["4096"]), FLUSH_L2],
     case,
 };
 
@@ -29,6 +31,7 @@ fn case(point: &Point) -> Result<KernelCase, MicroError> {
     let matrix = || input(dtype, n * n, -1.0, 1.0);
     let side = || scalar(DType::U32, n as u32);
     let arguments = vec![matrix(), matrix(), output(dtype, n * n), side(), side(), side()];
+    let by_cublas = point.choice("impl", &["own", "cublas"])? == "cublas";
     let entry = if dtype == DType::F32 { "gb_gemm" } else { "gb_gemm_wmma" };
     let text = include_str!("../kernels/gemm.cu");
     let mut case =
@@ -38,6 +41,7 @@ fn case(point: &Point) -> Result<KernelCase, MicroError> {
         DType::Bf16 => &["cuda_bf16.h", "mma.h"],
         _ => &[],
     };
+    case.cublas = by_cublas.then_some(SquareProduct { dtype, n: n as u32 });
     case.needs = (dtype == DType::Bf16).then_some(Needs {
         capability: (8, 0),
         why: "tensor cores take BF16 from compute capability 8.0 on",

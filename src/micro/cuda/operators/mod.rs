@@ -75,7 +75,17 @@ pub(super) struct KernelCase {
     /// The elements that are multiplied, where arithmetic is what takes the time.
     pub multiplies: Option<DType>,
     pub needs: Option<Needs>,
+    /// NVIDIA's library does it in the kernel's place, on the first three buffers.
+    pub cublas: Option<SquareProduct>,
     answer: Box<dyn Answer>,
+}
+
+/// The product of two square matrices, row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SquareProduct {
+    pub dtype: DType,
+    /// Rows and columns.
+    pub n: u32,
 }
 
 /// The least compute capability, and what lacks before it.
@@ -187,6 +197,7 @@ fn plain(
         operations: None,
         multiplies: None,
         needs: None,
+        cublas: None,
         answer: Box::new(answer),
     }
 }
