@@ -9,11 +9,12 @@
 //! | level | rooms | may import |
 //! |---|---|---|
 //! | 0 | [`model`], [`stats`] | nothing of ours |
-//! | 1 | [`adapters`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
+//! | 1 | [`adapters`], [`machine`], [`supervise`], [`github`] | `model` |
 //! | 1 | [`device_code`] | `model` |
 //! | 1 | [`driver`] | nothing of ours |
 //! | 2 | [`suite`] | `model`, `adapters` |
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
+//! | 2 | [`micro`] | `model`, `device_code` |
 //! | 2 | [`compare`] | `model`, `stats`, `device_code` |
 //! | 3 | [`report`] | `model`, `compare` |
 //! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver`, `device_code` |
@@ -24,8 +25,7 @@
 //!
 //! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and
 //! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `device_code`, `compare` and `report` do no I/O. NVML is reached from one
-//! file, process control from one room; they and the matrix
-//! product's file are the only ones with `unsafe`.
+//! file, CUDA from four of `micro::cuda`, process control from one room; they and the matrix product's file are the only ones with `unsafe`.
 
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use gbench_ci::{app, cli, micro, model, supervise};
+use gbench_ci::{app, cli, model, supervise};
 
 fn main() -> ExitCode {
     // The hidden roles come before the command line is parsed: a child's start is part of every measurement.
@@ -12,7 +12,7 @@ fn main() -> ExitCode {
         Some(role) if role == model::line::MICRO_ARGUMENT => {
             app::micro_child(&arguments.next().unwrap_or_default().to_string_lossy())
         }
-        Some(role) if role == model::line::CUBINS_ARGUMENT => micro::cuda::cubins::main(arguments),
+        Some(role) if role == model::line::CUBINS_ARGUMENT => cli::cubins::main(arguments),
         Some(role) if role == supervise::COUNT_ARGUMENT => supervise::count(arguments),
         _ => cli::main(),
     }

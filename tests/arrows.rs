@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("stats", &[]),
     ("adapters", &["model"]),
     ("suite", &["model", "adapters"]),
-    ("micro", &["model"]),
+    ("micro", &["model", "device_code"]),
     ("driver", &[]),
     ("machine", &["model"]),
     ("supervise", &["model"]),
@@ -62,7 +62,15 @@ const WITHOUT_IO: [&str; 8] =
 const IO: [&str; 4] = ["fs", "net", "env", "process"];
 
 /// The files that may hold `unsafe`: process control, the driver's library, the matrix product's pointers.
-const UNSAFE: [&str; 3] = ["supervise/", "machine/nvml.rs", "micro/gemm.rs"];
+const UNSAFE: [&str; 7] = [
+    "supervise/",
+    "machine/nvml.rs",
+    "micro/gemm.rs",
+    "micro/cuda/api.rs",
+    "micro/cuda/device.rs",
+    "micro/cuda/compiler.rs",
+    "micro/cuda/cublas.rs",
+];
 
 /// The one module that knows a command line and writes to the terminal.
 const COMMAND_LINE: &str = "cli";

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::machine;
-use crate::micro::cuda::{ThrottleLook, ThrottleState};
-use crate::micro::{self, Workload};
+use crate::micro::{self, ThrottleLook, ThrottleState, Workload};
 use crate::model::{BenchmarkId, Component, Kind, MetricDeclaration, Setting, Timing};
 use crate::suite::{Action, Benchmark, MetricRule};
 
@@ -17,7 +16,10 @@ pub fn micro_child(name: &str) -> ExitCode {
 /// The state of the GPU's clocks as workloads on it want to know it.
 fn open_throttle_look() -> Option<ThrottleLook> {
     let mut look = machine::clocks()?;
-    Some(Box::new(move || look().map(|now| ThrottleState { reasons: now.reasons, held_ns: now.held_ns })))
+    Some(Box::new(move || {
+        let now = look()?;
+        Some(ThrottleState { reasons: now.holding(), by_hardware: now.by_hardware, held_ns: now.held_ns })
+    }))
 }
 
 /// Every member of the micro suite, in the catalogue's order. `dir`: where they run, which is where `disk_io`

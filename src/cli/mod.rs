@@ -7,6 +7,7 @@ mod calibrate;
 mod ci;
 mod compare;
 mod config;
+pub mod cubins;
 mod demo;
 mod describe;
 mod discover;

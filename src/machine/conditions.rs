@@ -117,13 +117,21 @@ fn ticks(root: &Root, processors: Option<&CpuSet>) -> Option<Ticks> {
     (sum.cores > 0).then_some(sum)
 }
 
+impl ClocksNow {
+    /// The reasons that are of heat or power: an idle GPU's clocks are low, too.
+    pub fn holding(&self) -> Vec<String> {
+        let counts =
+            |reason: &&String| ["thermal", "power", "hw_slowdown"].iter().any(|word| reason.contains(word));
+        self.reasons.iter().filter(counts).cloned().collect()
+    }
+}
+
 /// Thermal and power reasons that hold at either look, and those whose counter grew by more than a trifle.
 fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
-    for reason in before.into_iter().chain(after).flat_map(|now| &now.reasons) {
-        let counts = ["thermal", "power", "hw_slowdown"].iter().any(|word| reason.contains(word));
-        if counts && !reasons.contains(reason) {
-            reasons.push(reason.clone());
+    for reason in before.into_iter().chain(after).flat_map(ClocksNow::holding) {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
         }
     }
     if let (Some(before), Some(after)) = (before, after) {
@@ -149,7 +157,12 @@ mod tests {
                         cpu2 100 0 0 300 0 0 0 0 0 0\nintr 5\n";
 
     fn now(reasons: &[&str], held_ns: [u64; 2]) -> ClocksNow {
-        ClocksNow { reasons: reasons.iter().map(|r| r.to_string()).collect(), sm_clock: Some(1980), held_ns }
+        ClocksNow {
+            reasons: reasons.iter().map(|r| r.to_string()).collect(),
+            sm_clock: Some(1980),
+            held_ns,
+            ..ClocksNow::default()
+        }
     }
 
     fn without_gpu(root: Root) -> HostConditions {

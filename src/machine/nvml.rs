@@ -53,11 +53,18 @@ fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
     }
 }
 
+/// What the card does by itself.
+const BY_HARDWARE: ThrottleReasons = ThrottleReasons::HW_SLOWDOWN
+    .union(ThrottleReasons::HW_THERMAL_SLOWDOWN)
+    .union(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN);
+
 /// The clocks of a GPU at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClocksNow {
     /// Why any GPU's clocks are held down, in lower case, as [`Gpu::throttle_reasons`] has them.
     pub reasons: Vec<String>,
+    /// Whether hardware itself holds any GPU's clocks down, for heat, for its power supply or a fault.
+    pub by_hardware: bool,
     /// MHz, of the first GPU's streaming multiprocessors.
     pub sm_clock: Option<u32>,
     /// Nanoseconds since the driver's start in which power and heat held clocks down, over all GPUs; 0 where the driver
@@ -174,8 +181,9 @@ impl Library {
         let mut now =
             ClocksNow { sm_clock: devices.first()?.clock_info(Clock::SM).ok(), ..ClocksNow::default() };
         for device in &devices {
-            let reasons = device.current_throttle_reasons().map(names).unwrap_or_default();
-            now.reasons.extend(reasons);
+            let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
+            now.by_hardware |= reasons.intersects(BY_HARDWARE);
+            now.reasons.extend(names(reasons));
             for (sum, policy) in
                 now.held_ns.iter_mut().zip([PerformancePolicy::Power, PerformancePolicy::Thermal])
             {

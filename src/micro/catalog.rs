@@ -4,8 +4,9 @@ use std::env;
 use std::process::ExitCode;
 
 use super::channel::Channel;
-use super::cuda::{self, OpenLook};
+use super::cuda;
 use super::spec::MicroError;
+use super::throttle_state::OpenLook;
 use super::workload::Workload;
 use super::{cpu, disk, injected, memory, network, workload};
 use crate::model::line::Lack;

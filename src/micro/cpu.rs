@@ -10,7 +10,7 @@ use super::channel::Channel;
 use super::gemm::Real;
 use super::pace::{Evictor, Stopwatch, measure};
 use super::spec::{Defaults, MetricSpec, MicroError, allocate};
-use super::workload::{Run, Workload};
+use super::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Better, Component, ParamValue};
 
@@ -21,7 +21,7 @@ pub(super) const FLOPS: Workload = Workload {
     metrics: &METRICS,
     params: &[("dtype", &["f64", "f32"])],
     defaults: Defaults { processes: 5, iterations: 30, warmup: 5 },
-    run: Run::Host(run),
+    run: WorkloadRun::Host(run),
 };
 
 static METRICS: [MetricSpec; 1] = [MetricSpec {

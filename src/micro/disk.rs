@@ -20,7 +20,7 @@ use serde_json::json;
 use super::channel::Channel;
 use super::pace::measure;
 use super::spec::{Defaults, Doing, MetricSpec, MicroError, allocate};
-use super::workload::{Run, Workload};
+use super::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Better, Component};
 
@@ -31,7 +31,7 @@ pub(super) const IO: Workload = Workload {
     metrics: &METRICS,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 4, warmup: 1 },
-    run: Run::Host(run),
+    run: WorkloadRun::Host(run),
 };
 
 static METRICS: [MetricSpec; 3] = [

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::channel::Channel;
 use super::pace::measure;
 use super::spec::{Defaults, MetricSpec, MicroError};
-use super::workload::{Run, Workload};
+use super::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Better, Component};
 
@@ -22,7 +22,7 @@ pub const INJECTED: Workload = Workload {
     metrics: &METRICS,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 30, warmup: 10 },
-    run: Run::Host(run),
+    run: WorkloadRun::Host(run),
 };
 
 static METRICS: [MetricSpec; 1] =

@@ -10,7 +10,7 @@ use super::channel::Channel;
 use super::host;
 use super::pace::{Stopwatch, measure};
 use super::spec::{Defaults, MetricSpec, MicroError, allocate};
-use super::workload::{Run, Workload};
+use super::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Better, Component};
 
@@ -21,7 +21,7 @@ pub(super) const BANDWIDTH: Workload = Workload {
     metrics: &STREAM,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 5, warmup: 1 },
-    run: Run::Host(bandwidth),
+    run: WorkloadRun::Host(bandwidth),
 };
 
 pub(super) const LATENCY: Workload = Workload {
@@ -31,7 +31,7 @@ pub(super) const LATENCY: Workload = Workload {
     metrics: &CHASE,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 20, warmup: 2 },
-    run: Run::Host(latency),
+    run: WorkloadRun::Host(latency),
 };
 
 const fn rate(name: &'static str) -> MetricSpec {

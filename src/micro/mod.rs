@@ -16,8 +16,10 @@ mod memory;
 mod network;
 mod pace;
 mod spec;
+mod throttle_state;
 mod workload;
 
 pub use catalog::{catalog, main};
 pub use spec::{Defaults, MetricSpec, MicroError};
+pub use throttle_state::{OpenLook, ThrottleLook, ThrottleState};
 pub use workload::{Workload, points};

@@ -18,7 +18,7 @@ use serde_json::json;
 use super::channel::Channel;
 use super::pace::measure;
 use super::spec::{Defaults, Doing, MetricSpec, MicroError};
-use super::workload::{Run, Workload};
+use super::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Better, Component};
 
@@ -29,7 +29,7 @@ pub(super) const BANDWIDTH: Workload = Workload {
     metrics: &METRICS,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 20, warmup: 3 },
-    run: Run::Host(run),
+    run: WorkloadRun::Host(run),
 };
 
 static METRICS: [MetricSpec; 2] = [

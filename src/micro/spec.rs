@@ -50,6 +50,14 @@ pub enum MicroError {
     Channel(io::Error),
 }
 
+impl MicroError {
+    /// Whether the machine lacks something, and no benchmark can do anything about it.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(self, MicroError::Skip(_))
+            || matches!(self, MicroError::Cuda(error) if error.is_of_machine())
+    }
+}
+
 /// Adds what was being done to an I/O error.
 pub(super) trait Doing<T> {
     fn doing(self, doing: &'static str) -> Result<T, MicroError>;

@@ -1,8 +1,8 @@
 //! A built-in workload as data, and the request that its child gets.
 
 use super::channel::Channel;
-use super::cuda::{OpenLook, Operator, ThrottleLook, run_operator};
 use super::spec::{Defaults, MetricSpec, MicroError};
+use super::throttle_state::{OpenLook, ThrottleLook};
 use crate::model::line::{self, PROTOCOL, Request};
 use crate::model::{Component, Fault, ParamValue, Params, Stage};
 
@@ -19,18 +19,40 @@ pub struct Workload {
     pub params: &'static [(&'static str, &'static [&'static str])],
     pub defaults: Defaults,
     /// Sets up, measures and verifies.
-    pub(super) run: Run,
+    pub(super) run: WorkloadRun,
 }
 
 /// The work of a workload.
 #[derive(Clone, Copy)]
-pub(super) enum Run {
+pub(super) enum WorkloadRun {
     /// On the host, by [`super::pace::measure`].
     Host(fn(&Request, &mut Channel) -> Result<(), MicroError>),
-    /// On a GPU, by [`super::cuda`], which looks at the state of the card between samples.
-    Gpu(fn(&Request, &mut Channel, Option<ThrottleLook>) -> Result<(), MicroError>),
-    /// One kernel of the suite, likewise.
-    Operator(&'static Operator),
+    /// On a GPU, by [`super::cuda`].
+    Gpu(&'static dyn GpuWork),
+}
+
+/// Work on a GPU, which is looked at between samples.
+pub(super) trait GpuWork: Sync {
+    fn run(
+        &self,
+        request: &Request,
+        channel: &mut Channel,
+        look: Option<ThrottleLook>,
+    ) -> Result<(), MicroError>;
+}
+
+impl<F> GpuWork for F
+where
+    F: Fn(&Request, &mut Channel, Option<ThrottleLook>) -> Result<(), MicroError> + Sync,
+{
+    fn run(
+        &self,
+        request: &Request,
+        channel: &mut Channel,
+        look: Option<ThrottleLook>,
+    ) -> Result<(), MicroError> {
+        self(request, channel, look)
+    }
 }
 
 impl Workload {
@@ -39,9 +61,8 @@ impl Workload {
     pub fn run(&self, request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
         channel.stage(Stage::Setup)?;
         match self.run {
-            Run::Host(run) => run(request, channel)?,
-            Run::Gpu(run) => run(request, channel, look())?,
-            Run::Operator(operator) => run_operator(operator, request, channel, look())?,
+            WorkloadRun::Host(run) => run(request, channel)?,
+            WorkloadRun::Gpu(work) => work.run(request, channel, look())?,
         }
         channel.stage(Stage::Teardown)
     }

@@ -23,7 +23,7 @@ type Result<T> = std::result::Result<T, CudaError>;
 
 /// What is to be compiled.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct KernelSource {
     /// As messages name it: a file's name, without its folder.
     pub name: String,
     pub text: String,
@@ -39,12 +39,12 @@ pub(super) struct Source {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Compiled {
     pub cubin: Vec<u8>,
-    pub about: About,
+    pub about: CompilerNotes,
 }
 
 /// Everything but the code itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct About {
+pub(super) struct CompilerNotes {
     /// `NVRTC 13.5`.
     pub compiler: String,
     /// Registers, frames and spills of each kernel stand in it.
@@ -56,7 +56,7 @@ pub(super) struct About {
 /// Compiles for an architecture, or takes what an earlier process of the run has compiled.
 ///
 /// Errors: no compiler, one that does not know the architecture, or its words on the source.
-pub(super) fn compile(source: &Source, arch: &str) -> Result<Compiled> {
+pub(super) fn compile(source: &KernelSource, arch: &str) -> Result<Compiled> {
     let kept = env::var_os(CUBIN_FOLDER).map(|folder| Kept::new(Path::new(&folder), source, arch));
     if let Some(found) = kept.as_ref().and_then(Kept::read) {
         return Ok(found);
@@ -74,7 +74,7 @@ pub(super) fn compile(source: &Source, arch: &str) -> Result<Compiled> {
 /// Errors: as of [`compile`], or the folder cannot be written.
 pub(super) fn compile_into(
     folder: &Path,
-    sources: &[Source],
+    sources: &[KernelSource],
     arch: &str,
 ) -> std::result::Result<Vec<(PathBuf, Compiled)>, MicroError> {
     let nvrtc = Nvrtc::load()?;
@@ -95,7 +95,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(folder: &Path, source: &Source, arch: &str) -> Self {
+    fn new(folder: &Path, source: &KernelSource, arch: &str) -> Self {
         let include: Vec<_> = source.include.iter().map(|it| it.to_string_lossy()).collect();
         let parts =
             [arch, &source.options.join("\n"), &include.join("\n"), &source.entries.join("\n"), &source.text];
@@ -199,7 +199,7 @@ impl Nvrtc {
         format!("NVRTC {}.{}", self.version.0, self.version.1)
     }
 
-    fn compile(&self, source: &Source, arch: &str) -> Result<Compiled> {
+    fn compile(&self, source: &KernelSource, arch: &str) -> Result<Compiled> {
         let number = arch.strip_prefix("sm_").and_then(|digits| digits.parse().ok());
         if !self.archs.is_empty() && number.is_some_and(|number| !self.archs.contains(&number)) {
             let (major, minor) = self.version;
@@ -235,7 +235,7 @@ impl Nvrtc {
             names.insert(entry.clone(), lowered);
         }
         let cubin = program.bytes(self.code_size, self.code);
-        Ok(Compiled { cubin, about: About { compiler: self.name(), log, names } })
+        Ok(Compiled { cubin, about: CompilerNotes { compiler: self.name(), log, names } })
     }
 }
 
@@ -256,7 +256,7 @@ type Size = unsafe extern "C" fn(Program, *mut usize) -> Code;
 type Content = unsafe extern "C" fn(Program, *mut c_char) -> Code;
 
 impl<'n> Compilation<'n> {
-    fn new(nvrtc: &'n Nvrtc, source: &Source) -> Result<Self> {
+    fn new(nvrtc: &'n Nvrtc, source: &KernelSource) -> Result<Self> {
         let failed = |log: &str| CudaError::Compile {
             file: source.name.clone(),
             arch: String::new(),

@@ -2,46 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::Path;
 
 use serde_json::json;
 
-use super::compiler::{Source, compile_into};
+use super::compiler::{KernelSource, compile_into};
 use super::kernel::support_source;
 use super::operator::source;
 use super::operators::OPERATORS;
 use crate::device_code;
 use crate::micro::spec::{Doing, MicroError};
 use crate::micro::workload::points;
-use crate::model::{Exit, Fault};
 
-/// `gbench-ci __cubins sm_90 FOLDER`: compiles the suite's kernels into a folder for `GBENCH_CUBINS`, and prints what each takes of the
-/// device, one line of JSON a kernel.
-pub fn main(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
-    let (arch, folder) = (arguments.next(), arguments.next());
-    let (Some(arch), Some(folder), None) = (arch, folder, arguments.next()) else {
-        eprintln!("gbench-ci __cubins: give an architecture and a folder: gbench-ci __cubins sm_90 cubins/");
-        return Exit::Usage.into();
-    };
-    match compile_suite(&arch.to_string_lossy(), &PathBuf::from(folder)) {
-        Ok(lines) => {
-            lines.iter().for_each(|line| println!("{line}"));
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            let exit = match &error {
-                MicroError::Cuda(error) if error.is_of_machine() => Exit::Machine,
-                _ => Exit::Failed,
-            };
-            let next = "see docs/gpu.md for what the compiler needs";
-            eprintln!("gbench-ci __cubins: {}", Fault::at(arch.to_string_lossy(), error, next));
-            exit.into()
-        }
-    }
-}
-
-fn compile_suite(arch: &str, folder: &Path) -> Result<Vec<serde_json::Value>, MicroError> {
+/// Compiles the suite's kernels for an architecture into a folder for `GBENCH_CUBINS`. Gives what each takes of the device, one JSON
+/// object a kernel. Errors: no compiler, one that does not know the architecture, or the folder cannot be written.
+pub fn compile_suite(arch: &str, folder: &Path) -> Result<Vec<serde_json::Value>, MicroError> {
     fs::create_dir_all(folder).doing("making the folder")?;
     // What it keeps is made anew, whatever the folder holds.
     let folder = folder.canonicalize().doing("opening the folder")?;
@@ -65,7 +40,7 @@ fn compile_suite(arch: &str, folder: &Path) -> Result<Vec<serde_json::Value>, Mi
 }
 
 /// Every source once, in the order in which cases need them.
-fn sources() -> Result<Vec<Source>, MicroError> {
+fn sources() -> Result<Vec<KernelSource>, MicroError> {
     let mut known = BTreeSet::new();
     let mut sources = vec![support_source()];
     for operator in OPERATORS {

@@ -8,7 +8,7 @@ use std::ptr;
 use cudarc::driver::sys::CUstream;
 use libloading::Library;
 
-use super::device::{Buffer, Gpu};
+use super::device::{Buffer, CudaDevice};
 use super::error::CudaError;
 use super::libraries;
 use crate::model::DType;
@@ -52,6 +52,14 @@ type Gemm = unsafe extern "C" fn(
     c_int,
 ) -> Code;
 
+/// The product of two square matrices, row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SquareProduct {
+    pub dtype: DType,
+    /// Rows and columns.
+    pub n: u32,
+}
+
 /// The opened library with a handle of its own.
 pub(super) struct Cublas {
     handle: Handle,
@@ -60,7 +68,7 @@ pub(super) struct Cublas {
     /// 13.1.0 as 130100.
     pub version: i32,
     /// Its stream is in use.
-    _gpu: Gpu,
+    _gpu: CudaDevice,
     _library: Library,
 }
 
@@ -73,7 +81,7 @@ impl Drop for Cublas {
 
 impl Cublas {
     /// Errors: it is not here, or cannot use the GPU.
-    pub(super) fn open(gpu: &Gpu) -> Result<Self, CudaError> {
+    pub(super) fn open(gpu: &CudaDevice) -> Result<Self, CudaError> {
         let candidates = libraries::candidates(&NAMES, &PACKAGES);
         // SAFETY: opening a library runs its initialisers, which is what it is there for.
         let open = |path: &PathBuf| unsafe { Library::new(path) }.ok();

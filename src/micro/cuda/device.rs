@@ -61,7 +61,7 @@ const USUAL_SHARED: u32 = 48 << 10;
 
 /// The first GPU that CUDA shows, its primary context and one stream.
 #[derive(Clone)]
-pub(super) struct Gpu(Rc<Open>);
+pub(super) struct CudaDevice(Rc<Open>);
 
 struct Open {
     api: &'static Api,
@@ -80,7 +80,7 @@ impl Drop for Open {
     }
 }
 
-impl Gpu {
+impl CudaDevice {
     /// Errors: no driver, an old one, no device, or what the driver says.
     pub(super) fn open() -> Result<Self> {
         let api = api()?;
@@ -217,7 +217,7 @@ impl Gpu {
     /// Queues a copy from the device into page-locked memory.
     pub(super) fn download(&self, target: &SharedWords, source: &Buffer) -> Result<()> {
         let bytes = source.bytes.min(target.length * size_of::<u64>());
-        // SAFETY: as of [`Gpu::upload`].
+        // SAFETY: as of [`CudaDevice::upload`].
         check("cuMemcpyDtoHAsync_v2", unsafe {
             (self.0.api.cuMemcpyDtoHAsync_v2)(target.host.cast(), source.address, bytes, self.0.stream)
         })
@@ -243,21 +243,21 @@ impl Gpu {
         }
     }
 
-    pub(super) fn event(&self) -> Result<Event> {
+    pub(super) fn event(&self) -> Result<StreamEvent> {
         let mut handle: CUevent = ptr::null_mut();
         // SAFETY: a place for the handle. Flags 0: with time.
         check("cuEventCreate", unsafe { (self.0.api.cuEventCreate)(&mut handle, 0) })?;
-        Ok(Event { gpu: self.clone(), handle })
+        Ok(StreamEvent { gpu: self.clone(), handle })
     }
 
     /// Queues the recording of an event.
-    pub(super) fn record(&self, event: &Event) -> Result<()> {
+    pub(super) fn record(&self, event: &StreamEvent) -> Result<()> {
         // SAFETY: both handles live.
         check("cuEventRecord", unsafe { (self.0.api.cuEventRecord)(event.handle, self.0.stream) })
     }
 
     /// Seconds between two recorded events that have passed.
-    pub(super) fn seconds_between(&self, begin: &Event, end: &Event) -> Result<f64> {
+    pub(super) fn seconds_between(&self, begin: &StreamEvent, end: &StreamEvent) -> Result<f64> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both handles live, and a place for the number.
         check("cuEventElapsedTime", unsafe {
@@ -348,7 +348,7 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
 
 /// Device memory.
 pub(super) struct Buffer {
-    gpu: Gpu,
+    gpu: CudaDevice,
     address: CUdeviceptr,
     bytes: usize,
 }
@@ -398,7 +398,7 @@ impl Buffer {
 
 /// Words that host and device see both.
 pub(super) struct SharedWords {
-    gpu: Gpu,
+    gpu: CudaDevice,
     host: *mut u64,
     address: CUdeviceptr,
     length: usize,
@@ -429,7 +429,7 @@ impl SharedWords {
 }
 
 struct Loaded {
-    gpu: Gpu,
+    gpu: CudaDevice,
     handle: CUmodule,
 }
 
@@ -519,12 +519,12 @@ impl Parameters {
 }
 
 /// A moment in the stream.
-pub(super) struct Event {
-    gpu: Gpu,
+pub(super) struct StreamEvent {
+    gpu: CudaDevice,
     handle: CUevent,
 }
 
-impl Drop for Event {
+impl Drop for StreamEvent {
     fn drop(&mut self) {
         // SAFETY: ours, given back once.
         unsafe { (self.gpu.0.api.cuEventDestroy_v2)(self.handle) };
@@ -533,7 +533,7 @@ impl Drop for Event {
 
 /// Recorded work that is queued by one call.
 pub(super) struct Graph {
-    gpu: Gpu,
+    gpu: CudaDevice,
     handle: CUgraphExec,
     launch: unsafe extern "C" fn(CUgraphExec, CUstream) -> c_uint,
     destroy: unsafe extern "C" fn(CUgraphExec) -> c_uint,

@@ -6,9 +6,9 @@ use crate::model::DType;
 /// Share of the least time that a measurement may lie below it: clocks of data sheets are rounded.
 const LENIENCE: f64 = 0.95;
 
-/// Work of one call, and how it is done.
+/// KernelWork of one call, and how it is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Work {
+pub(super) struct KernelWork {
     /// Loads, additions: what a rate is of, where it is neither of the two below.
     pub items: Option<f64>,
     pub bytes: Option<f64>,
@@ -20,7 +20,7 @@ pub(super) struct Work {
 }
 
 /// Seconds that no correct run falls below; `None` where the card's peaks are not known.
-pub(super) fn least_seconds(facts: &Facts, work: &Work) -> Option<f64> {
+pub(super) fn least_seconds(facts: &Facts, work: &KernelWork) -> Option<f64> {
     let memory = work.bytes.filter(|_| work.cold && facts.memory_bandwidth > 0.0).map(|bytes| {
         // What was written last may still lie in the cache.
         (bytes - facts.l2_bytes as f64).max(0.0) / facts.memory_bandwidth
@@ -73,20 +73,28 @@ mod tests {
     #[test]
     fn memory_and_arithmetic_each_set_a_floor_and_the_higher_holds() {
         let bytes = 3.35e9 + (50 << 20) as f64;
-        let cold = Work { bytes: Some(bytes), cold: true, ..Work::default() };
+        let cold = KernelWork { bytes: Some(bytes), cold: true, ..KernelWork::default() };
         assert!((least_seconds(&card(), &cold).unwrap() / (1e-3 * LENIENCE) - 1.0).abs() < 1e-9);
         // In the cache it may be faster than memory is.
-        assert_eq!(least_seconds(&card(), &Work { cold: false, ..cold }), None);
-        let product = Work { flops: Some(132.0 * 1.98e9 * 4096.0), dtype: Some(DType::F16), ..cold };
+        assert_eq!(least_seconds(&card(), &KernelWork { cold: false, ..cold }), None);
+        let product = KernelWork { flops: Some(132.0 * 1.98e9 * 4096.0), dtype: Some(DType::F16), ..cold };
         assert!((least_seconds(&card(), &product).unwrap() - LENIENCE).abs() < 1e-9);
     }
 
     #[test]
     fn of_a_card_that_is_not_known_nothing_is_said() {
         let facts = Facts { capability: (13, 0), sm_clock: 0.0, memory_bandwidth: 0.0, ..card() };
-        let work =
-            Work { items: None, bytes: Some(1e12), flops: Some(1e12), dtype: Some(DType::F16), cold: true };
+        let work = KernelWork {
+            items: None,
+            bytes: Some(1e12),
+            flops: Some(1e12),
+            dtype: Some(DType::F16),
+            cold: true,
+        };
         assert_eq!(least_seconds(&facts, &work), None);
-        assert_eq!(least_seconds(&card(), &Work { dtype: Some(DType::I32), bytes: None, ..work }), None);
+        assert_eq!(
+            least_seconds(&card(), &KernelWork { dtype: Some(DType::I32), bytes: None, ..work }),
+            None
+        );
     }
 }

@@ -6,19 +6,19 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use serde_json::json;
 
-use super::compiler::{Compiled, Source, compile};
-use super::cublas::Cublas;
-use super::device::{Buffer, Function, Gpu, Module, Parameters};
+use super::accuracy::Accuracy;
+use super::compiler::{Compiled, KernelSource, compile};
+use super::cublas::{Cublas, SquareProduct};
+use super::device::{Buffer, CudaDevice, Function, Module, Parameters};
 use super::error::CudaError;
-use super::floor::{Work, least_seconds};
+use super::floor::{KernelWork, least_seconds};
 use super::host_buffer::{HostBuffer, POISON};
 use super::measuring::measure;
-use super::operators::SquareProduct;
 use super::sampler::Sampler;
-use super::throttle::ThrottleLook;
 use crate::device_code;
 use crate::micro::channel::Channel;
 use crate::micro::spec::MicroError;
+use crate::micro::throttle_state::ThrottleLook;
 use crate::model::line::{Event, Request};
 use crate::model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, format_duration};
 
@@ -27,27 +27,18 @@ const COPIES_SHARE: usize = 4;
 
 /// A kernel with all that a launch needs.
 pub(super) struct Kernel {
-    pub source: Source,
+    pub source: KernelSource,
     /// As the source names it.
     pub entry: String,
     pub launch: KernelLaunch,
     pub arguments: Vec<KernelArgument>,
     /// What the floor of its time is reckoned by, and what rates follow from.
-    pub work: Work,
+    pub work: KernelWork,
 }
 
-/// How far an answer is from the right one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Accuracy {
-    /// The worst error as a share of what is allowed: right up to 1. NaN is wrong.
-    pub worst: f64,
-    /// The largest difference of an element.
-    pub max_abs_error: f64,
-}
-
-/// Work on the device, ready to be started.
+/// KernelWork on the device, ready to be started.
 pub(super) struct Loaded {
-    pub gpu: Gpu,
+    pub gpu: CudaDevice,
     callee: Callee,
     launch: KernelLaunch,
     arguments: Vec<KernelArgument>,
@@ -60,7 +51,7 @@ enum Callee {
 }
 
 /// The GPU, and its machine code for a source. Says on the channel what code it is.
-pub(super) fn load(channel: &mut Channel, gpu: &Gpu, kernel: &Kernel) -> Result<Loaded, MicroError> {
+pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> Result<Loaded, MicroError> {
     let compiled = compile(&kernel.source, &gpu.facts().arch())?;
     let module = gpu.module(&compiled.cubin)?;
     let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
@@ -76,7 +67,7 @@ pub(super) fn load(channel: &mut Channel, gpu: &Gpu, kernel: &Kernel) -> Result<
 /// NVIDIA's library in the place of a kernel.
 pub(super) fn load_cublas(
     channel: &mut Channel,
-    gpu: &Gpu,
+    gpu: &CudaDevice,
     kernel: &Kernel,
     product: SquareProduct,
 ) -> Result<Loaded, MicroError> {
@@ -123,7 +114,7 @@ pub(super) struct Slots(Vec<Slot>);
 
 impl Slots {
     /// Device memory for the arguments, with `inputs` in it: one host buffer a buffer argument.
-    fn new(gpu: &Gpu, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<Self, CudaError> {
+    fn new(gpu: &CudaDevice, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<Self, CudaError> {
         let mut inputs = inputs.iter();
         let mut slots = Vec::new();
         for argument in arguments {
@@ -159,7 +150,7 @@ impl Slots {
     /// Fills all buffers anew, and overwrites what the kernel only writes.
     fn prepare(
         &self,
-        gpu: &Gpu,
+        gpu: &CudaDevice,
         arguments: &[KernelArgument],
         inputs: &[HostBuffer],
     ) -> Result<(), CudaError> {
@@ -249,7 +240,7 @@ impl Loaded {
         request: &Request,
         channel: &mut Channel,
         look: Option<ThrottleLook>,
-        (work, inputs, check): (&Work, Inputs, Check),
+        (work, inputs, check): (&KernelWork, Inputs, Check),
     ) -> Result<(), MicroError> {
         let gpu = &self.gpu;
         let support = support(gpu)?;
@@ -318,12 +309,12 @@ impl Loaded {
 }
 
 /// The kernels that measuring needs beside the one that is measured.
-pub(super) fn support(gpu: &Gpu) -> Result<Module, CudaError> {
+pub(super) fn support(gpu: &CudaDevice) -> Result<Module, CudaError> {
     gpu.module(&compile(&support_source(), &gpu.facts().arch())?.cubin)
 }
 
-pub(super) fn support_source() -> Source {
-    Source {
+pub(super) fn support_source() -> KernelSource {
+    KernelSource {
         name: "support.cu".into(),
         text: include_str!("kernels/support.cu").into(),
         options: Vec::new(),

@@ -3,14 +3,14 @@
 
 use std::time::Instant;
 
-use super::device::{Function, Gpu, Parameters};
+use super::device::{CudaDevice, Function, Parameters};
 use super::error::CudaError;
 use super::kernel::support;
-use super::throttle::ThrottleLook;
 use crate::micro::channel::Channel;
 use crate::micro::pace::measure;
 use crate::micro::spec::{Defaults, MetricSpec, MicroError};
-use crate::micro::workload::{Run, Workload};
+use crate::micro::throttle_state::ThrottleLook;
+use crate::micro::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Better, Component, KernelLaunch};
 
@@ -21,7 +21,7 @@ pub(super) const LATENCY: Workload = Workload {
     metrics: &LATENCIES,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 100, warmup: 20 },
-    run: Run::Gpu(latency),
+    run: WorkloadRun::Gpu(&latency),
 };
 
 pub(super) const PCIE: Workload = Workload {
@@ -31,7 +31,7 @@ pub(super) const PCIE: Workload = Workload {
     metrics: &RATES,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 20, warmup: 3 },
-    run: Run::Gpu(pcie),
+    run: WorkloadRun::Gpu(&pcie),
 };
 
 const fn latency_of(name: &'static str) -> MetricSpec {
@@ -54,7 +54,7 @@ const COPY_BYTES: usize = 64 << 20;
 const COPY_WORDS: usize = COPY_BYTES / size_of::<u64>();
 
 fn latency(request: &Request, channel: &mut Channel, _: Option<ThrottleLook>) -> Result<(), MicroError> {
-    let gpu = Gpu::open()?;
+    let gpu = CudaDevice::open()?;
     let module = support(&gpu)?;
     let empty = module.function("gb_empty", Vec::new(), 0)?;
     let mark = module.function("gb_fill", vec![8, 8, 4], 0)?;
@@ -85,7 +85,7 @@ fn latency(request: &Request, channel: &mut Channel, _: Option<ThrottleLook>) ->
 }
 
 /// A kernel that nothing follows from cannot be checked; that the stream runs launches in their order can.
-fn check_order(channel: &mut Channel, gpu: &Gpu, mark: &Function) -> Result<(), MicroError> {
+fn check_order(channel: &mut Channel, gpu: &CudaDevice, mark: &Function) -> Result<(), MicroError> {
     let buffer = gpu.allocate(size_of::<u32>())?;
     for value in 1..=ROW {
         let parameters =
@@ -98,7 +98,7 @@ fn check_order(channel: &mut Channel, gpu: &Gpu, mark: &Function) -> Result<(), 
 }
 
 fn pcie(request: &Request, channel: &mut Channel, _: Option<ThrottleLook>) -> Result<(), MicroError> {
-    let gpu = Gpu::open()?;
+    let gpu = CudaDevice::open()?;
     let (there, back) = (gpu.shared_words(COPY_WORDS)?, gpu.shared_words(COPY_WORDS)?);
     // Numbers without a pattern, that differ from process to process.
     let word = |at: usize| (at as u64 ^ request.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::error::CudaError;
-use super::sampler::{Sample, Sampler};
-use super::throttle::{Attempt, ThrottleLook, ThrottleState};
+use super::sampler::{Sampler, TimedSample};
+use super::throttle::MeasuringAttempt;
 use crate::micro::channel::Channel;
 use crate::micro::pace::Limit;
 use crate::micro::spec::{MetricSpec, MicroError};
+use crate::micro::throttle_state::{ThrottleLook, ThrottleState};
 use crate::model::line::{Event, Request};
 use crate::model::{Better, Stage};
 
@@ -57,13 +58,13 @@ pub(super) fn measure(
     let mut state = || look.as_mut().and_then(|look| look());
     let mut attempts = 1;
     let attempt = if request.turns {
-        let mut attempt = Attempt::after(&warm, 0.0);
+        let mut attempt = MeasuringAttempt::after(&warm, 0.0);
         while let Some(iterations) = channel.turn()? {
             group(&mut attempt, iterations, sampler, calls, &mut call, &mut state)?;
         }
         attempt
     } else {
-        let mut attempt = Attempt::after(&warm, 0.0);
+        let mut attempt = MeasuringAttempt::after(&warm, 0.0);
         loop {
             samples(request, &mut attempt, sampler, calls, (&mut call, &mut state))?;
             if !attempt.is_spoilt() || attempts == MAX_ATTEMPTS {
@@ -110,7 +111,7 @@ pub(super) fn measure(
 /// One attempt: as many samples as the request asks for, or as fit into its time.
 fn samples(
     request: &Request,
-    attempt: &mut Attempt,
+    attempt: &mut MeasuringAttempt,
     sampler: &mut Sampler,
     calls: u32,
     (call, state): (
@@ -133,7 +134,7 @@ fn samples(
 }
 
 fn group(
-    attempt: &mut Attempt,
+    attempt: &mut MeasuringAttempt,
     samples: u32,
     sampler: &mut Sampler,
     calls: u32,
@@ -142,7 +143,7 @@ fn group(
 ) -> Result<(), MicroError> {
     let before = state();
     let taken =
-        (0..samples).map(|_| sampler.sample(calls, &mut *call)).collect::<Result<Vec<Sample>, _>>()?;
+        (0..samples).map(|_| sampler.sample(calls, &mut *call)).collect::<Result<Vec<TimedSample>, _>>()?;
     attempt.add(taken, before.as_ref(), state().as_ref());
     Ok(())
 }
@@ -154,12 +155,12 @@ fn warm_up(
     sampler: &mut Sampler,
     calls: u32,
     call: &mut impl FnMut(u32) -> Result<(), CudaError>,
-) -> Result<(bool, Vec<Sample>), MicroError> {
+) -> Result<(bool, Vec<TimedSample>), MicroError> {
     let asked = Limit::of_warmup(request);
     let says_how_long =
         request.burnin > 0.0 || request.cold || request.pinned.iter().any(|it| it == "warmup");
-    let mut taken: Vec<Sample> = Vec::new();
-    let last = |taken: &[Sample]| taken[taken.len().saturating_sub(WINDOW)..].to_vec();
+    let mut taken: Vec<TimedSample> = Vec::new();
+    let last = |taken: &[TimedSample]| taken[taken.len().saturating_sub(WINDOW)..].to_vec();
     if says_how_long {
         asked.repeat(|| {
             taken.push(sampler.sample(calls, &mut *call)?);
@@ -187,7 +188,7 @@ fn warm_up(
 }
 
 /// Their times and clocks lie within a hundredth of each other, as coefficients of variation.
-fn is_settled(samples: &[Sample]) -> bool {
+fn is_settled(samples: &[TimedSample]) -> bool {
     let times: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
     let clocks: Vec<f64> = samples.iter().filter_map(|sample| sample.clock).collect();
     variation(&times) <= SETTLED && variation(&clocks) <= SETTLED
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn settled_are_times_and_clocks_that_stand_still() {
-        let sample = |seconds, clock| Sample { seconds, clock, ended: 0 };
+        let sample = |seconds, clock| TimedSample { seconds, clock, ended: 0 };
         assert!(is_settled(&[sample(1.0, None), sample(1.001, None), sample(0.999, None)]));
         assert!(!is_settled(&[sample(1.0, None), sample(1.1, None), sample(0.9, None)]));
         assert!(!is_settled(&[sample(1.0, Some(1e9)), sample(1.0, Some(1.5e9))]));

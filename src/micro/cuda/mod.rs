@@ -15,6 +15,7 @@
 //!
 //! `unsafe` stands in `api`, `device`, `compiler` and `cublas` alone.
 
+mod accuracy;
 mod api;
 mod compiler;
 pub mod cubins;
@@ -36,13 +37,7 @@ mod user_kernel;
 use super::workload::Workload;
 
 pub use error::CudaError;
-pub(super) use operator::run as run_operator;
-pub(super) use operators::Operator;
-pub use throttle::{ThrottleLook, ThrottleState};
 pub(super) use user_kernel::KERNEL;
-
-/// Opens what tells the state of the GPU; `None`: nothing can.
-pub type OpenLook = fn() -> Option<ThrottleLook>;
 
 /// The workloads of the micro suite that run on a GPU.
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {

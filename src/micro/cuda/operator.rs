@@ -1,16 +1,16 @@
 //! Measures a kernel of the suite.
 
-use super::compiler::Source;
-use super::device::Gpu;
-use super::floor::Work;
+use super::compiler::KernelSource;
+use super::device::CudaDevice;
+use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
 use super::kernel::{Kernel, Loaded, filled, load, load_cublas};
 use super::measuring::METRICS;
 use super::operators::{FLUSH_L2, KernelCase, Operator};
-use super::throttle::ThrottleLook;
 use crate::micro::channel::Channel;
 use crate::micro::spec::{Defaults, MicroError};
-use crate::micro::workload::{Run, Workload};
+use crate::micro::throttle_state::ThrottleLook;
+use crate::micro::workload::{GpuWork, Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Component, KernelArgument};
 
@@ -23,7 +23,7 @@ pub(super) fn workload(operator: &'static Operator) -> Workload {
         metrics: &METRICS,
         params: operator.params,
         defaults: Defaults { processes: 5, iterations: 30, warmup: 10 },
-        run: Run::Operator(operator),
+        run: WorkloadRun::Gpu(operator),
     }
 }
 
@@ -41,15 +41,26 @@ fn is_cold(operator: &Operator, request: &Request) -> Result<bool, MicroError> {
     }
 }
 
-pub(in crate::micro) fn run(
-    operator: &'static Operator,
+impl GpuWork for Operator {
+    fn run(
+        &self,
+        request: &Request,
+        channel: &mut Channel,
+        look: Option<ThrottleLook>,
+    ) -> Result<(), MicroError> {
+        measure(self, request, channel, look)
+    }
+}
+
+fn measure(
+    operator: &Operator,
     request: &Request,
     channel: &mut Channel,
     look: Option<ThrottleLook>,
 ) -> Result<(), MicroError> {
     let cold = is_cold(operator, request)?;
     let case = operator.case(&request.params)?;
-    let gpu = Gpu::open()?;
+    let gpu = CudaDevice::open()?;
     if let Some(needs) = case.needs.filter(|needs| gpu.facts().capability < needs.capability) {
         let (major, minor) = gpu.facts().capability;
         return Err(MicroError::Skip(format!("{}; this one has {major}.{minor}", needs.why)));
@@ -70,8 +81,8 @@ pub(in crate::micro) fn run(
     loaded.measure(request, channel, look, (&kernel.work, &inputs, &check))
 }
 
-pub(super) fn source(case: &KernelCase) -> Source {
-    Source {
+pub(super) fn source(case: &KernelCase) -> KernelSource {
+    KernelSource {
         name: case.file.into(),
         text: case.text(),
         options: case.options.clone(),
@@ -86,7 +97,7 @@ fn kernel(case: &KernelCase, cold: bool) -> Kernel {
         entry: case.entry.into(),
         launch: case.launch,
         arguments: case.arguments.clone(),
-        work: Work {
+        work: KernelWork {
             items: case.operations,
             bytes: case.bytes,
             flops: case.flops,

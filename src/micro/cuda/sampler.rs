@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::device::{Buffer, Event, Function, Gpu, Module, Parameters, SharedWords};
+use super::device::{Buffer, CudaDevice, Function, Module, Parameters, SharedWords, StreamEvent};
 use super::error::CudaError;
 use crate::model::KernelLaunch;
 
@@ -29,7 +29,7 @@ const ONE: KernelLaunch = KernelLaunch { grid: [1, 1, 1], block: [1, 1, 1], shar
 
 /// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sample {
+pub(super) struct TimedSample {
     /// Of one call.
     pub seconds: f64,
     /// Of the multiprocessors in Hz, over the sample and what was queued before it; `None` where the device did not say.
@@ -40,15 +40,15 @@ pub(super) struct Sample {
 
 /// Takes samples of one device.
 pub(super) struct Sampler {
-    gpu: Gpu,
+    gpu: CudaDevice,
     hold: Function,
     stamp: Function,
     stamp_launch: KernelLaunch,
     words: SharedWords,
     /// Before and after a sample, in device memory: the kernel settles there which of its blocks writes.
     stamps: [Buffer; 2],
-    begin: Event,
-    end: Event,
+    begin: StreamEvent,
+    end: StreamEvent,
     flush: Option<(Function, Buffer)>,
     /// The device is held back; given up once it went on by itself.
     pub holds: bool,
@@ -56,7 +56,7 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// `support`: the kernels of `kernels/support.cu`. `cold`: overwrite the cache before each sample.
-    pub(super) fn new(gpu: &Gpu, support: &Module, cold: bool) -> Result<Self> {
+    pub(super) fn new(gpu: &CudaDevice, support: &Module, cold: bool) -> Result<Self> {
         let l2_bytes = gpu.facts().l2_bytes;
         let flush = if cold && l2_bytes > 0 {
             // Twice the cache: what lay there is then elsewhere for certain.
@@ -90,7 +90,11 @@ impl Sampler {
     }
 
     /// The time of `calls` calls, of which `call` queues each.
-    pub(super) fn sample(&mut self, calls: u32, mut call: impl FnMut(u32) -> Result<()>) -> Result<Sample> {
+    pub(super) fn sample(
+        &mut self,
+        calls: u32,
+        mut call: impl FnMut(u32) -> Result<()>,
+    ) -> Result<TimedSample> {
         let calls = calls.clamp(1, MAX_CALLS);
         self.words.set(GO, 0);
         self.words.set(WENT_ON, 0);
@@ -127,7 +131,7 @@ impl Sampler {
         }
         let seconds = self.gpu.seconds_between(&self.begin, &self.end)? / f64::from(calls);
         let [first, last] = [read_stamp(&self.stamps[0])?, read_stamp(&self.stamps[1])?];
-        Ok(Sample { seconds, clock: clock(first, last), ended: last[1] })
+        Ok(TimedSample { seconds, clock: clock(first, last), ended: last[1] })
     }
 
     fn queue(&self, calls: u32, call: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {

@@ -3,16 +3,17 @@
 use std::env;
 use std::fs;
 
-use super::compiler::Source;
-use super::device::Gpu;
-use super::floor::Work;
+use super::accuracy::Accuracy;
+use super::compiler::KernelSource;
+use super::device::CudaDevice;
+use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
-use super::kernel::{Accuracy, Kernel, Loaded, filled, load};
+use super::kernel::{Kernel, Loaded, filled, load};
 use super::measuring::METRICS;
-use super::throttle::ThrottleLook;
 use crate::micro::channel::Channel;
 use crate::micro::spec::{Defaults, MicroError};
-use crate::micro::workload::{Run, Workload};
+use crate::micro::throttle_state::ThrottleLook;
+use crate::micro::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{
     Access, Component, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelReference,
@@ -25,7 +26,7 @@ pub const KERNEL: Workload = Workload {
     metrics: &METRICS,
     params: &[],
     defaults: Defaults { processes: 5, iterations: 30, warmup: 10 },
-    run: Run::Gpu(run),
+    run: WorkloadRun::Gpu(&run),
 };
 
 fn run(request: &Request, channel: &mut Channel, look: Option<ThrottleLook>) -> Result<(), MicroError> {
@@ -36,7 +37,7 @@ fn run(request: &Request, channel: &mut Channel, look: Option<ThrottleLook>) -> 
     let mut entries = vec![call.entry.clone()];
     entries.extend(call.reference.as_ref().map(|reference| reference.entry.clone()));
     let kernel = Kernel {
-        source: Source {
+        source: KernelSource {
             // Without its folder: what the compiler is told may stand in what it makes.
             name: call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             text,
@@ -48,9 +49,14 @@ fn run(request: &Request, channel: &mut Channel, look: Option<ThrottleLook>) -> 
         launch: call.launch,
         arguments: call.arguments.clone(),
         // Of what it multiplies nothing is declared.
-        work: Work { bytes: call.bytes, flops: call.flops, cold: call.flush_l2, ..Work::default() },
+        work: KernelWork {
+            bytes: call.bytes,
+            flops: call.flops,
+            cold: call.flush_l2,
+            ..KernelWork::default()
+        },
     };
-    let gpu = Gpu::open()?;
+    let gpu = CudaDevice::open()?;
     let loaded = load(channel, &gpu, &kernel)?;
     let check = |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
         let Some(reference) = &call.reference else { return Ok(None) };

@@ -1,9 +1,9 @@
 //! `gpu_atomics`: additions that memory itself makes.
 
-use super::tolerance::{Sample, Worst};
-use super::{Answer, KernelCase, Operator, Point, line, plain, scalar, state};
+use super::tolerance::{CheckedElements, Worst};
+use super::{Answer, CasePoint, KernelCase, Operator, line, plain, scalar, state};
+use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
-use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
 use crate::model::DType;
 
@@ -21,7 +21,7 @@ const EACH: u32 = 16;
 /// A power of two: 4 MiB, which an L2 cache holds.
 const MANY: u32 = 1 << 20;
 
-fn case(point: &Point) -> Result<KernelCase, MicroError> {
+fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let n = if point.choice("addresses", &["one", "many"])? == "one" { 1 } else { MANY };
     let (dtype, entry) = match point.choice("dtype", &["u32", "f32"])? {
         "u32" => (DType::U32, "gb_atomics"),
@@ -40,7 +40,7 @@ struct Counts {
 }
 
 impl Answer for Counts {
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut CheckedElements) -> Accuracy {
         let mut counts = vec![0_u32; self.n as usize];
         for thread in 0..BLOCKS * THREADS {
             for turn in 0..EACH {

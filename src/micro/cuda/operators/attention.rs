@@ -1,9 +1,9 @@
 //! `sdpa`: scaled dot-product attention, plain and tiled.
 
-use super::tolerance::{FUNCTION, Sample, U, Worst, rounded};
-use super::{Answer, FLOATS, FLUSH_L2, KernelCase, Operator, Point, input, output, scalar, typed};
+use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
+use super::{Answer, CasePoint, FLOATS, FLUSH_L2, KernelCase, Operator, input, output, scalar, typed};
+use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
-use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
 use crate::model::{DType, KernelLaunch};
 
@@ -34,7 +34,7 @@ const MAX_SHARED: u64 = 48 * 1024 - 512;
 /// Queries that are looked at, if all have this many multiplications.
 const LOOKED_AT: usize = 1 << 20;
 
-fn case(point: &Point) -> Result<KernelCase, MicroError> {
+fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let dtype = point.dtype()?;
     let tiled = point.choice("impl", &["naive", "tiled"])? == "tiled";
     let causal = point.choice("causal", &["false", "true"])? == "true";
@@ -95,7 +95,7 @@ struct Attention {
 }
 
 impl Answer for Attention {
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let queries = self.heads * self.length;
         let most = LOOKED_AT / (self.length * self.depth);
         let mut worst = Worst::new();

@@ -2,12 +2,12 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
-use super::tolerance::{FUNCTION, Sample, U, Worst, rounded};
+use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
 use super::{
-    Answer, FLOATS, FLUSH_L2, KernelCase, Operator, Point, input, line, output, pack, scalar, typed,
+    Answer, CasePoint, FLOATS, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, typed,
 };
+use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
-use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
 use crate::model::DType;
 
@@ -44,7 +44,7 @@ const LOOKED_AT: usize = 1 << 14;
 /// Inputs lie within it.
 const RANGE: f64 = 4.0;
 
-fn gelu(point: &Point) -> Result<KernelCase, MicroError> {
+fn gelu(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let text = include_str!("../kernels/gelu.cu");
     match point.choice("form", &["erf", "tanh"])? {
         "erf" => case(point, ("gelu.cu", text, "gb_gelu_erf"), gelu_erf),
@@ -52,7 +52,7 @@ fn gelu(point: &Point) -> Result<KernelCase, MicroError> {
     }
 }
 
-fn swish(point: &Point) -> Result<KernelCase, MicroError> {
+fn swish(point: &CasePoint) -> Result<KernelCase, MicroError> {
     case(point, ("swish.cu", include_str!("../kernels/swish.cu"), "gb_swish"), swish_of)
 }
 
@@ -60,7 +60,7 @@ fn swish(point: &Point) -> Result<KernelCase, MicroError> {
 type Formula = fn(f64) -> (f64, f64);
 
 fn case(
-    point: &Point,
+    point: &CasePoint,
     source: (&'static str, &'static str, &'static str),
     formula: Formula,
 ) -> Result<KernelCase, MicroError> {
@@ -82,7 +82,7 @@ struct Elementwise {
 }
 
 impl Answer for Elementwise {
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let mut worst = Worst::new();
         for at in sample.of(read[1].len(), LOOKED_AT) {
             let (expected, error) = (self.formula)(filled[0].get(at));

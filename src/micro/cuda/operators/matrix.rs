@@ -1,11 +1,10 @@
 //! `gpu_flops`: the product of two square matrices.
 
-use super::tolerance::{Sample, U, Worst, rounded};
-use super::{
-    Answer, FLOATS, FLUSH_L2, KernelCase, Needs, Operator, Point, SquareProduct, input, output, scalar, typed,
-};
+use super::tolerance::{CheckedElements, U, Worst, rounded};
+use super::{Answer, CasePoint, FLOATS, FLUSH_L2, KernelCase, Needs, Operator, input, output, scalar, typed};
+use crate::micro::cuda::accuracy::Accuracy;
+use crate::micro::cuda::cublas::SquareProduct;
 use crate::micro::cuda::host_buffer::HostBuffer;
-use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
 use crate::model::{DType, KernelLaunch};
 
@@ -23,7 +22,7 @@ const THREADS: u32 = 256;
 /// Multiplications that are done again to look at elements of the product, about; 512 elements at least.
 const LOOKED_AT: usize = 1 << 20;
 
-fn case(point: &Point) -> Result<KernelCase, MicroError> {
+fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let dtype = point.dtype()?;
     let n = point.number("n", 1..=1 << 16)?;
     let tiles = n.div_ceil(TILE) as u32;
@@ -60,7 +59,7 @@ struct Product {
 impl Answer for Product {
     /// A sum of n products is off by at most n u |a|·|b| (Higham 2002, section 3.1). Tensor cores multiply exactly and cut off where
     /// others round, which is twice that (Blanchard, Higham, Lopez, Mary and Pranesh, 2020; Fasi and others, 2021).
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let n = self.n;
         let unit = if self.dtype == DType::F32 { U } else { 2.0 * U };
         let mut worst = Worst::new();

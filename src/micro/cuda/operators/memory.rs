@@ -3,10 +3,10 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::tolerance::{Sample, U, Worst, rounded};
-use super::{Answer, FLUSH_L2, KernelCase, Operator, Point, input, line, output, plain, scalar, state};
+use super::tolerance::{CheckedElements, U, Worst, rounded};
+use super::{Answer, CasePoint, FLUSH_L2, KernelCase, Operator, input, line, output, plain, scalar, state};
+use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
-use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
 use crate::model::{Access, DType, Fill, KernelArgument};
 
@@ -38,7 +38,7 @@ const SUMS_LOOKED_AT: usize = 16;
 const FACTOR: f64 = 0.40625;
 const WRITTEN: f64 = 1.333_333_3;
 
-fn bandwidth(point: &Point) -> Result<KernelCase, MicroError> {
+fn bandwidth(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let op = point.choice("op", &OPS)?;
     let bytes = point.number("mib", 1..=1 << 16)? << 20;
     let (elements, vectors) = (bytes / 4, bytes / 16);
@@ -73,7 +73,7 @@ fn bandwidth(point: &Point) -> Result<KernelCase, MicroError> {
 struct Copy;
 
 impl Answer for Copy {
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let mut worst = Worst::new();
         for at in sample.of(read[1].len(), LOOKED_AT) {
             worst.see(read[1].get(at), filled[0].get(at), 0.0);
@@ -86,7 +86,7 @@ struct Triad;
 
 impl Answer for Triad {
     /// A product and a sum, each rounded, or both at once.
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let mut worst = Worst::new();
         for at in sample.of(read[0].len(), LOOKED_AT) {
             let (b, product) = (filled[1].get(at), FACTOR * filled[2].get(at));
@@ -104,7 +104,7 @@ struct Read {
 
 impl Answer for Read {
     /// Each thread adds one vector a tile to each of its sums, and then those, the lanes and the warps.
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let tile = WAYS * u64::from(THREADS);
         let additions = (TILES + 2 + WAYS + 5 + u64::from(THREADS / 32)) as f64;
         let mut worst = Worst::new();
@@ -125,7 +125,7 @@ impl Answer for Read {
 struct Write;
 
 impl Answer for Write {
-    fn check(&self, _: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, _: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let mut worst = Worst::new();
         for at in sample.of(read[0].len(), LOOKED_AT) {
             worst.see(read[0].get(at), f64::from(WRITTEN as f32), 0.0);
@@ -139,7 +139,7 @@ const LINE: u64 = 128;
 /// Loads of one launch: some milliseconds.
 const STEPS: u32 = 10_000;
 
-fn latency(point: &Point) -> Result<KernelCase, MicroError> {
+fn latency(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let bytes = point.number("mib", 1..=1 << 13)? << 20;
     let next = KernelArgument::Buffer {
         dtype: DType::U32,
@@ -174,7 +174,7 @@ impl Answer for Chase {
         }
     }
 
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut CheckedElements) -> Accuracy {
         let place = (0..STEPS).fold(filled[1].get(0), |place, _| filled[0].get(place as usize));
         let mut worst = Worst::new();
         worst.see(read[1].get(0), place, 0.0);

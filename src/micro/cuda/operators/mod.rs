@@ -14,13 +14,14 @@ mod reductions;
 mod rows;
 mod tolerance;
 
+use super::accuracy::Accuracy;
+use super::cublas::SquareProduct;
 use super::host_buffer::HostBuffer;
-use super::kernel::Accuracy;
 use crate::micro::spec::MicroError;
 use crate::model::{Access, DType, Fill, KernelArgument, KernelLaunch, Params};
 
-use point::Point;
-use tolerance::Sample;
+use point::CasePoint;
+use tolerance::CheckedElements;
 
 /// A workload of the suite that is one kernel.
 pub(in crate::micro) struct Operator {
@@ -28,7 +29,7 @@ pub(in crate::micro) struct Operator {
     pub description: &'static str,
     /// Name and values; the first is the one taken by hand. Others than these are taken too.
     pub params: &'static [(&'static str, &'static [&'static str])],
-    case: fn(&Point) -> Result<KernelCase, MicroError>,
+    case: fn(&CasePoint) -> Result<KernelCase, MicroError>,
 }
 
 /// From plain arithmetic and memory to what networks are made of.
@@ -49,7 +50,7 @@ pub(super) static OPERATORS: [&Operator; 11] = [
 impl Operator {
     /// The kernel at these parameters. Errors: a value that it does not take.
     pub(in crate::micro::cuda) fn case(&self, params: &Params) -> Result<KernelCase, MicroError> {
-        (self.case)(&Point::new(self.params, params))
+        (self.case)(&CasePoint::new(self.params, params))
     }
 }
 
@@ -80,14 +81,6 @@ pub(super) struct KernelCase {
     answer: Box<dyn Answer>,
 }
 
-/// The product of two square matrices, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SquareProduct {
-    pub dtype: DType,
-    /// Rows and columns.
-    pub n: u32,
-}
-
 /// The least compute capability, and what lacks before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needs {
@@ -101,7 +94,7 @@ trait Answer {
     fn prepare(&self, _buffers: &mut [HostBuffer], _seed: u64) {}
 
     /// `filled` and `read`: one for each buffer argument, before and after one launch.
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy;
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy;
 }
 
 impl KernelCase {
@@ -134,7 +127,7 @@ impl KernelCase {
         if pairs != buffers.count() {
             return WRONG;
         }
-        self.answer.check(filled, read, &mut Sample::new(seed))
+        self.answer.check(filled, read, &mut CheckedElements::new(seed))
     }
 }
 
@@ -204,7 +197,7 @@ fn plain(
 
 /// A grid of one dimension.
 fn line(blocks: u64, threads: u32) -> KernelLaunch {
-    // `Point` keeps the number of blocks within what a card takes.
+    // `CasePoint` keeps the number of blocks within what a card takes.
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
     KernelLaunch { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
 }

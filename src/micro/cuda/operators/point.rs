@@ -10,12 +10,12 @@ use crate::model::{DType, Params};
 const MAX_BLOCKS: u64 = (1 << 31) - 1;
 
 /// The values of one case over those that are taken by hand.
-pub(super) struct Point<'a> {
+pub(super) struct CasePoint<'a> {
     table: &'static [(&'static str, &'static [&'static str])],
     params: &'a Params,
 }
 
-impl<'a> Point<'a> {
+impl<'a> CasePoint<'a> {
     pub fn new(table: &'static [(&'static str, &'static [&'static str])], params: &'a Params) -> Self {
         Self { table, params }
     }

@@ -1,11 +1,12 @@
 //! `mse`: one number of a whole array.
 
-use super::tolerance::{Sample, U, Worst, chain, rounded};
+use super::tolerance::{CheckedElements, U, Worst, chain, rounded};
 use super::{
-    Answer, FLOATS, FLUSH_L2, KernelCase, Operator, Point, input, line, output, pack, scalar, state, typed,
+    Answer, CasePoint, FLOATS, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, state,
+    typed,
 };
+use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
-use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
 use crate::model::DType;
 
@@ -26,7 +27,7 @@ const THREADS: u32 = 256;
 /// Their sums are added by one block.
 const MAX_BLOCKS: u64 = 1024;
 
-fn case(point: &Point) -> Result<KernelCase, MicroError> {
+fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let dtype = point.dtype()?;
     let length = point.rows()? * point.width("tensor_dimension")?;
     let blocks = length.div_ceil(pack(dtype) * u64::from(THREADS)).min(MAX_BLOCKS);
@@ -55,7 +56,7 @@ struct Mean {
 impl Answer for Mean {
     /// All terms are positive, so that the sum is off by a share: the additions, the difference (which counts twice), its square, the
     /// length as a float, and the quotient.
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut CheckedElements) -> Accuracy {
         let length = filled[0].len();
         let squares = (0..length).map(|at| (filled[0].get(at) - filled[1].get(at)).powi(2));
         let mean = squares.sum::<f64>() / length as f64;

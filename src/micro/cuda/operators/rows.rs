@@ -1,11 +1,11 @@
 //! `layernorm`, `softmax` and `cross_entropy`: one block a row.
 
-use super::tolerance::{FUNCTION, Sample, U, Worst, chain, rounded};
+use super::tolerance::{CheckedElements, FUNCTION, U, Worst, chain, rounded};
 use super::{
-    Answer, FLOATS, FLUSH_L2, KernelCase, Operator, Point, input, line, output, pack, scalar, typed,
+    Answer, CasePoint, FLOATS, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, typed,
 };
+use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
-use crate::micro::cuda::kernel::Accuracy;
 use crate::micro::spec::MicroError;
 use crate::model::DType;
 
@@ -64,7 +64,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(point: &Point, width: &'static str) -> Result<Self, MicroError> {
+    fn new(point: &CasePoint, width: &'static str) -> Result<Self, MicroError> {
         Ok(Self { dtype: point.dtype()?, rows: point.rows()?, width: point.width(width)? })
     }
 
@@ -89,7 +89,7 @@ impl Rows {
     }
 
     /// The rows that are looked at.
-    fn sample(self, sample: &mut Sample) -> Vec<usize> {
+    fn sample(self, sample: &mut CheckedElements) -> Vec<usize> {
         sample.of(self.rows as usize, (LOOKED_AT / self.width as usize).max(16))
     }
 
@@ -100,7 +100,7 @@ impl Rows {
     }
 }
 
-fn layernorm(point: &Point) -> Result<KernelCase, MicroError> {
+fn layernorm(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let rows = Rows::new(point, "tensor_dimension")?;
     let Rows { dtype, width, .. } = rows;
     let arguments = vec![
@@ -122,7 +122,7 @@ struct LayerNorm(Rows);
 impl Answer for LayerNorm {
     /// The mean is off by its additions and a quotient, of the mean size; the variance by its own, by the differences (which count
     /// twice) and their squares, and by the square of the mean's error; half of that counts after the root.
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let rows = self.0;
         let width = rows.width as f64;
         let additions = rows.additions();
@@ -149,7 +149,7 @@ impl Answer for LayerNorm {
     }
 }
 
-fn softmax(point: &Point) -> Result<KernelCase, MicroError> {
+fn softmax(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let rows = Rows::new(point, "tensor_dimension")?;
     let arguments = vec![
         input(rows.dtype, rows.elements(), -RANGE, RANGE),
@@ -177,7 +177,7 @@ struct Softmax(Rows);
 
 impl Answer for Softmax {
     /// A rounded argument t counts by its size, U |t|; then the function, the additions, the reciprocal and a product.
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let rows = self.0;
         let mut worst = Worst::new();
         for row in rows.sample(sample) {
@@ -195,7 +195,7 @@ impl Answer for Softmax {
     }
 }
 
-fn cross_entropy(point: &Point) -> Result<KernelCase, MicroError> {
+fn cross_entropy(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let rows = Rows::new(point, "classes")?;
     let arguments = vec![
         input(rows.dtype, rows.elements(), -RANGE, RANGE),
@@ -214,7 +214,7 @@ struct CrossEntropy(Rows);
 impl Answer for CrossEntropy {
     /// The sum as in a softmax, and scaled anew each time a thread meets a larger value, which is an exponential and a product; its
     /// share is the error of its logarithm, to which the function's own and two additions come.
-    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut Sample) -> Accuracy {
+    fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let rows = self.0;
         // Scaled at most once a turn of a thread (where rows are not whole vectors: once an element), and once for the block.
         let whole = rows.width.is_multiple_of(pack(rows.dtype));

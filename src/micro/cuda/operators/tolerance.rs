@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::micro::cuda::kernel::Accuracy;
+use crate::micro::cuda::accuracy::Accuracy;
 use crate::model::DType;
 
 /// Unit roundoff of single precision, in which every kernel calculates.
@@ -67,9 +67,9 @@ impl Worst {
 }
 
 /// Chooses elements.
-pub(super) struct Sample(Pcg64);
+pub(super) struct CheckedElements(Pcg64);
 
-impl Sample {
+impl CheckedElements {
     pub fn new(seed: u64) -> Self {
         Self(Pcg64::seed_from_u64(seed))
     }
@@ -113,10 +113,10 @@ mod tests {
 
     #[test]
     fn a_sample_has_both_ends_and_no_element_twice() {
-        assert_eq!(Sample::new(1).of(5, 8), [0, 1, 2, 3, 4]);
-        let chosen = Sample::new(1).of(1_000_000, 800);
+        assert_eq!(CheckedElements::new(1).of(5, 8), [0, 1, 2, 3, 4]);
+        let chosen = CheckedElements::new(1).of(1_000_000, 800);
         assert!(chosen.is_sorted_by(|one, other| one < other) && chosen.len() > 700);
         assert_eq!((chosen[99], chosen[chosen.len() - 100]), (99, 999_900));
-        assert_ne!(chosen, Sample::new(2).of(1_000_000, 800));
+        assert_ne!(chosen, CheckedElements::new(2).of(1_000_000, 800));
     }
 }
