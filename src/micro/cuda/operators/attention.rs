@@ -1,7 +1,8 @@
 //! `sdpa`: scaled dot-product attention, plain and tiled.
 
 use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
-use super::{Answer, CasePoint, FLOATS, FLUSH_L2, KernelCase, Operator, input, output, scalar, typed};
+use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, output, scalar, typed};
+use super::point::{CasePoint, FLOATS};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;

@@ -4,7 +4,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::tolerance::{CheckedElements, U, Worst, rounded};
-use super::{Answer, CasePoint, FLUSH_L2, KernelCase, Operator, input, line, output, plain, scalar, state};
+use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, plain, scalar, state};
+use super::point::{CasePoint};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;

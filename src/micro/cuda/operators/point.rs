@@ -2,9 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use super::FLOATS;
 use crate::micro::spec::MicroError;
 use crate::model::{DType, Params};
+
+/// The types of the operators, with the words for them.
+pub(super) const FLOATS: [&str; 3] = ["f32", "f16", "bf16"];
 
 /// Blocks of a grid in its first dimension.
 const MAX_BLOCKS: u64 = (1 << 31) - 1;

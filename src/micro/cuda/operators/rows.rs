@@ -1,9 +1,8 @@
 //! `layernorm`, `softmax` and `cross_entropy`: one block a row.
 
 use super::tolerance::{CheckedElements, FUNCTION, U, Worst, chain, rounded};
-use super::{
-    Answer, CasePoint, FLOATS, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, typed,
-};
+use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, typed};
+use super::point::{CasePoint, FLOATS};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;
