@@ -14,11 +14,16 @@ pub fn micro_child(name: &str) -> ExitCode {
 }
 
 /// The state of the GPU's clocks as workloads on it want to know it.
-fn open_throttle_look() -> Option<ThrottleLook> {
-    let mut look = machine::clocks()?;
+fn open_throttle_look(of: Option<&str>) -> Option<ThrottleLook> {
+    let mut look = machine::clocks(of)?;
     Some(Box::new(move || {
         let now = look()?;
-        Some(ThrottleState { reasons: now.holding(), by_hardware: now.by_hardware, held_ns: now.held_ns })
+        Some(ThrottleState {
+            reasons: now.holding(),
+            by_power: now.by_power,
+            by_hardware: now.by_hardware,
+            held_ns: now.held_ns,
+        })
     }))
 }
 

@@ -52,7 +52,7 @@ struct Ticks {
 impl HostConditions {
     /// Of this machine. Opens the driver's library where there is one, and keeps it open.
     pub fn here() -> Self {
-        let gpu = nvml::clocks().map(|look| Box::new(look) as GpuLook);
+        let gpu = nvml::clocks(None).map(|look| Box::new(look) as GpuLook);
         Self { root: Root::new("/"), processors: || affinity().ok(), gpu, before: None }
     }
 

@@ -65,6 +65,8 @@ pub struct ClocksNow {
     pub reasons: Vec<String>,
     /// Whether hardware itself holds any GPU's clocks down, for heat, for its power supply or a fault.
     pub by_hardware: bool,
+    /// Whether the limit of power holds any GPU's clocks down.
+    pub by_power: bool,
     /// MHz, of the first GPU's streaming multiprocessors.
     pub sm_clock: Option<u32>,
     /// Nanoseconds since the driver's start in which power and heat held clocks down, over all GPUs; 0 where the driver
@@ -72,21 +74,24 @@ pub struct ClocksNow {
     pub held_ns: [u64; 2],
 }
 
-/// A way to look at the clocks again and again; `None` without a GPU. Looking happens in a thread of its own: once the
+/// A way to look at the clocks again and again, of the GPU with the UUID `of`, or of all where there is no such one; `None` without a
+/// GPU. Looking happens in a thread of its own: once the
 /// driver takes longer than a second there is nothing to see any more.
-pub fn clocks() -> Option<impl FnMut() -> Option<ClocksNow>> {
+pub fn clocks(of: Option<&str>) -> Option<impl FnMut() -> Option<ClocksNow> + use<>> {
     const PATIENCE: Duration = Duration::from_secs(1);
+    let of = of.map(str::to_owned);
     let (ask, asked) = mpsc::channel::<()>();
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
         let library = Library::open(named.as_deref()).ok();
-        let first = library.as_ref().and_then(Library::clocks);
+        let clocks = |library: &Library| library.clocks(of.as_deref());
+        let first = library.as_ref().and_then(clocks);
         if tell.send(first).is_err() {
             return;
         }
         while asked.recv().is_ok() {
-            let now = library.as_ref().and_then(Library::clocks);
+            let now = library.as_ref().and_then(clocks);
             if tell.send(now).is_err() {
                 return;
             }
@@ -174,15 +179,19 @@ impl Library {
 
 impl Library {
     /// `None` where no GPU can be asked.
-    fn clocks(&self) -> Option<ClocksNow> {
+    fn clocks(&self, of: Option<&str>) -> Option<ClocksNow> {
         let nvml = self.nvml.as_ref()?;
         let devices: Vec<Device<'_>> =
             (0..nvml.device_count().ok()?).filter_map(|index| nvml.device_by_index(index).ok()).collect();
+        let is_asked = |device: &Device<'_>| device.uuid().is_ok_and(|uuid| Some(uuid.as_str()) == of);
+        let asked = devices.iter().position(is_asked);
+        let devices = asked.map_or(&devices[..], |at| &devices[at..=at]);
         let mut now =
             ClocksNow { sm_clock: devices.first()?.clock_info(Clock::SM).ok(), ..ClocksNow::default() };
-        for device in &devices {
+        for device in devices {
             let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
             now.by_hardware |= reasons.intersects(BY_HARDWARE);
+            now.by_power |= reasons.contains(ThrottleReasons::SW_POWER_CAP);
             now.reasons.extend(names(reasons));
             for (sum, policy) in
                 now.held_ns.iter_mut().zip([PerformancePolicy::Power, PerformancePolicy::Thermal])

@@ -60,7 +60,12 @@ fn child(name: &str, look: OpenLook) -> Result<(), Fault> {
         };
         // If the gate is gone, no reader is left, and stderr has it too.
         let _ = channel.error(&error.to_string(), kind);
-        Fault::at(name, error, "see docs/micro.md for what this benchmark needs").exits(Exit::Failed)
+        Fault::at(
+            name,
+            error,
+            "see docs/micro.md for what this benchmark needs, docs/gpu.md for those on a GPU",
+        )
+        .exits(Exit::Failed)
     })
 }
 
@@ -80,7 +85,7 @@ mod tests {
         request.params = params;
         let writes = Writes::default();
         let mut channel = Channel::to(writes.clone());
-        match member.run(&request, &mut channel, || None) {
+        match member.run(&request, &mut channel, |_| None) {
             Ok(()) => channel.end().unwrap(),
             Err(MicroError::Skip(reason)) => {
                 eprintln!("skipped: {}: {reason}", member.name);
@@ -155,7 +160,7 @@ mod tests {
     fn an_unknown_parameter_is_an_error_that_lists_the_known() {
         let mut request = workload::request(&cpu::FLOPS, |_| None).unwrap();
         request.params = Params::from([("dtype".into(), ParamValue::Text("f16".into()))]);
-        let error = cpu::FLOPS.run(&request, &mut Channel::to(Vec::new()), || None).unwrap_err();
+        let error = cpu::FLOPS.run(&request, &mut Channel::to(Vec::new()), |_| None).unwrap_err();
         assert_eq!(error.to_string(), "parameter dtype=f16 is not one of f32, f64");
     }
 
@@ -177,7 +182,7 @@ mod tests {
 
     #[test]
     fn an_unknown_member_is_a_usage_error_that_lists_the_known() {
-        let fault = child("cpu_flop", || None).unwrap_err();
+        let fault = child("cpu_flop", |_| None).unwrap_err();
         assert_eq!(fault.exit, Exit::Usage);
         assert!(fault.next.contains("cpu_flops"), "{fault}");
     }

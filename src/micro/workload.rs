@@ -2,7 +2,7 @@
 
 use super::channel::Channel;
 use super::spec::{Defaults, MetricSpec, MicroError};
-use super::throttle_state::{OpenLook, ThrottleLook};
+use super::throttle_state::OpenLook;
 use crate::model::line::{self, PROTOCOL, Request};
 use crate::model::{Component, Fault, ParamValue, Params, Stage};
 
@@ -33,24 +33,14 @@ pub(super) enum WorkloadRun {
 
 /// Work on a GPU, which is looked at between samples.
 pub(super) trait GpuWork: Sync {
-    fn run(
-        &self,
-        request: &Request,
-        channel: &mut Channel,
-        look: Option<ThrottleLook>,
-    ) -> Result<(), MicroError>;
+    fn run(&self, request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError>;
 }
 
 impl<F> GpuWork for F
 where
-    F: Fn(&Request, &mut Channel, Option<ThrottleLook>) -> Result<(), MicroError> + Sync,
+    F: Fn(&Request, &mut Channel, OpenLook) -> Result<(), MicroError> + Sync,
 {
-    fn run(
-        &self,
-        request: &Request,
-        channel: &mut Channel,
-        look: Option<ThrottleLook>,
-    ) -> Result<(), MicroError> {
+    fn run(&self, request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
         self(request, channel, look)
     }
 }
@@ -62,7 +52,7 @@ impl Workload {
         channel.stage(Stage::Setup)?;
         match self.run {
             WorkloadRun::Host(run) => run(request, channel)?,
-            WorkloadRun::Gpu(work) => work.run(request, channel, look())?,
+            WorkloadRun::Gpu(work) => work.run(request, channel, look)?,
         }
         channel.stage(Stage::Teardown)
     }

@@ -24,7 +24,7 @@ use crate::model::{
     Timing,
 };
 use crate::suite::plan::{Arm, PlannedCase};
-use crate::suite::{Benchmark, Build};
+use crate::suite::{Action, Benchmark, Build};
 
 /// The means by which the processes of a plan are started.
 pub struct RunSession<'a> {
@@ -242,17 +242,21 @@ impl<'a> Launcher<'a> {
             until: self.until,
         };
         if benchmark.compiles_kernels() {
-            launch.env.extend(self.compiler_env());
+            launch.env.extend(self.compiler_env(benchmark));
         }
         launch.container = ContainerLaunch::of(benchmark, &launch.env, cold);
         launch
     }
 
     /// Where processes find the compiler of kernels and what others of the run have compiled. Without a folder each compiles anew.
-    fn compiler_env(&self) -> Vec<(OsString, OsString)> {
+    ///
+    /// A folder that the user names holds the suite's own kernels alone: what a benchmark's kernel includes may change between runs.
+    fn compiler_env(&self, benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
         let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let own = || self.cubins.get_or_init(|| Temporary::make().ok()).as_ref();
-        let folder = named(CUBIN_FOLDER).or_else(|| own().map(|folder| folder.path().into()));
+        let is_own = matches!(benchmark.action, Action::Builtin(_));
+        let kept = named(CUBIN_FOLDER).filter(|_| is_own).and_then(|folder| std::path::absolute(folder).ok());
+        let of_run = || self.cubins.get_or_init(|| Temporary::make().ok()).as_ref();
+        let folder = kept.map(OsString::from).or_else(|| of_run().map(|folder| folder.path().into()));
         let env = [(CUBIN_FOLDER, folder), (NVRTC_LIBRARY, named(NVRTC_LIBRARY))];
         env.into_iter().filter_map(|(name, value)| Some((name.into(), value?))).collect()
     }

@@ -215,7 +215,7 @@ fn declined(reason: &str, lacks: Option<Lack>) -> Outcome {
     let (code, advice) = match lacks {
         Some(Lack::Gpu) => (
             OutcomeCode::MissingRequirement,
-            "install what is missing, or run on a machine that has it; `gbench-ci doctor` says what was looked for",
+            "install what is missing, or run on a machine that has it (docs/gpu.md)",
         ),
         None => (OutcomeCode::Declined, "nothing to do if this machine is not meant to run it"),
     };

@@ -8,8 +8,8 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUmodule, CUstream, culib,
-    is_culib_present,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUmodule, CUstream, CUuuid,
+    culib, is_culib_present,
 };
 
 use super::error::CudaError;
@@ -69,7 +69,6 @@ functions! {
     cuDeviceGet(*mut CUdevice, c_int);
     cuDeviceGetName(*mut c_char, c_int, CUdevice);
     cuDeviceGetAttribute(*mut c_int, c_int, CUdevice);
-    cuDeviceTotalMem_v2(*mut usize, CUdevice);
     cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
     cuDevicePrimaryCtxRelease_v2(CUdevice);
     cuCtxSetCurrent(CUcontext);
@@ -101,6 +100,8 @@ functions! {
     cuGetErrorString(Code, *mut *const c_char);
     }
     optional {
+    cuDeviceGetUuid_v2(*mut CUuuid, CUdevice);
+    cuDeviceGetUuid(*mut CUuuid, CUdevice);
     cuCtxResetPersistingL2Cache();
     cuStreamBeginCapture_v2(CUstream, c_uint);
     cuStreamEndCapture(CUstream, *mut CUgraph);

@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CudaError;
 use super::libraries;
+use crate::device_code;
 use crate::micro::spec::{Doing, MicroError};
+use crate::model::text::list;
 use crate::model::{CUBIN_FOLDER, NVRTC_LIBRARY, sha256_hex};
 
 type Result<T> = std::result::Result<T, CudaError>;
@@ -53,15 +55,21 @@ pub(super) struct CompilerNotes {
     pub names: BTreeMap<String, String>,
 }
 
-/// Compiles for an architecture, or takes what an earlier process of the run has compiled.
+/// Compiles for a device, or takes what an earlier process of the run has compiled.
 ///
 /// Errors: no compiler, one that does not know the architecture, or its words on the source.
-pub(super) fn compile(source: &KernelSource, arch: &str) -> Result<Compiled> {
+pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> Result<Compiled> {
     let kept = env::var_os(CUBIN_FOLDER).map(|folder| Kept::new(Path::new(&folder), source, arch));
-    if let Some(found) = kept.as_ref().and_then(Kept::read) {
+    // What cannot be read whole is not given to the driver, which reads by the sizes in it.
+    let is_whole = |found: &Compiled| device_code::read(&found.cubin).is_ok();
+    if let Some(found) = kept.as_ref().and_then(Kept::read).filter(is_whole) {
         return Ok(found);
     }
-    let compiled = Nvrtc::load()?.compile(source, arch)?;
+    let compiled = Nvrtc::load(cuda_version)?.compile(source, arch)?;
+    if !is_whole(&compiled) {
+        let what = "the compiler made no whole machine code".to_owned();
+        return Err(CudaError::Code { kernel: source.name.clone(), what });
+    }
     if let Some(kept) = kept {
         // A folder that is full costs the next process time and nothing else.
         let _ = kept.write(&compiled);
@@ -77,7 +85,7 @@ pub(super) fn compile_into(
     sources: &[KernelSource],
     arch: &str,
 ) -> std::result::Result<Vec<(PathBuf, Compiled)>, MicroError> {
-    let nvrtc = Nvrtc::load()?;
+    let nvrtc = Nvrtc::load(u32::MAX)?;
     let compiled = sources.iter().map(|source| {
         let compiled = nvrtc.compile(source, arch)?;
         let kept = Kept::new(folder, source, arch);
@@ -151,19 +159,34 @@ struct Nvrtc {
 }
 
 impl Nvrtc {
-    fn load() -> Result<Self> {
+    /// The newest that this driver knows the machine code of, else the newest. `cuda_version`: the driver's, 12040 for 12.4.
+    fn load(cuda_version: u32) -> Result<Self> {
         let candidates = candidates();
+        let mut newer: Option<Self> = None;
+        let mut broken = Vec::new();
         for path in &candidates {
             open_builtins(path);
             // SAFETY: opening the library runs its initialisers, which is what it is there for.
-            let Ok(library) = (unsafe { Library::new(path) }) else { continue };
-            if let Some(loaded) = Self::of(library, path) {
+            let library = match unsafe { Library::new(path) } {
+                Ok(library) => library,
+                Err(error) if path.exists() => {
+                    broken.push(error.to_string());
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            let Some(loaded) = Self::of(library, path) else { continue };
+            if loaded.version.0.unsigned_abs() <= cuda_version / 1000 {
                 return Ok(loaded);
             }
+            newer.get_or_insert(loaded);
         }
-        let mut looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-        looked.dedup();
-        Err(CudaError::NoCompiler { looked: crate::model::text::list(&looked, 8) })
+        newer.ok_or_else(|| {
+            let mut looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+            looked.dedup();
+            looked.extend(broken);
+            CudaError::NoCompiler { looked: list(&looked, 8) }
+        })
     }
 
     /// `None` for a library that lacks a function: NVRTC before 11.2 gives no machine code.
@@ -200,7 +223,7 @@ impl Nvrtc {
     }
 
     fn compile(&self, source: &KernelSource, arch: &str) -> Result<Compiled> {
-        let number = arch.strip_prefix("sm_").and_then(|digits| digits.parse().ok());
+        let number = arch.strip_prefix("sm_").and_then(|number| number.trim_end_matches('a').parse().ok());
         if !self.archs.is_empty() && number.is_some_and(|number| !self.archs.contains(&number)) {
             let (major, minor) = self.version;
             return Err(CudaError::OldCompiler { version: format!("{major}.{minor}"), arch: arch.into() });
@@ -222,21 +245,36 @@ impl Nvrtc {
         let code = unsafe { (self.compile)(program.handle, pointers.len() as c_int, pointers.as_ptr()) };
         let log = program.text(self.log_size, self.log);
         if code != 0 {
-            return Err(failed(if log.trim().is_empty() {
-                format!("error {code}")
-            } else {
-                log.trim().into()
-            }));
+            return Err(match unknown_entry(&log, &source.entries) {
+                Some(entry) => CudaError::NoEntry { file: source.name.clone(), entry: entry.into() },
+                None => failed(telling(&log).unwrap_or_else(|| format!("error {code}"))),
+            });
         }
         let mut names = BTreeMap::new();
         for entry in &source.entries {
-            let lowered =
-                program.lowered(entry).ok_or_else(|| failed(format!("it has no kernel `{entry}`")))?;
+            let lowered = program
+                .lowered(entry)
+                .ok_or_else(|| CudaError::NoEntry { file: source.name.clone(), entry: entry.clone() })?;
             names.insert(entry.clone(), lowered);
         }
         let cubin = program.bytes(self.code_size, self.code);
         Ok(Compiled { cubin, about: CompilerNotes { compiler: self.name(), log, names } })
     }
+}
+
+/// The entry that the source does not have, where that is what the log says: the compiler reads names behind the source as a file of
+/// its own, `__nv_name_map`, a line each from the second on.
+fn unknown_entry<'s>(log: &str, entries: &'s [String]) -> Option<&'s str> {
+    let line = telling(log)?;
+    let (number, _) = line.strip_prefix("__nv_name_map(")?.split_once(')')?;
+    entries.get(number.parse::<usize>().ok()?.checked_sub(2)?).map(String::as_str)
+}
+
+/// The log from its first error on: what comes before are figures and warnings.
+fn telling(log: &str) -> Option<String> {
+    let lines: Vec<&str> = log.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    let first = lines.iter().position(|line| line.contains("error")).unwrap_or(0);
+    (!lines.is_empty()).then(|| lines[first..].join("\n"))
 }
 
 /// One program of the compiler.
@@ -361,4 +399,26 @@ fn headers(path: &Path) -> Vec<PathBuf> {
     places.extend(libraries::toolkits().map(|home| home.join("include")));
     places.retain(|place| place.join("cuda_fp16.h").exists() || place.join("crt/mma.h").exists());
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_begins_with_its_first_error() {
+        let log = "k.cu(1): warning #177-D: unused\nptxas info : 0 bytes gmem\nptxas error : too much shared data\nptxas fatal : stopped\n";
+        assert_eq!(telling(log).unwrap(), "ptxas error : too much shared data\nptxas fatal : stopped");
+        assert_eq!(telling("odd words\n").unwrap(), "odd words");
+        assert_eq!(telling(" \n"), None);
+    }
+
+    #[test]
+    fn a_name_that_the_source_does_not_have_is_known_by_its_line() {
+        let entries = ["a".to_owned(), "zz".to_owned()];
+        let log = "__nv_name_map(3): error: identifier \"zz\" is undefined\n  #pragma nv_mangled_name zz\n";
+        assert_eq!(unknown_entry(log, &entries), Some("zz"));
+        assert_eq!(unknown_entry("k.cu(3): error: identifier \"zz\" is undefined", &entries), None);
+        assert_eq!(unknown_entry("__nv_name_map(9): error: odd", &entries), None);
+    }
 }

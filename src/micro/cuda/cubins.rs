@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::compiler::{KernelSource, compile_into};
-use super::kernel::support_source;
 use super::operator::source;
 use super::operators::OPERATORS;
+use super::support::support_source;
 use crate::device_code;
 use crate::micro::spec::{Doing, MicroError};
 use crate::micro::workload::points;

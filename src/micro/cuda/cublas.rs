@@ -2,6 +2,7 @@
 //! loader, like the compiler.
 
 use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::ptr;
 
@@ -69,7 +70,8 @@ pub(super) struct Cublas {
     pub version: i32,
     /// Its stream is in use.
     _gpu: CudaDevice,
-    _library: Library,
+    /// Never closed: it starts threads and a runtime of its own.
+    _library: ManuallyDrop<Library>,
 }
 
 impl Drop for Cublas {
@@ -105,7 +107,14 @@ impl Cublas {
             let mut handle: Handle = ptr::null_mut();
             check("cublasCreate_v2", create(&mut handle))?;
             let (set_stream, get_version) = (*set_stream, *get_version);
-            let mut made = Self { handle, gemm, destroy, version: 0, _gpu: gpu.clone(), _library: library };
+            let mut made = Self {
+                handle,
+                gemm,
+                destroy,
+                version: 0,
+                _gpu: gpu.clone(),
+                _library: ManuallyDrop::new(library),
+            };
             check("cublasSetStream_v2", set_stream(made.handle, gpu.stream()))?;
             check("cublasGetVersion_v2", get_version(made.handle, &mut made.version))?;
             Ok(made)

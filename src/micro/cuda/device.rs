@@ -9,11 +9,12 @@ use std::ptr;
 use std::rc::Rc;
 
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUmodule, CUstream,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUmodule, CUstream, CUuuid,
 };
 
 use super::api::{Api, api, check};
 use super::error::CudaError;
+use crate::device_code::display_name;
 use crate::model::KernelLaunch;
 
 type Result<T> = std::result::Result<T, CudaError>;
@@ -27,13 +28,18 @@ pub(super) struct Facts {
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
     pub l2_bytes: usize,
-    pub memory_bytes: usize,
     /// At most, in Hz; 0 where the driver does not say.
     pub sm_clock: f64,
     /// Bytes a second between memory and chip at most; 0 where the driver does not say.
     pub memory_bandwidth: f64,
     /// Of the driver: 12040 is 12.4.
     pub cuda_version: u32,
+    /// It shares the host's memory.
+    pub integrated: bool,
+    /// As NVML writes it.
+    pub uuid: Option<String>,
+    /// Shared memory of a block at most, in bytes; 0 where the driver does not say.
+    pub shared_bytes: u32,
 }
 
 impl Facts {
@@ -41,23 +47,28 @@ impl Facts {
     pub(super) fn arch(&self) -> String {
         format!("sm_{}{}", self.capability.0, self.capability.1)
     }
+
+    /// The same with what this card alone has: from 9.0 on such code does not run on later cards, and need not.
+    pub(super) fn own_arch(&self) -> String {
+        let own = if self.capability.0 >= 9 { "a" } else { "" };
+        format!("{}{own}", self.arch())
+    }
 }
 
 /// Attributes of `cuda.h`.
 mod attribute {
     pub const CLOCK_RATE: i32 = 13;
     pub const MULTIPROCESSOR_COUNT: i32 = 16;
+    pub const INTEGRATED: i32 = 18;
     pub const MEMORY_CLOCK_RATE: i32 = 36;
     pub const MEMORY_BUS_WIDTH: i32 = 37;
     pub const L2_CACHE_SIZE: i32 = 38;
     pub const CAPABILITY_MAJOR: i32 = 75;
     pub const CAPABILITY_MINOR: i32 = 76;
+    pub const MAX_SHARED_OPTIN: i32 = 97;
     /// Of a function.
     pub const MAX_DYNAMIC_SHARED: i32 = 8;
 }
-
-/// Static shared memory that every kernel may have without asking.
-const USUAL_SHARED: u32 = 48 << 10;
 
 /// The first GPU that CUDA shows, its primary context and one stream.
 #[derive(Clone)]
@@ -156,8 +167,8 @@ impl CudaDevice {
     /// Loads machine code for this GPU.
     pub(super) fn module(&self, cubin: &[u8]) -> Result<Module> {
         let mut handle: CUmodule = ptr::null_mut();
-        // SAFETY: the driver reads the image by the sizes that stand in it; [`crate::device_code`] has checked that they lie
-        // within it, or it comes from the compiler.
+        // SAFETY: the driver reads the image by the sizes that stand in it; `compiler::compile` gives only what
+        // `device_code` has read whole.
         check("cuModuleLoadData", unsafe {
             (self.0.api.cuModuleLoadData)(&mut handle, cubin.as_ptr().cast())
         })?;
@@ -177,7 +188,8 @@ impl CudaDevice {
         let mut pointers: Vec<*mut c_void> =
             parameters.0.iter().map(|value| ptr::from_ref(&value.bytes).cast_mut().cast()).collect();
         // SAFETY: the driver reads one value a parameter while it queues, as many and as large as the kernel declares, which was
-        // checked. The kernel itself can reach device memory and nothing of this process but shared words.
+        // checked. What the kernel itself reaches is beyond any check: a wrong pointer is an error of the device, or, where the
+        // driver maps the host's memory, spoils this process, which measures nothing else.
         let code = unsafe {
             (self.0.api.cuLaunchKernel)(
                 function.handle,
@@ -315,14 +327,13 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
         check("cuDeviceGetAttribute", code).map(|()| f64::from(value.max(0)))
     };
     let mut name = [0_u8; 256];
-    let (mut memory_bytes, mut version) = (0_usize, 0);
+    let mut version = 0;
     // SAFETY: the name has so many bytes, and the others are places for numbers.
     unsafe {
         check(
             "cuDeviceGetName",
             (api.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, device),
         )?;
-        check("cuDeviceTotalMem_v2", (api.cuDeviceTotalMem_v2)(&mut memory_bytes, device))?;
         check("cuDriverGetVersion", (api.cuDriverGetVersion)(&mut version))?;
     }
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -338,12 +349,26 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
         ),
         multiprocessors: number(attribute::MULTIPROCESSOR_COUNT)? as u32,
         l2_bytes: number(attribute::L2_CACHE_SIZE)? as usize,
-        memory_bytes,
         sm_clock: clock,
         // Two transfers a clock.
         memory_bandwidth: 2.0 * memory_clock * bus_bytes,
         cuda_version: version.max(0) as u32,
+        integrated: number(attribute::INTEGRATED).unwrap_or(0.0) > 0.0,
+        uuid: uuid(api, device),
+        shared_bytes: number(attribute::MAX_SHARED_OPTIN).unwrap_or(0.0) as u32,
     })
+}
+
+/// As NVML writes it: `GPU-` and 16 bytes in five groups; `None` where the driver does not say.
+fn uuid(api: &Api, device: CUdevice) -> Option<String> {
+    let ask = api.cuDeviceGetUuid_v2.or(api.cuDeviceGetUuid)?;
+    let mut uuid = CUuuid { bytes: [0; 16] };
+    // SAFETY: a place for 16 bytes.
+    if unsafe { ask(&mut uuid, device) } != 0 {
+        return None;
+    }
+    let hex: String = uuid.bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+    Some(format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 
 /// Device memory.
@@ -460,18 +485,20 @@ impl Module {
                 "cuModuleGetFunction",
                 (api.cuModuleGetFunction)(&mut handle, self.0.handle, c_name.as_ptr()),
             )?;
-            if shared_bytes > USUAL_SHARED {
+            // More than 48 KiB together with what the kernel declares has to be asked for.
+            if shared_bytes > 0 {
                 let set =
                     (api.cuFuncSetAttribute)(handle, attribute::MAX_DYNAMIC_SHARED, shared_bytes as c_int);
                 check("cuFuncSetAttribute", set)?;
             }
         }
-        Ok(Function { handle, takes, _module: self.clone() })
+        Ok(Function { name: name.to_owned(), handle, takes, _module: self.clone() })
     }
 }
 
 /// One kernel.
 pub(super) struct Function {
+    name: String,
     handle: CUfunction,
     takes: Vec<usize>,
     _module: Module,
@@ -514,7 +541,8 @@ impl Parameters {
         if given().eq(function.takes.iter().copied()) {
             return Ok(());
         }
-        Err(CudaError::Parameters { takes: function.takes.clone(), given: given().collect() })
+        let kernel = display_name(&function.name);
+        Err(CudaError::Parameters { kernel, takes: function.takes.clone(), given: given().collect() })
     }
 }
 

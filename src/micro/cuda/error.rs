@@ -2,8 +2,10 @@
 
 /// Codes of `cuda.h` that mean more than that a call failed.
 const OUT_OF_MEMORY: u32 = 2;
-/// No driver in the kernel, no device, an old driver, a GPU that this driver does not know.
-const MACHINE: [u32; 8] = [34, 46, 100, 101, 103, 802, 803, 804];
+/// No driver in the kernel, no device, an old driver. A GPU that another process keeps for itself (46) is no lack.
+const MACHINE: [u32; 6] = [34, 100, 101, 802, 803, 804];
+/// The kernel touched memory that is not its own.
+const ILLEGAL_ADDRESS: [u32; 4] = [700, 716, 717, 719];
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CudaError {
@@ -13,9 +15,11 @@ pub enum CudaError {
     OldDriver { missing: Vec<&'static str> },
     #[error("no GPU is here that CUDA can use")]
     NoDevice,
-    #[error("{function}: {name} ({code}): {text}")]
+    #[error("{function}: {name} ({code}): {text}{}", hint(*code))]
     Call { function: &'static str, code: u32, name: String, text: String },
-    #[error("no compiler for kernels: NVRTC (libnvrtc.so) is not here; looked in {looked}")]
+    #[error(
+        "no compiler for kernels: NVRTC (libnvrtc.so) is not here; looked in {looked}. Install a CUDA toolkit or the Python package nvidia-cuda-nvrtc, or name it by GBENCH_NVRTC"
+    )]
     NoCompiler { looked: String },
     #[error("cuBLAS (libcublas.so) is not here")]
     NoCublas,
@@ -26,12 +30,41 @@ pub enum CudaError {
     /// The source is wrong, or a header is missing; the compiler's own words.
     #[error("{file} cannot be compiled for {arch}: {log}")]
     Compile { file: String, arch: String, log: String },
+    #[error(
+        "{file} has no kernel `{entry}`: name it as the source does, with its namespace, and a template with its arguments"
+    )]
+    NoEntry { file: String, entry: String },
     #[error("a library's work has no kernel `{entry}` beside it")]
     NoKernel { entry: String },
     #[error("the machine code of `{kernel}` cannot be read: {what}")]
     Code { kernel: String, what: String },
-    #[error("the kernel takes {} ({}), and {} are given ({})", crate::model::text::count(takes.len(), "parameter"), bytes(takes), given.len(), bytes(given))]
-    Parameters { takes: Vec<usize>, given: Vec<usize> },
+    #[error("the buffers need {} of device memory, and {} are free", megabytes(*needed), megabytes(*free))]
+    NoRoom { needed: usize, free: usize },
+    #[error(
+        "`shared` asks for {asked} bytes beside the {own} that the kernel declares, and a block has at most {most}"
+    )]
+    SharedMemory { asked: u32, own: u64, most: u32 },
+    #[error(
+        "`{kernel}` takes {} ({}), and {} are given ({})",
+        crate::model::text::count(takes.len(), "parameter"),
+        bytes(takes),
+        given.len(),
+        bytes(given)
+    )]
+    Parameters { kernel: String, takes: Vec<usize>, given: Vec<usize> },
+}
+
+/// What a reader can do about a code, as the end of the sentence.
+fn hint(code: u32) -> &'static str {
+    if ILLEGAL_ADDRESS.contains(&code) {
+        "; a kernel reached beyond its buffers: check each `length` and the grid, or run it under compute-sanitizer"
+    } else {
+        ""
+    }
+}
+
+fn megabytes(bytes: usize) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
 fn bytes(sizes: &[usize]) -> String {
@@ -44,7 +77,8 @@ impl CudaError {
     pub(in crate::micro) fn kind(&self) -> &'static str {
         match self {
             CudaError::Call { code: OUT_OF_MEMORY, .. } => "out_of_memory",
-            CudaError::Compile { .. } => "compile",
+            CudaError::NoRoom { .. } => "out_of_memory",
+            CudaError::Compile { .. } | CudaError::NoEntry { .. } => "compile",
             CudaError::Parameters { .. } => "arguments",
             _ => "cuda",
         }
@@ -56,7 +90,10 @@ impl CudaError {
             CudaError::Call { code, .. } => MACHINE.contains(code),
             CudaError::Compile { .. }
             | CudaError::Code { .. }
+            | CudaError::NoEntry { .. }
             | CudaError::NoKernel { .. }
+            | CudaError::NoRoom { .. }
+            | CudaError::SharedMemory { .. }
             | CudaError::Parameters { .. }
             | CudaError::Cublas { .. } => false,
             CudaError::NoDriver

@@ -11,16 +11,17 @@ use super::compiler::{Compiled, KernelSource, compile};
 use super::cublas::{Cublas, SquareProduct};
 use super::device::{Buffer, CudaDevice, Function, Module, Parameters};
 use super::error::CudaError;
-use super::floor::{KernelWork, least_seconds};
+use super::floor::{KernelWork, floor, shown};
 use super::host_buffer::{HostBuffer, POISON};
 use super::measuring::measure;
 use super::sampler::Sampler;
+use super::support::{Support, function};
 use crate::device_code;
 use crate::micro::channel::Channel;
 use crate::micro::spec::MicroError;
-use crate::micro::throttle_state::ThrottleLook;
+use crate::micro::throttle_state::OpenLook;
 use crate::model::line::{Event, Request};
-use crate::model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, format_duration};
+use crate::model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, Stage};
 
 /// Share of the free device memory that copies of a kernel's buffers take at most.
 const COPIES_SHARE: usize = 4;
@@ -28,6 +29,8 @@ const COPIES_SHARE: usize = 4;
 /// A kernel with all that a launch needs.
 pub(super) struct Kernel {
     pub source: KernelSource,
+    /// What it is compiled for: `sm_90`.
+    pub arch: String,
     /// As the source names it.
     pub entry: String,
     pub launch: KernelLaunch,
@@ -52,10 +55,12 @@ enum Callee {
 
 /// The GPU, and its machine code for a source. Says on the channel what code it is.
 pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> Result<Loaded, MicroError> {
-    let compiled = compile(&kernel.source, &gpu.facts().arch())?;
+    let compiled = compile(&kernel.source, &kernel.arch, gpu.facts().cuda_version)?;
     let module = gpu.module(&compiled.cubin)?;
+    let code = code_of(&compiled, &kernel.entry);
+    check_shared(gpu, code.as_ref(), kernel.launch.shared_bytes)?;
     let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
-    if let Some(code) = code_of(&compiled, &kernel.entry) {
+    if let Some(code) = code {
         let DeviceCode { arch, compiler, kernels } = code;
         channel.send(&Event::DeviceCode { arch, compiler, kernels })?;
     }
@@ -77,17 +82,16 @@ pub(super) fn load_cublas(
     Ok(Loaded { gpu: gpu.clone(), callee, launch: kernel.launch, arguments: kernel.arguments.clone() })
 }
 
-/// A kernel of loaded code by its name in the source.
-pub(super) fn function(
-    module: &Module,
-    compiled: &Compiled,
-    entry: &str,
-    shared_bytes: u32,
-) -> Result<Function, CudaError> {
-    let name = compiled.about.names.get(entry).map_or(entry, String::as_str);
-    let takes = device_code::parameter_sizes(&compiled.cubin, name)
-        .map_err(|source| CudaError::Code { kernel: entry.into(), what: source.to_string() })?;
-    module.function(name, takes, shared_bytes)
+/// Errors: a block of the card has less shared memory than the kernel declares and asks for.
+fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Result<(), CudaError> {
+    let own = code
+        .and_then(|code| code.kernels.values().filter_map(|kernel| kernel.shared_bytes).max())
+        .unwrap_or(0);
+    let most = gpu.facts().shared_bytes;
+    if most > 0 && asked > 0 && own + u64::from(asked) > u64::from(most) {
+        return Err(CudaError::SharedMemory { asked, own, most });
+    }
+    Ok(())
 }
 
 /// What the machine code says of one kernel, with what only the compiler's log says.
@@ -210,7 +214,8 @@ impl Loaded {
             Callee::Cublas { library, product } => {
                 let mut buffers = slots.buffers();
                 let (Some(a), Some(b), Some(c)) = (buffers.next(), buffers.next(), buffers.next()) else {
-                    return Err(CudaError::Parameters { takes: vec![8; 3], given: Vec::new() });
+                    let kernel = "cublasGemmEx".into();
+                    return Err(CudaError::Parameters { kernel, takes: vec![8; 3], given: Vec::new() });
                 };
                 library.multiply(product.dtype, product.n, a, b, c)
             }
@@ -239,50 +244,59 @@ impl Loaded {
         &self,
         request: &Request,
         channel: &mut Channel,
-        look: Option<ThrottleLook>,
+        look: OpenLook,
         (work, inputs, check): (&KernelWork, Inputs, Check),
     ) -> Result<(), MicroError> {
         let gpu = &self.gpu;
-        let support = support(gpu)?;
-        let mut sampler = Sampler::new(gpu, &support, work.cold)?;
+        let facts = gpu.facts().clone();
+        let mut sampler = Sampler::new(gpu, &Support::load(gpu)?, work.cold)?;
         let first = inputs(&self.arguments, request.seed)?;
+        let bytes: usize = first.iter().map(|buffer| buffer.bytes().len()).sum();
+        let free = gpu.free_memory()?;
+        if bytes > free {
+            return Err(CudaError::NoRoom { needed: bytes, free }.into());
+        }
         let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
         let launch = |set: &Slots| self.call(set, &set.parameters());
-        let wanted = sampler.calls_per_sample(|_| launch(&sets[0]))?;
-        let bytes: usize = first.iter().map(|buffer| buffer.bytes().len()).sum();
-        if sampler.is_cold() {
-            // Each call of a sample finds buffers that none has touched since the cache was overwritten.
+        channel.stage(Stage::Warmup)?;
+        let mut calls = sampler.calls_per_sample(request, |_| launch(&sets[0]))?;
+        if work.cold {
+            // Each call of a sample finds buffers that none has touched since the cache was overwritten. Where memory is short,
+            // fewer calls a sample rather than warm ones.
             let room = gpu.free_memory()? / COPIES_SHARE / bytes.max(1);
-            for _ in 1..(wanted as usize).min(room.max(1)) {
+            calls = calls.min(u32::try_from(room).unwrap_or(u32::MAX).max(1));
+            for _ in 1..calls {
                 sets.push(Slots::new(gpu, &self.arguments, &first)?);
             }
         }
-        // Where memory is short, fewer calls a sample rather than warm ones.
-        let max_calls = if sampler.is_cold() { sets.len() as u32 } else { wanted };
-        let facts = gpu.facts().clone();
+        // Gigabytes, perhaps.
+        drop(first);
         channel.work_on(&facts.name, [work.items, work.bytes, work.flops])?;
         channel.notes([
-            ("grid", json!(self.launch.grid)),
-            ("block", json!(self.launch.block)),
             ("buffer_bytes", json!(bytes)),
             ("buffer_sets", json!(sets.len())),
-            ("l2", json!(if sampler.is_cold() { "cold" } else { "hot" })),
+            ("l2", json!(if work.cold { "cold" } else { "hot" })),
             ("arch", json!(facts.arch())),
             ("cuda_driver", json!(facts.cuda_version)),
         ])?;
+        if let Callee::Kernel { .. } = self.callee {
+            channel.notes([("grid", json!(self.launch.grid)), ("block", json!(self.launch.block))])?;
+        }
         // The values of a launch are made before, so that queueing costs the same each time.
         let parameters: Vec<Parameters> = sets.iter().map(Slots::parameters).collect();
         let call = |number: u32| {
             let at = number as usize % parameters.len();
             self.call(&sets[at], &parameters[at])
         };
-        let seconds = measure(request, channel, look, &mut sampler, max_calls, call)?;
-        if let Some(least) = least_seconds(&facts, work).filter(|least| seconds < *least) {
+        let seconds = measure(request, channel, look(facts.uuid.as_deref()), (&mut sampler, calls), call)?;
+        let work = KernelWork { written: self.written(), ..*work };
+        if let Some(least) = floor(&facts, &work).filter(|least| seconds < least.seconds) {
             return Err(MicroError::Impossible(format!(
-                "{} is less than the {} that {} needs at least for the work that is declared: it did not do it, or less is to be declared",
-                format_duration(seconds),
-                format_duration(least),
+                "{} are less than the {} that {} needs at least for the {} that are declared: the work was not done, or less is to be declared",
+                shown(seconds),
+                shown(least.seconds),
                 facts.name,
+                least.by,
             )));
         }
         sets.truncate(1);
@@ -293,32 +307,34 @@ impl Loaded {
         let outputs = sets[0].read(&self.arguments)?;
         match check(self, &fresh, &outputs)? {
             Some(accuracy) => {
-                let errors = BTreeMap::from([("max_abs_error".to_owned(), Some(accuracy.max_abs_error))]);
+                let errors = BTreeMap::from([("max_abs_error".to_owned(), finite(accuracy.max_abs_error))]);
                 let passed = accuracy.worst <= 1.0;
                 let message = (!passed).then(|| {
-                    format!(
-                        "the answer is off by {:e}, {:.3} times what is allowed",
-                        accuracy.max_abs_error, accuracy.worst
-                    )
+                    if accuracy.worst.is_nan() {
+                        "the answer is no number somewhere, or was never written".to_owned()
+                    } else {
+                        let Accuracy { max_abs_error, worst } = accuracy;
+                        format!("the answer is off by {max_abs_error:.3e}, {worst:.3} times what is allowed")
+                    }
                 });
                 channel.send(&Event::Validation { passed, message, errors })
             }
             None => channel.notes([("answer_checked", json!(false))]),
         }
     }
-}
 
-/// The kernels that measuring needs beside the one that is measured.
-pub(super) fn support(gpu: &CudaDevice) -> Result<Module, CudaError> {
-    gpu.module(&compile(&support_source(), &gpu.facts().arch())?.cubin)
-}
-
-pub(super) fn support_source() -> KernelSource {
-    KernelSource {
-        name: "support.cu".into(),
-        text: include_str!("kernels/support.cu").into(),
-        options: Vec::new(),
-        include: Vec::new(),
-        entries: Vec::new(),
+    /// Bytes of the buffers that it writes.
+    fn written(&self) -> f64 {
+        let bytes = self.arguments.iter().map(|argument| match argument {
+            KernelArgument::Buffer {
+                dtype, length, access: Access::Output | Access::InputOutput, ..
+            } => *length as f64 * dtype.size() as f64,
+            KernelArgument::Buffer { .. } | KernelArgument::Scalar { .. } => 0.0,
+        });
+        bytes.sum()
     }
+}
+
+fn finite(number: f64) -> Option<f64> {
+    Some(number).filter(|number| number.is_finite())
 }

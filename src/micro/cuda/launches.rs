@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::device::{CudaDevice, Function, Parameters};
 use super::error::CudaError;
-use super::kernel::support;
+use super::support::Support;
 use crate::micro::channel::Channel;
 use crate::micro::pace::measure;
 use crate::micro::spec::{Defaults, MetricSpec, MicroError};
-use crate::micro::throttle_state::ThrottleLook;
+use crate::micro::throttle_state::OpenLook;
 use crate::micro::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Better, Component, KernelLaunch};
@@ -53,13 +53,15 @@ const ONE: KernelLaunch = KernelLaunch { grid: [1, 1, 1], block: [1, 1, 1], shar
 const COPY_BYTES: usize = 64 << 20;
 const COPY_WORDS: usize = COPY_BYTES / size_of::<u64>();
 
-fn latency(request: &Request, channel: &mut Channel, _: Option<ThrottleLook>) -> Result<(), MicroError> {
+fn latency(request: &Request, channel: &mut Channel, _: OpenLook) -> Result<(), MicroError> {
     let gpu = CudaDevice::open()?;
-    let module = support(&gpu)?;
-    let empty = module.function("gb_empty", Vec::new(), 0)?;
-    let mark = module.function("gb_fill", vec![8, 8, 4], 0)?;
+    let support = Support::load(&gpu)?;
+    let (empty, mark) = (support.function("gb_empty")?, support.function("gb_fill")?);
     let none = Parameters::default();
     let launch = || gpu.launch(&empty, &ONE, &none);
+    // The first launch loads the code, which a capture may refuse.
+    launch()?;
+    gpu.wait()?;
     let row = || (0..ROW).try_for_each(|_| launch());
     let Some(graph) = gpu.graph(row)? else {
         return Err(MicroError::Skip("this CUDA driver has no graphs".into()));
@@ -97,7 +99,7 @@ fn check_order(channel: &mut Channel, gpu: &CudaDevice, mark: &Function) -> Resu
     channel.validation("launches ran in their order", wrong, 0.5)
 }
 
-fn pcie(request: &Request, channel: &mut Channel, _: Option<ThrottleLook>) -> Result<(), MicroError> {
+fn pcie(request: &Request, channel: &mut Channel, _: OpenLook) -> Result<(), MicroError> {
     let gpu = CudaDevice::open()?;
     let (there, back) = (gpu.shared_words(COPY_WORDS)?, gpu.shared_words(COPY_WORDS)?);
     // Numbers without a pattern, that differ from process to process.

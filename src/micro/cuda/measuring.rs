@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::error::CudaError;
+use super::floor::shown;
 use super::sampler::{Sampler, TimedSample};
 use super::throttle::MeasuringAttempt;
 use crate::micro::channel::Channel;
@@ -41,18 +42,15 @@ const SETTLED: f64 = 0.01;
 const MAX_UNSEEN: f64 = 0.5;
 const UNSEEN_SECONDS: f64 = 2e-3;
 
-/// Measures what `call` queues: warm-up, measurement, and the check of the events, up to the stage `verify`. Gives the median seconds of
-/// a call.
+/// Measures what `call` queues, so many calls a sample: the warm-up, the measurement and the check of the events, up to the stage
+/// `verify`. Gives the median seconds of a call.
 pub(super) fn measure(
     request: &Request,
     channel: &mut Channel,
     mut look: Option<ThrottleLook>,
-    sampler: &mut Sampler,
-    max_calls: u32,
+    (sampler, calls): (&mut Sampler, u32),
     mut call: impl FnMut(u32) -> Result<(), CudaError>,
 ) -> Result<f64, MicroError> {
-    channel.stage(Stage::Warmup)?;
-    let calls = sampler.calls_per_sample(&mut call)?.min(max_calls.max(1));
     let (settled, warm) = warm_up(request, sampler, calls, &mut call)?;
     channel.stage(Stage::Measure)?;
     let mut state = || look.as_mut().and_then(|look| look());
@@ -79,9 +77,10 @@ pub(super) fn measure(
     for sample in &attempt.samples {
         channel.record(&METRICS[0], sample.seconds);
     }
-    // A figure of every sample or of none: their order is how they belong together.
-    if let Some(clocks) = attempt.samples.iter().map(|sample| sample.clock).collect::<Option<Vec<f64>>>() {
-        for (sample, clock) in attempt.samples.iter().zip(clocks) {
+    // A sample without a clock has its place in the others, too: their order is how they belong together.
+    if attempt.samples.iter().any(|sample| sample.clock.is_some()) {
+        for sample in &attempt.samples {
+            let clock = sample.clock.unwrap_or(f64::NAN);
             channel.record(&METRICS[1], sample.seconds * clock);
             channel.record(&METRICS[2], clock / 1e6);
         }
@@ -128,7 +127,7 @@ fn samples(
                 left -= now;
             }
         }
-        limit => limit.repeat(|| group(attempt, 1, sampler, calls, call, state))?,
+        limit => limit.repeat(|| group(attempt, GROUP, sampler, calls, call, state))?,
     }
     Ok(())
 }
@@ -141,10 +140,12 @@ fn group(
     call: &mut impl FnMut(u32) -> Result<(), CudaError>,
     state: &mut impl FnMut() -> Option<ThrottleState>,
 ) -> Result<(), MicroError> {
-    let before = state();
+    if attempt.last_look.is_none() {
+        attempt.last_look = state();
+    }
     let taken =
         (0..samples).map(|_| sampler.sample(calls, &mut *call)).collect::<Result<Vec<TimedSample>, _>>()?;
-    attempt.add(taken, before.as_ref(), state().as_ref());
+    attempt.add(taken, state());
     Ok(())
 }
 
@@ -155,7 +156,7 @@ fn warm_up(
     sampler: &mut Sampler,
     calls: u32,
     call: &mut impl FnMut(u32) -> Result<(), CudaError>,
-) -> Result<(bool, Vec<TimedSample>), MicroError> {
+) -> Result<(Option<bool>, Vec<TimedSample>), MicroError> {
     let asked = Limit::of_warmup(request);
     let says_how_long =
         request.burnin > 0.0 || request.cold || request.pinned.iter().any(|it| it == "warmup");
@@ -166,23 +167,25 @@ fn warm_up(
             taken.push(sampler.sample(calls, &mut *call)?);
             Ok(())
         })?;
-        return Ok((true, last(&taken)));
+        return Ok((None, last(&taken)));
     }
     let begun = Instant::now();
+    // By the device's clock where it tells one: the host may have waited for others.
     let mut first: Option<u64> = None;
     loop {
         let sample = sampler.sample(calls, &mut *call)?;
-        let since = *first.get_or_insert(sample.ended);
+        if sample.ended > 0 {
+            first.get_or_insert(sample.ended);
+        }
+        let on_device = first.filter(|_| sample.ended > 0).map(|first| sample.ended.saturating_sub(first));
         taken.push(sample);
-        // By the device's clock where it has one: the host may have waited for others.
-        let on_device = sample.ended.saturating_sub(since) as f64 / 1e9;
-        let spent = if sample.ended > 0 { on_device } else { begun.elapsed().as_secs_f64() };
+        let spent = on_device.map_or(begun.elapsed().as_secs_f64(), |nanoseconds| nanoseconds as f64 / 1e9);
         let enough = taken.len() >= WINDOW.max(request.warmup as usize) && spent >= WARM;
         if enough && is_settled(&last(&taken)) {
-            return Ok((true, last(&taken)));
+            return Ok((Some(true), last(&taken)));
         }
         if spent >= MAX_WARM || begun.elapsed().as_secs_f64() >= 2.0 * MAX_WARM {
-            return Ok((false, last(&taken)));
+            return Ok((Some(false), last(&taken)));
         }
     }
 }
@@ -224,8 +227,8 @@ fn check_events(
     if device > events * (1.0 + MAX_UNSEEN) + UNSEEN_SECONDS {
         return Err(MicroError::Impossible(format!(
             "the device was at work for {} and the events saw {}: part of the work is outside of what is timed",
-            crate::model::format_duration(device),
-            crate::model::format_duration(events),
+            shown(device),
+            shown(events),
         )));
     }
     Ok(())

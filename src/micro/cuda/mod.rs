@@ -31,6 +31,7 @@ mod measuring;
 mod operator;
 mod operators;
 mod sampler;
+mod support;
 mod throttle;
 mod user_kernel;
 

@@ -9,7 +9,7 @@ use super::measuring::METRICS;
 use super::operators::{FLUSH_L2, KernelCase, Operator};
 use crate::micro::channel::Channel;
 use crate::micro::spec::{Defaults, MicroError};
-use crate::micro::throttle_state::ThrottleLook;
+use crate::micro::throttle_state::OpenLook;
 use crate::micro::workload::{GpuWork, Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{Component, KernelArgument};
@@ -42,12 +42,7 @@ fn is_cold(operator: &Operator, request: &Request) -> Result<bool, MicroError> {
 }
 
 impl GpuWork for Operator {
-    fn run(
-        &self,
-        request: &Request,
-        channel: &mut Channel,
-        look: Option<ThrottleLook>,
-    ) -> Result<(), MicroError> {
+    fn run(&self, request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
         measure(self, request, channel, look)
     }
 }
@@ -56,7 +51,7 @@ fn measure(
     operator: &Operator,
     request: &Request,
     channel: &mut Channel,
-    look: Option<ThrottleLook>,
+    look: OpenLook,
 ) -> Result<(), MicroError> {
     let cold = is_cold(operator, request)?;
     let case = operator.case(&request.params)?;
@@ -65,7 +60,11 @@ fn measure(
         let (major, minor) = gpu.facts().capability;
         return Err(MicroError::Skip(format!("{}; this one has {major}.{minor}", needs.why)));
     }
-    let kernel = kernel(&case, cold);
+    if cold && gpu.facts().l2_bytes == 0 {
+        let reason = "the driver does not tell the size of the L2 cache: set flush_l2 = false";
+        return Err(MicroError::Skip(reason.into()));
+    }
+    let kernel = kernel(&case, gpu.facts().arch(), cold);
     let loaded = match case.cublas {
         Some(product) => load_cublas(channel, &gpu, &kernel, product)?,
         None => load(channel, &gpu, &kernel)?,
@@ -91,9 +90,10 @@ pub(super) fn source(case: &KernelCase) -> KernelSource {
     }
 }
 
-fn kernel(case: &KernelCase, cold: bool) -> Kernel {
+fn kernel(case: &KernelCase, arch: String, cold: bool) -> Kernel {
     Kernel {
         source: source(case),
+        arch,
         entry: case.entry.into(),
         launch: case.launch,
         arguments: case.arguments.clone(),
@@ -103,6 +103,7 @@ fn kernel(case: &KernelCase, cold: bool) -> Kernel {
             flops: case.flops,
             dtype: case.multiplies,
             cold,
+            ..KernelWork::default()
         },
     }
 }

@@ -3,16 +3,23 @@
 
 use std::time::Instant;
 
-use super::device::{Buffer, CudaDevice, Function, Module, Parameters, SharedWords, StreamEvent};
+use super::device::{Buffer, CudaDevice, Function, Parameters, SharedWords, StreamEvent};
 use super::error::CudaError;
+use super::support::Support;
 use crate::model::KernelLaunch;
+use crate::model::line::Request;
 
 type Result<T> = std::result::Result<T, CudaError>;
 
-/// Seconds that a pair of events tells apart, by NVIDIA's documentation of `cuEventElapsedTime`.
-const EVENT_TICK: f64 = 0.5e-6;
-/// Ticks that a sample spans at least, so that the clock adds a twentieth at most.
-const MIN_TICKS: f64 = 20.0;
+/// Seconds that a sample spans at least: a hundred of the steps that events tell apart on most cards (0.5 µs by NVIDIA's documentation of
+/// `cuEventElapsedTime`, a whole microsecond on some), so that they add a hundredth at most.
+const MIN_SECONDS: f64 = 100e-6;
+/// Seconds for which single calls are made to find out how long one takes: a card at rest runs its first ones slowly.
+const PILOT: f64 = 0.05;
+/// The last of these single calls, of which the shortest counts.
+const PILOT_CALLS: usize = 5;
+/// Times that a sample is tried behind a held device before it is taken without.
+const HOLDS: u32 = 3;
 /// Calls of one sample. The device takes about a thousand launches into its queue; with the queue full and the device held back,
 /// the host would wait for a launch and the device for the host.
 const MAX_CALLS: u32 = 256;
@@ -55,12 +62,12 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// `support`: the kernels of `kernels/support.cu`. `cold`: overwrite the cache before each sample.
-    pub(super) fn new(gpu: &CudaDevice, support: &Module, cold: bool) -> Result<Self> {
+    /// `cold`: overwrite the cache before each sample.
+    pub(super) fn new(gpu: &CudaDevice, support: &Support, cold: bool) -> Result<Self> {
         let l2_bytes = gpu.facts().l2_bytes;
         let flush = if cold && l2_bytes > 0 {
             // Twice the cache: what lay there is then elsewhere for certain.
-            let function = support.function("gb_fill", vec![8, 8, 4], 0)?;
+            let function = support.function("gb_fill")?;
             Some((function, gpu.allocate(2 * l2_bytes)?))
         } else {
             None
@@ -69,8 +76,8 @@ impl Sampler {
         let blocks = 2 * gpu.facts().multiprocessors.max(1);
         Ok(Self {
             gpu: gpu.clone(),
-            hold: support.function("gb_spin", vec![8, 8, 8], 0)?,
-            stamp: support.function("gb_stamp", vec![8], 0)?,
+            hold: support.function("gb_spin")?,
+            stamp: support.function("gb_stamp")?,
             stamp_launch: KernelLaunch { grid: [blocks, 1, 1], ..ONE },
             words: gpu.shared_words(2)?,
             stamps: [
@@ -84,17 +91,28 @@ impl Sampler {
         })
     }
 
-    /// Whether the cache is overwritten before each sample.
-    pub(super) fn is_cold(&self) -> bool {
-        self.flush.is_some()
-    }
-
     /// The time of `calls` calls, of which `call` queues each.
     pub(super) fn sample(
         &mut self,
         calls: u32,
         mut call: impl FnMut(u32) -> Result<()>,
     ) -> Result<TimedSample> {
+        for _ in 0..HOLDS {
+            if let Some(sample) = self.try_sample(calls, &mut call)? {
+                return Ok(sample);
+            }
+        }
+        // Something in the calls waits for the device: it cannot be held back.
+        self.holds = false;
+        self.sample(calls, call)
+    }
+
+    /// `None` where the device was held back and went on by itself: the host came too late, or a first launch loaded code.
+    fn try_sample(
+        &mut self,
+        calls: u32,
+        call: &mut impl FnMut(u32) -> Result<()>,
+    ) -> Result<Option<TimedSample>> {
         let calls = calls.clamp(1, MAX_CALLS);
         self.words.set(GO, 0);
         self.words.set(WENT_ON, 0);
@@ -119,19 +137,17 @@ impl Sampler {
             self.gpu.launch(&self.hold, &ONE, &parameters)?;
         }
         // Whatever fails while the device is held back, it is let go.
-        let queued = self.queue(calls, &mut call);
+        let queued = self.queue(calls, call);
         self.words.set(GO, 1);
         let waited = self.gpu.wait();
         queued?;
         waited?;
         if self.words.get(WENT_ON) != 0 {
-            // Something in the calls waits for the device, as a first launch does that loads code. Once more as it is.
-            self.holds = false;
-            return self.sample(calls, call);
+            return Ok(None);
         }
         let seconds = self.gpu.seconds_between(&self.begin, &self.end)? / f64::from(calls);
         let [first, last] = [read_stamp(&self.stamps[0])?, read_stamp(&self.stamps[1])?];
-        Ok(TimedSample { seconds, clock: clock(first, last), ended: last[1] })
+        Ok(Some(TimedSample { seconds, clock: clock(first, last), ended: last[1] }))
     }
 
     fn queue(&self, calls: u32, call: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
@@ -175,17 +191,23 @@ impl Sampler {
         Ok(nearest.unwrap_or_default())
     }
 
-    /// How many calls a sample needs for the clock to tell: by the shortest of some single calls.
-    pub(super) fn calls_per_sample(&mut self, mut call: impl FnMut(u32) -> Result<()>) -> Result<u32> {
-        // The first launch of a kernel loads its code.
-        self.sample(1, &mut call)?;
-        // That may have taken longer than the device waits.
-        self.holds = true;
-        let mut shortest = f64::INFINITY;
-        for _ in 0..5 {
-            shortest = shortest.min(self.sample(1, &mut call)?.seconds);
+    /// How many calls a sample needs for the clock to tell, by single calls; one where the request wants everything cold.
+    pub(super) fn calls_per_sample(
+        &mut self,
+        request: &Request,
+        mut call: impl FnMut(u32) -> Result<()>,
+    ) -> Result<u32> {
+        let mut taken = Vec::new();
+        let begun = Instant::now();
+        while !request.cold && (taken.len() <= PILOT_CALLS || begun.elapsed().as_secs_f64() < PILOT) {
+            taken.push(self.sample(1, &mut call)?.seconds);
+            // Its first launch loads the code.
+            if taken.len() > 1 && taken[taken.len() - 1] >= MIN_SECONDS {
+                return Ok(1);
+            }
         }
-        Ok(calls_for(shortest))
+        let last = &taken[taken.len().saturating_sub(PILOT_CALLS)..];
+        Ok(last.iter().copied().reduce(f64::min).map_or(1, calls_for))
     }
 }
 
@@ -197,7 +219,7 @@ fn read_stamp(stamp: &Buffer) -> Result<[u64; STAMP_WORDS]> {
 }
 
 fn calls_for(seconds: f64) -> u32 {
-    let calls = (MIN_TICKS * EVENT_TICK / seconds.max(EVENT_TICK / 100.0)).ceil();
+    let calls = (MIN_SECONDS / seconds.max(MIN_SECONDS / f64::from(MAX_CALLS))).ceil();
     (calls as u32).clamp(1, MAX_CALLS)
 }
 
@@ -214,10 +236,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_spans_twenty_ticks_and_fits_the_queue() {
+    fn a_sample_spans_a_hundred_microseconds_and_fits_the_queue() {
         assert_eq!(calls_for(1e-3), 1);
-        assert_eq!(calls_for(10e-6), 1);
-        assert_eq!(calls_for(3e-6), 4);
+        assert_eq!(calls_for(100e-6), 1);
+        assert_eq!(calls_for(30e-6), 4);
         assert_eq!(calls_for(0.0), MAX_CALLS);
     }
 

@@ -12,7 +12,7 @@ use super::kernel::{Kernel, Loaded, filled, load};
 use super::measuring::METRICS;
 use crate::micro::channel::Channel;
 use crate::micro::spec::{Defaults, MicroError};
-use crate::micro::throttle_state::ThrottleLook;
+use crate::micro::throttle_state::OpenLook;
 use crate::micro::workload::{Workload, WorkloadRun};
 use crate::model::line::Request;
 use crate::model::{
@@ -29,14 +29,16 @@ pub const KERNEL: Workload = Workload {
     run: WorkloadRun::Gpu(&run),
 };
 
-fn run(request: &Request, channel: &mut Channel, look: Option<ThrottleLook>) -> Result<(), MicroError> {
+fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
     let call = call()?;
     let text = fs::read_to_string(&call.file)
         .map_err(|source| MicroError::Source { file: call.file.display().to_string(), source })?;
     let folder = call.file.parent().map(std::path::Path::to_path_buf);
     let mut entries = vec![call.entry.clone()];
     entries.extend(call.reference.as_ref().map(|reference| reference.entry.clone()));
+    let gpu = CudaDevice::open()?;
     let kernel = Kernel {
+        arch: gpu.facts().own_arch(),
         source: KernelSource {
             // Without its folder: what the compiler is told may stand in what it makes.
             name: call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -56,7 +58,10 @@ fn run(request: &Request, channel: &mut Channel, look: Option<ThrottleLook>) -> 
             ..KernelWork::default()
         },
     };
-    let gpu = CudaDevice::open()?;
+    if call.flush_l2 && gpu.facts().l2_bytes == 0 {
+        let reason = "the driver does not tell the size of the L2 cache: set flush_l2 = false";
+        return Err(MicroError::Skip(reason.into()));
+    }
     let loaded = load(channel, &gpu, &kernel)?;
     let check = |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
         let Some(reference) = &call.reference else { return Ok(None) };
