@@ -1,13 +1,16 @@
 # shellcheck shell=bash
 # What the steps of accept.sh are made of: the gate within a step's time, its documents read line by line, and the table.
 #
-# The caller sets `binary`, `out` and `ends` (the second, by SECONDS, at which everything has to be over).
+# The caller sets `binary`, `out`, `title` and `about` of the table, `ends` (the second, by SECONDS, at which everything has to be over), and
+# `patience`, by which each step's limit is multiplied.
+# shellcheck disable=SC2154 # so they are assigned
 
 # Of the step: what the table says of it, why it was skipped, and the second at which its time is over.
 figure=
 reason=
 step_ends=0
 failures=0
+skipped=0
 rows=()
 
 # skip REASON: the step cannot be done here.
@@ -24,16 +27,20 @@ fail() {
 
 # step NAME SECONDS COMMAND...: one line of the table. The command sets `figure`, and returns 0, or 77 by `skip`.
 step() {
-    local name=$1 limit=$2 begun=${EPOCHREALTIME/[.,]/} code spent result
+    local name=$1 limit=$(($2 * ${patience:-1})) begun=${EPOCHREALTIME/[.,]/} code spent result
     shift 2
     figure='' reason=''
     step_ends=$((SECONDS + limit < ends ? SECONDS + limit : ends))
     "$@"
     code=$?
+    [[ $code -ne 77 || -z ${ACCEPT_REQUIRE-} ]] || code=1 figure="skipped: $reason"
     spent=$(((${EPOCHREALTIME/[.,]/} - begun) / 100000))
     case $code in
     0) result=ok ;;
-    77) result="skipped: $reason" ;;
+    77)
+        result="skipped: $reason"
+        skipped=$((skipped + 1))
+        ;;
     *)
         result=FAILED
         failures=$((failures + 1))
@@ -115,23 +122,27 @@ thousandths() {
     printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000))
 }
 
-# percent SHARE: 0.0203 as 2.03 %.
-percent() {
-    printf '%s %%' "$(hundredths "$(scaled "$1" 4)")"
+# change LINE: how a row of a verdict changed: +2.03 %; more is worse.
+change() {
+    local share
+    share=$(scaled "$(field slowdown "$1")" 4)
+    ((share < 0)) || printf '+'
+    printf '%s %%' "$(hundredths "$share")"
 }
 
 # median_ps FILE GLOB: the median of the samples of `time` of the cases whose name fits, in whole picoseconds; fails where there is none.
 # FILE: a record by `lines`.
 median_ps() {
-    local line values=() sorted
+    local line values=() sorted digits=12
     while IFS= read -r line; do
         # shellcheck disable=SC2053 # a glob is what is wanted
         [[ $line == *'"metric":"time"'* && $(field name "$line") == $2 ]] || continue
+        [[ $line != *'"unit":"ms"'* ]] || digits=9
         [[ $line =~ \"values\":\[([^]]*)\] ]] && values+=("${BASH_REMATCH[1]}")
     done <"$1"
     ((${#values[@]})) || return 1
     mapfile -t sorted < <(IFS=,; tr ',' '\n' <<<"${values[*]}" | sort -g)
-    scaled "${sorted[$((${#sorted[@]} / 2))]}" 12
+    scaled "${sorted[$((${#sorted[@]} / 2))]}" "$digits"
 }
 
 # microseconds PICOSECONDS
