@@ -9,7 +9,7 @@
 # power limits or modes; it only reads them.
 #
 # Needs bash 5 and coreutils. python3, torch, cuBLAS and git are used where they are; a step that needs one says so. Where the
-# machine has no compiler (NVRTC) or no git, `--prepare` makes what they are needed for on another machine: take FOLDER along with the
+# machine has no compiler (NVRTC) or no git, `--prepare` makes what they are needed for on another machine: take FOLDER along, with the
 # binary in it, or set GBENCH_CUBINS and ACCEPT_REPOSITORIES to its folders `cubins` and `repositories`.
 #
 # ACCEPT_SECONDS (470) is for everything. ACCEPT_ROUNDS (10) is for the twelve cases against themselves, 20 fresh processes a case; a
