@@ -12,8 +12,8 @@
 # machine has no compiler (NVRTC) or no git, `--prepare` makes what they are needed for on another machine: take FOLDER along, with the
 # binary in it, or set GBENCH_CUBINS and ACCEPT_REPOSITORIES to its folders `cubins` and `repositories`.
 #
-# ACCEPT_SECONDS (470) is for everything. ACCEPT_ROUNDS (10) is for the twelve cases against themselves, 20 fresh processes a case; a
-# case is done before where it is certified unchanged, and where the time is over.
+# ACCEPT_SECONDS (470) is for everything. ACCEPT_ROUNDS (10) is for the twelve cases against themselves, 20 fresh processes a case,
+# fewer where the time is over before.
 # ACCEPT_REQUIRE=1 makes a step that is skipped a failure.
 # ACCEPT_QUICK=1 takes small shapes and few cases. ACCEPT_STAND_IN=1 plants slowdowns for the stand-in driver, too (tests/gpu_accept.rs).
 set -u
@@ -50,7 +50,9 @@ out=${2:-$(mktemp -d)}
 mkdir -p "$out"/{records,verdicts,logs,work} || exit 2
 out=$(cd "$out" && pwd)
 work=$out/work
-seconds=${ACCEPT_SECONDS:-470} rounds=${ACCEPT_ROUNDS:-10} quick=${ACCEPT_QUICK-}
+seconds=${ACCEPT_SECONDS:-470} quick=${ACCEPT_QUICK-}
+rounds=${ACCEPT_ROUNDS:-${quick:+5}}
+rounds=${rounds:-10}
 # A stand-in may have to share its processor.
 patience=${ACCEPT_STAND_IN:+4}
 begun=$SECONDS
