@@ -80,6 +80,6 @@ python-timing:
 python-starts:
     cargo test --release --test all -- --ignored --nocapture python_starts::
 
-# On a machine with a GPU: doctor, manifest and real programs through the protocol. Says so and exits 77 where there is none
+# On a machine with a GPU: everything that is done with one, as a table. Says so and exits 77 where there is none
 gpu binary="target/release/gbench-ci":
     tests/gpu/accept.sh {{binary}}

@@ -61,6 +61,7 @@ mod github_fake_ways;
 mod github_issues;
 mod github_pulls;
 mod github_rendering;
+mod gpu_accept;
 mod gpu_suite;
 mod guard;
 mod harness_table;

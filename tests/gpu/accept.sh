@@ -1,54 +1,113 @@
 #!/usr/bin/env bash
-# The GPU acceptance: doctor, the manifest and real programs through the protocol, on a machine with a GPU.
+# The GPU acceptance: everything that gbench-ci does with a GPU, on a machine that has one and no network.
 #
 #   tests/gpu/accept.sh [GBENCH_CI_BINARY] [OUTPUT_FOLDER]
+#   tests/gpu/accept.sh --prepare FOLDER [GBENCH_CI_BINARY] [ARCH]
 #
-# Exit 0: everything held. Exit 77: skipped, with the reason. Anything else: what failed is said. Changes no
-# clocks, power limits or modes; it only reads them.
+# Exit 0: everything held. Exit 77: no GPU can be used here, and why. Anything else: a step failed. OUTPUT_FOLDER gets table.md (a line a
+# step), doctor.txt, manifest.json, nvidia-smi.txt, records/, verdicts/ and logs/. It takes less than 8 minutes, and changes no clocks,
+# power limits or modes; it only reads them.
+#
+# Needs bash 5 and coreutils. python3, torch, cuBLAS and git are used where they are; a step that needs one says so. Where the
+# machine has no compiler (NVRTC) or no git, `--prepare` makes what they are needed for on another machine: take FOLDER along, with the
+# binary in it, or set GBENCH_CUBINS and ACCEPT_REPOSITORIES to its folders `cubins` and `repositories`.
+#
+# ACCEPT_SECONDS (470) is for everything. ACCEPT_ROUNDS (10) is for the twelve cases against themselves, 20 fresh processes a case,
+# fewer where the time is over before.
+# ACCEPT_REQUIRE=1 makes a step that is skipped a failure.
+# ACCEPT_QUICK=1 takes small shapes and few cases. ACCEPT_STAND_IN=1 plants slowdowns for the stand-in driver, too (tests/gpu_accept.rs).
 set -u
-here=$(cd "$(dirname "$0")" && pwd)
-gate=${1:-$here/../../target/release/gbench-ci}
-out=${2:-$(mktemp -d)}
-mkdir -p "$out"
-out=$(cd "$out" && pwd)
-if ! [ -x "$gate" ]; then
-    echo "failed: there is no binary at $gate; build it with: cargo build --release"
+export LC_ALL=C.UTF-8
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=accept_lib.sh
+. "$here/accept_lib.sh"
+# shellcheck source=accept_repositories.sh
+. "$here/accept_repositories.sh"
+# shellcheck source=accept_steps.sh
+. "$here/accept_steps.sh"
+prepare=
+if [[ ${1-} == --prepare ]]; then
+    prepare=${2:?--prepare needs a folder}
+    shift 2
+fi
+binary=${1:-$here/../../target/release/gbench-ci}
+if ! [[ -x $binary ]]; then
+    echo "failed: there is no binary at $binary; build it with: cargo build --release"
     exit 2
 fi
-gate=$(cd "$(dirname "$gate")" && pwd)/$(basename "$gate")
+binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
+beside=$(dirname "$binary")
 
-"$gate" doctor --require-gpu >"$out/doctor.txt" 2>&1
-code=$?
-cat "$out/doctor.txt"
-if [ "$code" -eq 5 ]; then
+if [[ -n $prepare ]]; then
+    mkdir -p "$prepare/repositories" && prepare=$(cd "$prepare" && pwd) || exit 2
+    "$binary" __cubins "${2:-sm_90}" "$prepare/cubins" >"$prepare/cubins.jsonl" || exit
+    make_repositories "$prepare/repositories" "$prepare/init.txt" || exit 2
+    echo "in $prepare: cubins/ for ${2:-sm_90}, repositories/"
+    exit 0
+fi
+
+out=${2:-$(mktemp -d)}
+mkdir -p "$out"/{records,verdicts,logs,work} || exit 2
+out=$(cd "$out" && pwd)
+work=$out/work
+seconds=${ACCEPT_SECONDS:-470} quick=${ACCEPT_QUICK-}
+rounds=${ACCEPT_ROUNDS:-${quick:+5}}
+rounds=${rounds:-10}
+# A stand-in may have to share its processor.
+patience=${ACCEPT_STAND_IN:+4}
+begun=$SECONDS
+ends=$((SECONDS + seconds))
+title='# The GPU acceptance'
+about="On $(date -u +%F), $("$binary" --version).${quick:+ Quick: few cases, small shapes.}${ACCEPT_STAND_IN:+ On a stand-in: no figure was measured on a device.}"
+# What else shows where this ran, for keep.sh.
+printf '%s\n' "$out" "$here" "$beside" "${HOME-}" "$(uname -n)" >"$out/places.txt"
+# Of a kernel that is measured in many processes; the others warm up for as long as they need.
+brief=(--iterations 20 --burnin-seconds 0.1)
+usual=()
+[[ -z $quick ]] || brief=(--iterations 6 --burnin-seconds 0.005)
+[[ -z $quick ]] || usual=("${brief[@]}")
+compare_flags=("${brief[@]}")
+[[ -z $quick ]] || compare_flags+=(--order-seed 1 --controls 1)
+[[ -z ${ACCEPT_STAND_IN-} ]] || export FAKE_CUDA_FILE=stand_in.txt
+# Libraries of the Python that is used are found as those of an active environment.
+if [[ -z ${VIRTUAL_ENV-}${CONDA_PREFIX-} ]] && command -v python3 >/dev/null; then
+    VIRTUAL_ENV=$(timeout 20 python3 -c 'import sys; print(sys.prefix if sys.prefix != sys.base_prefix else "")' 2>/dev/null)
+    if [[ -n $VIRTUAL_ENV ]]; then export VIRTUAL_ENV; else unset VIRTUAL_ENV; fi
+fi
+
+step 'doctor' 30 doctor
+if [[ -n $reason ]]; then
+    cat "$out/doctor.txt"
     echo "skipped: no GPU can be measured on this machine (see above)"
     exit 77
 fi
-failures=0
-expect() { # expect WHAT WANTED_CODE GOT_CODE
-    if [ "$2" -eq "$3" ]; then echo "ok: $1"; else echo "FAILED: $1: exit code $3, not $2"; failures=$((failures + 1)); fi
-}
-expect "doctor finds the GPU" 0 "$code"
-
-"$gate" manifest show --json >"$out/manifest.json"
-expect "the manifest is taken" 0 $?
-grep -q '"model"' "$out/manifest.json" && ! grep -q '"gpu": *{ *"failed"' "$out/manifest.json"
-expect "the manifest knows the GPU" 0 $?
-
-cp "$here"/*.py "$here/gbench.toml" "$out/" || exit 2
-cd "$out" || exit 2
-"$gate" run --artifacts runs --export first.json
-expect "the suite runs (cases without torch are skipped)" 0 $?
-# Where torch is missing, its cases are skipped and the run counts as partial.
-"$gate" baseline save gpu || "$gate" baseline save gpu --partial
-expect "the run becomes a baseline" 0 $?
-"$gate" compare gpu --artifacts runs --json verdict.json
-code=$?
-# 0: unchanged. 3: too noisy to decide anything. Both are right for two runs of one thing; a red is not.
-[ "$code" -eq 3 ] && code=0
-expect "two runs of one thing are not called a regression" 0 "$code"
-"$gate" report verdict.json --format markdown >verdict.md
-expect "the verdict renders" 0 $?
-if command -v nvidia-smi >/dev/null; then nvidia-smi -q >nvidia-smi.txt; fi
-echo "results in $out"
-[ "$failures" -eq 0 ]
+step 'manifest' 20 manifest
+step 'compile' 60 compile
+step 'one kernel' 30 usable
+if [[ -n $reason ]]; then
+    cat "$out/logs/usable.txt"
+    echo "skipped: no GPU can be used on this machine (see above)"
+    exit 77
+fi
+step 'micro suite, answers checked' 200 micro
+step 'hot against cold' 30 hot_cold
+step 'bandwidth beside torch' 40 bandwidth
+step 'product beside cuBLAS and torch' 60 product
+unset GBENCH_CUBINS
+step 'wrong answer, out of memory' 20 faults
+step 'init, repositories' 20 repositories
+step 'a kernel of a user: run' 20 user_run
+step 'a comment more: identical' 30 comment
+step 'a slower kernel: red' 50 slower
+step 'planted 2 % and 5 %, alternating' 60 alternating
+step 'the same pair in lock-step' 60 lockstep
+step 'copy.py' 40 copies
+step 'matmul_torch.py' 50 matmul
+step 'twelve cases against themselves' "$seconds" itself
+total=$((SECONDS - begun))
+result=ok
+[[ $failures -eq 0 ]] || result="$failures FAILED"
+[[ $skipped -eq 0 ]] || result+=", $skipped skipped"
+row total "$result" "$total" ''
+echo "$result in $total s; results in $out"
+[[ $failures -eq 0 ]]

@@ -42,7 +42,7 @@ size = int(request["params"].get("mib", 64)) << 20
 source, target = ctypes.c_uint64(), ctypes.c_uint64()
 check(cuda.cuMemAlloc_v2(ctypes.byref(source), ctypes.c_size_t(size)), "cuMemAlloc")
 check(cuda.cuMemAlloc_v2(ctypes.byref(target), ctypes.c_size_t(size)), "cuMemAlloc")
-check(cuda.cuMemsetD32_v2(source, ctypes.c_uint(0x5EED), ctypes.c_size_t(size // 4)), "cuMemsetD32")
+check(cuda.cuMemsetD32Async(source, ctypes.c_uint(0x5EED), ctypes.c_size_t(size // 4), None), "cuMemsetD32Async")
 begin, end = ctypes.c_void_p(), ctypes.c_void_p()
 check(cuda.cuEventCreate(ctypes.byref(begin), 0), "cuEventCreate")
 check(cuda.cuEventCreate(ctypes.byref(end), 0), "cuEventCreate")
