@@ -61,6 +61,8 @@ mod github_fake_ways;
 mod github_issues;
 mod github_pulls;
 mod github_rendering;
+mod gpu_gate;
+mod gpu_gate_table;
 mod gpu_suite;
 mod guard;
 mod harness_table;

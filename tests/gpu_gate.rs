@@ -1,0 +1,399 @@
+//! The gate on a card that is none, from a user's kernels to the verdict: real commits, the real compiler's machine code, computed times.
+//! The file `card` of each commit says how fast its kernels are.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use gbench_ci::compare::{CodeState, Verdict, VerdictDocument};
+use gbench_ci::model::{CaseRecord, FailureKind, Outcome, RunRecord};
+use tempfile::TempDir;
+
+use crate::fake_cuda;
+use crate::support::cli::{Ran, ended, newest};
+use crate::support::gpu::StandIn;
+use crate::support::repository::{Repository, row};
+
+/// Relative deviations of one kernel and of a whole process, as cards at work have them.
+const NOISE: &str = "noise=0.004 process_noise=0.006";
+
+const SAXPY: &str = "extern \"C\" __global__ void saxpy(float a, const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+";
+const SCALE: &str = "extern \"C\" __global__ void scale(float a, const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i];
+}
+";
+/// The same answer by way of a table in each thread, which registers do not hold.
+const SLOW_SAXPY: &str =
+    "extern \"C\" __global__ void __launch_bounds__(256, 8) saxpy(float a, const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float near[64];
+#pragma unroll
+    for (int k = 0; k < 64; k++) near[k] = a * x[(i + k) % n];
+    // Each of them once, in an order that the compiler does not know.
+    for (int k = 0; k < 64; k++) near[(7 * k + i) & 63] += 1.0f;
+    y[i] = near[0] - 1.0f + y[i];
+}
+";
+
+/// A repository whose commits are measured on the stand-in.
+pub struct Gate {
+    pub repository: Repository,
+    pub stand_in: StandIn,
+}
+
+impl Gate {
+    /// An empty repository. `settings`: of the stand-in, for both sides.
+    pub fn new(stand_in: &StandIn, settings: &str) -> Self {
+        let repository = Repository { folder: TempDir::new().unwrap() };
+        repository.git(&["init", "--quiet", "--initial-branch", "main"]);
+        std::fs::create_dir(repository.root().join("kernels")).unwrap();
+        let stand_in = stand_in
+            .clone()
+            .with_file("card")
+            .with(&format!("counter={} {settings}", repository.root().join(".git/processes").display()));
+        Self { repository, stand_in }
+    }
+
+    /// Commits kernels with their CPU twins, and other files. `sources`: where below `kernels`, the kernels in it, and its text.
+    pub fn commit(&self, sources: &[(&str, &[&str], &str)], files: &[(&str, &str)]) {
+        let root = self.repository.root();
+        for (name, _, text) in sources {
+            std::fs::write(root.join("kernels").join(name), text).unwrap();
+        }
+        if !sources.is_empty() {
+            std::fs::copy(twins(sources), root.join("twins.so")).unwrap();
+        }
+        self.repository.commit(files);
+    }
+
+    pub fn ran(&self, line: &str) -> Ran {
+        ended(self.stand_in.command(self.repository.root(), line))
+    }
+
+    /// The latest commit against the one before it; as few samples as tell something.
+    pub fn compare(&self, line: &str) -> Ran {
+        self.ran(&format!("compare HEAD~1..HEAD --quiet --warmup 2 --iterations 10 {line}"))
+    }
+
+    /// What the latest comparison says of a side.
+    fn record(&self, side: &str) -> RunRecord {
+        let path = self.repository.latest().join(side).join("results/record.json");
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+}
+
+/// The twins of these kernels, compiled once for each text.
+fn twins(sources: &[(&str, &[&str], &str)]) -> PathBuf {
+    static KNOWN: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
+    let text: String = sources.iter().map(|(_, _, text)| *text).collect();
+    let mut known = KNOWN.lock().unwrap();
+    if let Some((_, path)) = known.iter().find(|(before, _)| *before == text) {
+        return path.clone();
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gate_twins");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |extension: &str| folder.join(format!("{}.{extension}", known.len()));
+    let kernels: Vec<(&str, &str)> =
+        sources.iter().flat_map(|(_, kernels, _)| kernels.iter().map(|name| (*name, *name))).collect();
+    std::fs::write(path("cu"), &text).unwrap();
+    let library = fake_cuda::twins_of_kernels(&path("cu"), &kernels, &[], &path("so")).unwrap();
+    known.push((text, library.clone()));
+    library
+}
+
+/// One card, whose kernels have their twins in each commit; `None` without the tools.
+fn stand_in() -> Option<StandIn> {
+    Some(StandIn::new()?.with_twins("twins.so"))
+}
+
+/// A suite of these kernels over 4,096 elements. `each`: lines of every benchmark.
+pub fn suite(head: &str, kernels: &[(&str, &str)], each: &str) -> String {
+    let case = |(name, file): &(&str, &str)| {
+        format!(
+            "[[benchmark]]\nid = \"{name}\"\nmatrix = {{ n = [4096] }}\n{each}\n[benchmark.cuda]\nfile = \"kernels/{file}\"\n\
+             entry = \"{name}\"\ngrid = \"ceil_div(n, 256)\"\nblock = 256\narguments = [\n    {{ value = 1.5, type = \"f32\" }},\n    \
+             {{ input = \"f32\", length = \"n\" }},\n    {{ inout = \"f32\", length = \"n\" }},\n    {{ value = \"n\", type = \"i32\" }},\n]\n\n"
+        )
+    };
+    format!("[suite]\nname = \"s\"\n\n{head}\n\n{}", kernels.iter().map(case).collect::<String>())
+}
+
+const TWO: [(&str, &str); 2] = [("saxpy", "saxpy.cu"), ("scale", "scale.cu")];
+/// What other tests do on this machine meanwhile is not looked at: the card's time is computed.
+const UNWATCHED: &str = "[gate]\nwatch = false\n";
+
+fn case<'a>(record: &'a RunRecord, name: &str) -> &'a CaseRecord {
+    record.cases.iter().find(|case| case.id.benchmark.name() == name).unwrap()
+}
+
+#[test]
+fn d3_a_slower_kernel_is_red_and_named_with_what_it_takes_of_the_card() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let both: [(&str, &[&str], &str); 2] = [("saxpy.cu", &["saxpy"], SAXPY), ("scale.cu", &["scale"], SCALE)];
+    let slow: [(&str, &[&str], &str); 2] =
+        [("saxpy.cu", &["saxpy"], SLOW_SAXPY), ("scale.cu", &["scale"], SCALE)];
+    gate.commit(&both, &[("card", "kernel.saxpy=0.020 kernel.scale=0.015\n")]);
+    gate.ran("init").exits(0).says("with 2 benchmarks:");
+    // As it is written.
+    gate.ran("run --quiet --processes 2 --warmup 2 --iterations 10").exits(0);
+    let record = newest(gate.repository.root());
+    let medians: Vec<f64> = ["saxpy", "scale"]
+        .map(|name| case(&record, name).metrics.iter().find(|metric| metric.name == "time"))
+        .map(|metric| metric.unwrap().summary.as_ref().unwrap().median)
+        .to_vec();
+    assert!(
+        (medians[0] / 20e-6 - 1.0).abs() < 0.03 && (medians[1] / 15e-6 - 1.0).abs() < 0.03,
+        "{medians:?}"
+    );
+
+    let written = std::fs::read_to_string(gate.repository.root().join("gbench.toml")).unwrap();
+    gate.commit(&[], &[("gbench.toml", &format!("{written}\n{UNWATCHED}")), (".gitignore", "artifacts/\n")]);
+    gate.commit(&slow, &[("card", "kernel.saxpy=0.024 kernel.scale=0.015\n")]);
+    let words = "saxpy: registers 10 -> 32, frame 0 B -> 400 B, spilled 0 B -> 296 B";
+    let said = gate.compare("--order-seed 1").exits(1);
+    said.says("1 of 2 cases regressed").says(words).says("Device code: 1 changed, 1 identical");
+
+    let verdict = gate.repository.verdict();
+    let (saxpy, scale) = (row(&verdict, "saxpy", "time"), row(&verdict, "scale", "time"));
+    assert_eq!((saxpy.verdict, saxpy.device_code), (Verdict::Regressed, Some(CodeState::Changed)));
+    assert_eq!((scale.verdict, scale.device_code), (Verdict::Unchanged, Some(CodeState::Identical)));
+    assert!(saxpy.reason.contains(&format!("its device code changed: {words}")), "{}", saxpy.reason);
+    assert!((saxpy.change.as_ref().unwrap().slowdown - 0.2).abs() < 0.03, "{:?}", saxpy.change);
+    let changed = verdict.device_code.iter().find(|code| code.state == CodeState::Changed).unwrap();
+    let [kernel] = changed.kernels.as_slice() else { panic!("{changed:?}") };
+    let figures = |side: &Option<gbench_ci::model::KernelCode>| {
+        let code = side.as_ref().unwrap();
+        [code.registers.map(u64::from), code.frame_bytes, code.spill_store_bytes, code.spill_load_bytes]
+            .map(Option::unwrap)
+    };
+    assert_eq!(kernel.name, "saxpy");
+    assert_eq!((figures(&kernel.base), figures(&kernel.head)), ([10, 0, 0, 0], [32, 400, 148, 148]));
+    let markdown = std::fs::read_to_string(gate.repository.latest().join("reports/verdict.md")).unwrap();
+    assert!(
+        markdown.contains("| `saxpy` | 10 -&#62; 32 | 0 B | 0 B -&#62; 400 B | 0 B -&#62; 296 B |"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn d3_other_lines_comments_and_a_new_name_of_the_file_leave_the_device_code_as_it_was() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let head = format!("{UNWATCHED}threshold = \"5%\"\n");
+    gate.commit(
+        &[("saxpy.cu", &["saxpy"], SAXPY), ("scale.cu", &["scale"], SCALE)],
+        &[("gbench.toml", &suite(&head, &TWO, "")), ("card", ""), (".gitignore", "artifacts/\n")],
+    );
+    // Renamed, with lines above and words beside; and the table of lines in the machine code's file.
+    std::fs::remove_file(gate.repository.root().join("kernels/saxpy.cu")).unwrap();
+    let moved = format!("// The first of them.\n\n\n{}", SAXPY.replace("if (i", "/* in range */\n    if (i"));
+    let renamed = suite(&head, &[("saxpy", "axpy.cu"), ("scale", "scale.cu")], "")
+        .replace("entry = \"scale\"\n", "entry = \"scale\"\noptions = [\"-lineinfo\"]\n");
+    let scale = format!("\n\n{SCALE}");
+    gate.commit(
+        &[("axpy.cu", &["saxpy"], &moved), ("scale.cu", &["scale"], &scale)],
+        &[("gbench.toml", &renamed)],
+    );
+    gate.compare("--order-seed 1").exits(0).says("Device code: 2 identical");
+    let verdict = gate.repository.verdict();
+    for name in ["saxpy", "scale"] {
+        let row = row(&verdict, name, "time");
+        assert_eq!(
+            (row.verdict, row.device_code),
+            (Verdict::Unchanged, Some(CodeState::Identical)),
+            "{row:?}"
+        );
+    }
+    assert_eq!(verdict.noise_of_identical_code.unwrap().rows, 2);
+}
+
+#[test]
+fn d3_a_wrong_answer_of_the_head_is_invalid_however_fast() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let plain = SAXPY.replace("saxpy", "plain");
+    let suite = suite(&format!("{UNWATCHED}threshold = \"5%\"\n"), &TWO, "")
+        .replace("entry = \"saxpy\"\n", "entry = \"saxpy\"\nreference = { entry = \"plain\" }\n");
+    let right = format!("{SAXPY}{plain}");
+    // The last element is forgotten.
+    let wrong = format!("{}{plain}", SAXPY.replace("i < n", "i < n - 1"));
+    let kernels: &[&str] = &["saxpy", "plain"];
+    gate.commit(
+        &[("saxpy.cu", kernels, &right), ("scale.cu", &["scale"], SCALE)],
+        &[("gbench.toml", &suite), ("card", ""), (".gitignore", "artifacts/\n")],
+    );
+    gate.commit(
+        &[("saxpy.cu", kernels, &wrong), ("scale.cu", &["scale"], SCALE)],
+        &[("card", "kernel.saxpy=0.015\n")],
+    );
+    gate.compare("--order-seed 1").exits(4).says("the answer is off by");
+    let verdict = gate.repository.verdict();
+    assert_eq!(verdict.counts[&Verdict::Invalid], 1, "{:?}", verdict.counts);
+    assert_eq!(row(&verdict, "scale", "time").verdict, Verdict::Unchanged);
+    assert!(matches!(case(&gate.record("head"), "saxpy").outcome, Outcome::Invalid { .. }));
+    assert!(case(&gate.record("base"), "saxpy").outcome.is_measured());
+}
+
+#[test]
+fn two_kernels_take_turns_on_one_card() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let suite = suite(UNWATCHED, &TWO[..1], "lockstep = true");
+    gate.commit(
+        &[("saxpy.cu", &["saxpy"], SAXPY)],
+        &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.020\n"), (".gitignore", "artifacts/\n")],
+    );
+    gate.commit(&[], &[("card", "kernel.saxpy=0.022\n")]);
+    gate.compare("--order-seed 1 --interleave lockstep").exits(1).says("1 of 1 case regressed");
+    for side in ["base", "head"] {
+        let record = gate.record(side);
+        let case = case(&record, "saxpy");
+        assert!(case.processes.iter().all(|process| process.lockstep), "{side}: {case:?}");
+        let times = case.metrics.iter().find(|metric| metric.name == "time").unwrap();
+        assert!(times.processes.iter().all(|process| process.values.len() == 10), "{side}: {times:?}");
+        assert!(case.warnings.is_empty(), "{:?}", case.warnings);
+    }
+}
+
+/// A comparison of one kernel that did not change, with a rule of its own.
+fn unchanged(stand_in: &StandIn, rule: &str, each: &str, head_card: &str) -> Gate {
+    let gate = Gate::new(stand_in, NOISE);
+    let suite = suite(rule, &TWO[..1], each);
+    gate.commit(
+        &[("saxpy.cu", &["saxpy"], SAXPY)],
+        &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.020\n"), (".gitignore", "artifacts/\n")],
+    );
+    gate.commit(&[], &[("card", head_card), ("note", "nothing of the kernel\n")]);
+    gate
+}
+
+#[test]
+fn d2_a_card_that_hardware_slows_down_on_both_sides_decides_nothing() {
+    let Some(stand_in) = stand_in() else { return };
+    let hot = stand_in.with_nvml("count=1 reasons=0x48");
+    let gate = unchanged(&hot, "[gate]\nrounds = 4\ncontrols = 0\n", "", "kernel.saxpy=0.026\n");
+    let said = gate.compare("--order-seed 1").exits(3).says("Nothing could be decided");
+    said.says("hardware held a GPU's clocks down on both sides in 4 of 4 rounds");
+    let verdict = gate.repository.verdict();
+    let row = row(&verdict, "saxpy", "time");
+    assert_eq!(row.verdict, Verdict::Inconclusive);
+    assert_eq!(row.base.as_ref().unwrap().throttled["hw_thermal_slowdown"], 4);
+    // Each process tried three times, and kept what it gave up.
+    let record = gate.record("head");
+    let given_up =
+        case(&record, "saxpy").metrics.iter().find(|metric| metric.name == "throttled_time").unwrap();
+    assert!(given_up.processes.iter().all(|process| process.values.len() == 20), "{given_up:?}");
+}
+
+#[test]
+fn d2_a_card_that_slows_down_on_one_side_is_a_disturbance_and_no_regression() {
+    let Some(stand_in) = stand_in() else { return };
+    // Some 75 kernels come before the first sample; the card is slower from the sixth on.
+    let slower = "kernel.saxpy=0.020 throttle=1.3@100-1000000\n";
+    let gate = unchanged(&stand_in, "[gate]\nrounds = 16\ncontrols = 0\n", "lockstep = true", slower);
+    let said = gate.compare("--order-seed 1 --iterations 20 --interleave lockstep").exits(3);
+    said.says("one side met a busy machine, or a throttled GPU, in 16 of 16 rounds").says("(clock_drop)");
+    let verdict = gate.repository.verdict();
+    let row = row(&verdict, "saxpy", "time");
+    assert_eq!(row.verdict, Verdict::Inconclusive);
+    let throttled = |side: &Option<gbench_ci::compare::RowSide>| {
+        side.as_ref().unwrap().throttled.get("clock_drop").copied().unwrap_or(0)
+    };
+    assert_eq!((throttled(&row.base), throttled(&row.head)), (0, 16));
+}
+
+#[test]
+fn d2_a_card_that_is_lost_during_a_comparison_costs_the_case_that_it_hits() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let suite = suite(&format!("{UNWATCHED}controls = 0\nthreshold = \"5%\"\n"), &TWO, "").replace(
+        "[benchmark.cuda]\nfile = \"kernels/saxpy.cu\"",
+        "env = { FAKE_CUDA_FILE = \"falls\" }\n\n[benchmark.cuda]\nfile = \"kernels/saxpy.cu\"",
+    );
+    gate.commit(
+        &[("saxpy.cu", &["saxpy"], SAXPY), ("scale.cu", &["scale"], SCALE)],
+        &[("gbench.toml", &suite), ("card", ""), (".gitignore", "artifacts/\n")],
+    );
+    gate.commit(&[], &[("note", "nothing of the kernels\n")]);
+    let root = gate.repository.root().to_owned();
+    // Once the first round is measured, the card is gone from the 200th call of each process of that case.
+    let saboteur = std::thread::spawn(move || {
+        let begun = Instant::now();
+        let measured = || std::fs::metadata(root.join(".git/processes")).map_or(0, |file| file.len());
+        while measured() < 4 && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::fs::write(root.join(".gbench/trees/head/falls"), "lost@200\n").unwrap();
+    });
+    let said = gate.compare("--order-seed 1").exits(4);
+    saboteur.join().unwrap();
+    said.says("CUDA_ERROR_UNKNOWN").says("s/saxpy");
+    let head = gate.record("head");
+    let Outcome::Failed { kind: FailureKind::Error, cause, .. } = &case(&head, "saxpy").outcome else {
+        panic!("{:?}", case(&head, "saxpy").outcome)
+    };
+    assert!(cause.contains("CUDA_ERROR_UNKNOWN"), "{cause}");
+    let verdict = gate.repository.verdict();
+    assert_eq!(verdict.counts[&Verdict::Invalid], 1, "{:?}", verdict.counts);
+    assert_eq!(row(&verdict, "scale", "time").verdict, Verdict::Unchanged);
+}
+
+/// Six kernels of one file, and how long they take in milliseconds.
+const SIX: [(&str, f64); 6] =
+    [("k_a", 0.020), ("k_b", 0.013), ("k_c", 0.031), ("k_d", 0.100), ("k_e", 0.007), ("k_f", 0.055)];
+
+/// Six kernels, of which the head makes one slower by a factor. `number`: of the comparison, which its noise depends on.
+pub fn six(stand_in: &StandIn, number: u64, planted: Option<(usize, f64)>) -> Gate {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    let text = TEXT.get_or_init(|| SIX.iter().map(|(name, _)| SCALE.replace("scale", name)).collect());
+    let card = |planted: Option<(usize, f64)>| {
+        let factor = |at: usize| planted.map_or(1.0, |(slow, factor)| if slow == at { factor } else { 1.0 });
+        let line =
+            |(at, (name, ms)): (usize, &(&str, f64))| format!("kernel.{name}={:.6}\n", ms * factor(at));
+        SIX.iter().enumerate().map(line).collect::<String>()
+    };
+    let gate = Gate::new(stand_in, &format!("{NOISE} seed={number}"));
+    let names = SIX.map(|(name, _)| name);
+    gate.commit(
+        &[("six.cu", &names, text)],
+        &[
+            ("gbench.toml", &suite(UNWATCHED, &names.map(|name| (name, "six.cu")), "")),
+            ("card", &card(None)),
+            (".gitignore", "artifacts/\n"),
+        ],
+    );
+    gate.commit(&[], &[("card", &card(planted)), ("note", "a change\n")]);
+    gate
+}
+
+/// Times that are red though nothing changed in them.
+pub fn falsely_red(verdict: &VerdictDocument, planted: Option<usize>) -> usize {
+    let slow = planted.map(|at| SIX[at].0);
+    let red = verdict.rows.iter().filter(|row| row.verdict == Verdict::Regressed);
+    red.filter(|row| Some(row.case.benchmark.name()) != slow).count()
+}
+
+/// The stand-in of [`six`].
+pub fn six_stand_in() -> Option<StandIn> {
+    stand_in()
+}
+
+#[test]
+fn d2_six_kernels_are_green_where_nothing_changed_and_red_where_one_is_3_percent_slower() {
+    let Some(stand_in) = stand_in() else { return };
+    let same = six(&stand_in, 1, None);
+    same.compare("--order-seed 1").exits(0);
+    assert_eq!(falsely_red(&same.repository.verdict(), None), 0);
+    let slower = six(&stand_in, 1, Some((2, 1.03)));
+    slower.compare("--order-seed 1").exits(1);
+    let verdict = slower.repository.verdict();
+    assert_eq!(row(&verdict, SIX[2].0, "time").verdict, Verdict::Regressed);
+    assert_eq!(falsely_red(&verdict, Some(2)), 0);
+}
