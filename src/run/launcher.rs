@@ -20,8 +20,8 @@ use super::recognition::calibrating;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{
-    CUBIN_FOLDER, CaseId, CutShort, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal,
-    Timing,
+    CUBIN_FOLDER, CaseId, CutShort, NVML_LIBRARY, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side,
+    Stage, Thermal, Timing,
 };
 use crate::suite::plan::{Arm, PlannedCase};
 use crate::suite::{Benchmark, Build};
@@ -253,8 +253,10 @@ impl<'a> Launcher<'a> {
         let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let own = || self.cubins.get_or_init(|| Temporary::make().ok()).as_ref();
         let folder = named(CUBIN_FOLDER).or_else(|| own().map(|folder| folder.path().into()));
-        let env = [(CUBIN_FOLDER, folder), (NVRTC_LIBRARY, named(NVRTC_LIBRARY))];
-        env.into_iter().filter_map(|(name, value)| Some((name.into(), value?))).collect()
+        // They look at the card between their samples, as the gate does around them.
+        let libraries = [NVRTC_LIBRARY, NVML_LIBRARY].map(|name| (name, named(name)));
+        let env = libraries.into_iter().chain([(CUBIN_FOLDER, folder)]);
+        env.filter_map(|(name, value)| Some((name.into(), value?))).collect()
     }
 
     pub(super) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {
