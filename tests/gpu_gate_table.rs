@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use gbench_ci::compare::Verdict;
 
-use crate::gpu_gate::{Gate, falsely_red, six, six_stand_in};
+use crate::support::kernels::{Gate, SIX, falsely_red, six, stand_in};
 use crate::support::repository::row;
 
 const COMPARISONS: u64 = 50;
@@ -24,7 +24,7 @@ fn processes(gate: &Gate) -> f64 {
 #[test]
 #[ignore = "prints a table in about a quarter of an hour: just gpu-gate"]
 fn d2_fifty_comparisons_without_a_change_and_fifty_with_one() {
-    let stand_in = six_stand_in().expect("the tools are installed: .ci/run tools");
+    let stand_in = stand_in().expect("the tools are installed: .ci/run tools");
     println!(
         "| head | comparisons | exit 0 | exit 1 | exit 3 | other | planted found | false red rows | of | processes | seconds |"
     );
@@ -52,7 +52,7 @@ fn d2_fifty_comparisons_without_a_change_and_fifty_with_one() {
             let verdict = gate.repository.verdict();
             false_rows += falsely_red(&verdict, slow);
             if let Some(at) = slow {
-                let name = ["k_a", "k_b", "k_c", "k_d", "k_e", "k_f"][at];
+                let name = SIX[at].0;
                 match row(&verdict, name, "time").verdict {
                     Verdict::Regressed => found += 1,
                     other => missed.push((number, name, other)),
