@@ -80,6 +80,10 @@ python-timing:
 python-starts:
     cargo test --release --test all -- --ignored --nocapture python_starts::
 
+# 100 whole comparisons of six kernels on the stand-in card: how often a green suite is red, and how often 3 % are found. A quarter of an hour
+gpu-gate:
+    cargo test --test all -- --ignored --nocapture gpu_gate_table::
+
 # On a machine with a GPU: everything that is done with one, as a table. Says so and exits 77 where there is none
 gpu binary="target/release/gbench-ci":
     tests/gpu/accept.sh {{binary}}

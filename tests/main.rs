@@ -62,6 +62,8 @@ mod github_issues;
 mod github_pulls;
 mod github_rendering;
 mod gpu_accept;
+mod gpu_gate;
+mod gpu_gate_table;
 mod gpu_suite;
 mod guard;
 mod harness_table;

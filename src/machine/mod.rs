@@ -21,7 +21,7 @@ pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};
-pub use nvml::{ClocksNow, NVML_LIBRARY, clocks};
+pub use nvml::{ClocksNow, clocks};
 pub use readings::{Readings, TempFolder, TimingNoise, readings};
 
 /// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:

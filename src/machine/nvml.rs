@@ -19,10 +19,7 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml, cuda_driver_version_major, cuda_driver_version_minor};
 
-use crate::model::{Gpu, GpuFacts, GpuProcess, Probe};
-
-/// Names another library instead of the driver's: a path, or a name for the loader to find.
-pub const NVML_LIBRARY: &str = "GBENCH_NVML_LIBRARY";
+use crate::model::{Gpu, GpuFacts, GpuProcess, NVML_LIBRARY, Probe};
 
 const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 

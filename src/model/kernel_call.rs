@@ -13,6 +13,9 @@ pub const CUBIN_FOLDER: &str = "GBENCH_CUBINS";
 /// Name of the environment variable with the path of the compiler to use.
 pub const NVRTC_LIBRARY: &str = "GBENCH_NVRTC";
 
+/// Name of the environment variable with another management library instead of the driver's: a path, or a name for the loader to find.
+pub const NVML_LIBRARY: &str = "GBENCH_NVML_LIBRARY";
+
 /// Name of the built-in workload that reads it.
 pub const KERNEL_WORKLOAD: &str = "cuda_kernel";
 

@@ -71,7 +71,7 @@ pub use ingested::{Ingested, IngestedFile};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use kernel_call::{
     Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall,
-    KernelLaunch, KernelReference, NVRTC_LIBRARY,
+    KernelLaunch, KernelReference, NVML_LIBRARY, NVRTC_LIBRARY,
 };
 pub use manifest::*;
 pub use near::near;

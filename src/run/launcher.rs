@@ -20,8 +20,8 @@ use super::recognition::calibrating;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{
-    CUBIN_FOLDER, CaseId, CutShort, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal,
-    Timing,
+    CUBIN_FOLDER, CaseId, CutShort, NVML_LIBRARY, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side,
+    Stage, Thermal, Timing,
 };
 use crate::suite::plan::{Arm, PlannedCase};
 use crate::suite::{Action, Benchmark, Build};
@@ -257,8 +257,10 @@ impl<'a> Launcher<'a> {
         let kept = named(CUBIN_FOLDER).filter(|_| is_own).and_then(|folder| std::path::absolute(folder).ok());
         let of_run = || self.cubins.get_or_init(|| Temporary::make().ok()).as_ref();
         let folder = kept.map(OsString::from).or_else(|| of_run().map(|folder| folder.path().into()));
-        let env = [(CUBIN_FOLDER, folder), (NVRTC_LIBRARY, named(NVRTC_LIBRARY))];
-        env.into_iter().filter_map(|(name, value)| Some((name.into(), value?))).collect()
+        // They look at the card between their samples, as the gate does around them.
+        let libraries = [NVRTC_LIBRARY, NVML_LIBRARY].map(|name| (name, named(name)));
+        let env = libraries.into_iter().chain([(CUBIN_FOLDER, folder)]);
+        env.filter_map(|(name, value)| Some((name.into(), value?))).collect()
     }
 
     pub(super) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {

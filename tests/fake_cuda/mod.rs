@@ -51,8 +51,11 @@ pub fn twins_of(sources: &[&Path], options: &[&str], out: &Path) -> Result<PathB
     let mut command = compiler();
     command.args(["-O2", "-std=c++17", "-shared", "-fPIC", "-DGB_CPU"]).args(options);
     command.arg("-I").arg(here().join("shim")).args(["-x", "c++", "-include", "gb_cpu.h"]);
-    command.arg("-o").arg(out).args(sources);
+    // Under a name of its own first: another test program may have the library open.
+    let new = out.with_extension(format!("so.{}", std::process::id()));
+    command.arg("-o").arg(&new).args(sources);
     done(&mut command)?;
+    std::fs::rename(&new, out).map_err(|error| format!("{}: {error}", out.display()))?;
     Ok(out.to_owned())
 }
 

@@ -10,6 +10,7 @@ pub mod gpu;
 pub mod history;
 pub mod job;
 pub mod json;
+pub mod kernels;
 pub mod merging;
 pub mod records;
 pub mod repository;

@@ -1,0 +1,246 @@
+//! The gate on a card that is none, from a user's kernels to the verdict: real commits, the real compiler's machine code, computed times.
+//! The file `card` of each commit says how fast its kernels are.
+
+use std::time::{Duration, Instant};
+
+use gbench_ci::compare::{CodeState, RowSide, Verdict};
+use gbench_ci::model::{CaseRecord, FailureKind, KernelCode, Metric, Outcome, RunRecord};
+
+use crate::support::cli::newest;
+use crate::support::gpu::StandIn;
+use crate::support::kernels::{
+    Gate, IGNORED, NOISE, SAXPY, SAXPY_FILE, SCALE, SCALE_FILE, SIX, SLOW_SAXPY, TWO, UNWATCHED, falsely_red,
+    six, stand_in, suite,
+};
+use crate::support::repository::row;
+
+fn case<'a>(record: &'a RunRecord, name: &str) -> &'a CaseRecord {
+    record.cases.iter().find(|case| case.id.benchmark.name() == name).unwrap()
+}
+
+fn metric<'a>(case: &'a CaseRecord, name: &str) -> &'a Metric {
+    case.metrics.iter().find(|metric| metric.name == name).unwrap()
+}
+
+#[test]
+fn d3_a_slower_kernel_is_red_and_named_with_what_it_takes_of_the_card() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let root = gate.repository.root();
+    gate.commit(&[SAXPY_FILE, SCALE_FILE], &[("card", "kernel.saxpy=0.020 kernel.scale=0.015\n")]);
+    gate.ran("init").exits(0).says("with 2 benchmarks:");
+    // As it is written.
+    gate.ran("run --quiet --processes 2 --warmup 2 --iterations 10").exits(0);
+    let record = newest(root);
+    for (name, seconds) in [("saxpy", 20e-6), ("scale", 15e-6)] {
+        let median = metric(case(&record, name), "time").summary.as_ref().unwrap().median;
+        assert!((median / seconds - 1.0).abs() < 0.03, "{name}: {median}");
+    }
+
+    let written = std::fs::read_to_string(root.join("gbench.toml")).unwrap();
+    gate.commit(&[], &[("gbench.toml", &format!("{written}\n{UNWATCHED}")), IGNORED]);
+    let slow = ("saxpy.cu", SAXPY_FILE.1, SLOW_SAXPY);
+    gate.commit(&[slow, SCALE_FILE], &[("card", "kernel.saxpy=0.024 kernel.scale=0.015\n")]);
+    let said = gate.compare("--order-seed 1").exits(1);
+    let verdict = gate.repository.verdict();
+    let (saxpy, scale) = (row(&verdict, "saxpy", "time"), row(&verdict, "scale", "time"));
+    assert_eq!((saxpy.verdict, saxpy.device_code), (Verdict::Regressed, Some(CodeState::Changed)));
+    assert_eq!((scale.verdict, scale.device_code), (Verdict::Unchanged, Some(CodeState::Identical)));
+    assert!((saxpy.change.as_ref().unwrap().slowdown - 0.2).abs() < 0.03, "{:?}", saxpy.change);
+
+    // What the compiler makes of it depends on the compiler; that the loop's table lies in memory and registers are spilled does not.
+    let changed = verdict.device_code.iter().find(|code| code.state == CodeState::Changed).unwrap();
+    let [kernel] = changed.kernels.as_slice() else { panic!("{changed:?}") };
+    assert_eq!(kernel.name, "saxpy");
+    let figures = |side: &Option<KernelCode>| {
+        let code = side.as_ref().unwrap();
+        let spilled = code.spill_store_bytes.unwrap() + code.spill_load_bytes.unwrap();
+        (code.registers.unwrap(), code.frame_bytes.unwrap(), spilled)
+    };
+    let ((few, no_frame, none), (many, frame, spilled)) = (figures(&kernel.base), figures(&kernel.head));
+    assert!(few < many && many <= 32 && frame >= 256 && spilled > 0, "{kernel:?}");
+    assert_eq!((no_frame, none), (0, 0));
+    let words =
+        format!("saxpy: registers {few} -> {many}, frame 0 B -> {frame} B, spilled 0 B -> {spilled} B");
+    assert!(saxpy.reason.contains(&format!("its device code changed: {words}")), "{}", saxpy.reason);
+    said.says("1 of 2 cases regressed").says(&words).says("Device code: 1 changed, 1 identical");
+    let markdown = std::fs::read_to_string(gate.repository.latest().join("reports/verdict.md")).unwrap();
+    let cells =
+        format!("| `saxpy` | {few} -&#62; {many} | 0 B | 0 B -&#62; {frame} B | 0 B -&#62; {spilled} B |");
+    assert!(markdown.contains(&cells), "{cells} in {markdown}");
+}
+
+#[test]
+fn d3_other_lines_comments_and_a_new_name_of_the_file_leave_the_device_code_as_it_was() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let head = format!("{UNWATCHED}threshold = \"5%\"\n");
+    gate.commit(
+        &[SAXPY_FILE, SCALE_FILE],
+        &[("gbench.toml", &suite(&head, &TWO, "")), ("card", ""), IGNORED],
+    );
+    // Renamed, with lines above and words beside; and the table of lines in the machine code's file.
+    std::fs::remove_file(gate.repository.root().join("kernels/saxpy.cu")).unwrap();
+    let moved = format!("// The first of them.\n\n\n{}", SAXPY.replace("if (i", "/* in range */\n    if (i"));
+    let renamed = suite(&head, &[("saxpy", "axpy.cu"), ("scale", "scale.cu")], "")
+        .replace("entry = \"scale\"\n", "entry = \"scale\"\noptions = [\"-lineinfo\"]\n");
+    let scale = format!("\n\n{SCALE}");
+    gate.commit(
+        &[("axpy.cu", &["saxpy"], &moved), ("scale.cu", &["scale"], &scale)],
+        &[("gbench.toml", &renamed)],
+    );
+    gate.compare("--order-seed 1").exits(0).says("Device code: 2 identical");
+    let verdict = gate.repository.verdict();
+    for name in ["saxpy", "scale"] {
+        let row = row(&verdict, name, "time");
+        assert_eq!(
+            (row.verdict, row.device_code),
+            (Verdict::Unchanged, Some(CodeState::Identical)),
+            "{row:?}"
+        );
+    }
+    assert_eq!(verdict.noise_of_identical_code.unwrap().rows, 2);
+}
+
+#[test]
+fn d3_a_wrong_answer_of_the_head_is_invalid_however_fast() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let plain = SAXPY.replace("saxpy", "plain");
+    let suite = suite(&format!("{UNWATCHED}threshold = \"5%\"\n"), &TWO, "")
+        .replace("entry = \"saxpy\"\n", "entry = \"saxpy\"\nreference = { entry = \"plain\" }\n");
+    let right = format!("{SAXPY}{plain}");
+    // The last element is forgotten.
+    let wrong = format!("{}{plain}", SAXPY.replace("i < n", "i < n - 1"));
+    let kernels: &[&str] = &["saxpy", "plain"];
+    gate.commit(
+        &[("saxpy.cu", kernels, &right), SCALE_FILE],
+        &[("gbench.toml", &suite), ("card", ""), IGNORED],
+    );
+    gate.commit(&[("saxpy.cu", kernels, &wrong), SCALE_FILE], &[("card", "kernel.saxpy=0.015\n")]);
+    gate.compare("--order-seed 1").exits(4).says("the answer is off by");
+    let verdict = gate.repository.verdict();
+    assert_eq!(verdict.counts[&Verdict::Invalid], 1, "{:?}", verdict.counts);
+    assert_eq!(row(&verdict, "scale", "time").verdict, Verdict::Unchanged);
+    assert!(matches!(case(&gate.record("head"), "saxpy").outcome, Outcome::Invalid { .. }));
+    assert!(case(&gate.record("base"), "saxpy").outcome.is_measured());
+
+    // To hold it against nothing is no way out: the error that the base knows is missing.
+    gate.commit(&[], &[("gbench.toml", &suite.replace("reference = { entry = \"plain\" }\n", ""))]);
+    let said = gate.ran("compare HEAD~2..HEAD --quiet --warmup 2 --iterations 10 --benchmark s/saxpy");
+    said.exits(4).says("error.max_abs_error").says("measured on base, not sent on head");
+}
+
+#[test]
+fn two_kernels_take_turns_on_one_card() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let suite = suite(UNWATCHED, &TWO[..1], "lockstep = true");
+    gate.commit(&[SAXPY_FILE], &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.020\n"), IGNORED]);
+    gate.commit(&[], &[("card", "kernel.saxpy=0.022\n")]);
+    gate.compare("--order-seed 1 --interleave lockstep").exits(1).says("1 of 1 case regressed");
+    for side in ["base", "head"] {
+        let record = gate.record(side);
+        let case = case(&record, "saxpy");
+        assert!(case.processes.iter().all(|process| process.lockstep), "{side}: {case:?}");
+        let times = metric(case, "time");
+        assert!(times.processes.iter().all(|process| process.values.len() == 10), "{side}: {times:?}");
+        assert!(case.warnings.is_empty(), "{:?}", case.warnings);
+    }
+}
+
+/// A comparison of one kernel that did not change, with a rule of its own.
+fn unchanged(stand_in: &StandIn, rule: &str, each: &str, head_card: &str) -> Gate {
+    let gate = Gate::new(stand_in, NOISE);
+    let suite = suite(rule, &TWO[..1], each);
+    gate.commit(&[SAXPY_FILE], &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.020\n"), IGNORED]);
+    gate.commit(&[], &[("card", head_card), ("note", "nothing of the kernel\n")]);
+    gate
+}
+
+#[test]
+fn d2_a_card_that_hardware_slows_down_on_both_sides_decides_nothing() {
+    let Some(stand_in) = stand_in() else { return };
+    let hot = stand_in.with_nvml("count=1 reasons=0x48");
+    let same = "kernel.saxpy=0.020\n";
+    let gate = unchanged(&hot, "[gate]\nrounds = 4\ncontrols = 0\n", "threshold = \"5%\"", same);
+    let said = gate.compare("--order-seed 1").exits(3).says("Nothing could be decided");
+    said.says("hardware held a GPU's clocks down on both sides in 4 of 4 rounds");
+    let verdict = gate.repository.verdict();
+    let found = row(&verdict, "saxpy", "time");
+    assert_eq!(found.verdict, Verdict::Inconclusive);
+    assert_eq!(found.base.as_ref().unwrap().throttled["hw_thermal_slowdown"], 4);
+    // Each process tried three times, and kept what it gave up.
+    let record = gate.record("head");
+    let given_up = metric(case(&record, "saxpy"), "throttled_time");
+    assert!(given_up.processes.iter().all(|process| process.values.len() == 20), "{given_up:?}");
+
+    // Not even what is slower by a third; in turns nobody tries again.
+    let slower = "kernel.saxpy=0.026\n";
+    let gate = unchanged(&hot, "[gate]\nrounds = 16\ncontrols = 0\n", "lockstep = true", slower);
+    let said = gate.compare("--order-seed 1 --interleave lockstep").exits(3);
+    said.says("hardware held a GPU's clocks down on both sides in 16 of 16 rounds");
+    assert_eq!(row(&gate.repository.verdict(), "saxpy", "time").verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn d2_a_card_that_slows_down_on_one_side_is_a_disturbance_and_no_regression() {
+    let Some(stand_in) = stand_in() else { return };
+    // Some 70 kernels come before the first sample, and a sample is five of them: the card is slower from the fourth on.
+    let slower = "kernel.saxpy=0.020 throttle=1.3@86-1000000\n";
+    let gate = unchanged(&stand_in, "[gate]\nrounds = 16\ncontrols = 0\n", "lockstep = true", slower);
+    let said = gate.compare("--order-seed 1 --interleave lockstep").exits(3);
+    said.says("one side met a busy machine, or a throttled GPU, in 16 of 16 rounds").says("(clock_drop)");
+    let verdict = gate.repository.verdict();
+    let row = row(&verdict, "saxpy", "time");
+    assert_eq!(row.verdict, Verdict::Inconclusive);
+    let throttled =
+        |side: &Option<RowSide>| side.as_ref().unwrap().throttled.get("clock_drop").copied().unwrap_or(0);
+    assert_eq!((throttled(&row.base), throttled(&row.head)), (0, 16));
+}
+
+#[test]
+fn d2_a_card_that_is_lost_during_a_comparison_costs_the_case_that_it_hits() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let suite = suite(&format!("{UNWATCHED}controls = 0\nthreshold = \"5%\"\n"), &TWO, "").replace(
+        "[benchmark.cuda]\nfile = \"kernels/saxpy.cu\"",
+        "env = { FAKE_CUDA_FILE = \"falls\" }\n\n[benchmark.cuda]\nfile = \"kernels/saxpy.cu\"",
+    );
+    gate.commit(&[SAXPY_FILE, SCALE_FILE], &[("gbench.toml", &suite), ("card", ""), IGNORED]);
+    gate.commit(&[], &[("note", "nothing of the kernels\n")]);
+    let root = gate.repository.root().to_owned();
+    // Once the first round is measured, the card is gone from the 200th call of each process of that case.
+    let saboteur = std::thread::spawn(move || {
+        let begun = Instant::now();
+        let measured = || std::fs::metadata(root.join(".git/processes")).map_or(0, |file| file.len());
+        while measured() < 4 && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::fs::write(root.join(".gbench/trees/head/falls"), "lost@200\n").unwrap();
+    });
+    let said = gate.compare("--order-seed 1").exits(4);
+    saboteur.join().unwrap();
+    said.says("CUDA_ERROR_UNKNOWN").says("s/saxpy");
+    let head = gate.record("head");
+    let Outcome::Failed { kind: FailureKind::Error, cause, .. } = &case(&head, "saxpy").outcome else {
+        panic!("{:?}", case(&head, "saxpy").outcome)
+    };
+    assert!(cause.contains("CUDA_ERROR_UNKNOWN"), "{cause}");
+    let verdict = gate.repository.verdict();
+    assert_eq!(verdict.counts[&Verdict::Invalid], 1, "{:?}", verdict.counts);
+    assert_eq!(row(&verdict, "scale", "time").verdict, Verdict::Unchanged);
+}
+
+#[test]
+fn d2_six_kernels_are_green_where_nothing_changed_and_red_where_one_is_3_percent_slower() {
+    let Some(stand_in) = stand_in() else { return };
+    let same = six(&stand_in, 1, None);
+    same.compare("--order-seed 1").exits(0);
+    assert_eq!(falsely_red(&same.repository.verdict(), None), 0);
+    let slower = six(&stand_in, 1, Some((2, 1.03)));
+    slower.compare("--order-seed 1").exits(1);
+    let verdict = slower.repository.verdict();
+    assert_eq!(row(&verdict, SIX[2].0, "time").verdict, Verdict::Regressed);
+    assert_eq!(falsely_red(&verdict, Some(2)), 0);
+}
