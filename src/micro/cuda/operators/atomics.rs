@@ -1,6 +1,6 @@
 //! `gpu_atomics`: additions that memory itself makes.
 
-use super::case::{Answer, KernelCase, Operator, line, plain, scalar, state};
+use super::case::{KernelCase, Operator, RightAnswer, line, plain, scalar, state};
 use super::point::CasePoint;
 use super::tolerance::{CheckedElements, Worst};
 use crate::micro::cuda::accuracy::Accuracy;
@@ -40,7 +40,7 @@ struct Counts {
     n: u32,
 }
 
-impl Answer for Counts {
+impl RightAnswer for Counts {
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut CheckedElements) -> Accuracy {
         let mut counts = vec![0_u32; self.n as usize];
         for thread in 0..BLOCKS * THREADS {

@@ -1,6 +1,6 @@
 //! `sdpa`: scaled dot-product attention, plain and tiled.
 
-use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, output, scalar, typed};
+use super::case::{FLUSH_L2, KernelCase, Operator, RightAnswer, input, output, scalar, typed};
 use super::point::{CasePoint, FLOATS};
 use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
@@ -95,7 +95,7 @@ struct Attention {
     depth: usize,
 }
 
-impl Answer for Attention {
+impl RightAnswer for Attention {
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let queries = self.heads * self.length;
         let most = LOOKED_AT / (self.length * self.depth);

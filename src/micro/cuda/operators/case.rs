@@ -49,7 +49,7 @@ pub(in crate::micro::cuda) struct KernelCase {
     pub needs: Option<Needs>,
     /// NVIDIA's library does it in the kernel's place, on the first three buffers.
     pub cublas: Option<SquareProduct>,
-    pub(super) answer: Box<dyn Answer>,
+    pub(super) answer: Box<dyn RightAnswer>,
 }
 
 /// The least compute capability, and what lacks before it.
@@ -60,7 +60,7 @@ pub(in crate::micro::cuda) struct Needs {
 }
 
 /// Which inputs a kernel needs, and which outputs are right.
-pub(super) trait Answer {
+pub(super) trait RightAnswer {
     /// Changes what the arguments alone do not say. `buffers`: one for each buffer argument, filled as that says.
     fn prepare(&self, _buffers: &mut [HostBuffer], _seed: u64) {}
 
@@ -128,7 +128,7 @@ pub(super) fn typed(
     (file, text, entry): (&'static str, &'static str, &'static str),
     launch: KernelLaunch,
     arguments: Vec<KernelArgument>,
-    answer: impl Answer + 'static,
+    answer: impl RightAnswer + 'static,
 ) -> KernelCase {
     KernelCase {
         source: vec![PRELUDE, text],
@@ -143,7 +143,7 @@ pub(super) fn plain(
     (file, text, entry): (&'static str, &'static str, &'static str),
     launch: KernelLaunch,
     arguments: Vec<KernelArgument>,
-    answer: impl Answer + 'static,
+    answer: impl RightAnswer + 'static,
 ) -> KernelCase {
     KernelCase {
         file,

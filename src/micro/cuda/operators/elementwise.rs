@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
-use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, typed};
+use super::case::{FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, pack, scalar, typed};
 use super::point::{CasePoint, FLOATS};
 use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
@@ -80,7 +80,7 @@ struct Elementwise {
     formula: Formula,
 }
 
-impl Answer for Elementwise {
+impl RightAnswer for Elementwise {
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let mut worst = Worst::new();
         for at in sample.of(read[1].len(), LOOKED_AT) {

@@ -1,6 +1,6 @@
 //! `gpu_flops`: the product of two square matrices.
 
-use super::case::{Answer, FLUSH_L2, KernelCase, Needs, Operator, input, output, scalar, typed};
+use super::case::{FLUSH_L2, KernelCase, Needs, Operator, RightAnswer, input, output, scalar, typed};
 use super::point::{CasePoint, FLOATS};
 use super::tolerance::{CheckedElements, U, Worst, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
@@ -57,7 +57,7 @@ struct Product {
     n: usize,
 }
 
-impl Answer for Product {
+impl RightAnswer for Product {
     /// A sum of n products is off by at most n u |a|·|b| (Higham 2002, section 3.1). Tensor cores multiply exactly and cut off where
     /// others round, which is twice that (Blanchard, Higham, Lopez, Mary and Pranesh, 2020; Fasi and others, 2021).
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, plain, scalar, state};
+use super::case::{FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, plain, scalar, state};
 use super::point::CasePoint;
 use super::tolerance::{CheckedElements, U, Worst, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
@@ -73,7 +73,7 @@ fn bandwidth(point: &CasePoint) -> Result<KernelCase, MicroError> {
 
 struct Copy;
 
-impl Answer for Copy {
+impl RightAnswer for Copy {
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let mut worst = Worst::new();
         for at in sample.of(read[1].len(), LOOKED_AT) {
@@ -85,7 +85,7 @@ impl Answer for Copy {
 
 struct Triad;
 
-impl Answer for Triad {
+impl RightAnswer for Triad {
     /// A product and a sum, each rounded, or both at once.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let mut worst = Worst::new();
@@ -103,7 +103,7 @@ struct Read {
     blocks: u64,
 }
 
-impl Answer for Read {
+impl RightAnswer for Read {
     /// Each thread adds one vector a tile to each of its sums, and then those, the lanes and the warps.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let tile = WAYS * u64::from(THREADS);
@@ -125,7 +125,7 @@ impl Answer for Read {
 
 struct Write;
 
-impl Answer for Write {
+impl RightAnswer for Write {
     fn check(&self, _: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let mut worst = Worst::new();
         for at in sample.of(read[0].len(), LOOKED_AT) {
@@ -161,7 +161,7 @@ struct Chase;
 /// Elements between two places of the chain.
 const STRIDE: usize = LINE as usize / size_of::<u32>();
 
-impl Answer for Chase {
+impl RightAnswer for Chase {
     /// One single cycle through all lines, in a random order (Sattolo 1986).
     fn prepare(&self, buffers: &mut [HostBuffer], seed: u64) {
         let Some(next) = buffers.first_mut() else { return };

@@ -1,6 +1,8 @@
 //! `mse`: one number of a whole array.
 
-use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, state, typed};
+use super::case::{
+    FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, pack, scalar, state, typed,
+};
 use super::point::{CasePoint, FLOATS};
 use super::tolerance::{CheckedElements, U, Worst, chain, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
@@ -51,7 +53,7 @@ struct Mean {
     additions: f64,
 }
 
-impl Answer for Mean {
+impl RightAnswer for Mean {
     /// All terms are positive, so that the sum is off by a share: the additions, the difference (which counts twice), its square, the
     /// length as a float, and the quotient.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut CheckedElements) -> Accuracy {

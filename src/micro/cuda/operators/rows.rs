@@ -1,6 +1,6 @@
 //! `layernorm`, `softmax` and `cross_entropy`: one block a row.
 
-use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, typed};
+use super::case::{FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, pack, scalar, typed};
 use super::point::{CasePoint, FLOATS};
 use super::tolerance::{CheckedElements, FUNCTION, U, Worst, chain, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
@@ -118,7 +118,7 @@ fn layernorm(point: &CasePoint) -> Result<KernelCase, MicroError> {
 
 struct LayerNorm(Rows);
 
-impl Answer for LayerNorm {
+impl RightAnswer for LayerNorm {
     /// The mean is off by its additions and a quotient, of the mean size; the variance by its own, by the differences (which count
     /// twice) and their squares, and by the square of the mean's error; half of that counts after the root.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
@@ -174,7 +174,7 @@ fn depth(row: &[f64], largest: f64) -> f64 {
 
 struct Softmax(Rows);
 
-impl Answer for Softmax {
+impl RightAnswer for Softmax {
     /// A rounded argument t counts by its size, U |t|; then the function, the additions, the reciprocal and a product.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let rows = self.0;
@@ -210,7 +210,7 @@ fn cross_entropy(point: &CasePoint) -> Result<KernelCase, MicroError> {
 
 struct CrossEntropy(Rows);
 
-impl Answer for CrossEntropy {
+impl RightAnswer for CrossEntropy {
     /// The sum as in a softmax, and scaled anew each time a thread meets a larger value, which is an exponential and a product; its
     /// share is the error of its logarithm, to which the function's own and two additions come.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
