@@ -1,8 +1,8 @@
 //! `gpu_atomics`: additions that memory itself makes.
 
-use super::tolerance::{CheckedElements, Worst};
 use super::case::{Answer, KernelCase, Operator, line, plain, scalar, state};
-use super::point::{CasePoint};
+use super::point::CasePoint;
+use super::tolerance::{CheckedElements, Worst};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;

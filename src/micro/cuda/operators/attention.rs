@@ -1,8 +1,8 @@
 //! `sdpa`: scaled dot-product attention, plain and tiled.
 
-use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
 use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, output, scalar, typed};
 use super::point::{CasePoint, FLOATS};
+use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;

@@ -18,7 +18,6 @@ pub(in crate::micro) struct Operator {
     pub(super) case: fn(&CasePoint) -> Result<KernelCase, MicroError>,
 }
 
-
 impl Operator {
     /// The kernel at these parameters. Errors: a value that it does not take.
     pub(in crate::micro::cuda) fn case(&self, params: &Params) -> Result<KernelCase, MicroError> {

@@ -2,9 +2,9 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
-use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
 use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, typed};
 use super::point::{CasePoint, FLOATS};
+use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;

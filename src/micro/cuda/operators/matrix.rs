@@ -1,8 +1,8 @@
 //! `gpu_flops`: the product of two square matrices.
 
-use super::tolerance::{CheckedElements, U, Worst, rounded};
 use super::case::{Answer, FLUSH_L2, KernelCase, Needs, Operator, input, output, scalar, typed};
 use super::point::{CasePoint, FLOATS};
+use super::tolerance::{CheckedElements, U, Worst, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::cublas::SquareProduct;
 use crate::micro::cuda::host_buffer::HostBuffer;

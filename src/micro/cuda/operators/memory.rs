@@ -3,9 +3,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::tolerance::{CheckedElements, U, Worst, rounded};
 use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, plain, scalar, state};
-use super::point::{CasePoint};
+use super::point::CasePoint;
+use super::tolerance::{CheckedElements, U, Worst, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;

@@ -1,8 +1,8 @@
 //! `mse`: one number of a whole array.
 
-use super::tolerance::{CheckedElements, U, Worst, chain, rounded};
 use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, state, typed};
 use super::point::{CasePoint, FLOATS};
+use super::tolerance::{CheckedElements, U, Worst, chain, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;

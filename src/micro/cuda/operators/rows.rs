@@ -1,8 +1,8 @@
 //! `layernorm`, `softmax` and `cross_entropy`: one block a row.
 
-use super::tolerance::{CheckedElements, FUNCTION, U, Worst, chain, rounded};
 use super::case::{Answer, FLUSH_L2, KernelCase, Operator, input, line, output, pack, scalar, typed};
 use super::point::{CasePoint, FLOATS};
+use super::tolerance::{CheckedElements, FUNCTION, U, Worst, chain, rounded};
 use crate::micro::cuda::accuracy::Accuracy;
 use crate::micro::cuda::host_buffer::HostBuffer;
 use crate::micro::spec::MicroError;
