@@ -4,11 +4,13 @@
 use std::path::Path;
 
 use gbench_ci::model::{Access, DType, Fill, KernelArgument, KernelCall, KernelLaunch, Outcome};
+use gbench_ci::store::read_comparison;
 use gbench_ci::suite::Suite;
 use serde_json::Value;
 
 use crate::support::cli::{newest, ran};
 use crate::support::folder;
+use crate::support::repository::Repository;
 
 const SAXPY: &str = "// y = a x + y\nextern \"C\" __global__ void saxpy(float a, const float* __restrict__ x, float* y, int n) {\n    \
                      int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = a * x[i] + y[i];\n}\n";
@@ -181,6 +183,20 @@ fn a_kernel_whose_file_the_build_step_does_not_make_fails_and_says_which() {
     assert_eq!(case.command, ["cuda", "gone.cu", "k", "-DN=4"]);
     let Outcome::Failed { cause, advice, .. } = &case.outcome else { panic!("{:?}", case.outcome) };
     assert!(cause.contains("there is no file") && cause.contains("gone.cu"), "{cause}");
+    assert!(advice.contains("`file` of `[benchmark.cuda]` at gbench.toml:3"), "{advice}");
+}
+
+#[test]
+fn a_source_that_one_side_lacks_is_the_failure_of_that_side() {
+    let kernel = "extern \"C\" __global__ void k() {}\n";
+    let with = [("gbench.toml", GONE), ("gone.cu", kernel)];
+    let repository = Repository::new(&with, &[("note", "x")]);
+    repository.git(&["rm", "--quiet", "gone.cu"]);
+    repository.git(&["commit", "--quiet", "--amend", "--message", "second"]);
+    repository.compare("HEAD~1..HEAD");
+    let (_, head, _) = read_comparison(&repository.latest()).unwrap();
+    let outcome = &head.cases[0].outcome;
+    let Outcome::Failed { advice, .. } = outcome else { panic!("{outcome:?}") };
     assert!(advice.contains("`file` of `[benchmark.cuda]` at gbench.toml:3"), "{advice}");
 }
 

@@ -54,12 +54,13 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let arguments = table.take("arguments").map_or(Some(Vec::new()), |item| read_arguments(&item, sweep));
     let reference = table.take("reference");
     let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
-    let (arguments, launch) = (arguments?, CudaLaunch { grid: grid?, block: block?, shared });
+    let launch = CudaLaunch { grid: grid?, block: block?, shared };
     let reference = match reference {
-        Some(item) => Some(read_reference(&item, sweep, &launch, &arguments)?),
+        Some(item) => Some(read_reference(&item, sweep, &launch, arguments.as_deref())?),
         None => None,
     };
-    Some(CudaEntry { file: file?, entry: entry?, options, include, launch, arguments, reference, flush_l2 })
+    let (file, entry, arguments) = (file?, entry?, arguments?);
+    Some(CudaEntry { file, entry, options, include, launch, arguments, reference, flush_l2 })
 }
 
 /// A file below the benchmark's folder: a comparison of commits has one in each tree.
@@ -204,12 +205,13 @@ fn shared(item: &Item, sweep: &SweptParams) -> Option<KernelNumber> {
     number(item, sweep, &NumberRule { check: &check, next: "write a number of bytes: `shared = \"4 * n\"`" })
 }
 
-/// The kernel whose answer is right. `own`: the launch of the kernel that is measured.
+/// The kernel whose answer is right. `own`: the launch of the kernel that is measured. `arguments`: `None` where they are wrong, so
+/// that what is written is not known.
 fn read_reference(
     item: &Item,
     sweep: &SweptParams,
     own: &CudaLaunch,
-    arguments: &[CudaArgument],
+    arguments: Option<&[CudaArgument]>,
 ) -> Option<CudaReference> {
     let mut table = item.table()?;
     table.name = "[benchmark.cuda.reference]".into();
@@ -218,7 +220,7 @@ fn read_reference(
     let grid = table.take("grid").map(|item| read_axes(&item, sweep, MAX_GRID));
     let block = table.take("block").map(|item| read_block(&item, sweep));
     let shared_bytes = table.take("shared").map(|item| shared(&item, sweep));
-    let written: Vec<&ElementType> = arguments.iter().filter_map(written).collect();
+    let written: Vec<&ElementType> = arguments.unwrap_or_default().iter().filter_map(written).collect();
     // Types that parameters name are known by the case.
     let fixed = |dtype: &&ElementType| match dtype {
         ElementType::Fixed(dtype) => Some(*dtype),
@@ -236,7 +238,7 @@ fn read_reference(
     };
     let (absolute, relative) = (tolerance("absolute"), tolerance("relative"));
     table.close();
-    if written.is_empty() {
+    if arguments.is_some() && written.is_empty() {
         item.fault(
             "`reference` has nothing to hold: no argument is an `output` or `inout`",
             "say in `arguments` what the kernel writes, or take `reference` out",

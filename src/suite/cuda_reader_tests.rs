@@ -3,7 +3,7 @@ use std::path::Path;
 use super::super::Suite;
 use super::*;
 use crate::model::{
-    Component, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, Origin, ParamValue,
+    Component, DType, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, Origin, ParamValue,
 };
 
 const SAXPY: &str = "file = 'cuda/saxpy.cu'\nentry = 'saxpy'\ngrid = 'ceil_div(n, 256)'\nblock = 256\n";
