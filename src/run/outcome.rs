@@ -144,13 +144,11 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
         return Some(failed(FailureKind::Spawn, format!("its Python cannot be started: {cause}"), &advice));
     }
     if benchmark.cuda().is_some() {
-        let advice =
-            format!("check `file` of `[benchmark.cuda]` at {}: it lies below `dir`", benchmark.declared);
-        let advice = if cause.starts_with("there is no file") {
-            advice
-        } else {
-            format!("check `[benchmark.cuda]` at {}", benchmark.declared)
-        };
+        // The other side's parameters may give a launch that its expressions cannot compute.
+        let advice = format!(
+            "check `file` of `[benchmark.cuda]` at {}, which lies below `dir`, and what it says of the launch",
+            benchmark.declared
+        );
         return Some(failed(
             FailureKind::Spawn,
             format!("the kernel could not be started: {cause}"),

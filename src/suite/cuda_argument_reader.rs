@@ -1,15 +1,18 @@
 //! Reads `[[benchmark.cuda.arguments]]`: what the kernel is called with, in the order of its parameters.
 
+use strum::IntoEnumIterator;
 use toml::de::DeValue;
 
+use super::action::check_text;
 use super::cuda::{CudaArgument, CudaFill, MAX_LENGTH, check_range, fits, usual_range};
-use super::element_type::{ElementType, read_type};
+use super::element_type::ElementType;
 use super::kernel_number::{KernelNumber, whole};
 use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
 use super::reader::{Item, Table};
-use super::words::advise;
+use super::template::{Piece, pieces};
+use super::words::{advise, listed};
 use crate::model::text::count;
-use crate::model::{Access, Params};
+use crate::model::{Access, DType, Params};
 
 const EXAMPLE: &str =
     "a list such as [{ input = \"f32\", length = \"n\" }, { value = \"n\", type = \"i32\" }]";
@@ -170,13 +173,34 @@ fn read_range(item: &Item, dtype: &ElementType, sweep: &SweptParams) -> Option<(
         Some((point, checked.err()?))
     });
     if let Some((point, why)) = wrong {
-        let next = if why.contains("is empty") {
-            "write a low and a high end: `range = [0, 1]`".to_owned()
-        } else {
-            format!("write ends that `{dtype}` holds")
-        };
+        let next = format!("write a low and a high end that `{dtype}` holds: `range = [0, 1]`");
         let why = why.trim_start_matches("it gives ");
         return item.refuse(format!("{}`range`: {why}", for_point(point)), next);
     }
     Some((low, high))
+}
+
+/// `"f32"`, or `"{name}"` of a parameter that names a type in every case.
+pub(super) fn read_type(item: &Item, sweep: &SweptParams) -> Option<ElementType> {
+    let text = item.text()?;
+    if !text.contains(['{', '}']) {
+        return item.variant().map(ElementType::Fixed);
+    }
+    let found = pieces(text).unwrap_or_default();
+    let [Piece::Literal(""), Piece::Param(name), Piece::Literal("")] = found[..] else {
+        let what = format!("`{}` cannot be `{text}`", item.key);
+        return item
+            .refuse(what, "write a type, or a parameter that names one and nothing beside it: \"{t}\"");
+    };
+    let name = name.to_owned();
+    if !sweep.names.contains(&name) {
+        check_text(item, sweep.names);
+        return None;
+    }
+    let it = ElementType::OfParameter(name);
+    if let Some((point, why)) = sweep.points.iter().find_map(|point| Some((point, it.of(point).err()?))) {
+        let known: Vec<&str> = DType::iter().map(Into::into).collect();
+        return item.refuse(format!("{}{why}", for_point(point)), format!("use one of {}", listed(&known)));
+    }
+    Some(it)
 }
