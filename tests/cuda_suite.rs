@@ -4,11 +4,13 @@
 use std::path::Path;
 
 use gbench_ci::model::{Access, DType, Fill, KernelArgument, KernelCall, KernelLaunch, Outcome};
+use gbench_ci::store::read_comparison;
 use gbench_ci::suite::Suite;
 use serde_json::Value;
 
 use crate::support::cli::{newest, ran};
 use crate::support::folder;
+use crate::support::repository::Repository;
 
 const SAXPY: &str = "// y = a x + y\nextern \"C\" __global__ void saxpy(float a, const float* __restrict__ x, float* y, int n) {\n    \
                      int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = a * x[i] + y[i];\n}\n";
@@ -49,7 +51,9 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
             "the kernel `ops::sample` of kernels/tiles.cuh is not proposed: it takes a texture or a surface",
         )
         .says("the kernel `ops::move` of kernels/tiles.cuh is not proposed: it takes a `Particle` by value")
-        .says("1 kernel of kernels/host.cu is not proposed (`scale`): it includes <vector>");
+        .says("such as `entry = \"ops::blur<float>\"`")
+        .says("1 kernel of kernels/host.cu is not proposed (`scale`): it includes <vector>")
+        .says("1 kernel of kernels/program.cu is not proposed (`k`): the file is a program with a `main`");
     let suite = loaded(folder.path());
     let random = Fill::Uniform { low: -1.0, high: 1.0 };
     let buffer = |dtype, length, access| KernelArgument::Buffer { dtype, length, access, fill: random };
@@ -152,18 +156,48 @@ fn a_kernel_of_a_program_that_has_an_entry_is_measured_by_the_program() {
     ran(folder.path(), "init --force").exits(0).says("with 2 benchmarks:").says("/saxpy (CUDA kernel)");
 }
 
+const GONE: &str = "[defaults]\nprocesses = 1\n[[benchmark]]\nid = \"k\"\nrequires = { gpus = 0 }\n[benchmark.cuda]\nfile = \"gone.cu\"\n\
+                    entry = \"k\"\ngrid = 1\nblock = 1\noptions = [\"-DN=4\"]\n";
+
 #[test]
-fn a_kernel_whose_file_is_not_there_fails_and_says_which() {
-    let folder = folder(&[]);
-    let text = "[defaults]\nprocesses = 1\n[[benchmark]]\nid = \"k\"\nrequires = { gpus = 0 }\n[benchmark.cuda]\nfile = \"gone.cu\"\n\
-                entry = \"k\"\ngrid = 1\nblock = 1\noptions = [\"-DN=4\"]\n";
-    std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
+fn a_kernel_whose_file_is_not_there_is_a_mistake_of_the_suite_file_at_its_line() {
+    let folder = folder(&[("gbench.toml", GONE)]);
+    for words in ["list", "run --dry-run", "run"] {
+        ran(folder.path(), words)
+            .exits(2)
+            .says("gbench.toml:7:8")
+            .says("`file = \"gone.cu\"` is not there")
+            .says("or set `dir`");
+    }
+    std::fs::create_dir(folder.path().join("gone.cu")).unwrap();
+    ran(folder.path(), "list").exits(2).says("is a folder");
+}
+
+#[test]
+fn a_kernel_whose_file_the_build_step_does_not_make_fails_and_says_which() {
+    let text = GONE.replace("requires", "build = [\"true\"]\nrequires");
+    let folder = folder(&[("gbench.toml", &text)]);
     ran(folder.path(), "run --quiet").exits(4);
     let record = newest(folder.path());
     let case = &record.cases[0];
     assert_eq!(case.command, ["cuda", "gone.cu", "k", "-DN=4"]);
-    let Outcome::Failed { cause, .. } = &case.outcome else { panic!("{:?}", case.outcome) };
+    let Outcome::Failed { cause, advice, .. } = &case.outcome else { panic!("{:?}", case.outcome) };
     assert!(cause.contains("there is no file") && cause.contains("gone.cu"), "{cause}");
+    assert!(advice.contains("`file` of `[benchmark.cuda]` at gbench.toml:3"), "{advice}");
+}
+
+#[test]
+fn a_source_that_one_side_lacks_is_the_failure_of_that_side() {
+    let kernel = "extern \"C\" __global__ void k() {}\n";
+    let with = [("gbench.toml", GONE), ("gone.cu", kernel)];
+    let repository = Repository::new(&with, &[("note", "x")]);
+    repository.git(&["rm", "--quiet", "gone.cu"]);
+    repository.git(&["commit", "--quiet", "--amend", "--message", "second"]);
+    repository.compare("HEAD~1..HEAD");
+    let (_, head, _) = read_comparison(&repository.latest()).unwrap();
+    let outcome = &head.cases[0].outcome;
+    let Outcome::Failed { advice, .. } = outcome else { panic!("{outcome:?}") };
+    assert!(advice.contains("`file` of `[benchmark.cuda]` at gbench.toml:3"), "{advice}");
 }
 
 #[test]

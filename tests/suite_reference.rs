@@ -142,6 +142,8 @@ fn every_example_of_the_reference_is_a_suite_file() {
     for (index, text) in blocks.into_iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
+        std::fs::create_dir(folder.path().join("kernels")).unwrap();
+        std::fs::write(folder.path().join("kernels/saxpy.cu"), "").unwrap();
         let listed = Command::new(gbench()).args(["list", "--json"]).current_dir(&folder).output().unwrap();
         let errors = String::from_utf8_lossy(&listed.stderr);
         assert!(listed.status.success(), "example {index}: {errors}");

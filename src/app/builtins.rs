@@ -68,6 +68,7 @@ fn benchmark(member: &Workload, dir: &Path) -> Option<Benchmark> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::Suite;
 
     #[test]
     fn every_member_of_the_catalogue_becomes_a_benchmark() {
@@ -76,5 +77,22 @@ mod tests {
         assert!(
             all.iter().all(|benchmark| !benchmark.components.is_empty() && !benchmark.metrics.is_empty())
         );
+    }
+
+    #[test]
+    fn the_page_of_the_micro_suite_names_every_member_and_its_parameters() {
+        let page =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/micro.md")).unwrap();
+        for member in micro::catalog() {
+            assert!(page.contains(&format!("| `micro/{}` |", member.name)), "{}", member.name);
+            for (name, _) in member.params {
+                assert!(page.contains(&format!("`{name}`")), "{} {name}", member.name);
+            }
+        }
+        let all = benchmarks(Path::new("/"));
+        for text in page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+            let suite = Suite::parse(Path::new("/suite/gbench.toml"), text, &all);
+            assert!(suite.is_ok(), "{text}: {suite:?}");
+        }
     }
 }

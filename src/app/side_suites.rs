@@ -38,7 +38,7 @@ impl<'a> SideSuites<'a> {
         let Some(file) = &request.suite_file else {
             // A comparison that is resumed may keep its own suite file.
             let keeps_own = request.resume.is_some() && config.symlink_metadata().is_err();
-            let here = if keeps_own { unwritten(&config) } else { Suite::load(&config, builtins)? };
+            let here = if keeps_own { unwritten(&config) } else { Suite::load_side(&config, builtins)? };
             return Ok((Self { request, builtins, config, common: None }, here));
         };
         let text = Suite::text_of(file)?;
@@ -149,7 +149,7 @@ impl<'a> SideSuites<'a> {
         let Some(own) = self.own(tree).filter(|_| self.common.is_some()) else {
             return Ok(base.gate.clone());
         };
-        let mut own = Suite::load(&own, self.builtins)?;
+        let mut own = Suite::load_side(&own, self.builtins)?;
         self.request.run.settings.apply(&mut own)?;
         for benchmark in &mut base.benchmarks {
             let Some(judge) = own.benchmarks.iter().find(|judge| judge.id == benchmark.id) else { continue };
@@ -180,7 +180,7 @@ impl<'a> SideSuites<'a> {
     fn own_or_refused(&self, tree: &Tree, audience: Audience, is_base: bool) -> Result<Suite> {
         let path = tree.path_of(&self.config).ok_or_else(|| outside(&self.config))?;
         if path.exists() {
-            return Suite::load(&path, self.builtins);
+            return Suite::load_side(&path, self.builtins);
         }
         let name = self.config.file_name().unwrap_or_default().to_string_lossy();
         Err(if is_base { no_suite_yet(&name, audience) } else { no_suite_in_head(&name, audience) })

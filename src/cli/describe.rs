@@ -279,7 +279,8 @@ fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
     ];
     rows.extend(entry.arguments.iter().map(|argument| ("argument", of_argument(argument))));
     if let Some(CudaReference { entry, launch, absolute, relative }) = &entry.reference {
-        let within = format!("within {absolute} + {relative} * |expected|");
+        let said = |tolerance: &Option<f64>| tolerance.map_or("by type".into(), |it| it.to_string());
+        let within = format!("within {} + {} * |expected|", said(absolute), said(relative));
         rows.push(("reference", format!("{entry}: {launch}, {within}")));
     }
     let ways = entry.flush_l2.iter().map(|flushed| if *flushed { "cold" } else { "hot" });
@@ -289,7 +290,7 @@ fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
 
 fn of_argument(argument: &CudaArgument) -> String {
     match argument {
-        CudaArgument::Scalar { dtype, value } => format!("{} {value}", <&str>::from(*dtype)),
+        CudaArgument::Scalar { dtype, value } => format!("{dtype} {value}"),
         CudaArgument::Buffer { access, dtype, length, fill } => {
             let access = match access {
                 Access::Input => "input",
@@ -297,11 +298,12 @@ fn of_argument(argument: &CudaArgument) -> String {
                 Access::InputOutput => "inout",
             };
             let fill = match fill {
+                CudaFill::Usual => "random".into(),
                 CudaFill::Uniform { low, high } => format!("random from {low} to {high}"),
                 CudaFill::Value { value } => format!("all {value}"),
                 CudaFill::Index => "their index".into(),
             };
-            format!("{access} {} x {length}: {fill}", <&str>::from(*dtype))
+            format!("{access} {dtype} x {length}: {fill}")
         }
     }
 }

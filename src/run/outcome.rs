@@ -143,6 +143,18 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
             format!("install Python 3.8 or newer, or name it by `interpreter` at {}", benchmark.declared);
         return Some(failed(FailureKind::Spawn, format!("its Python cannot be started: {cause}"), &advice));
     }
+    if benchmark.cuda().is_some() {
+        // The other side's parameters may give a launch that its expressions cannot compute.
+        let advice = format!(
+            "check `file` of `[benchmark.cuda]` at {}, which lies below `dir`, and what it says of the launch",
+            benchmark.declared
+        );
+        return Some(failed(
+            FailureKind::Spawn,
+            format!("the kernel could not be started: {cause}"),
+            &advice,
+        ));
+    }
     let hint = if *not_found { ": program and `dir` must exist" } else { "" };
     let advice = format!("check `command` at {}{hint}", benchmark.declared);
     Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))

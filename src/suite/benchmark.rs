@@ -17,11 +17,11 @@ use super::requires::read_requires;
 use super::settings::Changes;
 use super::source_pairs_reader::read_source_pairs;
 use super::sweep::{constrain, sweep};
-use super::words::advise;
+use super::words::{advise, listed};
 use super::work_reader::read_work;
 use super::{Action, Benchmark, MetricRule};
 use crate::adapters::Harness;
-use crate::model::{BenchmarkId, Component, Origin, Params, Setting, Thermal, Timing};
+use crate::model::{BenchmarkId, Component, Origin, Params, Setting, Thermal, Timing, near};
 
 /// The parts of the file that hold for every benchmark.
 pub(super) struct FileContext<'a> {
@@ -37,6 +37,8 @@ pub(super) struct FileContext<'a> {
     pub env: BTreeMap<String, String>,
     pub keep_env: Vec<String>,
     pub rules: Vec<MetricRule>,
+    /// Whether files that it names have to be there.
+    pub looks: bool,
     /// Combinations of parameters that the file may still make.
     pub budget: usize,
 }
@@ -75,7 +77,7 @@ impl FileContext<'_> {
         let of_pairs = read_source_pairs(&mut it, &mut table);
         let names = of_pairs.unwrap_or_else(|| self.points(&mut it, &mut table));
         if let Some((Action::Cuda(_), item)) = &action {
-            read_cuda(&mut it, item, &names, &mut self.budget);
+            read_cuda(&mut it, item, &names, self.looks, &mut self.budget);
         }
         check_sharing(&mut it, &table, &names);
         read_harness(&mut it, &mut table);
@@ -172,9 +174,25 @@ impl FileContext<'_> {
             it.excluded += conditions.map_or(0, |item| constrain(&item, &names, &mut it.points));
             return names;
         }
+        if let Action::Builtin(member) = &it.action {
+            let tables = matrix.iter().chain(&zip);
+            check_member_parameters(member, &it.points, tables.flat_map(Table::items));
+        }
         let sweep = sweep(matrix, zip, conditions, self.page, &mut self.budget);
         (it.points, it.excluded) = (sweep.points, sweep.excluded);
         sweep.names
+    }
+}
+
+/// Reports parameters that a built-in member does not have: it would measure the same in every case. Their values are free. One
+/// without any takes whatever names its cases.
+fn check_member_parameters<'t>(member: &str, points: &[Params], items: impl Iterator<Item = Item<'t>>) {
+    let known: Vec<&str> = points.first().into_iter().flat_map(Params::keys).map(String::as_str).collect();
+    for item in items.filter(|item| !known.is_empty() && !known.contains(&item.key)) {
+        let what = format!("`{member}` has no parameter `{}`", item.key);
+        let next = format!("{}; it has {}", advise(item.key, &known), listed(&known));
+        let next = if near(item.key, &known).is_empty() { advise(item.key, &known) } else { next };
+        item.page.fault(item.key_span.clone(), what, next);
     }
 }
 
@@ -359,8 +377,23 @@ mod tests {
 
     #[test]
     fn a_member_with_a_grid_of_the_file_has_that_grid_alone() {
-        let benchmark = read("[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\nmatrix = {k = [7]}").unwrap();
-        assert_eq!(benchmark.points, [Params::from([("k".into(), ParamValue::Int(7))])]);
+        let benchmark = read("[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\nmatrix = {n = [7]}").unwrap();
+        assert_eq!(benchmark.points, [Params::from([("n".into(), ParamValue::Int(7))])]);
+    }
+
+    #[test]
+    fn a_parameter_that_a_member_does_not_have_is_told_with_those_that_it_has() {
+        for table in ["matrix", "zip"] {
+            let text = format!("[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\n{table} = {{n = [7], size = [8]}}");
+            let fault = read(&text).unwrap_err();
+            assert_eq!(fault.what, "`mem` has no parameter `size`");
+            assert_eq!((fault.next.as_str(), fault.also.is_some()), ("use one of `n`", false));
+            assert!(fault.place.to_string().starts_with("/suite/gbench.toml:4:"), "{}", fault.place);
+        }
+        let mut bare = member();
+        bare.points = vec![Params::new()];
+        let text = "[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\nmatrix = {k = [7]}";
+        assert!(Suite::parse(Path::new("/suite/gbench.toml"), text, &[bare]).is_ok());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::element_type::ElementType;
 use super::kernel_number::{KernelNumber, whole};
 use super::template::substitute;
 use crate::model::{
@@ -53,15 +54,22 @@ pub struct CudaLaunch {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum CudaArgument {
-    Buffer { access: Access, dtype: DType, length: KernelNumber, fill: CudaFill },
-    Scalar { dtype: DType, value: KernelNumber },
+    Buffer { access: Access, dtype: ElementType, length: KernelNumber, fill: CudaFill },
+    Scalar { dtype: ElementType, value: KernelNumber },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum CudaFill {
-    Uniform { low: KernelNumber, high: KernelNumber },
-    Value { value: f64 },
+    Uniform {
+        low: KernelNumber,
+        high: KernelNumber,
+    },
+    /// Random numbers of the range that is usual for the type, which a parameter names.
+    Usual,
+    Value {
+        value: f64,
+    },
     Index,
 }
 
@@ -71,8 +79,9 @@ pub struct CudaReference {
     pub entry: String,
     #[serde(flatten)]
     pub launch: CudaLaunch,
-    pub absolute: f64,
-    pub relative: f64,
+    /// `None`: the usual one of the types that are written, which parameters name.
+    pub absolute: Option<f64>,
+    pub relative: Option<f64>,
 }
 
 impl CudaLaunch {
@@ -112,25 +121,50 @@ impl CudaArgument {
     fn of(&self, params: &Params) -> Result<KernelArgument, String> {
         match self {
             CudaArgument::Scalar { dtype, value } => {
-                let value = value.of(params)?;
-                fits(*dtype, value)?;
-                Ok(KernelArgument::Scalar { dtype: *dtype, value })
+                let (dtype, value) = (dtype.of(params)?, value.of(params)?);
+                fits(dtype, value)?;
+                Ok(KernelArgument::Scalar { dtype, value })
             }
             CudaArgument::Buffer { access, dtype, length, fill } => {
+                let dtype = dtype.of(params)?;
                 let fill = match fill {
                     CudaFill::Index => Fill::Index,
-                    CudaFill::Value { value } => Fill::Value { value: *value },
+                    CudaFill::Value { value } => {
+                        fits(dtype, *value)?;
+                        Fill::Value { value: *value }
+                    }
+                    CudaFill::Usual => {
+                        let (low, high) = usual_range(dtype);
+                        Fill::Uniform { low, high }
+                    }
                     CudaFill::Uniform { low, high } => {
                         let (low, high) = (low.of(params)?, high.of(params)?);
-                        check_range(*dtype, low, high)?;
+                        check_range(dtype, low, high)?;
                         Fill::Uniform { low, high }
                     }
                 };
                 let length = length.whole(params, &(1..=MAX_LENGTH))?;
-                Ok(KernelArgument::Buffer { dtype: *dtype, length, access: *access, fill })
+                Ok(KernelArgument::Buffer { dtype, length, access: *access, fill })
             }
         }
     }
+}
+
+/// From -1 to 1; of whole numbers 0 to 99, which are an index into most buffers.
+pub(super) fn usual_range(dtype: DType) -> (f64, f64) {
+    if bounds(dtype).is_some() { (0.0, 100.0) } else { (-1.0, 1.0) }
+}
+
+/// How far a right answer may be off, by the coarsest of the types that are written. `None`: none is.
+pub(super) fn usual_tolerance(written: impl IntoIterator<Item = DType>) -> Option<f64> {
+    let of = |dtype| match dtype {
+        DType::F64 => 1e-9,
+        DType::F32 => 1e-5,
+        DType::F16 => 2e-3,
+        DType::Bf16 => 2e-2,
+        _ => 0.0,
+    };
+    written.into_iter().map(of).max_by(f64::total_cmp)
 }
 
 /// Random numbers of a type are from `low` to `high`, integers below `high`. Errors: in words.
@@ -210,9 +244,15 @@ impl CudaEntry {
             .zip(&self.arguments)
             .map(|(at, argument)| argument.of(params).map_err(|why| format!("argument {at}: {why}")))
             .collect();
+        let arguments = arguments?;
+        let written = arguments.iter().filter_map(|argument| match argument {
+            KernelArgument::Buffer { dtype, access, .. } => (*access != Access::Input).then_some(*dtype),
+            KernelArgument::Scalar { .. } => None,
+        });
+        let usual = usual_tolerance(written).unwrap_or(0.0);
         let reference = self.reference.as_ref().map(|reference| {
             let launch = reference.launch.of(params).map_err(|why| format!("`reference`: {why}"))?;
-            let (absolute, relative) = (reference.absolute, reference.relative);
+            let [absolute, relative] = [reference.absolute, reference.relative].map(|it| it.unwrap_or(usual));
             Ok::<_, String>(KernelReference { entry: one(&reference.entry), launch, absolute, relative })
         });
         let amount = |unit: &str| work.iter().find(|(other, _)| *other == unit).map(|(_, amount)| *amount);
@@ -222,7 +262,7 @@ impl CudaEntry {
             options: substitute(&self.options, params),
             include: self.include.iter().map(|folder| dir.join(folder)).collect(),
             launch: self.launch.of(params)?,
-            arguments: arguments?,
+            arguments,
             reference: reference.transpose()?,
             flush_l2: params.get(FLUSH_L2) != Some(&ParamValue::Bool(false)),
             bytes: amount("bytes"),

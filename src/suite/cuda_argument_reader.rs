@@ -1,19 +1,28 @@
 //! Reads `[[benchmark.cuda.arguments]]`: what the kernel is called with, in the order of its parameters.
 
+use strum::IntoEnumIterator;
 use toml::de::DeValue;
 
-use super::cuda::{CudaArgument, CudaFill, MAX_LENGTH, check_range, fits};
+use super::action::check_text;
+use super::cuda::{CudaArgument, CudaFill, MAX_LENGTH, check_range, fits, usual_range};
+use super::element_type::ElementType;
 use super::kernel_number::{KernelNumber, whole};
-use super::kernel_number_reader::{SweptParams, for_point, number};
+use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
 use super::reader::{Item, Table};
-use crate::model::{Access, DType};
+use super::template::{Piece, pieces};
+use super::words::{advise, listed};
+use crate::model::text::count;
+use crate::model::{Access, DType, Params};
 
 const EXAMPLE: &str =
     "a list such as [{ input = \"f32\", length = \"n\" }, { value = \"n\", type = \"i32\" }]";
 
-pub(super) fn read_arguments(item: &Item, sweep: &SweptParams) -> Vec<CudaArgument> {
-    let members = item.list(EXAMPLE).unwrap_or_default();
-    members.iter().filter_map(|member| argument(member, sweep)).collect()
+/// `None` if one of them is wrong.
+pub(super) fn read_arguments(item: &Item, sweep: &SweptParams) -> Option<Vec<CudaArgument>> {
+    let members = item.list(EXAMPLE)?;
+    // Every argument is looked at before the first bad one ends it.
+    let read: Vec<_> = members.iter().map(|member| argument(member, sweep)).collect();
+    read.into_iter().collect()
 }
 
 fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
@@ -57,8 +66,10 @@ fn scalar(table: &Table, of_value: Option<Item>, value: &Item, sweep: &SweptPara
         table.page.fault(table.span.clone(), what, "add `type = \"i32\"`");
         return None;
     };
-    let dtype: DType = of_value.variant()?;
-    let value = number(value, sweep, &|it| fits(dtype, it))?;
+    let dtype = read_type(&of_value, sweep)?;
+    let check = |it: f64, point: &Params| fits(dtype.of(point)?, it);
+    let next = format!("write a number that `{dtype}` holds, or another `type`");
+    let value = number(value, sweep, &NumberRule { check: &check, next: &next })?;
     Some(CudaArgument::Scalar { dtype, value })
 }
 
@@ -73,14 +84,16 @@ fn buffer(
         "output" => Access::Output,
         _ => Access::InputOutput,
     };
-    let dtype: DType = first.variant()?;
+    let dtype = read_type(first, sweep)?;
     let Some(length) = length else {
         let what = format!("this `{}` has no `length`", first.key);
         table.page.fault(table.span.clone(), what, "add `length = \"n\"`, its number of elements");
         return None;
     };
-    let length = number(&length, sweep, &|it| whole(it, &(1..=MAX_LENGTH)).map(drop));
-    let fill = read_fill(fill, range, (access, dtype), sweep);
+    let check = |it: f64, _: &Params| whole(it, &(1..=MAX_LENGTH)).map(drop);
+    let next = "write its number of elements, at least 1: `length = \"n\"`";
+    let length = number(&length, sweep, &NumberRule { check: &check, next });
+    let fill = read_fill(fill, range, (access, &dtype), sweep);
     Some(CudaArgument::Buffer { access, dtype, length: length?, fill: fill? })
 }
 
@@ -88,7 +101,7 @@ fn buffer(
 fn read_fill(
     fill: Option<Item>,
     range: Option<Item>,
-    (access, dtype): (Access, DType),
+    (access, dtype): (Access, &ElementType),
     sweep: &SweptParams,
 ) -> Option<CudaFill> {
     const WORDS: [(&str, SaidFill); 3] =
@@ -97,13 +110,21 @@ fn read_fill(
         None if access == Access::Output && range.is_none() => SaidFill::Zero,
         None => SaidFill::Random,
         Some(item) => match item.value {
-            DeValue::String(_) => item.word(&WORDS)?,
+            DeValue::String(word) => {
+                let Some((_, said)) = WORDS.iter().find(|(name, _)| name == word) else {
+                    let next =
+                        format!("{}, or a number: `fill = 1`", advise(word, &WORDS.map(|(name, _)| name)));
+                    return item.refuse(format!("`fill` cannot be `{word}`"), next);
+                };
+                *said
+            }
             _ => {
                 let value = item.number()?;
-                if let Err(why) = fits(dtype, value) {
+                let wrong = |point: &Params| fits(dtype.of(point).ok()?, value).err();
+                if let Some(why) = sweep.points.iter().find_map(wrong) {
                     let why = why.trim_start_matches("it gives ");
-                    return item
-                        .refuse(format!("`fill` cannot be {why}"), "write a number that the type holds");
+                    let next = format!("write a number that `{dtype}` holds");
+                    return item.refuse(format!("`fill` is {why}"), next);
                 }
                 SaidFill::Number(value)
             }
@@ -116,13 +137,17 @@ fn read_fill(
         SaidFill::Zero => CudaFill::Value { value: 0.0 },
         SaidFill::Number(value) => CudaFill::Value { value },
         SaidFill::Index => CudaFill::Index,
-        SaidFill::Random => {
-            let (low, high) = match range {
-                Some(item) => read_range(&item, dtype, sweep)?,
-                None => usual_range(dtype),
-            };
-            CudaFill::Uniform { low, high }
-        }
+        SaidFill::Random => match (range, dtype) {
+            (Some(item), _) => {
+                let (low, high) = read_range(&item, dtype, sweep)?;
+                CudaFill::Uniform { low, high }
+            }
+            (None, ElementType::Fixed(dtype)) => {
+                let (low, high) = usual_range(*dtype);
+                CudaFill::Uniform { low: KernelNumber::Number(low), high: KernelNumber::Number(high) }
+            }
+            (None, ElementType::OfParameter(_)) => CudaFill::Usual,
+        },
     })
 }
 
@@ -134,33 +159,48 @@ enum SaidFill {
     Number(f64),
 }
 
-/// From -1 to 1; of whole numbers 0 to 99, which are an index into most buffers.
-fn usual_range(dtype: DType) -> (KernelNumber, KernelNumber) {
-    let (low, high) = match dtype {
-        DType::F64 | DType::F32 | DType::F16 | DType::Bf16 => (-1.0, 1.0),
-        _ => (0.0, 100.0),
-    };
-    (KernelNumber::Number(low), KernelNumber::Number(high))
-}
-
-fn read_range(item: &Item, dtype: DType, sweep: &SweptParams) -> Option<(KernelNumber, KernelNumber)> {
+fn read_range(item: &Item, dtype: &ElementType, sweep: &SweptParams) -> Option<(KernelNumber, KernelNumber)> {
     let members = item.list("two numbers, such as [0, 1]")?;
     let [low, high] = members.as_slice() else {
-        return item.refuse(format!("`range` has {} numbers", members.len()), "write two: `range = [0, 1]`");
+        let what = format!("`range` has {}", count(members.len(), "number"));
+        return item.refuse(what, "write two: `range = [0, 1]`");
     };
-    let any = |_: f64| Ok(());
+    let any = NumberRule { check: &|_, _| Ok(()), next: "" };
     let (low, high) = (number(low, sweep, &any), number(high, sweep, &any));
     let (low, high) = (low?, high?);
     let wrong = sweep.points.iter().find_map(|point| {
-        let checked = check_range(dtype, low.of(point).ok()?, high.of(point).ok()?);
+        let checked = check_range(dtype.of(point).ok()?, low.of(point).ok()?, high.of(point).ok()?);
         Some((point, checked.err()?))
     });
     if let Some((point, why)) = wrong {
+        let next = format!("write a low and a high end that `{dtype}` holds: `range = [0, 1]`");
         let why = why.trim_start_matches("it gives ");
-        return item.refuse(
-            format!("{}`range`: {why}", for_point(point)),
-            "write a low and a high end: `range = [0, 1]`",
-        );
+        return item.refuse(format!("{}`range`: {why}", for_point(point)), next);
     }
     Some((low, high))
+}
+
+/// `"f32"`, or `"{name}"` of a parameter that names a type in every case.
+pub(super) fn read_type(item: &Item, sweep: &SweptParams) -> Option<ElementType> {
+    let text = item.text()?;
+    if !text.contains(['{', '}']) {
+        return item.variant().map(ElementType::Fixed);
+    }
+    let found = pieces(text).unwrap_or_default();
+    let [Piece::Literal(""), Piece::Param(name), Piece::Literal("")] = found[..] else {
+        let what = format!("`{}` cannot be `{text}`", item.key);
+        return item
+            .refuse(what, "write a type, or a parameter that names one and nothing beside it: \"{t}\"");
+    };
+    let name = name.to_owned();
+    if !sweep.names.contains(&name) {
+        check_text(item, sweep.names);
+        return None;
+    }
+    let it = ElementType::OfParameter(name);
+    if let Some((point, why)) = sweep.points.iter().find_map(|point| Some((point, it.of(point).err()?))) {
+        let known: Vec<&str> = DType::iter().map(Into::into).collect();
+        return item.refuse(format!("{}{why}", for_point(point)), format!("use one of {}", listed(&known)));
+    }
+    Some(it)
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::super::Suite;
 use super::*;
 use crate::model::{
-    Component, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, Origin, ParamValue,
+    Component, DType, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, Origin, ParamValue,
 };
 
 const SAXPY: &str = "file = 'cuda/saxpy.cu'\nentry = 'saxpy'\ngrid = 'ceil_div(n, 256)'\nblock = 256\n";
@@ -133,16 +133,20 @@ fn what_no_device_takes_is_a_mistake_of_the_file_at_its_place() {
             "grid = 'n / 256'",
             "for `n=1000` this expression fails: it gives 3.90625, not a whole number",
         ),
-        (grid, "grid = 'n - 1000'", "for `n=1000` this expression fails: it gives 0, not 1 to 2147483647"),
+        (
+            grid,
+            "grid = 'n - 1000'",
+            "for `n=1000` this expression fails: it gives 0; it must be from 1 to 2147483647",
+        ),
         (
             grid,
             "grid = ['n', 'n * n']",
-            "for `n=1000` this expression fails: it gives 1000000, not 1 to 65535",
+            "for `n=1000` this expression fails: it gives 1000000; it must be from 1 to 65535",
         ),
         (grid, "grid = []", "`grid` has 0 axes"),
         (grid, "grid = [1, 1, 1, 1]", "`grid` has 4 axes"),
-        (grid, "grid = 0", "`grid` cannot be 0, not 1 to 2147483647"),
-        (grid, "grid = 1.5", "`grid` cannot be 1.5, not a whole number"),
+        (grid, "grid = 0", "`grid` is 0; it must be from 1 to 2147483647"),
+        (grid, "grid = 1.5", "`grid` is 1.5, not a whole number"),
         (grid, "grid = 'm'", "no parameter is called `m`"),
         (grid, "grid = 'n +'", "this is no expression: "),
         (grid, "", "`[benchmark.cuda]` has no `grid`"),
@@ -151,16 +155,17 @@ fn what_no_device_takes_is_a_mistake_of_the_file_at_its_place() {
             "block = [32, 64]",
             "for `n=1000` `block`: 2048 threads, and a block has at most 1024",
         ),
-        ("block = 256", "block = [1, 1, 65]", "`block` cannot be 65, not 1 to 64"),
+        ("block = 256", "block = [1, 1, 65]", "`block` is 65; it must be from 1 to 64"),
         ("entry = 'saxpy'", "entry = 'saxpy('", "`saxpy(` is no kernel's name"),
         ("entry = 'saxpy'", "entry = 'f<{tile}>'", "no parameter is called `tile`"),
         ("cuda/saxpy.cu", "../saxpy.cu", "`file = \"../saxpy.cu\"` leaves the benchmark's folder"),
         ("cuda/saxpy.cu", "/saxpy.cu", "`file = \"/saxpy.cu\"` leaves the benchmark's folder"),
-        ("block = 256", "block = 256\nshared = -1", "`shared` cannot be -1, not 0 to"),
+        ("block = 256", "block = 256\nshared = -1", "`shared` is -1; it must be from 0 to"),
         ("block = 256", "block = 256\noptions = ['saxpy.cu']", "`saxpy.cu` is no option"),
         ("block = 256", "block = 256\noptions = ['-I/x']", "`-I/x` is a folder of headers"),
         ("block = 256", "block = 256\noptions = ['-arch=sm_90']", "`-arch=sm_90` names an architecture"),
         ("block = 256", "block = 256\noptions = ['-DT={t}']", "no parameter is called `t`"),
+        (grid, "grid = 'max(n, 256)'", "there is no function `max`"),
         ("block = 256", "block = 256\nthreads = 1", "`[benchmark.cuda]` has no key `threads`"),
     ];
     for (from, to, what) in cases {
@@ -179,20 +184,20 @@ fn an_argument_says_what_it_is() {
         ("{input = 'f32', output = 'f32', length = 1}", "an argument takes `input` or `output`, not both"),
         ("{input = 'f32'}", "this `input` has no `length`"),
         ("{input = 'float', length = 1}", "`input` cannot be `float`"),
-        ("{input = 'f32', length = 0}", "`length` cannot be 0, not 1 to"),
+        ("{input = 'f32', length = 0}", "`length` is 0; it must be from 1 to"),
         (
             "{input = 'f32', length = 1, type = 'f32'}",
             "`type` is for a `value`: `input` has the type of its elements",
         ),
         ("{value = 1}", "this argument does not say which type its `value` has"),
         ("{value = 1, type = 'i32', length = 1}", "`length` is for a buffer"),
-        ("{value = 1.5, type = 'i32'}", "`value` cannot be 1.5, not a whole number, which `i32` is"),
+        ("{value = 1.5, type = 'i32'}", "`value` is 1.5, not a whole number, which `i32` is"),
         (
             "{value = 'n', type = 'u8'}",
             "for `n=1000` this expression fails: it gives 1000, and `u8` goes from 0 to 255",
         ),
         ("{input = 'f32', length = 1, fill = 'ones'}", "`fill` cannot be `ones`"),
-        ("{input = 'u8', length = 1, fill = 256}", "`fill` cannot be 256, and `u8` goes from 0 to 255"),
+        ("{input = 'u8', length = 1, fill = 256}", "`fill` is 256, and `u8` goes from 0 to 255"),
         ("{input = 'f32', length = 1, fill = 0, range = [0, 1]}", "`range` is for random numbers"),
         (
             "{input = 'f32', length = 1, range = [1, 1]}",
@@ -202,7 +207,10 @@ fn an_argument_says_what_it_is() {
             "{input = 'u8', length = 1, range = [0, 'n']}",
             "for `n=1000` `range`: 999, and `u8` goes from 0 to 255",
         ),
-        ("{input = 'f32', length = 1, range = [1]}", "`range` has 1 numbers"),
+        ("{input = 'f32', length = 1, range = [1]}", "`range` has 1 number"),
+        ("{input = '{t}', length = 1}", "no parameter is called `t`"),
+        ("{input = '{n}', length = 1}", "for `n=1000` `1000` is no type of an element"),
+        ("{input = 'f{n}', length = 1}", "`input` cannot be `f{n}`"),
         ("{input = 'f32', lenght = 1, length = 1}", "`[[benchmark.cuda.arguments]]` has no key `lenght`"),
     ];
     for (argument, what) in cases {
@@ -237,4 +245,120 @@ fn keys_that_other_ways_to_run_have_are_told() {
         wrong("", &format!("{SAXPY}{output}[benchmark.cuda.reference]")),
         ["`[benchmark.cuda.reference]` has no `entry`"]
     );
+}
+
+/// The advice on the first thing that is wrong with an entry.
+fn advice(inside: &str) -> String {
+    let text = format!("[[benchmark]]\nid = 'x'\nmatrix = {{n = [1000, 4096]}}\n[benchmark.cuda]\n{inside}");
+    Suite::parse(Path::new("/suite/gbench.toml"), &text, &[]).unwrap_err().next
+}
+
+#[test]
+fn advice_fits_what_is_wrong() {
+    let argument = |argument: &str| advice(&format!("{SAXPY}arguments = [{argument}]"));
+    let of = |from: &str, to: &str| advice(&SAXPY.replace(from, to));
+    let cases = [
+        (of("block = 256", "block = 2048"), "write a number of threads: 256, or [16, 16]"),
+        (of("block = 256", "block = [32, 64]"), "write fewer threads, and more blocks in `grid`"),
+        (argument("{value = 'n', type = 'u8'}"), "write a number that `u8` holds, or another `type`"),
+        (
+            argument("{input = 'f32', length = 0}"),
+            "write its number of elements, at least 1: `length = \"n\"`",
+        ),
+        (
+            argument("{input = 'f32', length = 1, fill = 'ones'}"),
+            "use one of `random`, `zero`, `index`, or a number: `fill = 1`",
+        ),
+        (
+            of("grid = 'ceil_div(n, 256)'", "grid = 'max(n, 256)'"),
+            "use `+ - * / // % **`; the one function is `ceil_div(a, b)`; the greater of two numbers is `n if n > 256 else 256`",
+        ),
+    ];
+    for (found, next) in cases {
+        assert_eq!(found, next);
+    }
+    let greater = SAXPY.replace("'ceil_div(n, 256)'", "'n if n > 2000 else 2000'");
+    assert_eq!(call(&read("", &greater).unwrap(), 0).launch.grid, [2000, 1, 1]);
+}
+
+#[test]
+fn a_bad_fill_is_the_only_fault_although_a_reference_needs_what_it_fills() {
+    let arguments =
+        "arguments = [{output = 'f32', length = 1, fill = 'ones'}]\nreference = {entry = 'plain'}";
+    assert_eq!(wrong("", &format!("{SAXPY}{arguments}")), ["`fill` cannot be `ones`"]);
+}
+
+#[test]
+fn options_that_make_no_code_to_load_or_write_files_are_refused() {
+    let refused = [
+        ("-rdc=true", "leaves code that has to be linked"),
+        ("--relocatable-device-code=true", "leaves code that has to be linked"),
+        ("-dc", "leaves code that has to be linked"),
+        ("--device-c", "leaves code that has to be linked"),
+        ("-dlto", "makes no machine code"),
+        ("--dlink-time-opt", "makes no machine code"),
+        ("-lto", "makes no machine code"),
+        ("--time=t.csv", "reads or writes a file beside the source"),
+        ("--fdevice-time-trace=t.json", "reads or writes a file beside the source"),
+        ("--pch-dir=x", "reads or writes a file beside the source"),
+        ("--create-pch=x", "reads or writes a file beside the source"),
+        ("--use-pch=x", "reads or writes a file beside the source"),
+    ];
+    for (option, what) in refused {
+        let found = wrong("", &format!("{SAXPY}options = ['{option}']"));
+        assert_eq!(found, [format!("`{option}` {what}")]);
+    }
+    let taken = "options = ['-DTILE=4', '--use_fast_math', '-default-device', '--device-debug', '-include=a.h', '--std=c++17']";
+    assert!(read("", &format!("{SAXPY}{taken}")).is_ok());
+    // A value of a parameter makes no other option of it.
+    let of = |value: &str| {
+        read_text(&format!(
+            "[[benchmark]]\nid = 'x'\nmatrix = {{n = [1000], o = ['-DA', '{value}']}}\n[benchmark.cuda]\n{SAXPY}options = ['{{o}}']"
+        ))
+    };
+    assert!(of("--maxrregcount=64").is_ok());
+    let faults = of("-dc").unwrap_err();
+    assert!(
+        faults.len() == 1
+            && faults[0].ends_with("for `n=1000,o=-dc` `-dc` leaves code that has to be linked"),
+        "{faults:?}"
+    );
+}
+
+#[test]
+fn a_parameter_names_the_type_of_elements() {
+    let text = |types: &str, rest: &str| {
+        format!(
+            "[[benchmark]]\nid = 'x'\nmatrix = {{n = [1000], t = [{types}]}}\n[benchmark.cuda]\n\
+             {SAXPY}arguments = [{{input = '{{t}}', length = 'n'}}, {{output = '{{t}}', length = 'n'}}, \
+             {{value = {rest}, type = '{{t}}'}}]\nreference = {{entry = 'plain', relative = 1e-3}}"
+        )
+    };
+    let benchmark = read_text(&text("'f16', 'i32'", "2")).unwrap();
+    let buffer = |dtype, access, fill| KernelArgument::Buffer { dtype, length: 1000, access, fill };
+    let calls = [0, 1].map(|at| call(&benchmark, at));
+    let zero = Fill::Value { value: 0.0 };
+    for (call, dtype, (low, high), absolute) in
+        [(&calls[0], DType::F16, (-1.0, 1.0), 2e-3), (&calls[1], DType::I32, (0.0, 100.0), 0.0)]
+    {
+        let random = Fill::Uniform { low, high };
+        let expected = [
+            buffer(dtype, Access::Input, random),
+            buffer(dtype, Access::Output, zero),
+            KernelArgument::Scalar { dtype, value: 2.0 },
+        ];
+        assert_eq!(call.arguments, expected);
+        let reference = call.reference.as_ref().unwrap();
+        assert_eq!((reference.absolute, reference.relative), (absolute, 1e-3));
+    }
+    let cases = [
+        (text("'f16', 'half'", "2"), "for `n=1000,t=half` `half` is no type of an element"),
+        (text("'f16', 'u8'", "300"), "for `n=1000,t=u8` `value` is 300, and `u8` goes from 0 to 255"),
+    ];
+    for (text, what) in cases {
+        let faults = read_text(&text).unwrap_err();
+        assert!(faults.iter().all(|fault| fault.ends_with(what)), "{faults:?}");
+    }
+    let json = serde_json::to_value(benchmark.cuda().unwrap()).unwrap();
+    assert_eq!(json["arguments"][0]["dtype"], "{t}");
 }

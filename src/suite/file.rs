@@ -27,8 +27,16 @@ const LARGEST_FILE: u64 = 4 << 20;
 
 impl Suite {
     /// Reads a suite file, and finds the Python modules that it measures. `builtins`: the members that `builtin = "name"` may call, found by the name of
-    /// their [`super::Action::Builtin`]. Errors: every mistake of the file, chained, each with its place.
+    /// their [`super::Action::Builtin`]. Errors: every mistake of the file, chained, each with its place; a kernel's source that is not
+    /// there is one.
     pub fn load(path: &Path, builtins: &[Benchmark]) -> Result<Suite> {
+        let mut suite = Self::read(path, &Self::text_of(path)?, builtins, true)?;
+        suite.find_files();
+        Ok(suite)
+    }
+
+    /// [`Suite::load`] of a side of a comparison: a kernel whose source it does not have fails there, and the rest is measured.
+    pub fn load_side(path: &Path, builtins: &[Benchmark]) -> Result<Suite> {
         let mut suite = Self::parse(path, &Self::text_of(path)?, builtins)?;
         suite.find_files();
         Ok(suite)
@@ -45,6 +53,11 @@ impl Suite {
 
     /// [`Suite::load`] for text that is at hand; `path` names it and anchors its folders, and is not opened.
     pub fn parse(path: &Path, text: &str, builtins: &[Benchmark]) -> Result<Suite> {
+        Self::read(path, text, builtins, false)
+    }
+
+    /// `looks`: whether the files that it names have to be there.
+    fn read(path: &Path, text: &str, builtins: &[Benchmark], looks: bool) -> Result<Suite> {
         // Every line of it would be a mistake, and none would say what the mistake is.
         if text.trim_start().starts_with('{') {
             let next = "give a gbench.toml; records and verdicts are for `gbench-ci report` and `compare`";
@@ -57,7 +70,7 @@ impl Suite {
             page.fault(span, format!("this is not TOML: {}", error.message()), SYNTAX);
         }
         let suite = if errors.is_empty() {
-            read_suite(path, text, &page, tree.get_ref(), builtins)
+            read_suite((path, text, &page), tree.get_ref(), builtins, looks)
         } else {
             // What the parser made up to recover would only be complained about again.
             None
@@ -108,12 +121,12 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// The parser says what it expected as a sentence only, so that one advice serves for every mistake.
 const SYNTAX: &str = "write `key = value`: each key once, text in \"quotes\", every quote and bracket closed";
 
+/// `looks`: as of [`Suite::read`].
 fn read_suite(
-    path: &Path,
-    text: &str,
-    page: &FileText,
+    (path, text, page): (&Path, &str, &FileText),
     tree: &DeTable,
     builtins: &[Benchmark],
+    looks: bool,
 ) -> Option<Suite> {
     let mut root = Table::root(page, tree);
     let (name, description) = read_names(root.table("suite"));
@@ -138,6 +151,7 @@ fn read_suite(
         env,
         keep_env,
         rules,
+        looks,
         budget: MAX_POINTS,
     };
     let list = root.take("benchmark");

@@ -74,7 +74,7 @@ pub(super) fn whole(number: f64, range: &RangeInclusive<u64>) -> Result<u64, Str
     let whole = if number < 0.0 { None } else { Some(number as u64) };
     whole
         .filter(|whole| range.contains(whole))
-        .ok_or_else(|| format!("it gives {number}, not {} to {}", range.start(), range.end()))
+        .ok_or_else(|| format!("it gives {number}; it must be from {} to {}", range.start(), range.end()))
 }
 
 pub(super) fn environment() -> Environment<'static> {
@@ -127,9 +127,9 @@ mod tests {
     fn what_is_no_whole_number_of_the_range_says_what_it_is() {
         let cases = [
             ("n / 256", "it gives 3.90625, not a whole number"),
-            ("n - 1000", "it gives 0, not 1 to 4096"),
-            ("n - 1001", "it gives -1, not 1 to 4096"),
-            ("n ** 3", "it gives 1000000000, not 1 to 4096"),
+            ("n - 1000", "it gives 0; it must be from 1 to 4096"),
+            ("n - 1001", "it gives -1; it must be from 1 to 4096"),
+            ("n ** 3", "it gives 1000000000; it must be from 1 to 4096"),
             ("n > 3", "it gives `True`, not a number"),
             ("ceil_div(n, 0)", "`ceil_div(1000, 0)`"),
         ];

@@ -16,17 +16,29 @@ pub(super) struct SweptParams<'a> {
     pub points: &'a [Params],
 }
 
-/// A number, or an expression that is one for every case. `check`: what it may be, in words where it is not.
-pub(super) fn number(
-    item: &Item,
-    sweep: &SweptParams,
-    check: &dyn Fn(f64) -> Result<(), String>,
-) -> Option<KernelNumber> {
+/// What a number may be.
+pub(super) struct NumberRule<'a> {
+    /// For a case. Errors: it may not be that, in words.
+    pub check: &'a dyn Fn(f64, &Params) -> Result<(), String>,
+    /// What to do where it is not.
+    pub next: &'a str,
+}
+
+/// A number, or an expression that is one for every case.
+pub(super) fn number(item: &Item, sweep: &SweptParams, rule: &NumberRule) -> Option<KernelNumber> {
     let DeValue::String(_) = item.value else {
         let number = item.number()?;
-        if let Err(why) = check(number) {
-            let why = why.trim_start_matches("it gives ");
-            return item.refuse(format!("`{}` cannot be {why}", item.key), EXAMPLE);
+        let failing = |point: &&Params| (rule.check)(number, point).is_err();
+        if let Some(point) = sweep.points.iter().find(failing) {
+            let why = (rule.check)(number, point).err().unwrap_or_default();
+            // Where it is wrong for every case, none has to be named.
+            let case = if sweep.points.iter().all(|point| failing(&point)) {
+                String::new()
+            } else {
+                for_point(point)
+            };
+            let what = format!("{case}`{}` is {}", item.key, why.trim_start_matches("it gives "));
+            return item.refuse(what, rule.next);
         }
         return Some(KernelNumber::Number(number));
     };
@@ -46,17 +58,35 @@ pub(super) fn number(
     unknown.retain(|name| name != CEIL_DIV && !sweep.names.contains(name));
     unknown.sort();
     if let Some(name) = unknown.first() {
-        unknown_parameter(item.page, place(item, name), name, sweep.names);
+        let at = place(item, name);
+        if is_called(source, name) {
+            item.page.fault(at, format!("there is no function `{name}`"), FUNCTIONS);
+        } else {
+            unknown_parameter(item.page, at, name, sweep.names);
+        }
         return None;
     }
-    let failing = |point: &Params| evaluated(&compiled, point).and_then(check).err();
-    if let Some((point, why)) = sweep.points.iter().find_map(|point| Some((point, failing(point)?))) {
-        return item.refuse(format!("{}this expression fails: {why}", for_point(point)), EXAMPLE);
+    let computed = |point: &Params| evaluated(&compiled, point);
+    for point in sweep.points {
+        let (why, next) = match computed(point) {
+            Err(why) => (why, EXAMPLE),
+            Ok(number) => match (rule.check)(number, point) {
+                Err(why) => (why, rule.next),
+                Ok(()) => continue,
+            },
+        };
+        return item.refuse(format!("{}this expression fails: {why}", for_point(point)), next);
     }
     Some(KernelNumber::Expression(source.to_owned()))
 }
 
 const EXAMPLE: &str = "write a number, or an expression over the parameters such as \"ceil_div(n, 256)\"";
+const FUNCTIONS: &str = "use `+ - * / // % **`; the one function is `ceil_div(a, b)`; the greater of two numbers is `n if n > 256 else 256`";
+
+/// Whether the name stands in front of a parenthesis.
+fn is_called(source: &str, name: &str) -> bool {
+    find_word(source, name).is_some_and(|found| source[found.end..].trim_start().starts_with('('))
+}
 
 /// Where a name stands in an expression.
 fn place(item: &Item, name: &str) -> Range<usize> {

@@ -9,6 +9,7 @@ mod cuda;
 mod cuda_argument_reader;
 mod cuda_reader;
 pub mod discover;
+mod element_type;
 mod environment;
 mod file;
 mod harness;
@@ -41,6 +42,7 @@ use std::path::PathBuf;
 
 pub use self::container::{Container, ContainerRuntime};
 pub use self::cuda::{CudaArgument, CudaEntry, CudaFill, CudaLaunch, CudaReference, shown_axes};
+pub use self::element_type::ElementType;
 pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};

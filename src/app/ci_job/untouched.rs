@@ -76,30 +76,23 @@ fn paths_of(
     Some((suite.gate.paths.value, kernels)).filter(|(paths, _)| !paths.is_empty())
 }
 
-/// The files that a kernel is compiled from, as far as its entry says: the file, headers in its folder and below, all that lies in its
-/// folders of headers. Paths are from the root of the repository.
+/// The files that a kernel may be compiled from, as far as its entry says: all that lies in its file's folder and below, and in its
+/// folders of headers. What it includes may have any name. Paths are from the root of the repository.
 struct KernelSource {
-    file: PathBuf,
-    include: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
 }
-
-/// Ends of files that a kernel's own folder may have for it.
-const HEADERS: [&str; 6] = ["cuh", "h", "hh", "hpp", "inc", "inl"];
 
 impl KernelSource {
     fn of(entry: &CudaEntry, dir: &Path, root: &Path) -> Self {
         let below = |path: &Path| Some(plain(path).strip_prefix(plain(root)).ok()?.to_owned());
         let include = entry.include.iter().filter_map(|folder| below(&dir.join(folder)));
-        Self { file: below(&entry.path(dir)).unwrap_or_default(), include: include.collect() }
+        let file = below(&entry.path(dir));
+        let own = file.as_deref().and_then(Path::parent).map(Path::to_path_buf);
+        Self { folders: own.into_iter().chain(include).collect() }
     }
 
     fn has(&self, path: &str) -> bool {
-        let path = Path::new(path);
-        let is_header = path.extension().is_some_and(|end| HEADERS.iter().any(|known| end == *known));
-        let own = self.file.parent().unwrap_or(Path::new(""));
-        path == self.file
-            || (is_header && path.starts_with(own))
-            || self.include.iter().any(|folder| path.starts_with(folder))
+        self.folders.iter().any(|folder| Path::new(path).starts_with(folder))
     }
 }
 
@@ -144,7 +137,7 @@ pub(super) fn leave(
     page: &str,
     builtins: &[Benchmark],
 ) -> Result<PathBuf> {
-    let here = Suite::load(config, builtins)?;
+    let here = Suite::load_side(config, builtins)?;
     let below = artifacts.unwrap_or(&here.run.artifacts.value);
     let artifacts = project_root(&here)?.join(below);
     let id = RunId::new(SystemTime::now(), std::process::id());
@@ -170,21 +163,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_is_compiled_from_its_file_the_headers_beside_it_and_its_folders_of_headers() {
+    fn a_kernel_may_be_compiled_from_all_in_its_folder_and_in_its_folders_of_headers() {
         let entry = CudaEntry {
             file: "./cuda/saxpy.cu".into(),
             include: vec!["../include".into(), "/usr/local/include".into()],
             ..CudaEntry::default()
         };
         let source = KernelSource::of(&entry, Path::new("/r/kernels"), Path::new("/r/"));
-        for path in
-            ["kernels/cuda/saxpy.cu", "kernels/cuda/deep/tile.cuh", "kernels/cuda/a.h", "include/any.txt"]
-        {
+        for path in [
+            "kernels/cuda/saxpy.cu",
+            "kernels/cuda/deep/tile.cuh",
+            "kernels/cuda/gemm.cu",
+            "kernels/cuda/a.tpp",
+            "kernels/cuda/table",
+            "include/any.txt",
+        ] {
             assert!(source.has(path), "{path}");
         }
-        for path in
-            ["kernels/cuda/gemm.cu", "kernels/a.h", "kernels/cuda/README.md", "included/a.h", "saxpy.cu"]
-        {
+        for path in ["kernels/a.h", "kernels/cuda.h", "included/a.h", "saxpy.cu"] {
             assert!(!source.has(path), "{path}");
         }
     }

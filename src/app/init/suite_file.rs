@@ -11,7 +11,7 @@ use super::template::rendered;
 use crate::adapters::BuildStep;
 use crate::app::discover::kind_of;
 use crate::machine::ignored_by_git;
-use crate::model::{Exit, Fault, Result, Timing};
+use crate::model::{Access, DType, Exit, Fault, Result, Timing};
 use crate::suite::discover::{
     Discovered, Discovery, FoundKernel, FoundLayout, FoundSources, FoundValue, discover, id_word, literal,
 };
@@ -149,6 +149,9 @@ fn pairs(found: &FoundSources) -> Vec<String> {
     placed(format!("extension = {}", quote(&found.extension)), &found.roots, &found.ignore)
 }
 
+/// Of a buffer of whole numbers.
+const INDICES: &str = "if these are indices, add range = [0, \"n\"]";
+
 /// The lines of a kernel's entry, behind its id.
 fn kernel(found: &FoundKernel) -> Vec<String> {
     let several = |parts: Vec<String>| match parts.as_slice() {
@@ -179,9 +182,12 @@ fn kernel(found: &FoundKernel) -> Vec<String> {
             FoundValue::Size => format!("{{ value = \"n\", type = \"{dtype}\" }}"),
             FoundValue::Number(number) => format!("{{ value = {number}, type = \"{dtype}\" }}"),
         };
-        let name =
-            if argument.name.is_empty() { String::new() } else { format!(" # {}", plain(&argument.name)) };
-        lines.push(format!("    {table},{name}"));
+        let is_index = matches!(argument.dtype, DType::I64 | DType::I32 | DType::U64 | DType::U32)
+            && matches!(argument.value, FoundValue::Buffer { access: Access::Input, .. });
+        let name = (!argument.name.is_empty()).then(|| plain(&argument.name));
+        let said: Vec<String> = name.into_iter().chain(is_index.then(|| INDICES.to_owned())).collect();
+        let comment = if said.is_empty() { String::new() } else { format!(" # {}", said.join("; ")) };
+        lines.push(format!("    {table},{comment}"));
     }
     lines.push("]".into());
     lines

@@ -20,21 +20,24 @@ const MAX_NAMED: usize = 5;
 
 /// After all that claims or compiles sources: a kernel of a program is measured by that.
 pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
-    let mut left_out: Vec<String> = Vec::new();
+    // Sources of programs are said last: most are meant to be that.
+    let (mut left_out, mut programs): (Vec<String>, Vec<String>) = Default::default();
     let mut too_many: BTreeMap<String, usize> = BTreeMap::new();
     let mut proposed = 0;
     let sources = tree.files().iter().filter(|path| path.ends_with(".cu") || path.ends_with(".cuh"));
     for path in sources.filter(|path| !findings.claimed.contains(*path)).cloned().collect::<Vec<_>>() {
         let Some(text) = tree.text(&path).filter(|text| text.contains("__global__")) else { continue };
-        if is_program(&CodeText::new(&text).code) || is_in_target(tree, &path, findings) {
+        if is_in_target(tree, &path, findings) {
             continue;
         }
         let CudaSource { kernels, host } = CudaSource::read(&text);
-        if let (Some(host), false) = (&host, kernels.is_empty()) {
+        let is_program = is_program(&CodeText::new(&text).code);
+        let why = if is_program { Some(PROGRAM.to_owned()) } else { host.as_deref().map(why_host) };
+        if let (Some(why), false) = (&why, kernels.is_empty()) {
             let names: Vec<String> = kernels.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
-            left_out.push(format!(
-                "{} of {path} {} not proposed ({}): {host}, and the compiler at run time takes device code alone. Put what is of the \
-                 host between `#ifndef __CUDACC_RTC__` and `#endif`, or the kernels into a file of their own",
+            let said = if is_program { &mut programs } else { &mut left_out };
+            said.push(format!(
+                "{} of {path} {} not proposed ({}): {why}",
                 count(names.len(), "kernel"),
                 if names.len() == 1 { "is" } else { "are" },
                 list(&names, MAX_NAMED),
@@ -55,6 +58,7 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
             }
         }
     }
+    left_out.append(&mut programs);
     findings.found.unclear.extend(left_out.iter().take(MAX_SAID).cloned());
     if left_out.len() > MAX_SAID {
         let more = count(left_out.len() - MAX_SAID, "more sentence");
@@ -68,6 +72,24 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
             list(&files, MAX_NAMED)
         ));
     }
+}
+
+const PROGRAM: &str = "the file is a program with a `main`. Give the program an entry with `build` and `command`, or put the kernels \
+                       into a file of their own";
+
+/// `host`: what the compiler stops at.
+fn why_host(host: &str) -> String {
+    const OF_TYPES: [&str; 6] =
+        ["<stdint.h>", "<inttypes.h>", "<stddef.h>", "<cstdint>", "<cinttypes>", "<cstddef>"];
+    let types = if OF_TYPES.iter().any(|header| host.contains(header)) {
+        ". Types need no header: `unsigned long long` is `uint64_t`, `int` is `int32_t`"
+    } else {
+        ""
+    };
+    format!(
+        "{host}, and the compiler at run time takes device code alone. Put what is of the host between `#ifndef __CUDACC_RTC__` and \
+         `#endif`, or the kernels into a file of their own{types}"
+    )
 }
 
 /// Whether CMake builds a program of it that has an entry.

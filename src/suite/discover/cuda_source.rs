@@ -167,8 +167,9 @@ fn kernel(
         Scope::Namespace(name) => Some(format!("{name}::")),
         Scope::Transparent => None,
     });
+    let name: String = namespaces.chain([name.to_owned()]).collect();
     let parameters = if words[..global].contains(&"template") {
-        Err("is a template: write an entry with its arguments, such as `entry = \"NAME<float>\"`".to_owned())
+        Err(format!("is a template: write an entry with its arguments, such as `entry = \"{name}<float>\"`"))
     } else {
         list(inside).into_iter().map(|words| parameter(words, aliases)).collect()
     };
@@ -183,7 +184,6 @@ fn kernel(
     } else {
         1
     };
-    let name = namespaces.chain([name.to_owned()]).collect();
     Some(FoundSignature { name, parameters, axes, shared: dynamic_shared(body, aliases) })
 }
 
@@ -308,14 +308,25 @@ mod tests {
         assert_eq!(host("__host__ __device__ float f(float x) { return x; }"), None);
         let guarded = "#ifndef __CUDACC_RTC__\n#include <vector>\nint f() { return 1; }\n#else\n__global__ void k() {}\n#endif\n";
         assert_eq!((host(guarded), names(guarded)), (None, vec!["k".to_owned()]));
+        for condition in ["ifdef __CUDACC_RTC__", "if defined(__CUDACC_RTC__)", "if 1"] {
+            let guarded = format!(
+                "#{condition}\n__global__ void k() {{}}\n#else\n#include <vector>\nint f() {{ return 1; }}\n#endif\n"
+            );
+            assert_eq!((host(&guarded), names(&guarded)), (None, vec!["k".to_owned()]), "{condition}");
+        }
+        for header in ["time.h", "unistd.h", "pthread.h", "omp.h", "cublas_v2.h", "curand.h", "mpi.h"] {
+            let host = host(&format!("#include <{header}>\n"));
+            assert_eq!(host, Some(format!("it includes <{header}>")));
+        }
     }
 
     #[test]
     fn two_kernels_of_one_name_cannot_be_told_apart() {
         let source = CudaSource::read("__global__ void k(int n) {}\n__global__ void k(float n) {}");
         assert!(source.kernels.iter().all(|kernel| kernel.parameters.is_err()));
-        let template = CudaSource::read("template <typename T> __global__ void k(T* x) {}");
-        assert!(template.kernels[0].parameters.as_ref().unwrap_err().contains("template"));
+        let template = CudaSource::read("namespace a { template <typename T> __global__ void k(T* x) {} }");
+        let why = template.kernels[0].parameters.as_ref().unwrap_err();
+        assert!(why.ends_with("such as `entry = \"a::k<float>\"`"), "{why}");
     }
 
     #[test]

@@ -10,19 +10,33 @@ pub(super) struct CodeText {
     pub host_header: Option<String>,
 }
 
-/// Headers of C; those of C++ have no point in their names.
-const OF_C: [&str; 20] = [
+/// Headers of C and of libraries for the host; those of C++ have no point in their names.
+const OF_C: [&str; 38] = [
     "assert.h",
     "complex.h",
+    "cublas.h",
+    "cublasLt.h",
+    "cublas_v2.h",
     "ctype.h",
     "cuda.h",
+    "cudnn.h",
+    "cufft.h",
+    "curand.h",
+    "cusolverDn.h",
+    "cusparse.h",
     "errno.h",
+    "fcntl.h",
     "fenv.h",
     "float.h",
+    "getopt.h",
     "inttypes.h",
     "limits.h",
     "locale.h",
     "math.h",
+    "mpi.h",
+    "nccl.h",
+    "omp.h",
+    "pthread.h",
     "setjmp.h",
     "signal.h",
     "stdarg.h",
@@ -32,6 +46,10 @@ const OF_C: [&str; 20] = [
     "stdio.h",
     "stdlib.h",
     "string.h",
+    "strings.h",
+    "time.h",
+    "unistd.h",
+    "wchar.h",
 ];
 /// Folders of libraries for the host, and of the system.
 const OF_HOST: [&str; 9] =
@@ -43,9 +61,10 @@ impl CodeText {
         let mut code = String::with_capacity(without.len());
         let (mut host_header, mut conditions) = (None, Vec::new());
         let mut lines = without.lines();
+        let is_seen = |conditions: &[Condition]| conditions.iter().all(|condition| condition.seen);
         while let Some(line) = lines.next() {
             let Some(directive) = line.trim_start().strip_prefix('#') else {
-                if !conditions.contains(&false) {
+                if is_seen(&conditions) {
                     code.push_str(line);
                 }
                 code.push('\n');
@@ -58,7 +77,7 @@ impl CodeText {
                 directive.push_str(more.trim_end());
             }
             note(&directive, &mut conditions);
-            if !conditions.contains(&false) && host_header.is_none() {
+            if is_seen(&conditions) && host_header.is_none() {
                 host_header = included(&directive).filter(|name| is_of_host(name));
             }
             code.push('\n');
@@ -67,23 +86,30 @@ impl CodeText {
     }
 }
 
-/// Follows conditions: whether each branch is compiled, as far as it says so for a compiler at run time.
-fn note(directive: &str, conditions: &mut Vec<bool>) {
-    let words: String = directive.split_whitespace().collect::<Vec<_>>().join(" ");
+/// A condition of the preprocessor: whether a compiler at run time sees the branch that is read, and the others. Of what is not
+/// understood it sees all.
+struct Condition {
+    seen: bool,
+    others: bool,
+}
+
+/// Follows conditions, as far as they say so for a compiler at run time.
+fn note(directive: &str, conditions: &mut Vec<Condition>) {
+    let plain: String = directive.chars().filter(|c| !c.is_whitespace() && !['(', ')'].contains(c)).collect();
     const RTC: &str = "__CUDACC_RTC__";
-    let plain = words.replace(['(', ')', ' '], "");
-    match plain.as_str() {
-        "if0" => conditions.push(false),
-        _ if plain == format!("ifndef{RTC}") || plain == format!("if!defined{RTC}") => conditions.push(false),
-        _ if plain.starts_with("if") => conditions.push(true),
-        _ if plain.starts_with("else") || plain.starts_with("elif") => {
-            if let Some(last) = conditions.last_mut() {
-                // Of what is not understood both branches are looked at.
-                *last = true;
-            }
+    let of_rtc = |words: [&str; 3]| words.iter().any(|word| plain == format!("{word}{RTC}"));
+    if plain == "if0" || of_rtc(["ifndef", "if!defined", "if!"]) {
+        conditions.push(Condition { seen: false, others: true });
+    } else if plain == "if1" || of_rtc(["ifdef", "ifdefined", "if"]) {
+        conditions.push(Condition { seen: true, others: false });
+    } else if plain.starts_with("if") {
+        conditions.push(Condition { seen: true, others: true });
+    } else if plain.starts_with("else") || plain.starts_with("elif") {
+        if let Some(last) = conditions.last_mut() {
+            last.seen = last.others;
         }
-        _ if plain.starts_with("endif") => _ = conditions.pop(),
-        _ => {}
+    } else if plain.starts_with("endif") {
+        conditions.pop();
     }
 }
 
