@@ -54,7 +54,7 @@ pub(super) fn text(view: &RunView, extent: Extent) -> String {
     let (lines, left_out) = view.shown_lines(all);
     if !lines.is_empty() {
         let _ = write!(page, "\n### Measured\n\n{}", metrics(&lines, max_rows));
-        if let Some(text) = RunView::left_out(left_out) {
+        if let Some(text) = view.left_out(left_out) {
             let _ = write!(page, "\n{text}\n");
         }
     }

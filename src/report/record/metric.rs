@@ -1,6 +1,6 @@
 //! One metric of one case as text, and what its processes say: centres, their median and their spread.
 
-use crate::model::{CaseRecord, Metric, OwnFigure, is_counted, is_time};
+use crate::model::{CaseRecord, Metric, OwnFigure, is_time};
 use crate::report::layout::grouped::joined;
 use crate::report::layout::number;
 
@@ -89,18 +89,20 @@ impl<'a> MetricView<'a> {
         match self.spread {
             Some(spread) => number::spread(spread),
             None if self.median.is_empty() => String::new(),
-            None if self.never_varies() => number::spread(0.0),
-            None => "unknown".into(),
+            None => self.spread_of_known().unwrap_or_else(|| "unknown".into()),
         }
     }
 
-    /// A figure that is known, such as a size or the error of a result, and that every process gave alike. One process is
-    /// enough to know it; zeros have no logarithm, and do not vary.
-    fn never_varies(&self) -> bool {
+    /// Of what has no logarithm, or one process alone: zeros of several processes are alike, and of a figure that is known, such
+    /// as the size of a kernel, one process says nothing of a spread and needs none.
+    fn spread_of_known(&self) -> Option<String> {
         let declared = self.case.declared.get(&self.metric.name).and_then(|declared| declared.exact);
         let centers = centers(self.metric);
-        let alike = centers.windows(2).all(|pair| pair[0] == pair[1]);
-        alike && (centers.len() > 1 || declared.unwrap_or_else(|| is_counted(&self.metric.unit)))
+        match centers.as_slice() {
+            [] => None,
+            [_] => (declared == Some(true)).then(String::new),
+            [first, rest @ ..] => rest.iter().all(|center| center == first).then(|| number::spread(0.0)),
+        }
     }
 
     /// Judged by its absolute difference: its spread, and how often one answer is another's, say nothing.

@@ -43,7 +43,7 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         });
         page.grid(&["case, metric", "median", "spread", "samples"], rows);
         page.note("", "Median over processes, spread between processes, processes x samples of each.");
-        if let Some(text) = RunView::left_out(left_out) {
+        if let Some(text) = view.left_out(left_out) {
             page.note("", &text);
         }
     }

@@ -16,7 +16,7 @@ use crate::model::{
     shell_word,
 };
 use crate::report::layout::emphasis::Emphasis;
-use crate::report::layout::grouped::{named, together};
+use crate::report::layout::grouped::{counted, named, together};
 use crate::report::layout::names::CaseNames;
 
 /// The record, sorted for reading.
@@ -135,14 +135,11 @@ impl<'a> RunView<'a> {
     }
 
     /// What is said of lines that are left out; `None` where none are.
-    pub fn left_out(count_of: usize) -> Option<String> {
-        (count_of > 0).then(|| {
-            let rows = count(count_of, "row");
-            let are = if count_of == 1 { "is" } else { "are" };
-            format!(
-                "{rows} of clock, cycles and device code {are} left out: `gbench-ci report --all` shows them."
-            )
-        })
+    pub fn left_out(&self, left_out: usize) -> Option<String> {
+        let (rows, run) = (count(left_out, "row"), &self.record.run_id);
+        let are = if left_out == 1 { "is" } else { "are" };
+        let what = format!("{rows} of clock, cycles and device code {are} left out");
+        (left_out > 0).then(|| format!("{what}: `gbench-ci report {run} --all` shows them."))
     }
 
     /// [`RunView::troubled`], equal ends together.
@@ -251,12 +248,7 @@ impl<'a> RunView<'a> {
         }
         let manifest = &self.record.manifest;
         let gpus = manifest.gpu.known().map_or(&[][..], |gpu| &gpu.devices);
-        let mut models = together(gpus.iter().filter_map(|gpu| Some((gpu.model.known()?.clone(), ()))));
-        let of_one = |(model, gpus): (String, Vec<()>)| match gpus.len() {
-            1 => model,
-            several => format!("{several} x {model}"),
-        };
-        let mut parts: Vec<String> = models.drain(..).map(of_one).collect();
+        let mut parts = counted(gpus.iter().filter_map(|gpu| gpu.model.known().cloned()));
         parts.push(match &manifest.host.cpu_model {
             Probe::Known(model) => model.clone(),
             Probe::Absent(reason) | Probe::Failed(reason) => format!("CPU unknown ({reason})"),
@@ -407,9 +399,10 @@ mod tests {
             lines.map(MetricView::spread_text).collect::<Vec<_>>()
         };
         for known in ["code.frame_bytes", "code.registers", "error.max_abs_error"] {
-            assert_eq!(spread(known), ["±0 %", "±0 %"], "{known}");
+            assert_eq!(spread(known), ["±0 %", ""], "{known}");
         }
         assert_eq!(spread("time")[1], "unknown");
+        assert_eq!(spread("cycles")[1], "unknown", "counted by a clock, and no known figure");
     }
 
     #[test]
