@@ -17,7 +17,7 @@ const MAX_PROBLEMS: usize = 20;
 
 /// How much of a run stands on its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum PageExtent {
     /// Tables are cut after so many rows.
     Cut,
     /// Of every case what a comparison judges, and what many cases share said once.
@@ -27,11 +27,11 @@ pub(super) enum Extent {
 }
 
 /// The report.
-pub(super) fn text(view: &RunView, extent: Extent) -> String {
-    let all = extent == Extent::All;
+pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
+    let all = extent == PageExtent::All;
     let (word, emphasis) = view.status().shown();
     let [max_rows, max_problems] =
-        [MAX_ROWS, MAX_PROBLEMS].map(|max| if extent == Extent::Cut { max } else { usize::MAX });
+        [MAX_ROWS, MAX_PROBLEMS].map(|max| if extent == PageExtent::Cut { max } else { usize::MAX });
     let max_named = if all { usize::MAX } else { MAX_NAMED };
     let sentence = prose(&capitalized(&view.sentence()));
     let mut page = format!("## {} {word}\n\n**{sentence}.**\n\n", emphasis.look().sign);
@@ -134,21 +134,21 @@ mod tests {
 
     #[test]
     fn a_run_has_its_page() {
-        insta::assert_snapshot!("mixed", text(&RunView::new(&records::record()), Extent::Cut));
-        insta::assert_snapshot!("contested", text(&RunView::new(&records::contested()), Extent::Cut));
-        insta::assert_snapshot!("wasteful", text(&RunView::new(&records::wasteful()), Extent::Cut));
-        insta::assert_snapshot!("gpu", text(&RunView::new(&records::gpu()), Extent::Kept));
-        insta::assert_snapshot!("killed", text(&RunView::new(&records::killed()), Extent::Cut));
-        insta::assert_snapshot!("hostile", text(&RunView::new(&records::hostile()), Extent::Cut));
-        insta::assert_snapshot!("pairs", text(&RunView::new(&records::pairs()), Extent::Cut));
-        insta::assert_snapshot!("precisions", text(&RunView::new(&records::precisions()), Extent::Cut));
+        insta::assert_snapshot!("mixed", text(&RunView::new(&records::record()), PageExtent::Cut));
+        insta::assert_snapshot!("contested", text(&RunView::new(&records::contested()), PageExtent::Cut));
+        insta::assert_snapshot!("wasteful", text(&RunView::new(&records::wasteful()), PageExtent::Cut));
+        insta::assert_snapshot!("gpu", text(&RunView::new(&records::gpu()), PageExtent::Kept));
+        insta::assert_snapshot!("killed", text(&RunView::new(&records::killed()), PageExtent::Cut));
+        insta::assert_snapshot!("hostile", text(&RunView::new(&records::hostile()), PageExtent::Cut));
+        insta::assert_snapshot!("pairs", text(&RunView::new(&records::pairs()), PageExtent::Cut));
+        insta::assert_snapshot!("precisions", text(&RunView::new(&records::precisions()), PageExtent::Cut));
     }
 
     #[test]
     fn u27_the_page_that_a_run_keeps_names_a_few_of_many_and_cuts_no_table() {
-        let page = text(&RunView::new(&records::pairs()), Extent::Kept);
+        let page = text(&RunView::new(&records::pairs()), PageExtent::Kept);
         assert!(page.contains(" more |"), "{page}");
-        let all = text(&RunView::new(&records::pairs()), Extent::All);
+        let all = text(&RunView::new(&records::pairs()), PageExtent::All);
         assert!(all.len() > page.len());
     }
 }
