@@ -57,6 +57,7 @@ fn a_dry_run_starts_nothing_and_says_what_would_run() {
     let folder = folder_with(MIXED);
     let dry = ran(folder.path(), "run --dry-run --processes 3").exits(0).says("4 cases in 12 processes");
     assert!(dry.out.contains("./child ok") && dry.err.is_empty(), "{}", dry.out);
+    assert_eq!(dry.out.matches("limits").count(), 1, "what holds for every case is said once: {}", dry.out);
     assert!(!folder.path().join("artifacts").exists());
     ran(folder.path(), "run --dry-run --benchmark ok --processes 1").exits(0).says("1 case in 1 process;");
 }

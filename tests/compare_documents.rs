@@ -376,3 +376,66 @@ fn the_words_of_every_verdict_are_as_reviewed() {
     }
     insta::assert_snapshot!(text);
 }
+
+/// Two runs of a time that scatters by `spread`, with further figures of the same case: name, value and how each is declared.
+fn with_figures(spread: f64, figures: &[(&str, f64, MetricDeclaration)]) -> VerdictDocument {
+    let side = |seed: u32| {
+        let mut record = build(seed, &[Planned { spread, ..STANDARD[0] }]);
+        let case = &mut record.cases[0];
+        case.command = vec!["builtin".into(), "gpu_bandwidth".into()];
+        case.device_code = Some(DeviceCode::default());
+        for (name, value, declared) in figures {
+            let mut metric = case.metrics[0].clone();
+            (metric.name, metric.unit, metric.better) = ((*name).into(), String::new(), Some(Better::Lower));
+            metric.processes.iter_mut().for_each(|process| process.values = vec![*value]);
+            case.metrics.push(metric);
+            case.declared.insert((*name).into(), declared.clone());
+        }
+        case.metrics.sort_by(|a, b| a.name.cmp(&b.name));
+        record
+    };
+    let (base, head) = (side(1), side(2));
+    let input = |record| SideInput { record, name: "x".into() };
+    compare(&input(&base), &input(&head), &Policy { sessions: 0, ..Policy::default() }).unwrap()
+}
+
+#[test]
+fn u23_what_the_gate_itself_does_not_judge_is_no_warning_and_what_somebody_asked_for_is() {
+    let shown = MetricDeclaration { gate: Some(false), ..Default::default() };
+    let own = ["bytes_rate", "code.registers", "cycles", "sm_clock", "throttled_time"];
+    let own = own.map(|name| (name, 1.0, shown.clone()));
+    let warned = |document: &VerdictDocument| {
+        document.warnings.iter().filter(|text| text.contains("not judged")).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(warned(&with_figures(0.004, &own)), [""; 0]);
+    let asked = [own.as_slice(), &[("mine", 1.0, shown.clone())]].concat();
+    let warnings = warned(&with_figures(0.004, &asked));
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].starts_with("1 shown and not judged (`gate = false`): "), "{}", warnings[0]);
+    assert!(warnings[0].ends_with(" mine"), "{}", warnings[0]);
+}
+
+#[test]
+fn u22_that_the_errors_are_as_they_were_is_no_part_of_what_is_said_of_times() {
+    let known = MetricDeclaration {
+        exact: Some(true),
+        absolute: Some(true),
+        margin: Some(Margin { value: 1e-3, unit: String::new() }),
+        ..Default::default()
+    };
+    let document = with_figures(0.15, &[("error.max_abs_error", 0.0, known)]);
+    let verdicts: Vec<_> = document.rows.iter().map(|row| (row.metric.as_str(), row.verdict)).collect();
+    assert_eq!(verdicts, [("time", Verdict::Inconclusive), ("error.max_abs_error", Verdict::Unchanged)]);
+    let sentence = &document.sentence;
+    assert!(sentence.starts_with("No time was decided: 1 compared row is inconclusive: "), "{sentence}");
+    let options = gbench_ci::report::Options {
+        format: gbench_ci::report::Format::Terminal,
+        style: gbench_ci::report::Style::PLAIN,
+        all: false,
+    };
+    let mut text = Vec::new();
+    gbench_ci::report::verdict(&document, &options, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("1 row: 1 inconclusive; 1 row of accuracy: 1 unchanged"), "{text}");
+    assert_eq!(document.counts[&Verdict::Unchanged], 1, "the document counts every row");
+}

@@ -12,14 +12,14 @@ use super::executor::{executor, own_binary};
 use super::listing::list_cases;
 use super::paths::project_root;
 use super::progress::Reporter;
-use super::verdict_files::{bytes_of, json_of};
+use super::verdict_files::json_of;
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
     Comparison, ComparisonPolicy, Conditions, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord,
     RunSource, SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
-use crate::report::{self, Format, Options, Style};
+use crate::report;
 use crate::run::{ConditionsProbe, Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{Plan, RoundsPlan};
@@ -47,9 +47,7 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
     let finished = PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header)?;
-    let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
-    let summary = bytes_of(|bytes| report::record(&finished.record, &options, bytes))?;
-    finished.folder.report("summary.md", &summary)?;
+    finished.folder.report("summary.md", report::summary_page(&finished.record).as_bytes())?;
     if let Some(chart) = report::ranking_chart(&finished.record) {
         finished.folder.report("ranking.svg", chart.as_bytes())?;
     }

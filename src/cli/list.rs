@@ -12,7 +12,7 @@ use crate::app::paths::project_root;
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result};
 use crate::suite::plan::case_id;
-use crate::suite::{Benchmark, FailedBuild, Listing, Source, Suite};
+use crate::suite::{Benchmark, Declared, FailedBuild, Listing, Source, Suite};
 
 /// List the benchmarks of the suite
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -107,8 +107,8 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     };
     let counts = format!("{}, {}{beside}", count(suite.benchmarks.len(), "benchmark"), count(cases, "case"));
     let from = match &suite.source {
-        Source::File { path, .. } => format!("of {}", path.display()),
-        Source::Builtin => "built in".to_owned(),
+        Source::File { path, .. } if !all_built_in(&suite) => format!("of {}", path.display()),
+        Source::File { .. } | Source::Builtin => "built in".to_owned(),
     };
     wrote(write!(out, "{text}\n{counts} {from}\n"))?;
     if args.cases {
@@ -134,6 +134,11 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
         wrote(writeln!(out, "and {members} built in: --suite {}", registry.builtin.name))?;
     }
     Ok(Exit::Pass)
+}
+
+/// Whether the file has none of what was selected.
+fn all_built_in(suite: &Suite) -> bool {
+    suite.benchmarks.iter().all(|benchmark| matches!(benchmark.declared, Declared::BuiltIn))
 }
 
 /// What it says of itself, else the kernel that it measures.

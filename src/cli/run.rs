@@ -109,18 +109,27 @@ fn dry_run(suite: &Suite) -> String {
                 format!("{interpreter} {file}")
             }
         };
-        vec![case.id.to_string(), settings.processes.value.to_string(), limits(&case.benchmark), command]
+        [case.id.to_string(), settings.processes.value.to_string(), limits(&case.benchmark), command]
     });
+    let rows: Vec<[String; 4]> = rows.collect();
+    // What holds for every case is said once.
+    let common = rows.first().map(|row| row[2].clone());
+    let common = common.filter(|limits| rows.iter().all(|row| row[2] == *limits));
+    let columns: &[usize] = if common.is_some() { &[0, 1, 3] } else { &[0, 1, 2, 3] };
+    let cells = |row: [String; 4]| columns.iter().map(|at| row[*at].clone()).collect();
+    let header: Vec<&str> =
+        columns.iter().map(|at| ["case", "processes", "limits", "command"][*at]).collect();
+    let common = common.map(|limits| paragraph("", &format!("limits of each process: {limits}")) + "\n");
     let excluded: usize = suite.benchmarks.iter().map(|benchmark| benchmark.excluded).sum();
     let PlannedProcesses { least, shared } = PlannedProcesses::of(&plan);
-    let text = table(&["case", "processes", "limits", "command"], rows);
+    let text = table(&header, rows.into_iter().map(cells));
     let summary = format!(
         "{} in {}; {} left out by `where` or `--preset quick`; nothing was started",
         count(plan.cases.len(), "case"),
         planned(least, shared),
         count(excluded, "combination"),
     );
-    text + "\n" + &paragraph("", &summary)
+    text + "\n" + &common.unwrap_or_default() + &paragraph("", &summary)
 }
 
 /// `saxpy of saxpy.cu, grid 4096, block 256`, with what its options are.

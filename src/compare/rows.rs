@@ -4,7 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Side, direction_of_unit, is_counted, is_time,
+    Better, CaseId, CaseRecord, Metric, MetricDeclaration, OwnFigure, Side, direction_of_unit, is_counted,
+    is_time,
 };
 
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
@@ -21,8 +22,10 @@ pub struct PreparedRows<'a> {
     /// For each piece of evidence the index of its row; none for evidence that counts for the prior alone.
     pub open: Vec<Option<usize>>,
     pub evidence: Vec<Evidence<'a>>,
-    /// `case metric` that are shown and never judged.
+    /// `case metric` that the suite file or a program will not have judged.
     pub ungated: Vec<String>,
+    /// Metrics that are shown and never judged, those of the gate's own choice too.
+    pub shown_alone: usize,
     /// Why cases have no measurement on either side, and which those are.
     pub unmeasured: Vec<(String, Vec<String>)>,
     /// `case metric` of optional metrics that one side lacks.
@@ -245,7 +248,7 @@ impl<'a> RowBuilder<'a, '_> {
     }
 
     fn metrics(&mut self, id: &'a CaseId, base: &'a CaseRecord, head: &'a CaseRecord) {
-        let before = (self.prepared.rows.len(), self.prepared.ungated.len());
+        let before = (self.prepared.rows.len(), self.prepared.shown_alone);
         let of_base: HashMap<&str, &Metric> =
             base.metrics.iter().map(|metric| (metric.name.as_str(), metric)).collect();
         let of_head: HashSet<&str> = head.metrics.iter().map(|metric| metric.name.as_str()).collect();
@@ -257,7 +260,10 @@ impl<'a> RowBuilder<'a, '_> {
             let Some(metric) = head_metric.or(base_metric) else { continue };
             let declared = self.declared(base, (head, metric));
             if declared.and_then(|declared| declared.gate) == Some(false) {
-                self.prepared.ungated.push(format!("{id} {}", metric.name));
+                self.prepared.shown_alone += 1;
+                if OwnFigure::of(head, metric).is_none() {
+                    self.prepared.ungated.push(format!("{id} {}", metric.name));
+                }
                 continue;
             }
             let is_optional = declared.and_then(|declared| declared.optional) == Some(true);
@@ -275,7 +281,7 @@ impl<'a> RowBuilder<'a, '_> {
             row.better = of_base.or_else(|| direction((head, head_metric?)));
             self.metric((id, row), (base, base_metric), (head, head_metric));
         }
-        if (self.prepared.rows.len(), self.prepared.ungated.len()) == before {
+        if (self.prepared.rows.len(), self.prepared.shown_alone) == before {
             let pair = PairedCase { id, base: Some(base), head: Some(head) };
             self.case(&pair, Verdict::Invalid, Reason::NoMetric {}, Some(Advice::SendSamples {}));
         }

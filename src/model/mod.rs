@@ -39,6 +39,7 @@ mod manifest;
 mod near;
 mod nothing;
 mod outcome;
+mod own_figures;
 mod record;
 mod reference;
 mod samples;
@@ -77,6 +78,7 @@ pub use manifest::*;
 pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome, OutcomeCode};
+pub use own_figures::OwnFigure;
 pub use record::{
     CLOCK_DROP, CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
     RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,

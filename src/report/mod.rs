@@ -34,6 +34,6 @@ pub use self::format::{Format, Options};
 pub use self::input::Input;
 pub use self::layout::terminal::{Style, table};
 pub use self::layout::width::{COLUMNS, paragraph, wrap};
-pub use self::record::{ranking_chart, record};
+pub use self::record::{ranking_chart, record, summary_page};
 pub use self::sweep::{SweepRequest, SweepTables, UnknownField};
 pub use self::verdict::{merged, verdict};

@@ -12,10 +12,10 @@ pub use files::{AUTO, IngestOptions, is_own, load, load_files, named};
 use super::request::SelectionRequest;
 use super::stored_comparison::ArtifactsRequest;
 use super::stores::{folder_of, history_of, name_of};
-use super::verdict_files::{bytes_of, json_of};
+use super::verdict_files::json_of;
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, RunRecord};
-use crate::report::{self, Format, Options, Style};
+use crate::report;
 use crate::store::{HistoryBranch, HistoryEntry, RunFolder, SCHEMA_HISTORY, note_start, write_atomically};
 use crate::suite::Benchmark;
 
@@ -86,8 +86,7 @@ pub fn ingest(request: &IngestRequest, builtins: &[Benchmark]) -> Result<Ingeste
                 }
                 let folder = RunFolder::create(&root, record)?;
                 note_start(&artifacts, &record.run_id)?;
-                let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
-                folder.report("summary.md", &bytes_of(|bytes| report::record(record, &options, bytes))?)?;
+                folder.report("summary.md", report::summary_page(record).as_bytes())?;
                 folder.finish(record)?;
                 places.push(root);
             }

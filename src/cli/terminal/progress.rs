@@ -93,6 +93,13 @@ impl Observer for ProgressWriter {
     }
 }
 
+/// A run that ends reports what is left to say, however it ends.
+impl Drop for ProgressWriter {
+    fn drop(&mut self) {
+        self.on(&Progress::Finished);
+    }
+}
+
 /// `10 processes`, `at least 10 processes` where cases share them.
 pub fn planned(processes: usize, shared: bool) -> String {
     let least = if shared { "at least " } else { "" };
@@ -133,14 +140,17 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progr
         Progress::CaseEnded { id, side, outcome, done, total } => {
             bar.set_position(*done as u64);
             if !outcome.is_measured() {
-                bar.println(said.failure(id, *side, outcome));
+                said.failure(id, *side, outcome).into_iter().for_each(|text| bar.println(text));
             }
             if done == total && *total > 0 {
                 bar.finish_and_clear();
             }
         }
         Progress::Note { text } => bar.println(text),
-        Progress::Finished => bar.finish_and_clear(),
+        Progress::Finished => {
+            said.untold().into_iter().for_each(|text| bar.println(text));
+            bar.finish_and_clear();
+        }
     }
 }
 
@@ -196,7 +206,9 @@ impl LogLines {
                 format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds))
             }
             Progress::Note { text } => (*text).to_owned(),
-            Progress::CaseEnded { id, side, outcome, total: 0, .. } => self.said.failure(id, *side, outcome),
+            Progress::CaseEnded { id, side, outcome, total: 0, .. } => {
+                self.said.failure(id, *side, outcome)?
+            }
             Progress::CaseEnded { id, side, outcome, done, total } => {
                 // The head's turn ends a case of two arms; an ordinary run has no side at all.
                 self.ended += usize::from(*side != Some(Side::Base));
@@ -204,10 +216,11 @@ impl LogLines {
                 let what = if outcome.is_measured() {
                     format!("{id}: measured{}", suffix(*side))
                 } else {
-                    self.said.failure(id, *side, outcome)
+                    self.said.failure(id, *side, outcome)?
                 };
                 format!("[{ended}/{}] {left}{what}", self.cases)
             }
+            Progress::Finished => self.said.untold()?,
             // Of rounds the scheduler reports more.
             _ => return None,
         })
@@ -233,13 +246,29 @@ fn round(pass: u32, open: usize) -> String {
 
 /// Causes that have been said: what many cases fail of is said once, and the report has it with all their names.
 #[derive(Default)]
-struct SaidCauses(HashSet<String>);
+struct SaidCauses {
+    causes: HashSet<String>,
+    /// Cases that ended for one of them and were not told.
+    again: usize,
+}
 
 impl SaidCauses {
-    fn failure(&mut self, id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
-        let said = format!("{}: {}", outcome.into_str(), outcome.cause());
-        let cause = if self.0.insert(said) { outcome.cause() } else { "for the same cause as before".into() };
-        format!("{id}: {}{}: {cause}", outcome.into_str(), suffix(side))
+    /// `None`: the cause has been said, and the case is counted.
+    fn failure(&mut self, id: &CaseId, side: Option<Side>, outcome: &Outcome) -> Option<String> {
+        let (word, cause) = (outcome.into_str(), outcome.cause());
+        if !self.causes.insert(format!("{word}: {cause}")) {
+            self.again += 1;
+            return None;
+        }
+        Some(format!("{id}: {word}{}: {cause}", suffix(side)))
+    }
+
+    /// How many cases were not told since the last time; nothing where there are none.
+    fn untold(&mut self) -> Option<String> {
+        match std::mem::take(&mut self.again) {
+            0 => None,
+            again => Some(format!("and {} for a cause told above", count(again, "more case"))),
+        }
     }
 }
 
@@ -260,12 +289,39 @@ fn left(started: Instant, done: usize, total: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Thermal, Timing};
 
     #[test]
     fn the_bar_has_templates_that_parse() {
         for template in [UNCOUNTED, COUNTED] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
+    }
+
+    #[test]
+    fn u27_a_cause_is_said_once_and_the_other_cases_of_it_are_counted_at_the_end() {
+        let mut lines = LogLines { cases: 4, ..LogLines::new() };
+        let outcome = |cause: &str| Outcome::Skipped { code: None, cause: cause.into(), advice: "do".into() };
+        let (gpu, file) = (outcome("needs a GPU"), outcome("needs a file"));
+        let ids = ["s/a", "s/b", "s/c", "s/d"].map(|name| CaseId {
+            benchmark: name.parse().unwrap(),
+            variant: None,
+            params: Default::default(),
+            timing: Timing::Protocol,
+            thermal: Thermal::Warm,
+            device: "host".into(),
+        });
+        let mut told = Vec::new();
+        for (done, (id, outcome)) in ids.iter().zip([&gpu, &gpu, &file, &gpu]).enumerate() {
+            let (side, done) = (None, done + 1);
+            told.extend(lines.on(&Progress::CaseEnded { id, side, outcome, done, total: 4 }));
+        }
+        told.extend(lines.on(&Progress::Finished));
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told[0].ends_with("s/a: skipped: needs a GPU"), "{told:?}");
+        assert!(told[1].starts_with("[3/4] ") && told[1].ends_with("s/c: skipped: needs a file"), "{told:?}");
+        assert_eq!(told[2], "and 2 more cases for a cause told above");
+        assert_eq!(lines.on(&Progress::Finished), None, "it is said once");
     }
 
     #[test]

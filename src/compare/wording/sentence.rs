@@ -8,7 +8,7 @@ use strum::IntoEnumIterator;
 use crate::compare::conclusion::{is_probably_worse, no_time_decided, severity, was_compared};
 use crate::compare::{Conclusion, Difference, Group, Row, Verdict, VerdictDocument};
 use crate::model::text::{count, list, percent};
-use crate::model::{Exit, NoReference};
+use crate::model::{Exit, NoReference, error_of_result};
 
 /// Names that a sentence holds before it says how many more there are.
 const MAX_NAMED: usize = 3;
@@ -69,7 +69,17 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
                 None if names.len() == compared => {
                     format!("Nothing could be decided: {compared_rows} {some}.")
                 }
-                None if no_time_decided(rows) => format!("No time was decided: {of_compared} {some}."),
+                None if no_time_decided(rows) => {
+                    // That an error of the result is as it was says nothing of a time.
+                    let is_error = |row: &&Row| error_of_result(&row.metric).is_some();
+                    let settled = |row: &Row| was_compared(row) && row.verdict != Verdict::Inconclusive;
+                    let errors = rows.iter().filter(is_error).filter(|row| settled(row)).count();
+                    let others = count(compared - errors, "compared row");
+                    match names.len() {
+                        open if open == compared - errors => format!("No time was decided: {others} {some}."),
+                        open => format!("No time was decided: {open} of {others} {some}."),
+                    }
+                }
                 None => format!("Nothing regressed, but {of_compared} {some}."),
             }
         }

@@ -22,6 +22,15 @@ pub(in crate::report) fn together<K: Eq + Hash + Clone, T>(
     groups
 }
 
+/// Equal names once, with their number: `2 x NVIDIA H100`.
+pub(in crate::report) fn counted(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let of_one = |(name, items): (String, Vec<()>)| match items.len() {
+        1 => name,
+        several => format!("{several} x {name}"),
+    };
+    together(names.into_iter().map(|name| (name, ()))).into_iter().map(of_one).collect()
+}
+
 /// The first few by name, the rest as a number: `a, b and 3 more`. A name too many is not worth a number.
 pub(in crate::report) fn named(names: &[impl AsRef<str>], most: usize) -> String {
     let most = if names.len() == most.saturating_add(1) { names.len() } else { most };

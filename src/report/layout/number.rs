@@ -50,6 +50,11 @@ const SPELLINGS: [(&str, &str, f64); 8] = [
     ("kB", "KB", 1.0),
 ];
 
+/// What is counted and comes in millions: as it is below a million, then with a prefix before the word, `209.7 G items/s`. Instructions are
+/// known to the last one, and have all their digits.
+const COUNTED: [&str; 3] = ["items/s", "tokens/s", "cycles"];
+const COUNTED_PREFIXES: [(&str, f64); 4] = [("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
+
 /// Rates that take a decimal prefix: `GB/s`, `TFLOP/s`, `Mbps`.
 const RATES: [&str; 9] = ["B/s", "FLOP/s", "FLOPS", "OP/s", "OPS", "bit/s", "b/s", "bps", "Hz"];
 const PREFIXES: [(&str, f64); 6] = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
@@ -68,6 +73,10 @@ fn family_of(unit: &str) -> Option<(Kind, Scales, f64)> {
 fn scales_of(unit: &str) -> Option<(Vec<(String, f64)>, f64)> {
     if let Some((_, scales, size)) = family_of(unit) {
         return Some((scales.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(), size));
+    }
+    if COUNTED.contains(&unit) {
+        let large = COUNTED_PREFIXES.iter().map(|(name, size)| (format!("{name} {unit}"), *size));
+        return Some((std::iter::once((unit.to_owned(), 1.0)).chain(large).collect(), 1.0));
     }
     let base = RATES.iter().find(|rate| unit.ends_with(*rate))?;
     let prefix = &unit[..unit.len() - base.len()];
@@ -144,7 +153,7 @@ impl Figure {
         let has_scale = model != 0.0 && model.is_finite();
         let (name, scale) = has_scale.then(readable).flatten().unwrap_or((unit, size));
         let value = value * size / scale;
-        let is_whole = name == "B" && is_whole(value);
+        let is_whole = (name == "B" || COUNTED.contains(&name)) && is_whole(value);
         Self { value, unit: name.to_owned(), decimals: decimals(value), is_whole }
     }
 
@@ -266,6 +275,10 @@ mod tests {
             (0.5, "Gbps", "500.0 Mbps"),
             (1536.0, "MiB/s", "1.500 GiB/s"),
             (12345.67, "tokens/s", "12346 tokens/s"),
+            (2.097e11, "items/s", "209.7 G items/s"),
+            (7.92e8, "cycles", "792.0 M cycles"),
+            (641_234.0, "cycles", "641234 cycles"),
+            (0.5, "cycles", "0.5000 cycles"),
             (12.0, "", "12"),
             (1.0e-5, "", "1.000e-5"),
             (f64::NAN, "s", "not a number"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::{CaseRecord, GitFacts, GpuFacts, Manifest, Probe, RunRecord};
-use crate::report::layout::grouped::together;
+use crate::report::layout::grouped::{counted, together};
 
 /// Name and text of each part.
 pub(super) fn environment(record: &RunRecord) -> Vec<(&'static str, String)> {
@@ -42,10 +42,10 @@ fn commit(git: &GitFacts) -> String {
     format!("{commit}{branch}{dirty}")
 }
 
-/// `NVIDIA H100, NVIDIA H100; driver 570.86, which supports CUDA 12.8`.
+/// `2 x NVIDIA H100; driver 570.86, which supports CUDA 12.8`.
 fn cards(gpu: &GpuFacts) -> String {
     let [driver, cuda] = [&gpu.driver, &gpu.cuda].map(|probe| known(probe, Clone::clone));
-    let models: Vec<String> = gpu.devices.iter().map(|gpu| known(&gpu.model, Clone::clone)).collect();
+    let models = counted(gpu.devices.iter().map(|gpu| known(&gpu.model, Clone::clone)));
     format!("{}; driver {driver}, which supports CUDA {cuda}", models.join(", "))
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::metric::Rank;
+use super::metric::{MetricView, Rank};
 use super::view::{RunView, UnmeasuredCases};
 use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
@@ -15,11 +15,24 @@ const MAX_ROWS: usize = 100;
 /// Problems whose ranking is shown before the rest is only counted.
 const MAX_PROBLEMS: usize = 20;
 
-/// The report. `all`: nothing is cut.
-pub(super) fn text(view: &RunView, all: bool) -> String {
+/// How much of a run stands on its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PageExtent {
+    /// Tables are cut after so many rows.
+    Cut,
+    /// Of every case what a comparison judges, and what many cases share said once.
+    Kept,
+    /// Nothing is cut.
+    All,
+}
+
+/// The report.
+pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
+    let all = extent == PageExtent::All;
     let (word, emphasis) = view.status().shown();
-    let [max_rows, max_problems, max_named] =
-        [MAX_ROWS, MAX_PROBLEMS, MAX_NAMED].map(|max| if all { usize::MAX } else { max });
+    let [max_rows, max_problems] =
+        [MAX_ROWS, MAX_PROBLEMS].map(|max| if extent == PageExtent::Cut { max } else { usize::MAX });
+    let max_named = if all { usize::MAX } else { MAX_NAMED };
     let sentence = prose(&capitalized(&view.sentence()));
     let mut page = format!("## {} {word}\n\n**{sentence}.**\n\n", emphasis.look().sign);
     page += &facts(&view.context(), prose);
@@ -38,8 +51,12 @@ pub(super) fn text(view: &RunView, all: bool) -> String {
         page += "\n### Not measured\n\n";
         page += &table("| case | outcome | why | next |\n|:--|:--|:--|:--|", rows);
     }
-    if !view.shown_lines().is_empty() {
-        let _ = write!(page, "\n### Measured\n\n{}", metrics(view, max_rows));
+    let (lines, left_out) = view.shown_lines(all);
+    if !lines.is_empty() {
+        let _ = write!(page, "\n### Measured\n\n{}", metrics(&lines, max_rows));
+        if let Some(text) = view.left_out(left_out) {
+            let _ = write!(page, "\n{text}\n");
+        }
     }
     view.tables.iter().for_each(|table| page += &table.markdown(max_rows));
     if !view.problems.is_empty() {
@@ -68,8 +85,7 @@ pub(super) fn text(view: &RunView, all: bool) -> String {
     page
 }
 
-fn metrics(view: &RunView, limit: usize) -> String {
-    let lines = view.shown_lines();
+fn metrics(lines: &[&MetricView], limit: usize) -> String {
     let rows = lines.iter().take(limit).map(|line| {
         let effort = line.effort.replace(" x ", " × ");
         [code(&line.name), prose(&line.metric.name), prose(&line.median), line.spread_text(), effort]
@@ -118,12 +134,21 @@ mod tests {
 
     #[test]
     fn a_run_has_its_page() {
-        insta::assert_snapshot!("mixed", text(&RunView::new(&records::record()), false));
-        insta::assert_snapshot!("contested", text(&RunView::new(&records::contested()), false));
-        insta::assert_snapshot!("wasteful", text(&RunView::new(&records::wasteful()), false));
-        insta::assert_snapshot!("killed", text(&RunView::new(&records::killed()), false));
-        insta::assert_snapshot!("hostile", text(&RunView::new(&records::hostile()), false));
-        insta::assert_snapshot!("pairs", text(&RunView::new(&records::pairs()), false));
-        insta::assert_snapshot!("precisions", text(&RunView::new(&records::precisions()), false));
+        insta::assert_snapshot!("mixed", text(&RunView::new(&records::record()), PageExtent::Cut));
+        insta::assert_snapshot!("contested", text(&RunView::new(&records::contested()), PageExtent::Cut));
+        insta::assert_snapshot!("wasteful", text(&RunView::new(&records::wasteful()), PageExtent::Cut));
+        insta::assert_snapshot!("gpu", text(&RunView::new(&records::gpu()), PageExtent::Kept));
+        insta::assert_snapshot!("killed", text(&RunView::new(&records::killed()), PageExtent::Cut));
+        insta::assert_snapshot!("hostile", text(&RunView::new(&records::hostile()), PageExtent::Cut));
+        insta::assert_snapshot!("pairs", text(&RunView::new(&records::pairs()), PageExtent::Cut));
+        insta::assert_snapshot!("precisions", text(&RunView::new(&records::precisions()), PageExtent::Cut));
+    }
+
+    #[test]
+    fn u27_the_page_that_a_run_keeps_names_a_few_of_many_and_cuts_no_table() {
+        let page = text(&RunView::new(&records::pairs()), PageExtent::Kept);
+        assert!(page.contains(" more |"), "{page}");
+        let all = text(&RunView::new(&records::pairs()), PageExtent::All);
+        assert!(all.len() > page.len());
     }
 }

@@ -1,6 +1,6 @@
 //! One metric of one case as text, and what its processes say: centres, their median and their spread.
 
-use crate::model::{CaseRecord, Metric};
+use crate::model::{CaseRecord, Metric, OwnFigure, is_time};
 use crate::report::layout::grouped::joined;
 use crate::report::layout::number;
 
@@ -21,6 +21,17 @@ pub(in crate::report) struct MetricView<'a> {
     pub place: Option<Rank>,
     /// The gate computed it from the case's time: what is true of the one is true of the other.
     pub is_derived: bool,
+}
+
+/// How much a line says of its case, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::report) enum Standing {
+    Time,
+    Judged,
+    Rate,
+    /// By the word of the suite file or of a program.
+    Unjudged,
+    Circumstance,
 }
 
 /// Where one metric of one case stands among the answers to its problem.
@@ -78,7 +89,19 @@ impl<'a> MetricView<'a> {
         match self.spread {
             Some(spread) => number::spread(spread),
             None if self.median.is_empty() => String::new(),
-            None => "unknown".into(),
+            None => self.spread_of_known().unwrap_or_else(|| "unknown".into()),
+        }
+    }
+
+    /// Of what has no logarithm, or one process alone: zeros of several processes are alike, and of a figure that is known, such
+    /// as the size of a kernel, one process says nothing of a spread and needs none.
+    fn spread_of_known(&self) -> Option<String> {
+        let declared = self.case.declared.get(&self.metric.name).and_then(|declared| declared.exact);
+        let centers = centers(self.metric);
+        match centers.as_slice() {
+            [] => None,
+            [_] => (declared == Some(true)).then(String::new),
+            [first, rest @ ..] => rest.iter().all(|center| center == first).then(|| number::spread(0.0)),
         }
     }
 
@@ -92,6 +115,17 @@ impl<'a> MetricView<'a> {
     pub fn is_judged(&self) -> bool {
         let declared = self.case.declared.get(&self.metric.name);
         declared.and_then(|declared| declared.gate) != Some(false)
+    }
+
+    /// Where the line stands in its case: the time, what else is judged or asked for, rates, and what only explains a time.
+    pub fn standing(&self) -> Standing {
+        match OwnFigure::of(self.case, self.metric) {
+            Some(OwnFigure::Circumstance) => Standing::Circumstance,
+            Some(OwnFigure::Rate) => Standing::Rate,
+            None if !self.is_judged() => Standing::Unjudged,
+            None if is_time(&self.metric.unit) => Standing::Time,
+            None => Standing::Judged,
+        }
     }
 
     /// The least change that matters for this metric.

@@ -20,6 +20,7 @@ mod view;
 
 use std::io;
 
+use self::markdown::PageExtent;
 pub(super) use self::metric::{FactorInterval, MetricView, Rank, centers, median};
 pub(super) use self::ranking::{ContestAnswer, Measure, places};
 pub(super) use self::view::{RunStatus, RunView};
@@ -32,12 +33,18 @@ pub fn ranking_chart(record: &RunRecord) -> Option<String> {
     chart::bars(&RunView::new(record))
 }
 
+/// The page in Markdown that a run keeps beside its record: every case, without what only explains a time.
+pub fn summary_page(record: &RunRecord) -> String {
+    markdown::text(&RunView::new(record), PageExtent::Kept)
+}
+
 /// Writes what one run measured, compared with nothing. Errors: only those of `out`.
 pub fn record(record: &RunRecord, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
     let view = RunView::new(record);
     match options.format {
         Format::Terminal => out.write_all(terminal::render(&view, options.style, options.all).as_bytes()),
-        Format::Markdown => out.write_all(markdown::text(&view, options.all).as_bytes()),
+        Format::Markdown => out
+            .write_all(markdown::text(&view, if options.all { PageExtent::All } else { PageExtent::Cut }).as_bytes()),
         Format::Json => json::render(record, out),
         Format::Jsonl => jsonl::render(&view, out),
         Format::Csv => csv::render(&view, out),

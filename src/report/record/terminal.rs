@@ -34,7 +34,7 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
             }
         }
     }
-    let lines = view.shown_lines();
+    let (lines, left_out) = view.shown_lines(all);
     if !lines.is_empty() {
         page.heading("Measured", Emphasis::Good);
         let rows = lines.iter().map(|line| {
@@ -43,6 +43,9 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         });
         page.grid(&["case, metric", "median", "spread", "samples"], rows);
         page.note("", "Median over processes, spread between processes, processes x samples of each.");
+        if let Some(text) = view.left_out(left_out) {
+            page.note("", &text);
+        }
     }
     view.tables.iter().for_each(|table| table.terminal(&mut page));
     let max_problems = if all { usize::MAX } else { MAX_PROBLEMS };
@@ -101,6 +104,8 @@ mod tests {
         insta::assert_snapshot!("quiet", rendered(&records::quiet(), Style::PLAIN, false));
         insta::assert_snapshot!("contested", rendered(&records::contested(), Style::PLAIN, false));
         insta::assert_snapshot!("wasteful", rendered(&records::wasteful(), Style::PLAIN, true));
+        insta::assert_snapshot!("gpu", rendered(&records::gpu(), Style::PLAIN, false));
+        insta::assert_snapshot!("gpu_all", rendered(&records::gpu(), Style::PLAIN, true));
         insta::assert_snapshot!("killed", rendered(&records::killed(), Style::PLAIN, false));
     }
 
@@ -125,7 +130,13 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal_and_ascii_stays_ascii() {
         let kinds = [records::record(), records::quiet(), records::killed(), records::hostile()];
-        let more = [records::contested(), records::wasteful(), records::pairs(), records::precisions()];
+        let more = [
+            records::contested(),
+            records::wasteful(),
+            records::pairs(),
+            records::precisions(),
+            records::gpu(),
+        ];
         for record in kinds.into_iter().chain(more) {
             for columns in [60, 80, 120] {
                 let style = Style { width: columns, color: false, unicode: columns != 80 };

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Better, CaseRecord, Component, DirtyFacts, FailureKind, GitFacts, HostFacts, Kind, Manifest, Metric,
-    Outcome, Probe, ProcessEnd, ProcessRecord, ProcessSamples, RecordState, RunRecord, RunSource,
-    SCHEMA_RECORD, Stage, StageReport, StageStatus, ToolInfo,
+    Better, CaseRecord, Component, DeviceCode, DirtyFacts, FailureKind, GitFacts, HostFacts, Kind, Manifest,
+    Metric, MetricDeclaration, Outcome, Probe, ProcessEnd, ProcessRecord, ProcessSamples, RecordState,
+    RunRecord, RunSource, SCHEMA_RECORD, Stage, StageReport, StageStatus, ToolInfo,
 };
 use crate::report::test_support::case;
 
@@ -132,6 +132,59 @@ fn troubled(benchmark: &str, outcome: Outcome) -> CaseRecord {
         _ => vec![ProcessRecord { peak_rss_bytes: None, ..process(0, outcome.clone()) }],
     };
     CaseRecord { outcome, metrics: Vec::new(), processes, ..measured(benchmark, 1, &[]) }
+}
+
+/// Cases of the gate's own GPU programs on a machine with two cards of one model, selected beside a suite file; and one
+/// of a program that will not have a figure of its own judged.
+pub(in crate::report) fn gpu() -> RunRecord {
+    let figure = |name: &str, unit: &str, gate, exact, values: &[f64]| {
+        let processes = values.iter().enumerate().map(|(index, value)| ProcessSamples {
+            process: index as u32,
+            values: vec![*value],
+            ..ProcessSamples::default()
+        });
+        let metric = Metric {
+            name: name.into(),
+            unit: unit.into(),
+            better: None,
+            processes: processes.collect(),
+            summary: None,
+        };
+        (metric, MetricDeclaration { gate, exact, ..MetricDeclaration::default() })
+    };
+    let with = |mut case: CaseRecord, figures: &[(Metric, MetricDeclaration)]| {
+        case.command = vec!["builtin".into(), "gpu_bandwidth".into()];
+        case.device_code = Some(DeviceCode::default());
+        for (metric, declared) in figures {
+            case.declared.insert(metric.name.clone(), declared.clone());
+            case.metrics.push(metric.clone());
+        }
+        case.metrics.sort_by(|a, b| a.name.cmp(&b.name));
+        case
+    };
+    let (shown, exact) = (Some(false), Some(true));
+    let figures = [
+        figure("bytes_rate", "B/s", shown, None, &[2.01e12, 2.02e12, 2.0e12]),
+        figure("items_rate", "items/s", shown, None, &[2.09e11, 2.1e11, 2.097e11]),
+        figure("code.frame_bytes", "B", shown, exact, &[0.0; 3]),
+        figure("code.registers", "", shown, exact, &[40.0; 3]),
+        figure("cycles", "cycles", shown, None, &[7.91e8, 7.92e8, 7.93e8]),
+        figure("error.max_abs_error", "", None, exact, &[0.0; 3]),
+        figure("sm_clock", "MHz", shown, None, &[1980.0; 3]),
+    ];
+    let copy = with(measured("micro/gpu_bandwidth", 1024, &[0.01231, 0.01229, 0.01235]), &figures);
+    let once = figures.map(|(mut metric, declared)| {
+        metric.processes.truncate(1);
+        (metric, declared)
+    });
+    let once = with(measured("micro/gpu_latency", 64, &[0.002]), &once);
+    let mut record = record_of(vec![copy, once]);
+    record.source.suite = "mine".into();
+    let device = crate::model::test_support::gpu;
+    let mut manifest = crate::model::test_support::manifest();
+    *crate::model::test_support::devices(&mut manifest) = vec![device(0), device(1)];
+    record.manifest.gpu = manifest.gpu;
+    record
 }
 
 /// Five good processes everywhere.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::environment::environment;
 use super::findings::{self, RunFinding};
-use super::metric::MetricView;
+use super::metric::{MetricView, Standing};
 use super::pairs::RunPairs;
 use super::precisions;
 use super::ranking::{self, Problem};
@@ -16,7 +16,7 @@ use crate::model::{
     shell_word,
 };
 use crate::report::layout::emphasis::Emphasis;
-use crate::report::layout::grouped::{named, together};
+use crate::report::layout::grouped::{counted, named, together};
 use crate::report::layout::names::CaseNames;
 
 /// The record, sorted for reading.
@@ -114,8 +114,32 @@ impl<'a> RunView<'a> {
     }
 
     /// The lines that have a value: of what was cut off there is none to show.
-    pub fn shown_lines(&self) -> Vec<&MetricView<'a>> {
-        self.lines.iter().filter(|line| line.center.is_some()).collect()
+    /// Those of a case stand together, the time first. `all`: also those that only explain a time, unless a case has nothing
+    /// else; their number comes second where they are left out.
+    pub fn shown_lines(&self, all: bool) -> (Vec<&MetricView<'a>>, usize) {
+        let with_value: Vec<_> = self.lines.iter().filter(|line| line.center.is_some()).collect();
+        let mut left_out = 0;
+        let of_cases = with_value.chunk_by(|one, other| std::ptr::eq(one.case, other.case));
+        let mut shown = Vec::new();
+        for lines in of_cases {
+            let mut lines = lines.to_vec();
+            lines.sort_by_key(|line| line.standing());
+            let telling = lines.iter().filter(|line| line.standing() != Standing::Circumstance).count();
+            if !all && telling > 0 {
+                left_out += lines.len() - telling;
+                lines.truncate(telling);
+            }
+            shown.append(&mut lines);
+        }
+        (shown, left_out)
+    }
+
+    /// What is said of lines that are left out; `None` where none are.
+    pub fn left_out(&self, left_out: usize) -> Option<String> {
+        let (rows, run) = (count(left_out, "row"), &self.record.run_id);
+        let are = if left_out == 1 { "is" } else { "are" };
+        let what = format!("{rows} of clock, cycles and device code {are} left out");
+        (left_out > 0).then(|| format!("{what}: `gbench-ci report {run} --all` shows them."))
     }
 
     /// [`RunView::troubled`], equal ends together.
@@ -178,7 +202,10 @@ impl<'a> RunView<'a> {
                 count(ingested.files.len(), "file"),
                 ingested.format
             ),
-            None => format!("{} ({path})", record.source.suite),
+            None => match self.built_in() {
+                Some(suite) => format!("{suite} (built in)"),
+                None => format!("{} ({path})", record.source.suite),
+            },
         };
         let seconds = self.cases.iter().flat_map(|(case, _)| &case.processes).map(|p| p.seconds).sum();
         // A process that measured several cases stands in each of them.
@@ -198,6 +225,17 @@ impl<'a> RunView<'a> {
         facts.into_iter().chain(self.commit().map(|commit| ("commit", commit))).collect()
     }
 
+    /// The built-in suite, where every case is one of its own: a suite file gave the policies, and none of the cases.
+    fn built_in(&self) -> Option<&str> {
+        let (first, _) = self.cases.first()?;
+        let suite = first.id.benchmark.suite();
+        let is_own = |case: &CaseRecord| {
+            case.id.benchmark.suite() == suite && case.command.first().is_some_and(|word| word == "builtin")
+        };
+        let all_own = self.cases.iter().all(|(case, _)| is_own(case));
+        (all_own && suite != self.record.source.suite).then_some(suite)
+    }
+
     fn machine(&self) -> String {
         if let Some(ingested) = &self.record.ingested {
             let cards = ingested.facts.iter().filter(|(name, _)| names_card(name));
@@ -210,7 +248,7 @@ impl<'a> RunView<'a> {
         }
         let manifest = &self.record.manifest;
         let gpus = manifest.gpu.known().map_or(&[][..], |gpu| &gpu.devices);
-        let mut parts: Vec<String> = gpus.iter().filter_map(|gpu| gpu.model.known().cloned()).collect();
+        let mut parts = counted(gpus.iter().filter_map(|gpu| gpu.model.known().cloned()));
         parts.push(match &manifest.host.cpu_model {
             Probe::Known(model) => model.clone(),
             Probe::Absent(reason) | Probe::Failed(reason) => format!("CPU unknown ({reason})"),
@@ -321,5 +359,59 @@ mod tests {
         let variables =
             "GBENCH_ITERATIONS=7 GBENCH_PERCENTILES=99.9,99.99 GBENCH_RUN_DEADLINE='1m 30s' gbench-ci run ";
         assert!(command.starts_with(variables), "{command}");
+    }
+
+    #[test]
+    fn u19_the_time_stands_first_and_what_only_explains_it_is_left_out() {
+        let record = test_support::gpu();
+        let view = RunView::new(&record);
+        let names = |all| {
+            let (lines, left_out) = view.shown_lines(all);
+            let of_first = lines.iter().filter(|line| std::ptr::eq(line.case, view.cases[0].0));
+            (of_first.map(|line| line.metric.name.clone()).collect::<Vec<_>>(), left_out)
+        };
+        let short = ["time", "error.max_abs_error", "bytes_rate", "items_rate"];
+        assert_eq!(names(false), (short.map(String::from).to_vec(), 8));
+        let rest = ["code.frame_bytes", "code.registers", "cycles", "sm_clock"];
+        assert_eq!(names(true), ([&short[..], &rest].concat().iter().map(|s| s.to_string()).collect(), 0));
+    }
+
+    #[test]
+    fn u19_figures_of_somebody_elses_program_and_of_a_case_without_others_stay() {
+        let mut record = test_support::gpu();
+        for case in &mut record.cases {
+            (case.command, case.device_code) = (vec!["./bench".into()], None);
+        }
+        assert_eq!(RunView::new(&record).shown_lines(false).1, 0, "the program wants them shown");
+        let mut record = test_support::gpu();
+        record.cases.iter_mut().for_each(|case| case.metrics.retain(|metric| metric.name == "cycles"));
+        let view = RunView::new(&record);
+        let (lines, left_out) = view.shown_lines(false);
+        assert_eq!((lines.len(), left_out), (2, 0));
+    }
+
+    #[test]
+    fn u21_what_never_varies_has_no_unknown_spread_and_a_time_of_one_process_has() {
+        let record = test_support::gpu();
+        let view = RunView::new(&record);
+        let spread = |name: &str| {
+            let lines = view.lines.iter().filter(|line| line.metric.name == name);
+            lines.map(MetricView::spread_text).collect::<Vec<_>>()
+        };
+        for known in ["code.frame_bytes", "code.registers", "error.max_abs_error"] {
+            assert_eq!(spread(known), ["±0 %", ""], "{known}");
+        }
+        assert_eq!(spread("time")[1], "unknown");
+        assert_eq!(spread("cycles")[1], "unknown", "counted by a clock, and no known figure");
+    }
+
+    #[test]
+    fn u32_u20_cases_that_are_built_in_are_no_file_s_and_equal_cards_are_counted() {
+        let mut record = test_support::gpu();
+        let context = RunView::new(&record).context();
+        assert_eq!(context[0].1, "micro (built in)");
+        assert!(context[2].1.starts_with("2 x H100, "), "{}", context[2].1);
+        record.cases[1].command = vec!["./bench".into()];
+        assert_eq!(RunView::new(&record).context()[0].1, "mine (gbench.toml)");
     }
 }

@@ -7,10 +7,10 @@ use strum::IntoEnumIterator;
 
 use super::device_code::CodeView;
 use super::method;
-use super::summary::{Speedup, SuiteSummary, counts_text};
+use super::summary::{Speedup, SuiteSummary, counts, counts_text};
 use crate::compare::{Difference, Row, RowSide, SideSummary, Verdict, VerdictDocument};
-use crate::model::shell_word;
 use crate::model::text::{capitalized, count, percent, short_commit};
+use crate::model::{error_of_result, shell_word};
 use crate::report::layout::grouped::joined;
 use crate::report::layout::names::CaseNames;
 use crate::report::layout::number;
@@ -90,12 +90,17 @@ impl<'a> VerdictView<'a> {
         self.groups.iter().flat_map(|group| &group.lines).chain(&self.unchanged)
     }
 
-    /// `41 rows: 2 regressed, 1 missing, 38 unchanged`.
+    /// `41 rows: 2 regressed, 1 missing, 38 unchanged; 2 rows of accuracy: 2 unchanged`: an error of a result is no speed.
     pub fn counts(&self) -> String {
-        match counts_text(&self.document.counts) {
-            none if none.is_empty() => "nothing was compared".into(),
-            counts => format!("{}: {counts}", count(self.document.rows.len(), "row")),
-        }
+        let (accuracy, others): (Vec<&Row>, Vec<&Row>) =
+            self.document.rows.iter().partition(|row| error_of_result(&row.metric).is_some());
+        let told = |rows: &[&Row], what: &str| {
+            let counts = counts_text(&counts(rows.iter().copied()));
+            (!rows.is_empty()).then(|| format!("{}{what}: {counts}", count(rows.len(), "row")))
+        };
+        let parts: Vec<String> =
+            [told(&others, ""), told(&accuracy, " of accuracy")].into_iter().flatten().collect();
+        if parts.is_empty() { "nothing was compared".into() } else { parts.join("; ") }
     }
 
     /// Label and text: both sides, and how rounds measured and decided.
