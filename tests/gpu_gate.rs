@@ -27,12 +27,12 @@ fn d3_a_slower_kernel_is_red_and_named_with_what_it_takes_of_the_card() {
     let Some(stand_in) = stand_in() else { return };
     let gate = Gate::new(&stand_in, NOISE);
     let root = gate.repository.root();
-    gate.commit(&[SAXPY_FILE, SCALE_FILE], &[("card", "kernel.saxpy=0.020 kernel.scale=0.015\n")]);
+    gate.commit(&[SAXPY_FILE, SCALE_FILE], &[("card", "kernel.saxpy=0.20 kernel.scale=0.15\n")]);
     gate.ran("init").exits(0).says("with 2 benchmarks:");
     // As it is written.
     gate.ran("run --quiet --processes 2 --warmup 2 --iterations 10").exits(0);
     let record = newest(root);
-    for (name, seconds) in [("saxpy", 20e-6), ("scale", 15e-6)] {
+    for (name, seconds) in [("saxpy", 200e-6), ("scale", 150e-6)] {
         let median = metric(case(&record, name), "time").summary.as_ref().unwrap().median;
         assert!((median / seconds - 1.0).abs() < 0.03, "{name}: {median}");
     }
@@ -40,7 +40,7 @@ fn d3_a_slower_kernel_is_red_and_named_with_what_it_takes_of_the_card() {
     let written = std::fs::read_to_string(root.join("gbench.toml")).unwrap();
     gate.commit(&[], &[("gbench.toml", &format!("{written}\n{UNWATCHED}")), IGNORED]);
     let slow = ("saxpy.cu", SAXPY_FILE.1, SLOW_SAXPY);
-    gate.commit(&[slow, SCALE_FILE], &[("card", "kernel.saxpy=0.024 kernel.scale=0.015\n")]);
+    gate.commit(&[slow, SCALE_FILE], &[("card", "kernel.saxpy=0.24 kernel.scale=0.15\n")]);
     let said = gate.compare("--order-seed 1").exits(1);
     let verdict = gate.repository.verdict();
     let (saxpy, scale) = (row(&verdict, "saxpy", "time"), row(&verdict, "scale", "time"));
@@ -77,7 +77,7 @@ fn d3_other_lines_comments_and_a_new_name_of_the_file_leave_the_device_code_as_i
     let head = format!("{UNWATCHED}threshold = \"5%\"\n");
     gate.commit(
         &[SAXPY_FILE, SCALE_FILE],
-        &[("gbench.toml", &suite(&head, &TWO, "")), ("card", ""), IGNORED],
+        &[("gbench.toml", &suite(&head, &TWO, "")), ("card", "kernel=0.2\n"), IGNORED],
     );
     // Renamed, with lines above and words beside; and the table of lines in the machine code's file.
     std::fs::remove_file(gate.repository.root().join("kernels/saxpy.cu")).unwrap();
@@ -115,9 +115,9 @@ fn d3_a_wrong_answer_of_the_head_is_invalid_however_fast() {
     let kernels: &[&str] = &["saxpy", "plain"];
     gate.commit(
         &[("saxpy.cu", kernels, &right), SCALE_FILE],
-        &[("gbench.toml", &suite), ("card", ""), IGNORED],
+        &[("gbench.toml", &suite), ("card", "kernel=0.2\n"), IGNORED],
     );
-    gate.commit(&[("saxpy.cu", kernels, &wrong), SCALE_FILE], &[("card", "kernel.saxpy=0.015\n")]);
+    gate.commit(&[("saxpy.cu", kernels, &wrong), SCALE_FILE], &[("card", "kernel=0.2 kernel.saxpy=0.15\n")]);
     gate.compare("--order-seed 1").exits(4).says("the answer is off by");
     let verdict = gate.repository.verdict();
     assert_eq!(verdict.counts[&Verdict::Invalid], 1, "{:?}", verdict.counts);
@@ -136,8 +136,8 @@ fn two_kernels_take_turns_on_one_card() {
     let Some(stand_in) = stand_in() else { return };
     let gate = Gate::new(&stand_in, NOISE);
     let suite = suite(UNWATCHED, &TWO[..1], "lockstep = true");
-    gate.commit(&[SAXPY_FILE], &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.020\n"), IGNORED]);
-    gate.commit(&[], &[("card", "kernel.saxpy=0.022\n")]);
+    gate.commit(&[SAXPY_FILE], &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.20\n"), IGNORED]);
+    gate.commit(&[], &[("card", "kernel.saxpy=0.22\n")]);
     gate.compare("--order-seed 1 --interleave lockstep").exits(1).says("1 of 1 case regressed");
     for side in ["base", "head"] {
         let record = gate.record(side);
@@ -153,7 +153,7 @@ fn two_kernels_take_turns_on_one_card() {
 fn unchanged(stand_in: &StandIn, rule: &str, each: &str, head_card: &str) -> Gate {
     let gate = Gate::new(stand_in, NOISE);
     let suite = suite(rule, &TWO[..1], each);
-    gate.commit(&[SAXPY_FILE], &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.020\n"), IGNORED]);
+    gate.commit(&[SAXPY_FILE], &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.20\n"), IGNORED]);
     gate.commit(&[], &[("card", head_card), ("note", "nothing of the kernel\n")]);
     gate
 }
@@ -162,7 +162,7 @@ fn unchanged(stand_in: &StandIn, rule: &str, each: &str, head_card: &str) -> Gat
 fn d2_a_card_that_hardware_slows_down_on_both_sides_decides_nothing() {
     let Some(stand_in) = stand_in() else { return };
     let hot = stand_in.with_nvml("count=1 reasons=0x48");
-    let same = "kernel.saxpy=0.020\n";
+    let same = "kernel.saxpy=0.20\n";
     let gate = unchanged(&hot, "[gate]\nrounds = 4\ncontrols = 0\n", "threshold = \"5%\"", same);
     let said = gate.compare("--order-seed 1").exits(3).says("Nothing could be decided");
     said.says("hardware held a GPU's clocks down on both sides in 4 of 4 rounds");
@@ -176,7 +176,7 @@ fn d2_a_card_that_hardware_slows_down_on_both_sides_decides_nothing() {
     assert!(given_up.processes.iter().all(|process| process.values.len() == 20), "{given_up:?}");
 
     // Not even what is slower by a third; in turns nobody tries again.
-    let slower = "kernel.saxpy=0.026\n";
+    let slower = "kernel.saxpy=0.26\n";
     let gate = unchanged(&hot, "[gate]\nrounds = 16\ncontrols = 0\n", "lockstep = true", slower);
     let said = gate.compare("--order-seed 1 --interleave lockstep").exits(3);
     said.says("hardware held a GPU's clocks down on both sides in 16 of 16 rounds");
@@ -186,8 +186,8 @@ fn d2_a_card_that_hardware_slows_down_on_both_sides_decides_nothing() {
 #[test]
 fn d2_a_card_that_slows_down_on_one_side_is_a_disturbance_and_no_regression() {
     let Some(stand_in) = stand_in() else { return };
-    // Some 70 kernels come before the first sample, and a sample is five of them: the card is slower from the fourth on.
-    let slower = "kernel.saxpy=0.020 throttle=1.3@86-1000000\n";
+    // A sample is five kernels, and four come before the measured ones: the card is slower from the fourth of these on.
+    let slower = "kernel.saxpy=0.20 throttle=1.3@36-1000000\n";
     let gate = unchanged(&stand_in, "[gate]\nrounds = 16\ncontrols = 0\n", "lockstep = true", slower);
     let said = gate.compare("--order-seed 1 --interleave lockstep").exits(3);
     said.says("one side met a busy machine, or a throttled GPU, in 16 of 16 rounds").says("(clock_drop)");
@@ -207,7 +207,7 @@ fn d2_a_card_that_is_lost_during_a_comparison_costs_the_case_that_it_hits() {
         "[benchmark.cuda]\nfile = \"kernels/saxpy.cu\"",
         "env = { FAKE_CUDA_FILE = \"falls\" }\n\n[benchmark.cuda]\nfile = \"kernels/saxpy.cu\"",
     );
-    gate.commit(&[SAXPY_FILE, SCALE_FILE], &[("gbench.toml", &suite), ("card", ""), IGNORED]);
+    gate.commit(&[SAXPY_FILE, SCALE_FILE], &[("gbench.toml", &suite), ("card", "kernel=0.2\n"), IGNORED]);
     gate.commit(&[], &[("note", "nothing of the kernels\n")]);
     let root = gate.repository.root().to_owned();
     // Once the first round is measured, the card is gone from the 200th call of each process of that case.
