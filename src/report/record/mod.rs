@@ -43,8 +43,9 @@ pub fn record(record: &RunRecord, options: &Options, out: &mut dyn io::Write) ->
     let view = RunView::new(record);
     match options.format {
         Format::Terminal => out.write_all(terminal::render(&view, options.style, options.all).as_bytes()),
-        Format::Markdown => out
-            .write_all(markdown::text(&view, if options.all { PageExtent::All } else { PageExtent::Cut }).as_bytes()),
+        Format::Markdown => out.write_all(
+            markdown::text(&view, if options.all { PageExtent::All } else { PageExtent::Cut }).as_bytes(),
+        ),
         Format::Json => json::render(record, out),
         Format::Jsonl => jsonl::render(&view, out),
         Format::Csv => csv::render(&view, out),
