@@ -41,6 +41,7 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
         busy: false,
         throttled: false,
         reasons: &[],
+        clock: None,
     }
 }
 

@@ -200,6 +200,16 @@ fn d2_a_card_that_slows_down_on_one_side_is_a_disturbance_and_no_regression() {
 }
 
 #[test]
+fn a_card_that_is_slow_from_the_first_kernel_on_is_known_by_its_clock() {
+    let Some(stand_in) = stand_in() else { return };
+    // Nothing says why, and nothing within the head's processes tells: it is the other side's clock that does.
+    let slower = "kernel.saxpy=0.20 throttle=1.3@1-1000000\n";
+    let gate = unchanged(&stand_in, "[gate]\nrounds = 16\ncontrols = 0\n", "", slower);
+    gate.compare("--order-seed 1").exits(3).says("one side met a busy machine, or a throttled GPU");
+    assert_eq!(row(&gate.repository.verdict(), "saxpy", "time").verdict, Verdict::Inconclusive);
+}
+
+#[test]
 fn d2_a_card_that_is_lost_during_a_comparison_costs_the_case_that_it_hits() {
     let Some(stand_in) = stand_in() else { return };
     let gate = Gate::new(&stand_in, NOISE);

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Counting, INSTRUCTIONS, Isolation, Metric, ReportedError, Stated, Timing,
+    Better, CaseId, CaseRecord, Counting, INSTRUCTIONS, Isolation, Metric, ReportedError, SM_CLOCK, Stated, Timing,
+    is_time,
 };
 use crate::stats;
 
@@ -77,6 +78,16 @@ pub struct ProcessValues<'a> {
     pub throttled: bool,
     /// Why, as NVML names it.
     pub reasons: &'a [String],
+    /// Of a time on a GPU: the clock of its multiprocessors meanwhile, the median in the unit of its metric.
+    pub clock: Option<f64>,
+}
+
+/// The median clock of one process.
+fn clock_of(clocks: &Metric, process: u32, scratch: &mut Vec<f64>) -> Option<f64> {
+    let of_process = clocks.processes.iter().find(|entry| entry.process == process)?;
+    scratch.clear();
+    scratch.extend(of_process.values.iter().filter(|clock| clock.is_finite()));
+    stats::median(scratch)
 }
 
 /// Why a metric of a measured case offers no evidence.
@@ -103,6 +114,7 @@ impl<'a> MeasuredSide<'a> {
         // What the gate counts, it counts in processes of the case alone.
         let shared_screen =
             isolation == Some(Isolation::SharedScreen.into_str()) && !is_counted_alone(case, metric);
+        let clocks = case.metrics.iter().find(|it| it.name == SM_CLOCK && is_time(&metric.unit));
         for entry in metric.processes.iter().filter(|entry| !entry.partial) {
             let stated = entry.stated.as_ref().filter(|_| entry.values.is_empty());
             let samples =
@@ -125,6 +137,7 @@ impl<'a> MeasuredSide<'a> {
                 busy: conditions.is_some_and(|conditions| conditions.busy),
                 throttled: conditions.is_some_and(|conditions| !conditions.throttled.is_empty()),
                 reasons: conditions.map_or(&[], |conditions| &conditions.throttled),
+                clock: clocks.and_then(|clocks| clock_of(clocks, entry.process, scratch)),
             });
             centres.push(centre);
         }

@@ -123,7 +123,9 @@ impl RoundDifferences {
             differences.push(sign * (at_head - at_base));
             // What both sides met, such as a power limit or work of others, is their common lot; a card that slows itself
             // down is another one each time.
-            let one_side = base.busy != head.busy || base.throttled != head.throttled;
+            let one_side = base.busy != head.busy
+                || base.throttled != head.throttled
+                || throttling::is_slower_card(base, head);
             disturbed.push(one_side || throttling::spoils(evidence, base, head));
         }
         let first: Vec<f64> = places.iter().take(screen).map(|[base, _]| *base).collect();

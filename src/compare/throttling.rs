@@ -30,6 +30,18 @@ pub fn is_usual(case: &CaseRecord) -> bool {
     case.config.get(USUAL).and_then(|shown| shown.value.as_bool()) == Some(true)
 }
 
+/// At less than this share of the other side's clock a side met a slower card.
+const MIN_CLOCK: f64 = 0.95;
+
+/// Whether the card was slower on one side, for no reason that anybody tells: heat, other settings, another tenant. Where the limit of
+/// power lowers a side's clock, the code itself may draw more, and is slower for that.
+pub fn is_slower_card(base: &ProcessValues, head: &ProcessValues) -> bool {
+    let (Some(base_clock), Some(head_clock)) = (base.clock, head.clock) else { return false };
+    let slower = if base_clock < head_clock { base } else { head };
+    let by_power = slower.reasons.iter().any(|reason| reason.contains("power"));
+    !by_power && base_clock.min(head_clock) < MIN_CLOCK * base_clock.max(head_clock)
+}
+
 /// Whether a round shows nothing because of what both of its sides met.
 pub fn spoils(evidence: &Evidence, base: &ProcessValues, head: &ProcessValues) -> bool {
     !evidence.limits.usual_slowdown && base.is_slowed_by_hardware() && head.is_slowed_by_hardware()

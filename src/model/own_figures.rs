@@ -1,9 +1,9 @@
 //! Figures that the gate shows beside what it judges, by its own choice: nobody who reads a report asked for them.
 
-use super::{CODE_FIGURES, CaseRecord, Metric};
+use super::{CODE_FIGURES, CaseRecord, Metric, SM_CLOCK};
 
 /// What the gate's own GPU programs send beside the time, with `gate: false`.
-const BESIDE_TIME: [&str; 3] = ["cycles", "sm_clock", "throttled_time"];
+const BESIDE_TIME: [&str; 3] = ["cycles", SM_CLOCK, "throttled_time"];
 
 /// Amounts of work that a program declares, of which each has a rate.
 const AMOUNTS: [&str; 4] = ["items", "bytes", "flops", "tokens"];

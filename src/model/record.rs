@@ -218,6 +218,9 @@ pub struct Margin {
 /// Reason of [`Conditions::throttled`] that a process gives itself: too many of its samples were taken at a lower clock than the rest.
 pub const CLOCK_DROP: &str = "clock_drop";
 
+/// Metric of the clock at which a GPU's multiprocessors ran, sample by sample.
+pub const SM_CLOCK: &str = "sm_clock";
+
 /// What else the machine did while a process ran.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -15,13 +15,13 @@ use crate::micro::pace::Limit;
 use crate::micro::spec::{MetricSpec, MicroError};
 use crate::micro::throttle_state::{ThrottleLook, ThrottleState};
 use crate::model::line::{Event, Request};
-use crate::model::{Better, Stage};
+use crate::model::{Better, SM_CLOCK, Stage};
 
 /// What every kernel is measured by.
 pub(super) static METRICS: [MetricSpec; 3] = [
     MetricSpec { name: "time", unit: "s", better: Better::Lower, threshold: 0.02, judged: true },
     MetricSpec { name: "cycles", unit: "cycles", better: Better::Lower, threshold: 0.02, judged: false },
-    MetricSpec { name: "sm_clock", unit: "MHz", better: Better::Higher, threshold: 0.02, judged: false },
+    MetricSpec { name: SM_CLOCK, unit: "MHz", better: Better::Higher, threshold: 0.02, judged: false },
 ];
 /// Times of attempts that were given up: kept, and judged by nobody.
 static THROTTLED_TIME: MetricSpec =
