@@ -526,7 +526,7 @@ fn what_comes_along_by_itself_does_not_stand_for_a_time_that_was_not_decided() {
     let verdicts = [Verdict::Inconclusive, Verdict::Unchanged].map(|verdict| document.counts[&verdict]);
     assert_eq!((verdicts, document.rows.len()), ([1, 3], 4), "{:#?}", document.rows);
     assert_eq!((document.conclusion, document.exit_code), (Conclusion::Inconclusive, 3));
-    assert_eq!(document.sentence, "No time was decided: 1 of 4 compared rows is inconclusive: s/fn time.");
+    assert_eq!(document.sentence, "No time was decided: 1 of 2 compared rows is inconclusive: s/fn time.");
     // A time or a rate that was decided, of whatever case, is an answer.
     let rate = Planned {
         metric: "rate".into(),

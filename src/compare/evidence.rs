@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Counting, INSTRUCTIONS, Isolation, Metric, ReportedError, SM_CLOCK, Stated, Timing,
-    is_time,
+    Better, CaseId, CaseRecord, Counting, INSTRUCTIONS, Isolation, Metric, ReportedError, SM_CLOCK, Stated,
+    Timing, is_time,
 };
 use crate::stats;
 
