@@ -30,6 +30,9 @@ pub fn is_usual(case: &CaseRecord) -> bool {
     case.config.get(USUAL).and_then(|shown| shown.value.as_bool()) == Some(true)
 }
 
+/// What NVML, and the gate where only the driver's count tells, call a limit of power that lowers clocks.
+const BY_POWER_LIMIT: [&str; 2] = ["sw_power_cap", "power_violation"];
+
 /// At less than this share of the other side's clock a side met a slower card.
 const MIN_CLOCK: f64 = 0.95;
 
@@ -38,7 +41,7 @@ const MIN_CLOCK: f64 = 0.95;
 pub fn is_slower_card(base: &ProcessValues, head: &ProcessValues) -> bool {
     let (Some(base_clock), Some(head_clock)) = (base.clock, head.clock) else { return false };
     let slower = if base_clock < head_clock { base } else { head };
-    let by_power = slower.reasons.iter().any(|reason| reason.contains("power"));
+    let by_power = slower.reasons.iter().any(|reason| BY_POWER_LIMIT.contains(&reason.as_str()));
     !by_power && base_clock.min(head_clock) < MIN_CLOCK * base_clock.max(head_clock)
 }
 

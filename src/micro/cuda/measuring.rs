@@ -77,10 +77,8 @@ pub(super) fn measure(
     for sample in &attempt.samples {
         channel.record(&METRICS[0], sample.seconds);
     }
-    // A sample without a clock has its place in the others, too: their order is how they belong together.
-    if attempt.samples.iter().any(|sample| sample.clock.is_some()) {
-        for sample in &attempt.samples {
-            let clock = sample.clock.unwrap_or(f64::NAN);
+    if let Some(clocks) = clocks(&attempt.samples) {
+        for (sample, clock) in attempt.samples.iter().zip(clocks) {
             channel.record(&METRICS[1], sample.seconds * clock);
             channel.record(&METRICS[2], clock / 1e6);
         }
@@ -105,6 +103,12 @@ pub(super) fn measure(
     channel.stage(Stage::Verify)?;
     check_events(sampler, calls, &mut call)?;
     Ok(median(attempt.samples.iter().map(|sample| sample.seconds).collect()))
+}
+
+/// The clock of every sample, in their order; `None` where one is missing: what is no number makes a case invalid, and a shorter list would
+/// not say which samples it is of.
+fn clocks(samples: &[TimedSample]) -> Option<Vec<f64>> {
+    samples.iter().map(|sample| sample.clock).collect()
 }
 
 /// One attempt: as many samples as the request asks for, or as fit into its time.
@@ -244,6 +248,13 @@ mod tests {
         assert!(is_settled(&[sample(1.0, None), sample(1.001, None), sample(0.999, None)]));
         assert!(!is_settled(&[sample(1.0, None), sample(1.1, None), sample(0.9, None)]));
         assert!(!is_settled(&[sample(1.0, Some(1e9)), sample(1.0, Some(1.5e9))]));
+    }
+
+    #[test]
+    fn a_sample_without_a_clock_leaves_all_clocks_out() {
+        let sample = |clock| TimedSample { seconds: 1.0, clock, ended: 0 };
+        assert_eq!(clocks(&[sample(Some(1e9)), sample(Some(2e9))]), Some(vec![1e9, 2e9]));
+        assert_eq!(clocks(&[sample(Some(1e9)), sample(None)]), None);
     }
 
     #[test]
