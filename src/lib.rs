@@ -14,7 +14,7 @@
 //! | 1 | [`driver`] | nothing of ours |
 //! | 2 | [`suite`] | `model`, `adapters` |
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
-//! | 2 | [`micro`] | `model`, `device_code` |
+//! | 2 | [`micro`] | `model`, `stats`, `device_code` |
 //! | 2 | [`compare`] | `model`, `stats`, `device_code` |
 //! | 3 | [`report`] | `model`, `compare` |
 //! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver`, `device_code` |

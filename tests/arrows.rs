@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("stats", &[]),
     ("adapters", &["model"]),
     ("suite", &["model", "adapters"]),
-    ("micro", &["model", "device_code"]),
+    ("micro", &["model", "stats", "device_code"]),
     ("driver", &[]),
     ("machine", &["model"]),
     ("supervise", &["model"]),

@@ -11,7 +11,7 @@ use nix::sched::CpuSet;
 
 use super::host::{Root, affinity};
 use super::nvml::{self, ClocksNow};
-use crate::model::Conditions;
+use crate::model::{Conditions, add_violations};
 
 /// Ticks of `/proc/stat` per second: USER_HZ, 100 on every architecture that we build for.
 const TICKS: f64 = 100.0;
@@ -135,13 +135,8 @@ fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -
         }
     }
     if let (Some(before), Some(after)) = (before, after) {
-        let pairs = before.held_ns.iter().zip(&after.held_ns).zip(["power", "thermal"]);
-        for ((before, after), word) in pairs {
-            let held = after.saturating_sub(*before) as f64 / 1e9;
-            if held > wall * MIN_HELD && !reasons.iter().any(|reason| reason.contains(word)) {
-                reasons.push(format!("{word}_violation"));
-            }
-        }
+        let held = |at: usize| after.held_ns[at].saturating_sub(before.held_ns[at]) as f64 / 1e9;
+        add_violations(&mut reasons, [0, 1].map(|at| held(at) > wall * MIN_HELD));
     }
     reasons
 }

@@ -218,6 +218,15 @@ pub struct Margin {
 /// Reason of [`Conditions::throttled`] that a process gives itself: too many of its samples were taken at a lower clock than the rest.
 pub const CLOCK_DROP: &str = "clock_drop";
 
+/// Adds what only the driver's counts tell, of power and of heat, to the reasons that it named itself. `grew`: whether each count did.
+pub fn add_violations(reasons: &mut Vec<String>, grew: [bool; 2]) {
+    for (word, grew) in ["power", "thermal"].into_iter().zip(grew) {
+        if grew && !reasons.iter().any(|named| named.contains(word)) {
+            reasons.push(format!("{word}_violation"));
+        }
+    }
+}
+
 /// Metric of the clock at which a GPU's multiprocessors ran, sample by sample.
 pub const SM_CLOCK: &str = "sm_clock";
 

@@ -12,7 +12,7 @@ fn built() -> Option<&'static (PathBuf, PathBuf)> {
     static BUILT: OnceLock<Option<(PathBuf, PathBuf)>> = OnceLock::new();
     let build = || {
         if compiler().arg("--version").output().is_err() {
-            eprintln!("skipped: there is no `c++`");
+            tools::goes_without("there is no C++ compiler");
             return None;
         }
         let library = library("");

@@ -19,7 +19,7 @@ use super::libraries;
 use crate::device_code;
 use crate::micro::spec::{Doing, MicroError};
 use crate::model::text::list;
-use crate::model::{CUBIN_FOLDER, NVRTC_LIBRARY, sha256_hex};
+use crate::model::{CUBIN_FOLDER, DeviceCode, NVRTC_LIBRARY, sha256_hex};
 
 type Result<T> = std::result::Result<T, CudaError>;
 
@@ -37,11 +37,28 @@ pub(super) struct KernelSource {
     pub entries: Vec<String>,
 }
 
-/// Machine code and what the compiler said.
+/// Machine code that was read whole, and what the compiler said.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Compiled {
     pub cubin: Vec<u8>,
     pub about: CompilerNotes,
+    /// Its kernels, with the spills that only the compiler's log says.
+    pub code: DeviceCode,
+}
+
+impl Compiled {
+    /// Errors: the code cannot be read whole. The driver reads by the sizes in it, and is not given such code.
+    fn new(cubin: Vec<u8>, about: CompilerNotes) -> std::result::Result<Self, device_code::CodeError> {
+        let mut code = device_code::read(&cubin)?.pop().ok_or(device_code::CodeError::NoDeviceCode)?;
+        code.compiler = Some(about.compiler.clone());
+        for (name, spills) in device_code::spills(&about.log) {
+            if let Some(kernel) = code.kernels.get_mut(&name) {
+                kernel.spill_store_bytes = Some(spills.store);
+                kernel.spill_load_bytes = Some(spills.load);
+            }
+        }
+        Ok(Self { cubin, about, code })
+    }
 }
 
 /// Everything but the code itself.
@@ -60,16 +77,10 @@ pub(super) struct CompilerNotes {
 /// Errors: no compiler, one that does not know the architecture, or its words on the source.
 pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> Result<Compiled> {
     let kept = env::var_os(CUBIN_FOLDER).map(|folder| Kept::new(Path::new(&folder), source, arch));
-    // What cannot be read whole is not given to the driver, which reads by the sizes in it.
-    let is_whole = |found: &Compiled| device_code::read(&found.cubin).is_ok();
-    if let Some(found) = kept.as_ref().and_then(Kept::read).filter(is_whole) {
+    if let Some(found) = kept.as_ref().and_then(Kept::read) {
         return Ok(found);
     }
     let compiled = Nvrtc::load(cuda_version)?.compile(source, arch)?;
-    if !is_whole(&compiled) {
-        let what = "the compiler made no whole machine code".to_owned();
-        return Err(CudaError::Code { kernel: source.name.clone(), what });
-    }
     if let Some(kept) = kept {
         // A folder that is full costs the next process time and nothing else.
         let _ = kept.write(&compiled);
@@ -114,7 +125,7 @@ impl Kept {
     /// `None` also where it cannot be read: then it is compiled once more.
     fn read(&self) -> Option<Compiled> {
         let about = serde_json::from_slice(&fs::read(&self.about).ok()?).ok()?;
-        Some(Compiled { cubin: fs::read(&self.code).ok()?, about })
+        Compiled::new(fs::read(&self.code).ok()?, about).ok()
     }
 
     /// Whole or not at all, since two processes may write at once.
@@ -258,7 +269,8 @@ impl Nvrtc {
             names.insert(entry.clone(), lowered);
         }
         let cubin = program.bytes(self.code_size, self.code);
-        Ok(Compiled { cubin, about: CompilerNotes { compiler: self.name(), log, names } })
+        Compiled::new(cubin, CompilerNotes { compiler: self.name(), log, names })
+            .map_err(|error| CudaError::Code { kernel: source.name.clone(), what: error.to_string() })
     }
 }
 

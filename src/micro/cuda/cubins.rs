@@ -10,7 +10,6 @@ use super::compiler::{KernelSource, compile_into};
 use super::operator::source;
 use super::operators::OPERATORS;
 use super::support::support_source;
-use crate::device_code;
 use crate::micro::spec::{Doing, MicroError};
 use crate::micro::workload::points;
 
@@ -22,17 +21,11 @@ pub fn compile_suite(arch: &str, folder: &Path) -> Result<Vec<serde_json::Value>
     let folder = folder.canonicalize().doing("opening the folder")?;
     let mut lines = Vec::new();
     for (path, compiled) in compile_into(&folder, &sources()?, arch)? {
-        let spills = device_code::spills(&compiled.about.log);
-        let read = device_code::read(&compiled.cubin).map_err(|error| super::CudaError::Code {
-            kernel: path.display().to_string(),
-            what: error.to_string(),
-        })?;
-        for (name, kernel) in read.into_iter().flat_map(|code| code.kernels) {
-            let spilled = spills.get(&name).map(|it| it.store + it.load);
+        for (name, kernel) in &compiled.code.kernels {
             lines.push(json!({
-                "cubin": path, "kernel": name, "compiler": compiled.about.compiler, "sha256": kernel.sha256,
+                "cubin": path, "kernel": name, "compiler": compiled.code.compiler, "sha256": kernel.sha256,
                 "registers": kernel.registers, "shared_bytes": kernel.shared_bytes,
-                "frame_bytes": kernel.frame_bytes, "spill_bytes": spilled,
+                "frame_bytes": kernel.frame_bytes, "spill_bytes": kernel.spill_bytes(),
             }));
         }
     }

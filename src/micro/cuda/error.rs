@@ -38,8 +38,8 @@ pub enum CudaError {
     NoKernel { entry: String },
     #[error("the machine code of `{kernel}` cannot be read: {what}")]
     Code { kernel: String, what: String },
-    #[error("the buffers need {} of device memory, and {} are free", megabytes(*needed), megabytes(*free))]
-    NoRoom { needed: usize, free: usize },
+    #[error("the buffers need {} of device memory, and {} are free", megabytes(*needed), megabytes(*free as f64))]
+    NoRoom { needed: f64, free: usize },
     #[error(
         "`shared` asks for {asked} bytes beside the {own} that the kernel declares, and a block has at most {most}"
     )]
@@ -63,8 +63,8 @@ fn hint(code: u32) -> &'static str {
     }
 }
 
-fn megabytes(bytes: usize) -> String {
-    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+fn megabytes(bytes: f64) -> String {
+    format!("{:.1} MiB", bytes / f64::from(1 << 20))
 }
 
 fn bytes(sizes: &[usize]) -> String {
@@ -76,8 +76,7 @@ impl CudaError {
     /// The kind under which a process reports it.
     pub(in crate::micro) fn kind(&self) -> &'static str {
         match self {
-            CudaError::Call { code: OUT_OF_MEMORY, .. } => "out_of_memory",
-            CudaError::NoRoom { .. } => "out_of_memory",
+            CudaError::Call { code: OUT_OF_MEMORY, .. } | CudaError::NoRoom { .. } => "out_of_memory",
             CudaError::Compile { .. } | CudaError::NoEntry { .. } => "compile",
             CudaError::Parameters { .. } => "arguments",
             _ => "cuda",

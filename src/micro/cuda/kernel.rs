@@ -16,7 +16,6 @@ use super::host_buffer::{HostBuffer, POISON};
 use super::measuring::measure;
 use super::sampler::Sampler;
 use super::support::{Support, function};
-use crate::device_code;
 use crate::micro::channel::Channel;
 use crate::micro::spec::MicroError;
 use crate::micro::throttle_state::OpenLook;
@@ -39,7 +38,7 @@ pub(super) struct Kernel {
     pub work: KernelWork,
 }
 
-/// KernelWork on the device, ready to be started.
+/// Work on the device, ready to be started.
 pub(super) struct Loaded {
     pub gpu: CudaDevice,
     callee: Callee,
@@ -94,17 +93,12 @@ fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Resu
     Ok(())
 }
 
-/// What the machine code says of one kernel, with what only the compiler's log says.
+/// The machine code of one kernel among those that were compiled with it.
 fn code_of(compiled: &Compiled, entry: &str) -> Option<DeviceCode> {
-    let name = compiled.about.names.get(entry)?;
-    let code = device_code::read(&compiled.cubin).ok()?.pop()?;
-    let mut kernel = code.kernels.get(name)?.clone();
-    if let Some(spills) = device_code::spills(&compiled.about.log).get(name) {
-        kernel.spill_store_bytes = Some(spills.store);
-        kernel.spill_load_bytes = Some(spills.load);
-    }
-    let kernels = BTreeMap::from([(name.clone(), kernel)]);
-    Some(DeviceCode { compiler: Some(compiled.about.compiler.clone()), kernels, ..code })
+    let (name, kernel) = compiled.code.kernels.get_key_value(compiled.about.names.get(entry)?)?;
+    let kernels = BTreeMap::from([(name.clone(), kernel.clone())]);
+    let DeviceCode { arch, compiler, .. } = compiled.code.clone();
+    Some(DeviceCode { arch, compiler, kernels })
 }
 
 /// One value of a launch.
@@ -249,13 +243,18 @@ impl Loaded {
     ) -> Result<(), MicroError> {
         let gpu = &self.gpu;
         let facts = gpu.facts().clone();
+        if work.cold && facts.l2_bytes == 0 {
+            let reason = "the driver does not tell the size of the L2 cache: set flush_l2 = false";
+            return Err(MicroError::Skip(reason.into()));
+        }
         let mut sampler = Sampler::new(gpu, &Support::load(gpu)?, work.cold)?;
-        let first = inputs(&self.arguments, request.seed)?;
-        let bytes: usize = first.iter().map(|buffer| buffer.bytes().len()).sum();
-        let free = gpu.free_memory()?;
-        if bytes > free {
+        // Before the host has made them, which would run out of memory first.
+        let (bytes, free) = (self.bytes(|_| true), gpu.free_memory()?);
+        if bytes > free as f64 {
             return Err(CudaError::NoRoom { needed: bytes, free }.into());
         }
+        let bytes = bytes as usize;
+        let first = inputs(&self.arguments, request.seed)?;
         let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
         let launch = |set: &Slots| self.call(set, &set.parameters());
         channel.stage(Stage::Warmup)?;
@@ -289,7 +288,7 @@ impl Loaded {
             self.call(&sets[at], &parameters[at])
         };
         let seconds = measure(request, channel, look(facts.uuid.as_deref()), (&mut sampler, calls), call)?;
-        let work = KernelWork { written: self.written(), ..*work };
+        let work = KernelWork { written: self.bytes(|access| access != Access::Input), ..*work };
         if let Some(least) = floor(&facts, &work).filter(|least| seconds < least.seconds) {
             return Err(MicroError::Impossible(format!(
                 "{} are less than the {} that {} needs at least for the {} that are declared: the work was not done, or less is to be declared",
@@ -323,12 +322,12 @@ impl Loaded {
         }
     }
 
-    /// Bytes of the buffers that it writes.
-    fn written(&self) -> f64 {
+    /// Bytes of the buffers with such an access; a length that is beyond all memory stays a number.
+    fn bytes(&self, counts: impl Fn(Access) -> bool) -> f64 {
         let bytes = self.arguments.iter().map(|argument| match argument {
-            KernelArgument::Buffer {
-                dtype, length, access: Access::Output | Access::InputOutput, ..
-            } => *length as f64 * dtype.size() as f64,
+            KernelArgument::Buffer { dtype, length, access, .. } if counts(*access) => {
+                *length as f64 * dtype.size() as f64
+            }
             KernelArgument::Buffer { .. } | KernelArgument::Scalar { .. } => 0.0,
         });
         bytes.sum()

@@ -16,6 +16,7 @@ use crate::micro::spec::{MetricSpec, MicroError};
 use crate::micro::throttle_state::{ThrottleLook, ThrottleState};
 use crate::model::line::{Event, Request};
 use crate::model::{Better, SM_CLOCK, Stage};
+use crate::stats;
 
 /// What every kernel is measured by.
 pub(super) static METRICS: [MetricSpec; 3] = [
@@ -102,7 +103,8 @@ pub(super) fn measure(
     }
     channel.stage(Stage::Verify)?;
     check_events(sampler, calls, &mut call)?;
-    Ok(median(attempt.samples.iter().map(|sample| sample.seconds).collect()))
+    let mut times: Vec<f64> = attempt.samples.iter().map(|sample| sample.seconds).collect();
+    Ok(stats::median(&mut times).unwrap_or(f64::NAN))
 }
 
 /// The clock of every sample, in their order; `None` where one is missing: what is no number makes a case invalid, and a shorter list would
@@ -201,24 +203,9 @@ fn is_settled(samples: &[TimedSample]) -> bool {
     variation(&times) <= SETTLED && variation(&clocks) <= SETTLED
 }
 
-/// 0 for fewer than two.
+/// The coefficient of variation; 0 for fewer than two values.
 fn variation(values: &[f64]) -> f64 {
-    if values.len() < 2 {
-        return 0.0;
-    }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (squares / (count - 1.0)).sqrt() / mean
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => values[count / 2],
-        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
-    }
+    stats::sample_stddev(values).zip(stats::mean(values)).map_or(0.0, |(deviation, mean)| deviation / mean)
 }
 
 /// Holds the events against the time in which the whole device comes to rest: work that goes on beside the stream is not in the events.
@@ -255,12 +242,5 @@ mod tests {
         let sample = |clock| TimedSample { seconds: 1.0, clock, ended: 0 };
         assert_eq!(clocks(&[sample(Some(1e9)), sample(Some(2e9))]), Some(vec![1e9, 2e9]));
         assert_eq!(clocks(&[sample(Some(1e9)), sample(None)]), None);
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
-        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert!(median(Vec::new()).is_nan());
     }
 }

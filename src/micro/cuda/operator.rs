@@ -60,10 +60,6 @@ fn measure(
         let (major, minor) = gpu.facts().capability;
         return Err(MicroError::Skip(format!("{}; this one has {major}.{minor}", needs.why)));
     }
-    if cold && gpu.facts().l2_bytes == 0 {
-        let reason = "the driver does not tell the size of the L2 cache: set flush_l2 = false";
-        return Err(MicroError::Skip(reason.into()));
-    }
     let kernel = kernel(&case, gpu.facts().arch(), cold);
     let loaded = match case.cublas {
         Some(product) => load_cublas(channel, &gpu, &kernel, product)?,

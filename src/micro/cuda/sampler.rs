@@ -64,14 +64,9 @@ pub(super) struct Sampler {
 impl Sampler {
     /// `cold`: overwrite the cache before each sample.
     pub(super) fn new(gpu: &CudaDevice, support: &Support, cold: bool) -> Result<Self> {
-        let l2_bytes = gpu.facts().l2_bytes;
-        let flush = if cold && l2_bytes > 0 {
-            // Twice the cache: what lay there is then elsewhere for certain.
-            let function = support.function("gb_fill")?;
-            Some((function, gpu.allocate(2 * l2_bytes)?))
-        } else {
-            None
-        };
+        // Twice the cache: what lay there is then elsewhere for certain.
+        let flush = || Ok((support.function("gb_fill")?, gpu.allocate(2 * gpu.facts().l2_bytes)?));
+        let flush = cold.then(flush).transpose()?;
         // A block for each multiprocessor and some to spare, so that one of them is on the first.
         let blocks = 2 * gpu.facts().multiprocessors.max(1);
         Ok(Self {

@@ -5,7 +5,8 @@ use super::device::{CudaDevice, Function, Module};
 use super::error::CudaError;
 use crate::device_code;
 
-/// A kernel of loaded code by its name in the source. Errors: there is none, or it asks for more shared memory than a block has.
+/// A kernel of loaded code by its name in the source. Errors: there is none, or the driver refuses
+/// what it asks for.
 pub(super) fn function(
     module: &Module,
     compiled: &Compiled,

@@ -2,6 +2,8 @@
 
 use super::sampler::TimedSample;
 use crate::micro::throttle_state::ThrottleState;
+use crate::model::add_violations;
+use crate::stats;
 
 /// A sample at less than this share of the clock of most is one of a slower card.
 const MIN_CLOCK: f64 = 0.9;
@@ -54,11 +56,7 @@ impl MeasuringAttempt {
             by_power: looks().any(|state| state.by_power) || grew(0),
         };
         let mut reasons: Vec<String> = looks().flat_map(|state| state.reasons.clone()).collect();
-        for (at, word) in ["power", "thermal"].into_iter().enumerate() {
-            if grew(at) && !reasons.iter().any(|named| named.contains(word)) {
-                reasons.push(format!("{word}_violation"));
-            }
-        }
+        add_violations(&mut reasons, [grew(0), grew(1)]);
         for reason in reasons {
             if !self.reasons.contains(&reason) {
                 self.reasons.push(reason);
@@ -88,8 +86,7 @@ impl MeasuringAttempt {
 /// The median of the clocks; 0 where none is known.
 fn usual_clock(samples: &[TimedSample]) -> f64 {
     let mut clocks: Vec<f64> = samples.iter().filter_map(|sample| sample.clock).collect();
-    clocks.sort_by(f64::total_cmp);
-    clocks.get(clocks.len() / 2).copied().unwrap_or(0.0)
+    stats::median(&mut clocks).unwrap_or(0.0)
 }
 
 #[cfg(test)]

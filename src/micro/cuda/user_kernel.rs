@@ -58,10 +58,6 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
             ..KernelWork::default()
         },
     };
-    if call.flush_l2 && gpu.facts().l2_bytes == 0 {
-        let reason = "the driver does not tell the size of the L2 cache: set flush_l2 = false";
-        return Err(MicroError::Skip(reason.into()));
-    }
     let loaded = load(channel, &gpu, &kernel)?;
     let check = |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
         let Some(reference) = &call.reference else { return Ok(None) };
