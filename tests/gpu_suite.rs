@@ -236,6 +236,29 @@ fn d1_without_a_library_a_run_of_the_gpu_suite_ends_with_5_and_says_which() {
 }
 
 #[test]
+fn doctor_says_what_compiles_kernels_here_and_what_is_missing_for_it() {
+    let Some(stand_in) = StandIn::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = |mut command: std::process::Command| {
+        let document: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        let checks = document["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == "compiler").unwrap();
+        (check["state"].clone(), check["finding"].as_str().unwrap().to_owned())
+    };
+    let (state, finding) = compiler(stand_in.command(folder.path(), "doctor --json"));
+    assert!(
+        state == "ok" && finding.starts_with("NVRTC ") && finding.ends_with(" in the driver"),
+        "{finding}"
+    );
+    let (state, finding) = compiler(stand_in.command_without_driver(folder.path(), "doctor --json"));
+    assert_eq!((state, finding.as_str()), ("warning".into(), "no CUDA driver: libcuda.so.1 is not here"));
+    let mut command = stand_in.command(folder.path(), "doctor --json");
+    command.env("GBENCH_NVRTC", "/nowhere/libnvrtc.so.13");
+    let (state, finding) = compiler(command);
+    assert!(state == "warning" && finding.contains("NVRTC (libnvrtc.so) is not here"), "{finding}");
+}
+
+#[test]
 fn d2_a_card_that_is_slowed_down_is_measured_again_and_said() {
     let Some(stand_in) = StandIn::new() else { return };
     let cubins = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::terminal::write::{write_json, wrote};
 use crate::app::paths::current_folder;
 use crate::machine::{self, CheckSeverity, CheckSubject, MachineCheck, Readings};
+use crate::micro::cuda;
 use crate::model::{Exit, Fault, Manifest};
 use crate::report::table;
 use crate::supervise;
@@ -26,7 +27,7 @@ pub struct DoctorArgs {
 pub fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let folder = current_folder()?;
     let manifest = machine::manifest(&folder);
-    let readings = machine::readings(supervise::instruction_counter());
+    let readings = machine::readings(supervise::instruction_counter(), cuda::compiler_in_use().into());
     let checks = machine::checks(&manifest, &readings);
     let obstacle = machine::gpu_obstacle(&manifest);
     let exit = exit(&checks, obstacle.is_none() || !args.require_gpu);

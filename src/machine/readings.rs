@@ -40,6 +40,8 @@ pub struct Readings {
     pub valgrind: Probe<String>,
     /// Whether the NVIDIA driver keeps its counters to the administrator.
     pub gpu_counters_restricted: Probe<bool>,
+    /// What compiles kernels for this machine's driver: `NVRTC 12.4, CUDA 12.4 in the driver`.
+    pub cuda_compiler: Probe<String>,
     pub noise: TimingNoise,
 }
 
@@ -70,8 +72,9 @@ pub struct TimingNoise {
     pub worst: f64,
 }
 
-/// Takes about half a second, nearly all of it for the noise. `counter`: found out by who may ask the kernel.
-pub fn readings(counter: CounterState) -> Readings {
+/// Takes about half a second, nearly all of it for the noise. `counter` and `cuda_compiler`: found out by who may ask the kernel and
+/// the driver.
+pub fn readings(counter: CounterState, cuda_compiler: Probe<String>) -> Readings {
     let root = Root::new("/");
     Readings {
         own_binary: std::env::current_exe()
@@ -88,6 +91,7 @@ pub fn readings(counter: CounterState) -> Readings {
         instruction_counter: counter,
         valgrind: tools::version(Command::new("valgrind").arg("--version"), "", TOOL_DEADLINE),
         gpu_counters_restricted: gpu_counters(&root),
+        cuda_compiler,
         noise: noise(Duration::from_millis(400)),
     }
 }

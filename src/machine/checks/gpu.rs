@@ -42,6 +42,7 @@ pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineChe
     let mut checks = vec![check("GPU", devices(manifest, gpus))];
     if !gpus.devices.is_empty() {
         checks.extend(TOPICS.iter().map(|(name, topic)| check(name, combined(&gpus.devices, *topic))));
+        checks.push(check("compiler", compiler(readings)));
         checks.push(check("profilers", profilers(manifest, readings)));
     }
     checks
@@ -218,6 +219,17 @@ fn ecc(gpu: &Gpu) -> CheckResult {
     of(&gpu.ecc, |on| ok(if *on { "on" } else { "off" }))
 }
 
+/// Without it the suite's own kernels and those of `[benchmark.cuda]` are skipped; programs of the user's run all the same.
+fn compiler(readings: &Readings) -> CheckResult {
+    match &readings.cuda_compiler {
+        Probe::Known(found) => ok(found),
+        Probe::Absent(reason) | Probe::Failed(reason) => warning(
+            reason,
+            "mend it, or the built-in GPU benchmarks and those of `[benchmark.cuda]` are skipped",
+        ),
+    }
+}
+
 fn profilers(manifest: &Manifest, readings: &Readings) -> CheckResult {
     let is_missing = |tool: &&str| manifest.tools.get(*tool).is_none_or(|line| line.known().is_none());
     let missing: Vec<&str> = ["nsys", "ncu"].into_iter().filter(is_missing).collect();
@@ -341,6 +353,13 @@ mod tests {
         assert_eq!(checks(&none, &readings())[0].state, CheckSeverity::Warning);
         let broken = Manifest { gpu: Probe::Failed("no driver".into()), ..manifest() };
         assert_eq!(checks(&broken, &readings())[0].state, CheckSeverity::Problem);
+    }
+
+    #[test]
+    fn a_missing_compiler_is_a_warning_beside_a_gpu_that_can_be_measured() {
+        let missing = Readings { cuda_compiler: Probe::Failed("no compiler".into()), ..readings() };
+        let check = check(&checks(&manifest(), &missing), "compiler");
+        assert_eq!((check.state, check.finding.as_str()), (CheckSeverity::Warning, "no compiler"));
     }
 
     #[test]

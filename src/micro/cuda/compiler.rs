@@ -15,7 +15,7 @@ use libloading::Library;
 use serde::{Deserialize, Serialize};
 
 use super::error::CudaError;
-use super::libraries;
+use super::{api, device, libraries};
 use crate::device_code;
 use crate::micro::spec::{Doing, MicroError};
 use crate::model::text::list;
@@ -86,6 +86,16 @@ pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> R
         let _ = kept.write(&compiled);
     }
     Ok(compiled)
+}
+
+/// The compiler that a process on this machine would use, and the newest CUDA of its driver: `NVRTC 12.4, CUDA 12.4 in the driver`.
+/// Loads both libraries and starts no work on a GPU.
+///
+/// Errors: as of [`compile`], before it comes to any source.
+pub fn compiler_in_use() -> Result<String> {
+    let cuda_version = device::cuda_version(api::api()?)?;
+    let nvrtc = Nvrtc::load(cuda_version)?;
+    Ok(format!("{}, CUDA {}.{} in the driver", nvrtc.name(), cuda_version / 1000, cuda_version % 1000 / 10))
 }
 
 /// Compiles sources for an architecture into a folder in which [`compile`] finds them; gives the path of each one's code.

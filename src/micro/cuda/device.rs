@@ -327,15 +327,9 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
         check("cuDeviceGetAttribute", code).map(|()| f64::from(value.max(0)))
     };
     let mut name = [0_u8; 256];
-    let mut version = 0;
-    // SAFETY: the name has so many bytes, and the others are places for numbers.
-    unsafe {
-        check(
-            "cuDeviceGetName",
-            (api.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, device),
-        )?;
-        check("cuDriverGetVersion", (api.cuDriverGetVersion)(&mut version))?;
-    }
+    // SAFETY: the name has so many bytes.
+    let code = unsafe { (api.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, device) };
+    check("cuDeviceGetName", code)?;
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
     // Newer drivers answer the two clocks with 0.
     let clock = number(attribute::CLOCK_RATE).unwrap_or(0.0) * 1e3;
@@ -352,11 +346,19 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
         sm_clock: clock,
         // Two transfers a clock.
         memory_bandwidth: 2.0 * memory_clock * bus_bytes,
-        cuda_version: version.max(0) as u32,
+        cuda_version: cuda_version(api)?,
         integrated: number(attribute::INTEGRATED).unwrap_or(0.0) > 0.0,
         uuid: uuid(api, device),
         shared_bytes: number(attribute::MAX_SHARED_OPTIN).unwrap_or(0.0) as u32,
     })
+}
+
+/// The newest CUDA that the driver knows: 12040 for 12.4. Needs no device.
+pub(super) fn cuda_version(api: &Api) -> Result<u32> {
+    let mut version = 0;
+    // SAFETY: a place for the number.
+    check("cuDriverGetVersion", unsafe { (api.cuDriverGetVersion)(&mut version) })?;
+    Ok(version.max(0) as u32)
 }
 
 /// As NVML writes it: `GPU-` and 16 bytes in five groups; `None` where the driver does not say.

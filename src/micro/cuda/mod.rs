@@ -37,6 +37,7 @@ mod user_kernel;
 
 use super::workload::Workload;
 
+pub use compiler::compiler_in_use;
 pub use error::CudaError;
 pub(super) use user_kernel::KERNEL;
 
