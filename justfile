@@ -44,6 +44,10 @@ bench:
 evaluate *arguments:
     cargo bench --bench evaluate -- {{arguments}}
 
+# How time and memory of `gbench-ci history` grow with the runs: 1,000, 10,000 and 100,000
+history:
+    cargo bench --bench history
+
 # The promise with shared screens: 200 whole comparisons of a made-up harness in which nothing changed, at most 2 of them red
 shared-screens:
     cargo test --release --lib -- --ignored --nocapture of_200_suites

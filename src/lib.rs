@@ -16,7 +16,8 @@
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
 //! | 2 | [`micro`] | `model`, `stats`, `device_code` |
 //! | 2 | [`compare`] | `model`, `stats`, `device_code` |
-//! | 3 | [`report`] | `model`, `compare` |
+//! | 3 | [`trend`] | `model`, `stats`, `compare` |
+//! | 4 | [`report`] | `model`, `compare`, `trend` |
 //! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver`, `device_code` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
 //! | 4 | [`ingest`] | `model`, `adapters`, `run` |
@@ -24,7 +25,7 @@
 //! | 6 | [`cli`] | any |
 //!
 //! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and
-//! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `device_code`, `compare` and `report` do no I/O. NVML is reached from one
+//! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `device_code`, `compare`, `trend` and `report` do no I/O. NVML is reached from one
 //! file, CUDA from four of `micro::cuda`, process control from one room; they and the matrix product's file are the only ones with `unsafe`.
 
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
@@ -49,3 +50,4 @@ pub mod store;
 pub mod suite;
 pub mod supervise;
 pub mod trees;
+pub mod trend;

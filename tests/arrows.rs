@@ -10,7 +10,7 @@ use regex::Regex;
 use circles::Source;
 
 /// Every room and the rooms that it may import. `app` alone knows the whole route, and `cli` alone its flags.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("model", &[]),
     ("stats", &[]),
     ("adapters", &["model"]),
@@ -24,14 +24,15 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("compare", &["model", "stats", "device_code"]),
     ("store", &["model", "github"]),
     ("guard", &["model", "github"]),
-    ("report", &["model", "compare"]),
+    ("trend", &["model", "stats", "compare"]),
+    ("report", &["model", "compare", "trend"]),
     ("run", &["model", "stats", "adapters", "suite", "supervise", "store", "driver", "device_code"]),
     ("trees", &["model", "suite", "machine", "store"]),
     ("ingest", &["model", "adapters", "run"]),
     ("app", BELOW_APP),
     ("cli", &BELOW_CLI),
 ];
-const BELOW_CLI: [&str; 18] = [
+const BELOW_CLI: [&str; 19] = [
     "model",
     "stats",
     "adapters",
@@ -45,6 +46,7 @@ const BELOW_CLI: [&str; 18] = [
     "compare",
     "store",
     "guard",
+    "trend",
     "report",
     "run",
     "trees",
@@ -55,8 +57,17 @@ const BELOW_CLI: [&str; 18] = [
 const BELOW_APP: &[&str] = BELOW_CLI.split_at(BELOW_CLI.len() - 1).0;
 
 /// Rooms, or parts of one, that turn values into values: their callers read and write.
-const WITHOUT_IO: [&str; 8] =
-    ["model/", "stats/", "adapters/", "suite/plan/", "device_code/", "compare/", "report/", "ingest/"];
+const WITHOUT_IO: [&str; 9] = [
+    "model/",
+    "stats/",
+    "adapters/",
+    "suite/plan/",
+    "device_code/",
+    "compare/",
+    "trend/",
+    "report/",
+    "ingest/",
+];
 
 /// What a room without I/O has no business with. `std::process` has one harmless type.
 const IO: [&str; 4] = ["fs", "net", "env", "process"];

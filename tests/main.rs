@@ -119,5 +119,6 @@ mod tools;
 mod tree_faults;
 mod tree_words;
 mod trees;
+mod trends;
 mod untouched;
 mod workflows;

@@ -6,6 +6,7 @@ use gbench_ci::app::discover::V1Discovery;
 use gbench_ci::compare::{Calibration, Merged, Policy, SideInput, VerdictDocument, compare};
 use gbench_ci::model::{Job, RunRecord, Shard};
 use gbench_ci::store::HistoryEntry;
+use gbench_ci::trend::TrendsDocument;
 use serde_json::Value;
 
 use crate::support::{fixture, history};
@@ -51,6 +52,7 @@ fn the_checked_in_schemas_are_those_of_the_types() {
         ("job-v1.json", Job::schema()),
         ("history-v1.json", HistoryEntry::schema()),
         ("discovery-v1.json", V1Discovery::schema()),
+        ("trends-v1.json", TrendsDocument::schema()),
     ];
     for (name, schema) in schemas {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";

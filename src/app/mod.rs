@@ -18,6 +18,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod fail_on;
 pub(crate) mod github_client;
+pub(crate) mod history;
 pub(crate) mod ingest;
 pub(crate) mod init;
 pub(crate) mod job_flags;

@@ -170,7 +170,7 @@ impl Branch {
         &self.address
     }
 
-    fn history(&self) -> Result<HistoryBranch<'_>> {
+    pub fn history(&self) -> Result<HistoryBranch<'_>> {
         HistoryBranch::open(&self.address, &self.folder, self.client.as_ref())
     }
 
@@ -179,7 +179,8 @@ impl Branch {
         self.history()?.need()
     }
 
-    fn listed(&self) -> Result<&[Listed]> {
+    /// Every run, oldest first.
+    pub fn listed(&self) -> Result<&[Listed]> {
         if self.listed.get().is_none() {
             let _ = self.listed.set(self.history()?.list()?);
         }

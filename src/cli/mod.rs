@@ -16,6 +16,7 @@ mod exit;
 mod explain;
 mod export;
 mod guard;
+mod history;
 mod ingest;
 mod init;
 mod list;
@@ -69,6 +70,7 @@ enum Command {
     Ingest(Box<ingest::IngestCommandArgs>),
     Report(report::ReportArgs),
     Export(export::ExportArgs),
+    History(history::HistoryArgs),
     Publish(Box<publish::PublishArgs>),
     Merge(merge::MergeArgs),
     Matrix(matrix::MatrixArgs),
@@ -146,6 +148,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Ingest(args) => ingest::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &builtins(), &mut out),
         Command::Export(args) => export::run(args, &builtins(), &mut out),
+        Command::History(args) => history::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
         Command::Matrix(args) => matrix::run(args, &mut out),

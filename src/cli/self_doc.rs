@@ -8,6 +8,7 @@ use crate::app::discover::V1Discovery;
 use crate::compare::{Calibration, Merged, VerdictDocument};
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
 use crate::store::HistoryEntry;
+use crate::trend::TrendsDocument;
 
 /// Print the JSON Schema of a document
 #[derive(clap::Args, Clone, Debug)]
@@ -28,6 +29,8 @@ enum Document {
     History,
     /// What lies in a folder: `discover --json`
     Discovery,
+    /// Cases over commits: `history --format json`
+    Trends,
 }
 
 pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
@@ -39,6 +42,7 @@ pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
         Document::Job => Job::schema(),
         Document::History => HistoryEntry::schema(),
         Document::Discovery => V1Discovery::schema(),
+        Document::Trends => TrendsDocument::schema(),
     };
     wrote(write_json(&schema, out))?;
     Ok(Exit::Pass)

@@ -18,7 +18,7 @@ pub fn differences(
     head: &RunRecord,
     match_key: &BTreeMap<String, Strictness>,
 ) -> Vec<Difference> {
-    let (base, head) = (facts(base), facts(head));
+    let (base, head) = (machine_facts(base), machine_facts(head));
     let mut found = Vec::new();
     for field in base.keys().chain(head.keys().filter(|field| !base.contains_key(*field))) {
         let strictness = strictness(field, match_key);
@@ -43,7 +43,7 @@ pub fn differences(
 }
 
 /// The machine's facts, and the version of the tool that measured.
-fn facts(record: &RunRecord) -> BTreeMap<String, Fact> {
+pub fn machine_facts(record: &RunRecord) -> BTreeMap<String, Fact> {
     let mut facts = record.manifest.facts();
     let version = Fact { text: record.tool.version.clone(), is_known: true };
     facts.insert("tools.gbench-ci".into(), version);

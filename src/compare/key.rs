@@ -59,6 +59,20 @@ pub fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
     })
 }
 
+/// What the suite asked of a case, by name, as far as figures of one case with other answers may not stand side by side: `iterations=30`.
+/// See [`other_settings`].
+pub fn asked_settings(case: &CaseRecord) -> Vec<String> {
+    let timed_whole = case.id.timing == Timing::Process;
+    let of_work = WORK.into_iter().filter(|name| reaches(name, case));
+    let asked = of_work.chain(OTHERS.map(|(name, _)| name)).filter_map(|name| {
+        let shown = case.config.get(name)?;
+        let is_answer = shown.origin == Origin::Benchmark && !timed_whole && WORK.contains(&name);
+        (!is_answer).then(|| format!("{name}={}", shown.value))
+    });
+    let clock = case.metadata.get(INTERPRETER).and_then(|_| case.metadata.get(CLOCK));
+    asked.chain(clock.map(|clock| format!("{CLOCK}={clock}"))).collect()
+}
+
 /// A cold process is asked for no warm-up, whatever the settings say.
 fn reaches(name: &str, case: &CaseRecord) -> bool {
     case.id.thermal == Thermal::Warm || !matches!(name, "warmup" | "burnin")

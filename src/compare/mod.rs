@@ -58,11 +58,13 @@ mod warnings;
 mod wording;
 
 pub use calibration::*;
+pub use comparability::{machine_facts, strictness};
 pub use conclusion::{check_consistency, is_probably_worse, is_speed};
 pub use device_code::{CaseCode, CodeGap, CodeNoise, CodeSide, CodeState, KernelChange};
 pub use document::*;
 pub use evidence::{Evidence, MeasuredSide, ProcessValues, RowLimits};
 pub use history::{History, Past, Session};
+pub use key::asked_settings;
 pub use merge::{check_merged_consistency, merge, merge_records, merge_with, merged_job, regenerate_text};
 pub use merged::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
 pub use outcome::{Conclusion, Verdict};
@@ -75,7 +77,7 @@ pub use rounds::{MeasuredRound, RoundDifferences, RoundScale};
 pub use rules::{
     ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, limits_of,
 };
-pub use stored_runs::one_session;
+pub use stored_runs::{one_session, speedups_of};
 pub use trace::{DecisionTrace, SequentialStep, decision_traces};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};

@@ -50,7 +50,7 @@ impl History {
 }
 
 /// The speedups of a run's pairs, each as a case of its own.
-fn speedups_of(cases: &[CaseRecord]) -> Vec<CaseRecord> {
+pub fn speedups_of(cases: &[CaseRecord]) -> Vec<CaseRecord> {
     let pairs = VariantPairs::of(cases.iter().map(|case| &case.id)).pairs;
     let speedup = |pair: super::VariantPair| {
         let members = [&cases[pair.baseline], &cases[pair.optimized]];

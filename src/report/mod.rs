@@ -27,6 +27,7 @@ mod record;
 mod sweep;
 #[cfg(test)]
 mod test_support;
+mod trends;
 mod verdict;
 
 pub use self::export::{ExportFormat, export};
@@ -36,4 +37,5 @@ pub use self::layout::terminal::{Style, table};
 pub use self::layout::width::{COLUMNS, paragraph, wrap};
 pub use self::record::{ranking_chart, record, summary_page};
 pub use self::sweep::{SweepRequest, SweepTables, UnknownField};
+pub use self::trends::{TrendsFormat, trends};
 pub use self::verdict::{merged, verdict};

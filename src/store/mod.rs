@@ -4,6 +4,7 @@ mod address;
 mod atomic;
 mod baselines;
 mod comparison;
+mod frames;
 mod history;
 mod journal;
 mod read;
@@ -16,6 +17,7 @@ pub use comparison::{
     ComparisonFolder, comparison_of, holds_run, keep_whole_rounds, latest_comparison, read_comparison,
     read_sides,
 };
+pub use frames::{FrameFile, FramesRead};
 pub use history::{
     Appended, HistoryBranch, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started,
 };

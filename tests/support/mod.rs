@@ -12,6 +12,7 @@ pub mod job;
 pub mod json;
 pub mod kernels;
 pub mod merging;
+pub mod nightly;
 pub mod records;
 pub mod repository;
 pub mod rest;

@@ -6,7 +6,7 @@ use strum::{IntoEnumIterator, VariantArray};
 
 use crate::app::fail_on::FailOn;
 use crate::app::ingest::DatedBy;
-use crate::report::{ExportFormat, Format};
+use crate::report::{ExportFormat, Format, TrendsFormat};
 
 /// Takes the word of a [`Format`].
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
@@ -30,6 +30,22 @@ impl ValueEnum for ExportFormat {
             Self::Record => "The run record, with every sample",
             Self::OperatorList => "A JSON list with a row a case",
             Self::Benchfmt => "The Go benchmark format, for benchstat",
+        };
+        Some(PossibleValue::new(self.into_str()).help(help))
+    }
+}
+
+impl ValueEnum for TrendsFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Terminal => "A page for a person",
+            Self::Json => "The whole document (docs/schema/trends-v1.json)",
+            Self::Csv => "A line for each figure",
+            Self::Openmetrics => "The text format of OpenMetrics, for Prometheus",
         };
         Some(PossibleValue::new(self.into_str()).help(help))
     }

@@ -91,7 +91,7 @@ pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> R
 /// The compiler that a process on this machine would use, and the newest CUDA of its driver: `NVRTC 12.4, CUDA 12.4 in the driver`.
 /// Loads both libraries and starts no work on a GPU.
 ///
-/// Errors: as of [`compile`], before it comes to any source.
+/// Errors: no driver, or no compiler for it.
 pub fn compiler_in_use() -> Result<String> {
     let cuda_version = device::cuda_version(api::api()?)?;
     let nvrtc = Nvrtc::load(cuda_version)?;

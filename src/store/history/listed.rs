@@ -16,6 +16,13 @@ pub struct Listed {
     pub(super) mark: Option<Mark>,
 }
 
+impl Listed {
+    /// The id of the file's bytes: another content has another one.
+    pub fn content(&self) -> &str {
+        &self.blob
+    }
+}
+
 /// A run that is in the history now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {

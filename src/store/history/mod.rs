@@ -121,6 +121,11 @@ impl<'c> HistoryBranch<'c> {
         }
     }
 
+    /// Whether each run that is read costs a request.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.place, Place::GitHub(_))
+    }
+
     /// When the oldest of its runs started; nothing if it holds none.
     pub fn began(&self) -> Result<Option<SystemTime>> {
         Ok(self.list()?.first().and_then(|first| summary::started_at(&first.run_id)))

@@ -1,0 +1,77 @@
+//! `gbench-ci history`: every case over commits.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::terminal::style;
+use super::terminal::write::{check_place, wrote};
+use crate::app::history::{HistoryRequest, USUAL_RUNS};
+use crate::app::verdict_files::bytes_of;
+use crate::model::{Exit, Result};
+use crate::report::{Style, TrendsFormat, trends};
+use crate::store::write_atomically;
+use crate::suite::Benchmark;
+
+/// Show every case over commits: lasting changes, drift, breaks
+///
+/// Runs come from the suite's store: a branch, or the records that a folder keeps under names. Figures are kept in a cache in
+/// .gbench/cache, which may be removed at any time.
+///
+/// Exit codes: 0 shown, whatever is in it; 2 no such store, case or metric.
+#[derive(clap::Args, Clone, Debug)]
+pub struct HistoryArgs {
+    /// A case or a benchmark by its name, or a glob over benchmarks [default: all]
+    case: Option<String>,
+    /// Metric by its name, or a glob [default: those that the gate judges by]
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Runs since a date (2026-11-01), a time, or so long ago (30d)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Runs of this branch, or of this name in a folder [default: all, apart]
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// Runs of this machine of a matrix [default: all, apart]
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
+    /// The newest runs that are looked at; 0: all
+    #[arg(long, value_name = "COUNT", default_value_t = USUAL_RUNS)]
+    runs: usize,
+    /// Suite file whose store is meant [default: gbench.toml of this folder]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
+    #[arg(long, value_name = "ADDRESS")]
+    store: Option<String>,
+    /// How to write it
+    #[arg(long, value_enum, default_value = "terminal")]
+    format: TrendsFormat,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Show every series, also those in which nothing happened
+    #[arg(long)]
+    all: bool,
+}
+
+pub fn run(args: &HistoryArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    check_place("--output", args.output.as_deref())?;
+    let request = HistoryRequest {
+        config: args.config.clone(),
+        store: args.store.clone(),
+        case: args.case.clone(),
+        metric: args.metric.clone(),
+        since: args.since.clone(),
+        branch: args.branch.clone(),
+        label: args.label.clone(),
+        runs: args.runs,
+    };
+    let document = request.document(builtins)?;
+    let style = if args.output.is_some() { Style::PLAIN } else { style::of_stdout() };
+    let write = |to: &mut dyn io::Write| trends(&document, args.format, style, args.all, to);
+    match &args.output {
+        Some(path) => write_atomically(path, &bytes_of(|bytes| write(bytes))?)?,
+        None => wrote(write(out).and_then(|()| out.flush()))?,
+    }
+    Ok(Exit::Pass)
+}

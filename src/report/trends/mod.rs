@@ -1,0 +1,42 @@
+//! Series over commits, in the formats for people and for programs.
+
+mod csv;
+mod openmetrics;
+mod spark;
+mod terminal;
+
+use std::io;
+
+use super::layout::json;
+use super::layout::terminal::Style;
+use crate::trend::TrendsDocument;
+
+/// How trends are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum TrendsFormat {
+    /// A page for a person.
+    Terminal,
+    /// The document itself.
+    Json,
+    /// A line for each figure.
+    Csv,
+    /// The text format of OpenMetrics, with the time of each run.
+    Openmetrics,
+}
+
+/// Writes trends. `all`: every series, where a page would only count those in which nothing happened. Errors: only those of `out`.
+pub fn trends(
+    document: &TrendsDocument,
+    format: TrendsFormat,
+    style: Style,
+    all: bool,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match format {
+        TrendsFormat::Terminal => out.write_all(terminal::render(document, style, all).as_bytes()),
+        TrendsFormat::Json => json::render(document, out),
+        TrendsFormat::Csv => csv::render(document, out),
+        TrendsFormat::Openmetrics => openmetrics::render(document, out),
+    }
+}

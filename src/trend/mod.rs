@@ -1,0 +1,29 @@
+//! Figures over commits: every case of a history as a series, what broke it, what changed it for good, and what drifts.
+//!
+//! ```text
+//! run        one run's figures, and what decides whether they may stand beside those before
+//! encoding   a run's figures as a few bytes, for a cache
+//! table      the figures of all runs, a column each case and metric
+//! breaks     where the machine or the settings changed between two runs
+//! analysis   change points, drift and noise of one series
+//! document   the public document
+//! ```
+//!
+//! No I/O: `app` brings runs from a store or from a cache.
+
+mod analysis;
+mod breaks;
+mod document;
+mod encoding;
+mod run;
+mod table;
+
+pub use analysis::{LastingChange, SeriesDrift, SeriesTrend, WithdrawnChange, is_worse, trend_of, trends_of};
+pub use breaks::{BrokenField, SeriesBreak};
+pub use document::{
+    SCHEMA_TRENDS, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point, V1Series,
+    V1TrendRun, V1Unmeasured,
+};
+pub use encoding::{CACHE_VERSION, DecodedRun, Dictionary, EncodingError};
+pub use run::{MetricPoint, RunPoints, TrendRun};
+pub use table::{SeriesFilter, SeriesId, TableBuilder, TrendPoint, TrendSeries, TrendTable};

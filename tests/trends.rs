@@ -1,0 +1,211 @@
+//! `gbench-ci history`: cases over commits, through the binary, on branches of real repositories.
+
+use std::path::Path;
+
+use gbench_ci::model::Probe;
+use gbench_ci::store::HistoryEntry;
+use gbench_ci::trend::{SCHEMA_TRENDS, TrendsDocument, V1Series};
+
+use crate::support::cli::ran;
+use crate::support::git::Sandbox;
+use crate::support::nightly::{append, commit, night};
+
+/// A repository whose history has these nights.
+fn repository(nights: impl Iterator<Item = HistoryEntry>) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.commit(&[("code.txt", "one")]);
+    append(&sandbox.root(), nights);
+    sandbox
+}
+
+fn document(folder: &Path, arguments: &str) -> TrendsDocument {
+    let text = ran(folder, &format!("history --format json {arguments}")).exits(0).out;
+    serde_json::from_str(&text).unwrap()
+}
+
+fn series<'d>(document: &'d TrendsDocument, benchmark: &str) -> &'d V1Series {
+    document.series.iter().find(|series| series.case.benchmark.as_str() == benchmark).unwrap()
+}
+
+/// 60 nights; from the 40th on gemm is 6 % slower.
+fn stepped() -> impl Iterator<Item = HistoryEntry> {
+    (0..60).map(|number| night(number, &[("kernels/gemm", if number < 40 { 1.0 } else { 1.06 })]))
+}
+
+#[test]
+fn a_step_is_found_with_its_commits_and_the_rest_is_steady() {
+    let sandbox = repository(stepped());
+    let root = sandbox.root();
+    let document = document(&root, "");
+    assert_eq!((document.schema.as_str(), document.runs.len()), (SCHEMA_TRENDS, 60));
+    assert_eq!(document.store, "git:gbench-history");
+    let gemm = series(&document, "kernels/gemm");
+    let [change] = gemm.changes.as_slice() else { panic!("{:?}", gemm.changes) };
+    assert!((38..=42).contains(&change.at) && change.from <= 40 && 40 <= change.to, "{change:?}");
+    assert!((0.04..0.08).contains(&change.change) && change.low < 0.06 && 0.06 < change.high, "{change:?}");
+    assert_eq!(change.worse, Some(true));
+    assert_eq!(change.good, change.from.checked_sub(1).map(commit));
+    assert_eq!(change.bad, Some(commit(change.to)));
+    for steady in ["kernels/softmax", "kernels/norm", "kernels/scan", "build/module"] {
+        assert_eq!(series(&document, steady).changes, [], "{steady}");
+    }
+    ran(&root, "history")
+        .exits(0)
+        .says("WORSE")
+        .says("1 lastingly worse")
+        .says("Worse, and staying so")
+        .says("Steady");
+    ran(&root, "history gemm").exits(0).says("What happened").says("worse by").says("Newest runs");
+}
+
+#[test]
+fn a_new_driver_is_a_break_and_no_change() {
+    let nights = (0..60).map(|number| {
+        let mut entry = night(number, &[("kernels/gemm", if number < 30 { 1.0 } else { 1.2 })]);
+        if let (30.., Probe::Known(gpu)) = (number, &mut entry.record.manifest.gpu) {
+            gpu.driver = Probe::Known("590.11".into());
+        }
+        entry
+    });
+    let sandbox = repository(nights);
+    let document = document(&sandbox.root(), "");
+    for series in &document.series {
+        assert_eq!(series.changes, [], "{}", series.case);
+        let [broken] = series.breaks.as_slice() else { panic!("{:?}", series.breaks) };
+        assert_eq!((broken.at, broken.fields[0].field.as_str()), (30, "driver"));
+        assert_eq!(broken.fields[0].after, "590.11");
+    }
+    ran(&sandbox.root(), "history").exits(0).says("STEADY").says("driver 570.86.15 -> 590.11 (all series)");
+}
+
+#[test]
+fn figures_of_other_settings_are_another_piece() {
+    let nights = (0..20).map(|number| {
+        let mut entry = night(number, &[]);
+        if number >= 10 {
+            let shown = entry.record.cases[0].config.get_mut("iterations").unwrap();
+            shown.value = 50.into();
+        }
+        entry
+    });
+    let sandbox = repository(nights);
+    let document = document(&sandbox.root(), "");
+    let gemm = series(&document, "kernels/gemm");
+    assert_eq!((gemm.breaks.len(), gemm.breaks[0].fields[0].field.as_str()), (1, "settings"));
+    assert!(gemm.breaks[0].fields[0].after.contains("iterations=50"), "{:?}", gemm.breaks);
+    assert_eq!(series(&document, "kernels/norm").breaks, []);
+}
+
+#[test]
+fn machines_and_branches_are_series_of_their_own() {
+    let nights = (0..24).map(|number| {
+        let mut entry = night(number, &[]);
+        entry.label = ["a100", "h100"][number as usize % 2].into();
+        entry.branch = if number < 20 { "main".into() } else { "release".into() };
+        entry
+    });
+    let sandbox = repository(nights);
+    let root = sandbox.root();
+    let all = document(&root, "gemm");
+    let count =
+        |document: &TrendsDocument| document.series.iter().map(|it| it.points.len()).collect::<Vec<_>>();
+    assert_eq!(count(&all), [10, 10, 2, 2]);
+    assert_eq!(count(&document(&root, "gemm --label h100 --branch main")), [10]);
+    assert_eq!(count(&document(&root, "gemm --label h100 --branch main --runs 8")), [2]);
+    assert_eq!(count(&document(&root, "gemm --since 2026-01-21 --label a100")), [2]);
+    ran(&root, "history gemm --branch nowhere").exits(2).says("no run is of this time, branch and label");
+}
+
+#[test]
+fn the_cache_is_never_the_truth() {
+    let sandbox = repository((0..12).map(|number| night(number, &[])));
+    let root = sandbox.root();
+    let first = document(&root, "");
+    let cache = std::fs::read_dir(root.join(".gbench/cache")).unwrap();
+    let cache = cache.map(|file| file.unwrap().path()).find(|path| path.extension().is_some()).unwrap();
+    assert_eq!(document(&root, ""), first, "out of the cache");
+    let bytes = std::fs::read(&cache).unwrap();
+    for spoilt in [&bytes[..bytes.len() / 2], b"nonsense", b""] {
+        std::fs::write(&cache, spoilt).unwrap();
+        assert_eq!(document(&root, ""), first);
+    }
+    assert_eq!(std::fs::read(&cache).unwrap().len(), bytes.len(), "it is made anew");
+    append(&root, (12..14).map(|number| night(number, &[])));
+    assert_eq!(document(&root, "").runs.len(), 14, "what is new is read");
+    std::fs::remove_dir_all(root.join(".gbench")).unwrap();
+    std::fs::write(root.join(".gbench"), "in the way").unwrap();
+    let document = document(&root, "");
+    assert_eq!(document.runs.len(), 14);
+    assert!(document.warnings[0].contains("cannot be used"), "{:?}", document.warnings);
+}
+
+#[test]
+fn a_run_that_is_none_is_passed_over_and_said() {
+    let sandbox = repository((0..5).map(|number| night(number, &[])));
+    let repository = &sandbox.repository;
+    let tip = repository.find_reference("refs/heads/gbench-history").unwrap().peel_to_commit().unwrap();
+    let mut update = git2::build::TreeUpdateBuilder::new();
+    let blob = repository.blob(b"no gzip").unwrap();
+    update.upsert("history/2026-01/20260109T000000.000Z-bad000.json.gz", blob, git2::FileMode::Blob);
+    let tree =
+        repository.find_tree(update.create_updated(repository, &tip.tree().unwrap()).unwrap()).unwrap();
+    let who = crate::support::git::signature();
+    repository.commit(Some("refs/heads/gbench-history"), &who, &who, "by hand", &tree, &[&tip]).unwrap();
+    let document = document(&sandbox.root(), "");
+    assert_eq!(document.runs.len(), 5);
+    assert!(document.warnings[0].contains("is passed over"), "{:?}", document.warnings);
+}
+
+#[test]
+fn wrong_names_are_told_what_there_is() {
+    let sandbox = repository((0..3).map(|number| night(number, &[])));
+    let root = sandbox.root();
+    ran(&root, "history gem")
+        .exits(2)
+        .says("no run has a case of this name")
+        .says("did you mean kernels/gemm?");
+    ran(&root, "history --metric tim")
+        .exits(2)
+        .says("no run has a metric of this name")
+        .says("did you mean time?");
+    ran(&root, "history --since yesterday").exits(2).says("neither a date nor a time span");
+    ran(&root, "history --store git:nowhere").exits(2).says("there is no such branch");
+    ran(&root, "history --store nowhere").exits(2).says("is no address of a store");
+    let empty = tempfile::tempdir().unwrap();
+    ran(empty.path(), "history").exits(2).says("no run is kept here").says("baseline save");
+}
+
+#[test]
+fn a_folder_of_baselines_is_a_history_too() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.root();
+    for number in 0..4 {
+        let record = night(number, &[]).record;
+        crate::support::cli::write(&root, "record.json", &record);
+        ran(&root, "baseline save nightly record.json").exits(0);
+    }
+    let document = document(&root, "");
+    assert_eq!(document.runs.len(), 4);
+    assert_eq!(series(&document, "kernels/gemm").branch, "nightly");
+}
+
+#[test]
+fn programs_get_a_line_a_figure_and_openmetrics() {
+    let sandbox = repository((0..3).map(|number| night(number, &[])));
+    let root = sandbox.root();
+    let csv = ran(&root, "history --format csv").exits(0).out;
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(reader.headers().unwrap().iter().nth(8), Some("metric"));
+    assert_eq!(reader.records().count(), 15);
+    let text = ran(&root, "history gemm --format openmetrics").exits(0).out;
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines[0], lines.len(), lines[lines.len() - 1]), ("# TYPE gbench_value gauge", 6, "# EOF"));
+    assert!(
+        lines[2].starts_with("gbench_value{case=\"kernels/gemm[n=1024]\",suite=\"kernels\""),
+        "{}",
+        lines[2]
+    );
+    assert!(lines[2].ends_with(" 1767225600.000"), "{}", lines[2]);
+    ran(&root, "history --format csv --output out.csv").exits(0);
+    assert_eq!(std::fs::read_to_string(root.join("out.csv")).unwrap(), csv);
+}
