@@ -2,7 +2,9 @@
 //!
 //! Every figure is held against NumPy, SciPy or statsmodels in `fixtures/statistics`.
 
+pub mod change_points;
 mod components;
+pub mod drift;
 mod location;
 mod multiple;
 mod order_statistics;
@@ -13,7 +15,9 @@ pub mod seq_e;
 mod student;
 mod welch;
 
+pub use change_points::{ChangePoint, Revision, change_points, revise};
 pub use components::{Components, Within, best_iterations, lag_1};
+pub use drift::{Drift, drift};
 pub use location::{ln_midmean, midmean};
 pub use multiple::{HolmStep, holm};
 pub use order_statistics::{Description, mean, median, quantile, sample_stddev, summarize};

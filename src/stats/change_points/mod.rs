@@ -1,0 +1,190 @@
+//! Lasting steps in a history of runs that vary from session to session.
+//!
+//! Three stages, each robust against what nightly histories hold: spikes, states that alternate, and sessions that
+//! resemble their neighbours.
+//!
+//! 1. *Candidates*: the cheapest partition of the winsorised logarithms into constant pieces (`partition`), generous.
+//! 2. *Significance*: each candidate is tested by ranks between its two neighbours (`ranks`), with a variance that knows
+//!    autocorrelation (`noise`). Of those that fail, the one that explains least goes, and the test is made anew, until
+//!    all that remain pass. Ranks decide because the tails of the noise are not known: a t test in their place reports
+//!    every state that lasts for some runs by chance.
+//! 3. *Shape*: a candidate that a slope explains better than a step is a drift and no change point ([`super::drift`]).
+//!
+//! No kept crate does this: `pelt` has squared and absolute cost but no test, and asks for a newer compiler than ours;
+//! `changepoint`, which `augurs-changepoint` wraps, is Bayesian online detection with a fixed hazard and Gaussian runs.
+//! `benches/trends` holds both ideas, and others, against this one; `docs/trends.md` has the table.
+
+pub(super) mod noise;
+mod partition;
+mod ranks;
+mod revision;
+pub(super) mod sums;
+
+pub use revision::{Revision, revise};
+
+use std::ops::RangeInclusive;
+
+use super::TQuantiles;
+use noise::{FLOOR, Noise};
+use sums::Sums;
+
+/// The family's error rate that the goals of `docs/trends.md` are met with.
+pub const LEVEL: f64 = 0.001;
+/// A shift lasts where it holds the majority of nine runs: fewer than these are a spike.
+pub const LEAST_RUNS: usize = 5;
+/// Penalty of a candidate over the long-run variance and `ln n`: that of Schwarz 1978 is 1 for each of place and size.
+const PENALTY: f64 = 2.0;
+/// A slope is preferred where twice its logarithmic likelihood exceeds the step's by more than this.
+const SLOPE_MARGIN: f64 = 1.0;
+/// What is steeper than a rise over as many runs counts as a step.
+const LEAST_SLOPE: usize = 8;
+/// 95 % of the likelihood ratios of the true place against the best one are below it: `-2 ln(1 - sqrt 0.95)`
+/// (Hansen 2000, "Sample Splitting and Threshold Estimation"; Eo & Morley 2015).
+const PLACE: f64 = 7.35;
+
+/// A lasting change of level. Places are indices into the series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// The first run after the change.
+    pub at: usize,
+    /// Where the first run after the change lies with 95 % confidence, given that there is one.
+    pub within: RangeInclusive<usize>,
+    /// Level after over level before, less 1: `0.03` is 3 % more.
+    pub size: f64,
+    /// 95 % interval of `size`, given the place. That the place was chosen for its size is not in it.
+    pub low: f64,
+    pub high: f64,
+    /// Two-sided, by ranks, times the number of places (Bonferroni).
+    pub p: f64,
+}
+
+/// The lasting steps of a series, in their order.
+///
+/// `values`: one a run, in the order of time, any unit, from one unbroken piece: nothing but the program and the session
+/// changed. `level`: the chance of even one point in a series without a change, nominally; [`LEVEL`] unless there is a
+/// reason. Asked after every run, the chance of one at any look is larger. `None` where a value has no finite logarithm.
+/// Series of fewer than twice [`LEAST_RUNS`] have no points.
+pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
+    let logarithms = logarithms(values)?;
+    if logarithms.len() < 2 * LEAST_RUNS {
+        return Some(Vec::new());
+    }
+    Some(Search::new(&logarithms, level).points())
+}
+
+pub(super) fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    logarithms.iter().all(|logarithm| logarithm.is_finite()).then_some(logarithms)
+}
+
+struct Search<'a> {
+    logarithms: &'a [f64],
+    sums: Sums,
+    /// Largest p value of a place that is kept.
+    limit: f64,
+    /// How much larger the variance of a mean is than that of independent runs.
+    inflation: f64,
+    /// Ends of the pieces, 0 and the length among them.
+    edges: Vec<usize>,
+    /// By edge; 0 of the outer two.
+    p: Vec<f64>,
+}
+
+impl<'a> Search<'a> {
+    fn new(logarithms: &'a [f64], level: f64) -> Self {
+        let count = logarithms.len();
+        let noise = Noise::of(logarithms);
+        let sums = Sums::new(&noise.winsorised(logarithms));
+        let penalty = PENALTY * noise.long_run_variance() * (count as f64).ln();
+        let edges = partition::edges(&sums, LEAST_RUNS, penalty);
+        // From the generous partition, once: what a rejected candidate leaves in the residuals looks like autocorrelation
+        // and would make the next ones fail in turn.
+        let inflation = noise::inflation(logarithms, &edges);
+        let p = vec![0.0; edges.len()];
+        let mut search = Self { logarithms, sums, limit: level / count as f64, inflation, edges, p };
+        (1..search.edges.len() - 1).for_each(|index| search.test(index));
+        search
+    }
+
+    fn points(mut self) -> Vec<ChangePoint> {
+        while let Some(index) = self.weakest() {
+            self.remove(index);
+        }
+        let mut quantiles = TQuantiles::default();
+        let inner = 1..self.edges.len() - 1;
+        inner.filter(|index| !self.is_slope(*index)).map(|index| self.point(index, &mut quantiles)).collect()
+    }
+
+    /// Of the candidates that fail the test, the one without which the fit loses least. By p value the short pieces would
+    /// go first, however large the step beside them.
+    fn weakest(&self) -> Option<usize> {
+        let failing = (1..self.edges.len() - 1).filter(|index| self.p[*index] > self.limit);
+        failing.min_by(|a, b| self.loss(*a).total_cmp(&self.loss(*b)))
+    }
+
+    /// The piece before an edge and the one after it: where they start, meet and end.
+    fn around(&self, index: usize) -> (usize, usize, usize) {
+        (self.edges[index - 1], self.edges[index], self.edges[index + 1])
+    }
+
+    fn loss(&self, index: usize) -> f64 {
+        let (start, at, end) = self.around(index);
+        self.sums.squares(start, end) - self.sums.step(start, at, end)
+    }
+
+    fn test(&mut self, index: usize) {
+        let (start, at, end) = self.around(index);
+        self.p[index] = ranks::shift(&self.logarithms[start..end], at - start, self.inflation);
+    }
+
+    /// Takes an edge away and lets its neighbours move to where they fit best now.
+    fn remove(&mut self, index: usize) {
+        self.edges.remove(index);
+        self.p.remove(index);
+        let last = self.edges.len() - 1;
+        for neighbour in [index - 1, index] {
+            if (1..last).contains(&neighbour) {
+                let (start, _, end) = self.around(neighbour);
+                self.edges[neighbour] = self.sums.best_step(start, end, LEAST_RUNS).0;
+            }
+        }
+        (index.saturating_sub(2).max(1)..(index + 2).min(last)).for_each(|near| self.test(near));
+    }
+
+    /// Variance of a run about a fit, times the inflation: what differences of squares are measured against.
+    fn variance(&self, squares: f64, runs: usize) -> f64 {
+        self.inflation * (squares / (runs - 2) as f64).max(FLOOR * FLOOR)
+    }
+
+    fn is_slope(&self, index: usize) -> bool {
+        let (start, at, end) = self.around(index);
+        let step = self.sums.step(start, at, end);
+        let slope = self.sums.best_slope(start, end, LEAST_SLOPE);
+        (step - slope) / self.variance(slope.min(step), end - start) > SLOPE_MARGIN
+    }
+
+    fn point(&self, index: usize, quantiles: &mut TQuantiles) -> ChangePoint {
+        let (start, at, end) = self.around(index);
+        let (before, after) = ((at - start) as f64, (end - at) as f64);
+        let step = self.sums.step(start, at, end);
+        let variance = self.variance(step, end - start);
+        let size = self.sums.mean(at, end) - self.sums.mean(start, at);
+        let freedom = ((before + after - 2.0) / self.inflation).max(1.0);
+        let half = quantiles.upper(0.025, freedom) * (variance * (1.0 / before + 1.0 / after)).sqrt();
+        let places = start + LEAST_RUNS..end - LEAST_RUNS + 1;
+        let likely = |place: &usize| (self.sums.step(start, *place, end) - step) / variance <= PLACE;
+        let first = places.clone().find(likely).unwrap_or(at);
+        let last = places.rev().find(likely).unwrap_or(at);
+        ChangePoint {
+            at,
+            within: first.min(at)..=last.max(at),
+            size: size.exp_m1(),
+            low: (size - half).exp_m1(),
+            high: (size + half).exp_m1(),
+            p: (self.p[index] * self.logarithms.len() as f64).min(1.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

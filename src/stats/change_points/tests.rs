@@ -1,0 +1,117 @@
+use super::*;
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Normal};
+use rand_pcg::Pcg64;
+
+/// Noise of 1.5 % about a level that the closure gives in logarithms.
+fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut random = Pcg64::seed_from_u64(seed);
+    let noise = Normal::new(0.0, 0.015).unwrap();
+    (0..runs).map(|at| 7.0 * (level(at) + noise.sample(&mut random)).exp()).collect()
+}
+
+fn found(values: &[f64]) -> Vec<ChangePoint> {
+    change_points(values, LEVEL).unwrap()
+}
+
+#[test]
+fn a_step_is_found_where_it_is_and_as_large_as_it_is() {
+    for size in [0.05_f64, 0.2, -0.1] {
+        let values = series(1, 120, |at| if at < 70 { 0.0 } else { size.ln_1p() });
+        let points = found(&values);
+        let [point] = points.as_slice() else { panic!("{size}: {points:?}") };
+        assert!(point.at.abs_diff(70) <= 2 && point.within.contains(&70), "{point:?}");
+        assert!(point.low <= size && size <= point.high && point.high - point.low < 0.03, "{point:?}");
+        assert!(point.p <= LEVEL, "{point:?}");
+    }
+}
+
+#[test]
+fn several_steps_are_told_in_their_order() {
+    let levels = [0.0, 0.1, 0.04, 0.3];
+    let points = found(&series(2, 200, |at| levels[at / 50]));
+    let places: Vec<usize> = points.iter().map(|point| point.at).collect();
+    assert_eq!(places.len(), 3, "{places:?}");
+    assert!(places.iter().zip([50, 100, 150]).all(|(at, place)| at.abs_diff(place) <= 2), "{places:?}");
+}
+
+#[test]
+fn spikes_are_never_a_lasting_shift() {
+    let mut random = Pcg64::seed_from_u64(3);
+    let mut values = series(3, 200, |_| 0.0);
+    for _ in 0..20 {
+        values[random.random_range(0..200)] *= 1.5;
+    }
+    // Four in a row are fewer than the majority of nine.
+    values[120..124].iter_mut().for_each(|value| *value *= 2.0);
+    assert_eq!(found(&values), []);
+}
+
+#[test]
+fn the_last_runs_are_a_level_once_they_are_enough() {
+    let ending = |last: usize| found(&series(4, 100 + last, |at| if at < 100 { 0.0 } else { 0.3 }));
+    assert_eq!(ending(4), []);
+    assert_eq!(ending(8).len(), 1);
+}
+
+#[test]
+fn counts_that_never_vary_have_their_step_too() {
+    let values: Vec<f64> = (0..60).map(|at| if at < 40 { 1e9 } else { 1.01e9 }).collect();
+    let points = found(&values);
+    assert_eq!(points.len(), 1, "{points:?}");
+    assert_eq!((points[0].at, points[0].within.clone()), (40, 40..=40));
+    assert!((points[0].size - 0.01).abs() < 1e-9);
+    assert_eq!(found(&[3.0; 50]), []);
+}
+
+#[test]
+fn nothing_is_said_of_few_runs_and_none_of_what_has_no_logarithm() {
+    assert_eq!(found(&[]), []);
+    assert_eq!(found(&[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0]), []);
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(change_points(&[1.0, bad], LEVEL), None);
+    }
+}
+
+#[test]
+fn series_without_a_change_have_none() {
+    let with_points = (0..300).filter(|seed| !found(&series(1000 + seed, 120, |_| 0.0)).is_empty()).count();
+    assert!(with_points <= 3, "{with_points} of 300");
+}
+
+#[test]
+fn a_point_persists_as_runs_are_added() {
+    let values = series(5, 140, |at| if at < 70 { 0.0 } else { 0.06 });
+    let revision = revise(&found(&values[..90]), &found(&values));
+    assert_eq!(revision, Revision { persisting: vec![(0, 0)], ..Revision::default() });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_unit_of_the_values_does_not_matter(
+        seed in 0..1000_u64, place in 20..100_usize, size in 0.05..0.5_f64,
+    ) {
+        let values = series(seed, 120, |at| if at < place { 0.0 } else { size });
+        let points = found(&values);
+        // A power of two scales without rounding; the logarithms still round.
+        let scaled = found(&values.iter().map(|value| value * 1024.0).collect::<Vec<_>>());
+        prop_assert_eq!(points.len(), scaled.len());
+        for (one, other) in points.iter().zip(&scaled) {
+            prop_assert_eq!(one.at, other.at);
+            prop_assert!((one.size - other.size).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn any_positive_values_have_points_inside_them(values in prop::collection::vec(1e-3..1e3_f64, 0..80)) {
+        for point in found(&values) {
+            prop_assert!(point.within.contains(&point.at));
+            prop_assert!(*point.within.start() >= LEAST_RUNS && *point.within.end() <= values.len() - LEAST_RUNS);
+            prop_assert!(point.low <= point.size && point.size <= point.high);
+            prop_assert!(point.p <= LEVEL);
+        }
+    }
+}
