@@ -4,7 +4,7 @@
 //! where it is beyond chance and fits better than the best step does. Theil & Sen's slope with Mann & Kendall's test asks
 //! the whole series for one direction instead: it neither tells when the slope begins nor a slope from a step.
 
-use super::change_points::noise::{self, FLOOR, Noise};
+use super::change_points::noise::{self, FLOOR, SessionNoise};
 use super::change_points::sums::{Hinge, Sums};
 use super::change_points::{LEAST_RUNS, change_points, logarithms};
 use super::{TQuantiles, t_tail};
@@ -48,7 +48,7 @@ fn of_one_level(logarithms: &[f64], level: f64) -> Option<Drift> {
     if count < 2 * LEAST_RUNS_OF_DRIFT {
         return None;
     }
-    let winsorised = Noise::of(logarithms).winsorised(logarithms);
+    let winsorised = SessionNoise::of(logarithms).winsorised(logarithms);
     let sums = Sums::new(&winsorised);
     let (from, hinge) = steepest(&sums)?;
     let fitted = |at: usize| hinge.slope * (at + 1).saturating_sub(from) as f64;
@@ -86,7 +86,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_distr::{Distribution, Normal};
 
-    /// Noise of 1 % about a level that the closure gives in logarithms.
+    /// SessionNoise of 1 % about a level that the closure gives in logarithms.
     fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
         let noise = Normal::new(0.0, 0.01).unwrap();
@@ -113,8 +113,7 @@ mod tests {
 
     #[test]
     fn what_lies_before_the_last_step_is_left_out() {
-        let values =
-            series(5, 200, |at| 0.1 * f64::from(at >= 60) - 0.002 * at.saturating_sub(129) as f64);
+        let values = series(5, 200, |at| 0.1 * f64::from(at >= 60) - 0.002 * at.saturating_sub(129) as f64);
         let drift = drift(&values, LEVEL).unwrap();
         assert!((110..150).contains(&drift.from) && drift.per_run < 0.0, "{drift:?}");
     }

@@ -15,7 +15,7 @@ pub mod seq_e;
 mod student;
 mod welch;
 
-pub use change_points::{ChangePoint, Revision, change_points, revise};
+pub use change_points::{ChangePoint, ChangeRevision, change_points, revise};
 pub use components::{Components, Within, best_iterations, lag_1};
 pub use drift::{Drift, drift};
 pub use location::{ln_midmean, midmean};

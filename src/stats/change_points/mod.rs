@@ -20,12 +20,12 @@ mod ranks;
 mod revision;
 pub(super) mod sums;
 
-pub use revision::{Revision, revise};
+pub use revision::{ChangeRevision, revise};
 
 use std::ops::RangeInclusive;
 
 use super::TQuantiles;
-use noise::{FLOOR, Noise};
+use noise::{FLOOR, SessionNoise};
 use sums::Sums;
 
 /// The family's error rate that the goals of `docs/trends.md` are met with.
@@ -93,7 +93,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(logarithms: &'a [f64], level: f64) -> Self {
         let count = logarithms.len();
-        let noise = Noise::of(logarithms);
+        let noise = SessionNoise::of(logarithms);
         let sums = Sums::new(&noise.winsorised(logarithms));
         let penalty = PENALTY * noise.long_run_variance() * (count as f64).ln();
         let edges = partition::edges(&sums, LEAST_RUNS, penalty);

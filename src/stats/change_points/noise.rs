@@ -17,14 +17,14 @@ const QUARTILE_DIFFERENCE: f64 = 1.626_835_600_930_487;
 
 /// Scale and autocorrelation of a series by the differences of near runs, to which a few steps and spikes mean little.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise {
+pub struct SessionNoise {
     /// Standard deviation of a run about its level.
     pub scale: f64,
     /// Of an autoregression of order 1, from 0 to 0.7.
     pub phi: f64,
 }
 
-impl Noise {
+impl SessionNoise {
     /// Of at least three logarithms.
     ///
     /// The autocorrelation is that of Chakar et al. 2017, "A robust approach for estimating change-points in the mean of an
@@ -111,7 +111,7 @@ mod tests {
     fn a_spike_is_cut_and_a_lasting_step_is_kept() {
         let mut series: Vec<f64> = (0..40).map(|at| f64::from(at % 3) * 0.01 + f64::from(at >= 20)).collect();
         series[8] += 3.0;
-        let noise = Noise::of(&series);
+        let noise = SessionNoise::of(&series);
         let cut = noise.winsorised(&series);
         assert!(cut[8] < 0.1, "{}", cut[8]);
         assert!(cut[19] < 0.1 && cut[20] > 0.9, "{cut:?}");
@@ -122,7 +122,7 @@ mod tests {
         let series = |last: usize| -> Vec<f64> {
             (0..40).map(|at| (at % 3) as f64 * 0.01 + f64::from(at + last >= 40)).collect()
         };
-        let end = |last: usize| Noise::of(&series(last)).winsorised(&series(last))[39];
+        let end = |last: usize| SessionNoise::of(&series(last)).winsorised(&series(last))[39];
         assert!(end(4) < 0.1 && end(5) > 0.9);
     }
 
@@ -137,6 +137,6 @@ mod tests {
 
     #[test]
     fn what_never_varies_has_the_least_scale() {
-        assert_eq!(Noise::of(&[2.0; 10]), Noise { scale: FLOOR, phi: 0.0 });
+        assert_eq!(SessionNoise::of(&[2.0; 10]), SessionNoise { scale: FLOOR, phi: 0.0 });
     }
 }

@@ -4,7 +4,7 @@ use super::ChangePoint;
 
 /// Indices into the two lists that were compared, each index once.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Revision {
+pub struct ChangeRevision {
     /// `(before, now)`: the same change, of which more is known.
     pub persisting: Vec<(usize, usize)>,
     /// Of those found now.
@@ -15,7 +15,7 @@ pub struct Revision {
 
 /// Points are the same change where their ranges meet and their directions agree; the nearest pair first, each point once.
 /// Both lists are of one series that starts with the same run.
-pub fn revise(before: &[ChangePoint], now: &[ChangePoint]) -> Revision {
+pub fn revise(before: &[ChangePoint], now: &[ChangePoint]) -> ChangeRevision {
     let mut pairs = Vec::new();
     for (was, old) in before.iter().enumerate() {
         let same =
@@ -23,7 +23,7 @@ pub fn revise(before: &[ChangePoint], now: &[ChangePoint]) -> Revision {
         pairs.extend(same.map(|(is, new)| (old.at.abs_diff(new.at), was, is)));
     }
     pairs.sort_unstable();
-    let mut revision = Revision::default();
+    let mut revision = ChangeRevision::default();
     let (mut kept, mut known) = (vec![false; before.len()], vec![false; now.len()]);
     for (_, was, is) in pairs {
         if !kept[was] && !known[is] {
@@ -52,19 +52,19 @@ mod tests {
     #[test]
     fn a_point_that_moves_within_its_range_persists() {
         let revision = revise(&[point(40, 3, 0.05)], &[point(43, 1, 0.04), point(90, 1, 0.1)]);
-        assert_eq!(revision, Revision { persisting: vec![(0, 0)], new: vec![1], withdrawn: vec![] });
+        assert_eq!(revision, ChangeRevision { persisting: vec![(0, 0)], new: vec![1], withdrawn: vec![] });
     }
 
     #[test]
     fn a_point_that_is_gone_or_turned_round_is_withdrawn() {
         let revision = revise(&[point(40, 3, 0.05), point(70, 2, 0.05)], &[point(40, 3, -0.05)]);
-        assert_eq!(revision, Revision { persisting: vec![], new: vec![0], withdrawn: vec![0, 1] });
+        assert_eq!(revision, ChangeRevision { persisting: vec![], new: vec![0], withdrawn: vec![0, 1] });
     }
 
     #[test]
     fn of_two_points_in_reach_the_nearest_is_the_same_one() {
         let revision = revise(&[point(40, 9, 0.05), point(49, 9, 0.05)], &[point(47, 9, 0.05)]);
-        assert_eq!(revision, Revision { persisting: vec![(1, 0)], new: vec![], withdrawn: vec![0] });
-        assert_eq!(revise(&[], &[]), Revision::default());
+        assert_eq!(revision, ChangeRevision { persisting: vec![(1, 0)], new: vec![], withdrawn: vec![0] });
+        assert_eq!(revise(&[], &[]), ChangeRevision::default());
     }
 }

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
-/// Noise of 1.5 % about a level that the closure gives in logarithms.
+/// SessionNoise of 1.5 % about a level that the closure gives in logarithms.
 fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut random = Pcg64::seed_from_u64(seed);
     let noise = Normal::new(0.0, 0.015).unwrap();
@@ -84,7 +84,7 @@ fn series_without_a_change_have_none() {
 fn a_point_persists_as_runs_are_added() {
     let values = series(5, 140, |at| if at < 70 { 0.0 } else { 0.06 });
     let revision = revise(&found(&values[..90]), &found(&values));
-    assert_eq!(revision, Revision { persisting: vec![(0, 0)], ..Revision::default() });
+    assert_eq!(revision, ChangeRevision { persisting: vec![(0, 0)], ..ChangeRevision::default() });
 }
 
 proptest! {
