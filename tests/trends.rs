@@ -55,7 +55,7 @@ fn a_step_is_found_with_its_commits_and_the_rest_is_steady() {
         .says("1 lastingly worse")
         .says("Worse, and staying so")
         .says("Steady");
-    ran(&root, "history gemm").exits(0).says("What happened").says("worse by").says("Newest runs");
+    ran(&root, "history gemm").exits(0).says("What happened").says("worse, since").says("Newest runs");
 }
 
 #[test]

@@ -92,11 +92,7 @@ impl<'d> View<'d> {
         let branches: std::collections::BTreeSet<String> =
             runs.iter().map(|run| place(&run.branch, &run.label)).collect();
         let of = crate::model::text::list(&branches.into_iter().collect::<Vec<_>>(), 3);
-        format!(
-            "{} of {of} in {store}, {days}; {}: {found}",
-            count(runs.len(), "run"),
-            count(series.len(), "series")
-        )
+        format!("{} of {of} in {store}, {days}; {} series: {found}", count(runs.len(), "run"), series.len())
     }
 
     fn title(&self, series: &V1Series) -> String {
@@ -264,7 +260,7 @@ impl<'d> View<'d> {
             };
             events.push((
                 change.at,
-                format!("{word} by {}, since {}", signed_percent(change.change), self.since(series, change)),
+                format!("{}, {word}, since {}", signed_percent(change.change), self.since(series, change)),
             ));
         }
         for broken in &series.breaks {
