@@ -157,3 +157,92 @@ impl Additions<'_> {
         number
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::trend::{MetricPoint, SeriesFilter, TableBuilder, TrendTable};
+
+    fn case(name: &str) -> CaseId {
+        let text = format!(r#"{{"benchmark":"a/{name}","timing":"protocol","thermal":"warm"}}"#);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// A run on the day of November, of cases whose figure is the day.
+    fn run(day: u32, cases: &[&str], settings: &str) -> RunPoints {
+        let point = |name: &&str| MetricPoint {
+            case: case(name),
+            metric: "time".into(),
+            unit: "s".into(),
+            better: Some(Better::Lower),
+            judged: true,
+            settings: settings.into(),
+            value: f64::from(day),
+            half_width: 0.01,
+        };
+        RunPoints {
+            run: TrendRun {
+                run_id: format!("202611{day:02}T000000.000Z-000000").parse().unwrap(),
+                started: format!("2026-11-{day:02}T00:00:00.000Z"),
+                commit: format!("{day:040x}"),
+                branch: "main".into(),
+                label: String::new(),
+                event: "schedule".into(),
+                conclusion: None,
+            },
+            facts: BTreeMap::from([("driver".into(), format!("{}", 500 + day / 10))]),
+            points: cases.iter().map(point).collect(),
+            unmeasured: vec![(case("gone"), "failed".into())],
+        }
+    }
+
+    fn table(runs: &[DecodedRun], dictionary: &Dictionary, bytes: &[Vec<u8>]) -> TrendTable {
+        let mut builder =
+            TableBuilder::new(SeriesFilter { run: &|_| true, series: &|_, _| true }, runs.len());
+        for bytes in bytes {
+            let run = builder.dictionary().decode(bytes).unwrap();
+            builder.push(run);
+        }
+        let (table, other) = builder.finish();
+        assert_eq!(other.texts, dictionary.texts);
+        table
+    }
+
+    #[test]
+    fn runs_read_back_as_they_were_and_stand_in_order_of_time() {
+        let mut dictionary = Dictionary::default();
+        let written = [run(9, &["x", "y"], "n=1"), run(3, &["y"], "n=2"), run(12, &["y", "x"], "n=1")];
+        let encoded = written.each_ref().map(|run| dictionary.encode(run).unwrap());
+        let (bytes, runs): (Vec<_>, Vec<_>) = encoded.into_iter().unzip();
+        assert!(bytes[1].len() < bytes[0].len(), "texts that stood before are numbers");
+        let table = table(&runs, &dictionary, &bytes);
+        let days: Vec<&str> = table.runs.iter().map(|run| &run.run_id.as_str()[..8]).collect();
+        assert_eq!(days, ["20261103", "20261109", "20261112"]);
+        let values = |name: &str| {
+            let series = table.series.iter().find(|series| series.id.case == case(name)).unwrap();
+            series.points.iter().map(|point| (point.run, point.value)).collect::<Vec<_>>()
+        };
+        assert_eq!(values("y"), [(0, 3.0), (1, 9.0), (2, 12.0)]);
+        assert_eq!(values("x"), [(1, 9.0), (2, 12.0)]);
+        let y = table.series.iter().find(|series| series.id.case == case("y")).unwrap();
+        let settings = [0, 1, 2].map(|run| dictionary.text(y.settings(run)).to_owned());
+        assert_eq!(settings, ["n=2", "n=1", "n=1"]);
+        assert!(table.machine(0) == table.machine(1) && table.machine(1) != table.machine(2));
+        assert_eq!(table.unmeasured.len(), 1, "of the newest run alone");
+    }
+
+    #[test]
+    fn bytes_that_are_no_run_or_come_without_those_before_are_refused() {
+        let mut dictionary = Dictionary::default();
+        let (first, _) = dictionary.encode(&run(1, &["x"], "n=1")).unwrap();
+        let (second, _) = dictionary.encode(&run(2, &["x"], "n=1")).unwrap();
+        assert!(Dictionary::default().decode(&second).is_err(), "its texts are the first one's");
+        for cut in 0..first.len() {
+            assert!(Dictionary::default().decode(&first[..cut]).is_err(), "{cut}");
+        }
+        let mut reader = Dictionary::default();
+        assert!(reader.decode(&first).is_ok() && reader.decode(&second).is_ok());
+    }
+}
