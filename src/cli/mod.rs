@@ -1,6 +1,7 @@
 //! The command line: one file a command turns its flags into a request for `app`, prints the value that comes back and picks
 //! the exit code. `args` are the shared flags, `terminal` is the reader's terminal.
 
+mod accept;
 mod args;
 mod baseline;
 mod calibrate;
@@ -70,6 +71,7 @@ enum Command {
     Report(report::ReportArgs),
     Export(export::ExportArgs),
     Publish(Box<publish::PublishArgs>),
+    Accept(accept::AcceptArgs),
     Merge(merge::MergeArgs),
     Matrix(matrix::MatrixArgs),
     Explain(explain::ExplainArgs),
@@ -147,6 +149,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Report(args) => report::run(args, &builtins(), &mut out),
         Command::Export(args) => export::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
+        Command::Accept(args) => accept::run(args, &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
         Command::Matrix(args) => matrix::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &builtins(), &mut out),

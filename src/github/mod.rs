@@ -5,6 +5,7 @@
 
 mod address;
 mod answer;
+pub mod answers;
 pub mod approval;
 pub mod artifacts;
 mod backoff;
@@ -19,6 +20,7 @@ mod identity;
 pub mod issues;
 mod marker;
 mod optimistic;
+pub mod people;
 pub mod pulls;
 
 pub use address::{Endpoint, Sha, Slug, Token};

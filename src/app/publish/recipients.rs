@@ -41,6 +41,19 @@ impl Recipients {
         Self { told: all.clone(), all }
     }
 
+    /// The one pull request of a measurement that was made of it before it was merged.
+    pub fn of_merged(number: u64) -> Self {
+        Self { told: vec![number], all: vec![number] }
+    }
+
+    /// The pull request that it is an answer to, where that is one.
+    pub fn only(&self) -> Option<u64> {
+        match self.told.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
     /// The one of several that the measuring job names. All of them are the same branch and commit, so whoever wrote that
     /// job's file is in all of them anyway. `None`: it names none of them.
     pub fn narrowed(&self, named: Option<u64>) -> Option<Self> {
