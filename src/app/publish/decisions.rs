@@ -23,7 +23,12 @@ pub(super) fn ledger(target: &PublishTarget<'_>, number: u64) -> ApiResult<(Acce
     let gate = &target.request.name;
     let (mut newest, mut at) = (AcceptanceLedger::new(gate, number), None);
     for head in answers::kept_at(&target.client, number, gate, &target.me)? {
-        for document in checks::kept(&target.client, &kept_under(gate), &head, &target.me)? {
+        let kept = match checks::kept(&target.client, &kept_under(gate), &head, &target.me) {
+            // There is no such commit: somebody else's comment may name any.
+            Err(refused) if matches!(refused.status(), Some(404 | 422)) => Vec::new(),
+            kept => kept?,
+        };
+        for document in kept {
             let Ok(ledger) = serde_json::from_value::<AcceptanceLedger>(document) else { continue };
             let is_ours =
                 ledger.schema == SCHEMA_ACCEPTANCES && ledger.gate == *gate && ledger.pull == number;
