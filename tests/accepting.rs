@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use gbench_ci::compare::{LandedDecision, VerdictPart};
+use gbench_ci::compare::{
+    AcceptedFinding, AcceptedRow, Conclusion, Group, LandedDecision, Merged, Row, StandingAcceptance,
+    Verdict, VerdictPart, apply_acceptances, merge,
+};
 use gbench_ci::store::{HistoryBranch, HistoryEntry};
 use tempfile::TempDir;
 
@@ -168,8 +171,7 @@ fn zip(part: &VerdictPart) -> Vec<u8> {
         ("result/reports/verdict.json", serde_json::to_string(&part.verdict).unwrap()),
         ("result/job.json", serde_json::to_string(&part.job).unwrap()),
     ];
-    let files: Vec<_> =
-        files.iter().map(|(name, text)| zips::deflated(name, text.as_bytes())).collect();
+    let files: Vec<_> = files.iter().map(|(name, text)| zips::deflated(name, text.as_bytes())).collect();
     zips::archive(&files)
 }
 
@@ -220,7 +222,11 @@ fn only_people_with_write_access_accept() {
     // A custom role counts by what GitHub says that it may do.
     hub.fake.collaborator("trixie", "triage");
     hub.is_refused(hub.commanded("trixie", MARIA), "may not write");
-    assert_eq!(hub.fake.count("POST", "/issues/42/comments"), 2, "one comment for the verdict, one for answers");
+    assert_eq!(
+        hub.fake.count("POST", "/issues/42/comments"),
+        2,
+        "one comment for the verdict, one for answers"
+    );
 }
 
 #[test]
@@ -293,6 +299,71 @@ fn after_a_push_an_acceptance_holds_for_the_same_row_and_for_nothing_worse() {
     // It can be accepted as it is now.
     hub.commanded("root", "/gbench accept kernels/* -- so be it").exits(0);
     assert_eq!(hub.conclusion(worse), "success");
+}
+
+#[test]
+fn in_a_merge_queue_what_was_accepted_of_the_pull_request_holds() {
+    let hub = Hub::new();
+    hub.measured(HEAD, SLUG, 0.06);
+    hub.commanded("maria", MARIA).exits(0);
+    for (number, conclusion) in [(42, "success"), (43, "failure")] {
+        let branch = format!("gh-readonly-queue/main/pr-{number}-{BASE}");
+        let (run, head) = (5_560_000 + number, format!("{number}").repeat(20));
+        hub.fake.workflow_run(&RunSeed {
+            id: run,
+            event: "merge_group",
+            head_sha: &head,
+            head_branch: &branch,
+            head_repository: Some(SLUG),
+            conclusion: Some("failure"),
+            ..RunSeed::default()
+        });
+        hub.fake.artifact(run, "gbench-ci-attempt-1-result", &zip(&part_of(&head, 0.06)));
+        let changes = [
+            (HEAD_OF_EVENTS, head.as_str()),
+            ("5550001", &run.to_string()),
+            ("\"event\": \"pull_request\"", "\"event\": \"merge_group\""),
+            ("\"head_branch\": \"faster-gemm\"", &format!("\"head_branch\": \"{branch}\"")),
+        ];
+        ended(hub.step("workflow_run.completed", "publish", &changes)).exits(0);
+        assert_eq!(hub.conclusion(&head), conclusion);
+    }
+}
+
+#[test]
+fn what_is_missing_beside_an_accepted_row_stays_missing() {
+    let shards = merging::three_shards("", true);
+    let slow = shards.iter().position(|part| part.verdict.counts[&Verdict::Regressed] > 0).unwrap();
+    let accepted = |merged: &Merged| {
+        let standing = |group: &Group| -> Vec<StandingAcceptance> {
+            let of = |row: &Row| {
+                let finding = AcceptedFinding::of(row)?;
+                let row = AcceptedRow {
+                    label: group.label.clone(),
+                    case: row.case.clone(),
+                    metric: row.metric.clone(),
+                    finding,
+                };
+                let (by, head, reason) = ("maria".into(), HEAD.into(), "so be it".into());
+                Some(StandingAcceptance { pull: 42, comment: 1, by, head, reason, row })
+            };
+            group.verdict.rows.iter().filter_map(of).collect()
+        };
+        apply_acceptances(merged, standing).settled(merged)
+    };
+    let whole = merge(shards.clone()).unwrap();
+    assert_eq!((whole.conclusion, whole.exit_code), (Conclusion::Regressed, 1));
+    let settled = accepted(&whole);
+    assert_eq!((settled.conclusion, settled.exit_code), (Conclusion::Pass, 0));
+    assert_eq!((settled.counts[&Verdict::Regressed], settled.counts[&Verdict::Unchanged]), (0, 9));
+
+    let lost = (slow + 1) % 3;
+    let rest: Vec<VerdictPart> =
+        shards.into_iter().enumerate().filter(|(at, _)| *at != lost).map(|(_, part)| part).collect();
+    let settled = accepted(&merge(rest).unwrap());
+    assert_eq!((settled.conclusion, settled.exit_code), (Conclusion::Failed, 4));
+    let group = &settled.groups[0].verdict;
+    assert_eq!((group.conclusion, group.exit_code), (Conclusion::Failed, 4));
 }
 
 #[test]

@@ -104,7 +104,10 @@ fn every_operation_answers_as_the_description_says() {
 
     fake.collaborator("maria", "write");
     let may = |login: &str| rest.get(&at(&format!("/collaborators/{login}/permission"))).body;
-    assert_eq!((&may("maria")["permission"], &may("mallory")["permission"]), (&json!("write"), &json!("none")));
+    assert_eq!(
+        (&may("maria")["permission"], &may("mallory")["permission"]),
+        (&json!("write"), &json!("none"))
+    );
     let second = fake.commit("main", &[("x", b"y")], "second");
     let between = rest.get(&at(&format!("/compare/{first}...{second}"))).body;
     assert_eq!((&between["total_commits"], &between["commits"][0]["sha"]), (&json!(1), &json!(second)));

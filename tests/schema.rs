@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use gbench_ci::app::discover::V1Discovery;
-use gbench_ci::compare::{AcceptanceLedger, Calibration, LandedDecision, Merged, Policy, SideInput, VerdictDocument, compare};
+use gbench_ci::compare::{
+    AcceptanceLedger, Calibration, LandedDecision, Merged, Policy, SideInput, VerdictDocument, compare,
+};
 use gbench_ci::model::{Job, RunRecord, Shard};
 use gbench_ci::store::HistoryEntry;
 use serde_json::Value;

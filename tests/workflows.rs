@@ -125,7 +125,7 @@ fn shellcheck_finds_nothing_in_the_actions_scripts() {
     let scripts = std::fs::read_dir(root.join(".github/action")).unwrap().map(|entry| entry.unwrap().path());
     let scripts: Vec<PathBuf> =
         scripts.filter(|path| path.extension().is_some_and(|end| end == "sh")).collect();
-    assert_eq!(scripts.len(), 5);
+    assert_eq!(scripts.len(), 6);
     let mut command = Command::new(shellcheck);
     command.current_dir(root).args(["-x", "-P", ".github/action", ".ci/run", ".ci/release"]).args(scripts);
     let output = command.output().unwrap();

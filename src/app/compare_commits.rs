@@ -78,7 +78,10 @@ pub fn measure(
     let mut base = suites.of(&base_tree, *audience, Some(&head))?;
     for benchmark in &base.benchmarks {
         if let Some(before) = &benchmark.renamed_from {
-            reporter.note(&format!("base  its {before} is compared as {}, which was renamed from it", benchmark.id));
+            reporter.note(&format!(
+                "base  its {before} is compared as {}, which was renamed from it",
+                benchmark.id
+            ));
         }
     }
     // The gate is the base's word, or the command line's: a change cannot loosen its own.

@@ -6,7 +6,6 @@
 
 mod commit_status;
 mod conclusion;
-mod kept;
 mod output;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,6 @@ use serde_with::skip_serializing_none;
 
 use conclusion::order;
 pub use conclusion::{CheckConclusion, CheckReport, CheckStatus, Reported, external};
-pub use kept::{MAX_KEPT, keep, kept};
 pub(super) use output::cut;
 use output::{AT_ONCE, ExistingAnnotation};
 pub use output::{Annotation, AnnotationLevel, CheckOutput};
@@ -66,14 +64,6 @@ struct Check {
     details_url: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     output: Shown,
-    #[serde(default, deserialize_with = "or_default")]
-    app: App,
-}
-
-#[derive(Default, Deserialize)]
-struct App {
-    #[serde(default, deserialize_with = "or_default")]
-    slug: String,
 }
 
 #[skip_serializing_none]

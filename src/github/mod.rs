@@ -18,6 +18,7 @@ mod context;
 mod error;
 mod identity;
 pub mod issues;
+pub mod kept;
 mod marker;
 mod optimistic;
 pub mod people;

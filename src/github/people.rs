@@ -47,7 +47,8 @@ pub fn comment(client: &Client, id: u64) -> ApiResult<Option<WrittenComment>> {
         Err(error) if matches!(error.status(), Some(404 | 410)) => return Ok(None),
         raw => raw?,
     };
-    let unreadable = |cause: &str| ApiError::Unreadable { request: format!("GET {route}"), cause: cause.into() };
+    let unreadable =
+        |cause: &str| ApiError::Unreadable { request: format!("GET {route}"), cause: cause.into() };
     let number = raw.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
     let written = humantime::parse_rfc3339(&raw.created_at);
     Ok(Some(WrittenComment {

@@ -127,7 +127,8 @@ pub struct MergedPull {
 /// The pull requests that were merged into a branch by one of these commits, of those that changed last.
 pub fn merged_by(client: &Client, branch: &str, commits: &[Sha]) -> ApiResult<Vec<MergedPull>> {
     let query = format!("state=closed&base={}&sort=updated&direction=desc", encoded(branch));
-    let pulls: Vec<GitHubPull> = client.pages(&client.route(&format!("/pulls?{query}")), None, CLOSED_PAGES)?;
+    let pulls: Vec<GitHubPull> =
+        client.pages(&client.route(&format!("/pulls?{query}")), None, CLOSED_PAGES)?;
     let merged = |pull: &GitHubPull| {
         let merged_as: Sha = pull.merge_commit_sha.as_deref()?.parse().ok()?;
         let is_in = pull.merged_at.is_some() && pull.base.branch == branch && commits.contains(&merged_as);

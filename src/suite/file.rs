@@ -305,13 +305,24 @@ fn refuse_false_renames(page: &FileText, benchmarks: &[(Benchmark, Range<usize>)
         let Some(before) = &benchmark.renamed_from else { continue };
         if let Some((_, other)) = benchmarks.iter().find(|(other, _)| other.id == *before) {
             let line = page.line(other.start);
-            let what = format!("`{before}`, which `{}` was renamed from, is still here, in line {line}", benchmark.id);
-            page.fault(span.clone(), what, "take `renamed_from` out: a benchmark that is there was not renamed");
+            let what = format!(
+                "`{before}`, which `{}` was renamed from, is still here, in line {line}",
+                benchmark.id
+            );
+            page.fault(
+                span.clone(),
+                what,
+                "take `renamed_from` out: a benchmark that is there was not renamed",
+            );
         }
         let claims = |(other, _): &&(Benchmark, Range<usize>)| other.renamed_from.as_ref() == Some(before);
         if let Some((other, _)) = benchmarks[..index].iter().find(claims) {
             let what = format!("`{}` and `{}` were both renamed from `{before}`", other.id, benchmark.id);
-            page.fault(span.clone(), what, "one benchmark goes on as one: take `renamed_from` out of the other");
+            page.fault(
+                span.clone(),
+                what,
+                "one benchmark goes on as one: take `renamed_from` out of the other",
+            );
         }
     }
 }

@@ -229,10 +229,8 @@ fn seconds(time: SystemTime) -> u64 {
 fn names_of(case: &crate::model::CaseId, metric: &str) -> Vec<String> {
     let whole = case.to_string();
     let without_notes = whole.rsplit_once(" (").map(|(name, _)| name.to_owned());
-    let mut names: Vec<String> = [Some(whole), without_notes, Some(case.benchmark.to_string())]
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut names: Vec<String> =
+        [Some(whole), without_notes, Some(case.benchmark.to_string())].into_iter().flatten().collect();
     if !metric.is_empty() {
         names.extend(names.clone().iter().map(|name| format!("{name}::{metric}")));
     }
@@ -281,11 +279,13 @@ fn revoked(
     patterns: &[CasePattern],
 ) -> std::result::Result<Vec<AcceptedRow>, String> {
     let standing = ledger.standing();
-    let is_of = |pattern: &CasePattern, it: &StandingAcceptance| is_meant(pattern, &it.row.case, &it.row.metric);
+    let is_of =
+        |pattern: &CasePattern, it: &StandingAcceptance| is_meant(pattern, &it.row.case, &it.row.metric);
     if let Some(unknown) = patterns.iter().find(|pattern| !standing.iter().any(|it| is_of(pattern, it))) {
         return Err(format!("nothing that stands accepted is called `{}`", unknown.0));
     }
-    let asked = |it: &StandingAcceptance| patterns.is_empty() || patterns.iter().any(|pattern| is_of(pattern, it));
+    let asked =
+        |it: &StandingAcceptance| patterns.is_empty() || patterns.iter().any(|pattern| is_of(pattern, it));
     let rows: Vec<AcceptedRow> = standing.iter().filter(|it| asked(it)).map(|it| it.row.clone()).collect();
     if rows.is_empty() { Err("nothing stands accepted".into()) } else { Ok(rows) }
 }
@@ -322,7 +322,8 @@ fn unread(target: &PublishTarget<'_>, pull: &KnownPull) -> Result<()> {
     let name = target.check_name();
     let ended = checks::stand(&target.client, &name, &pull.head)?.filter(|stand| stand.conclusion.is_some());
     let Some(stand) = ended else { return Ok(()) };
-    let summary = "An acceptance was revoked, and the result that it was about is not kept any more. Measure again.";
+    let summary =
+        "An acceptance was revoked, and the result that it was about is not kept any more. Measure again.";
     let output =
         CheckOutput { title: "No verdict".into(), summary: summary.into(), ..CheckOutput::default() };
     let reported = report(target, &name, stand.run, Some(CheckConclusion::Failure), &output)?;

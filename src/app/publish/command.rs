@@ -135,7 +135,9 @@ mod tests {
         ] {
             assert_eq!(parse(text), Some(Ok(expected)), "{text}");
         }
-        for none in ["", "accept s/a", " /gbench accept s/a -- x", "/gbench", "/gbenchmark accept", "> /gbench x"] {
+        for none in
+            ["", "accept s/a", " /gbench accept s/a -- x", "/gbench", "/gbenchmark accept", "> /gbench x"]
+        {
             assert_eq!(parse(none), None, "{none}");
         }
         for wrong in [
@@ -172,9 +174,13 @@ mod tests {
         ] {
             assert!(fits(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in
-            [("s/gemm", "s/gemm[n=8]"), ("s/gem?", "s/gemm"), ("a*b*b", "ab"), ("[s]/gemm", "s/gemm"), ("", "s")]
-        {
+        for (pattern, name) in [
+            ("s/gemm", "s/gemm[n=8]"),
+            ("s/gem?", "s/gemm"),
+            ("a*b*b", "ab"),
+            ("[s]/gemm", "s/gemm"),
+            ("", "s"),
+        ] {
             assert!(!fits(pattern, name), "{pattern} {name}");
         }
     }

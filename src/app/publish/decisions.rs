@@ -9,7 +9,7 @@ use super::target::{PublishTarget, unpublished};
 use crate::compare::{
     AcceptanceLedger, AcceptedFinding, AppliedAcceptances, Merged, SCHEMA_ACCEPTANCES, apply_acceptances,
 };
-use crate::github::{ApiResult, Sha, answers, checks};
+use crate::github::{ApiResult, Sha, answers, kept};
 use crate::model::Result;
 use crate::report::github as render;
 
@@ -23,12 +23,12 @@ pub(super) fn ledger(target: &PublishTarget<'_>, number: u64) -> ApiResult<(Acce
     let gate = &target.request.name;
     let (mut newest, mut at) = (AcceptanceLedger::new(gate, number), None);
     for head in answers::kept_at(&target.client, number, gate, &target.me)? {
-        let kept = match checks::kept(&target.client, &kept_under(gate), &head, &target.me) {
+        let documents = match kept::kept(&target.client, &kept_under(gate), &head, &target.me) {
             // There is no such commit: somebody else's comment may name any.
             Err(refused) if matches!(refused.status(), Some(404 | 422)) => Vec::new(),
-            kept => kept?,
+            documents => documents?,
         };
-        for document in kept {
+        for document in documents {
             let Ok(ledger) = serde_json::from_value::<AcceptanceLedger>(document) else { continue };
             let is_ours =
                 ledger.schema == SCHEMA_ACCEPTANCES && ledger.gate == *gate && ledger.pull == number;
@@ -44,13 +44,13 @@ pub(super) fn ledger(target: &PublishTarget<'_>, number: u64) -> ApiResult<(Acce
 /// Keeps decisions with a commit. Errors: there are too many; GitHub.
 pub(super) fn keep(target: &PublishTarget<'_>, ledger: &AcceptanceLedger, head: &Sha) -> Result<()> {
     let document = serde_json::json!(ledger);
-    if document.to_string().len() > checks::MAX_KEPT {
+    if document.to_string().len() > kept::MAX_KEPT {
         let next = "accept fewer rows, or merge the change and take its commit as the new reference";
         return Err(unpublished("the command", "more is accepted than a check holds", next));
     }
     let [title, summary] = render::kept_acceptances(&ledger.standing(), &shown(target, None, false));
     let name = kept_under(&target.request.name);
-    checks::keep(&target.client, &name, head, &target.me, [&title, &summary], &document)?;
+    kept::keep(&target.client, &name, head, &target.me, [&title, &summary], &document)?;
     Ok(())
 }
 

@@ -2,8 +2,8 @@
 
 use super::facts::publish_context;
 use super::input::{FoundInput, PublishInput, find_unless_ended};
-use super::pull_request::{checks, should_comment};
 use super::landing::Landed;
+use super::pull_request::{checks, should_comment};
 use super::target::{Log, PublishRequest, check_name};
 use super::{no_verdict, scheduled};
 use crate::github::comments::CommentMode;

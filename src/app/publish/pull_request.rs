@@ -50,7 +50,7 @@ pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<(
     let found = match run.event.as_str() {
         "pull_request" => pulls::of_run(&target.client, run)?.map(|found| Recipients::of_run(&found)),
         // A merge queue has a commit to mark and nobody to tell.
-        _ => pulls::confirmed(&target.client, run)?.map(|()| Recipients::default()),
+        _ => pulls::confirmed(&target.client, run)?.map(|()| Recipients::of_queue(&run.head_branch)),
     };
     let recipients = match found {
         Ok(recipients) => recipients,
@@ -169,8 +169,7 @@ pub(super) fn summarize_verdict(
     unverified: bool,
     accepted: &AppliedAcceptances,
 ) -> Result<()> {
-    let shown =
-        PublishContext { accepted: accepted.clone(), ..shown(target, Some(input), unverified) };
+    let shown = PublishContext { accepted: accepted.clone(), ..shown(target, Some(input), unverified) };
     summarize(target, &render::step_summary(&input.merged, &shown))?;
     step_outputs::answer(input.merged.conclusion.into_str(), &input.merged.counts)
 }
@@ -184,8 +183,7 @@ pub(super) fn tell_verdict(
     accepted: &AppliedAcceptances,
 ) -> Result<()> {
     let merged = &input.merged;
-    let shown =
-        PublishContext { accepted: accepted.clone(), ..shown(target, Some(input), unverified) };
+    let shown = PublishContext { accepted: accepted.clone(), ..shown(target, Some(input), unverified) };
     let content = CommentContent {
         state: render::fingerprint(merged, accepted),
         should_comment: should_comment(merged),

@@ -215,8 +215,7 @@ fn beside(history: &HistoryBranch<'_>, landed: &Landed) -> Result<Vec<BesideFile
     let mut files = Vec::new();
     for decision in landed.decisions.iter().filter(|it| !is_revoked(it) || is_known(it)) {
         let path = accepted_path(decision.pull, decision.decision.comment);
-        let mut bytes =
-            serde_json::to_vec_pretty(decision).map_err(|error| Fault::defect(&path, error))?;
+        let mut bytes = serde_json::to_vec_pretty(decision).map_err(|error| Fault::defect(&path, error))?;
         bytes.push(b'\n');
         files.push(BesideFile { path, bytes });
     }

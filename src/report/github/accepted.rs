@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use super::budget::{ShortNames, figure, prose};
 use super::context::PublishContext;
 use super::links::{commit, full_commit, gate, link};
-use crate::compare::{
-    AcceptedFinding, AcceptedRow, DecidedRow, DecisionKind, Merged, StandingAcceptance,
-};
+use crate::compare::{AcceptedFinding, AcceptedRow, DecidedRow, DecisionKind, Merged, StandingAcceptance};
 use crate::model::text::{count, percent};
 use crate::report::layout::number::value;
 

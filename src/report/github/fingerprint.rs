@@ -17,7 +17,8 @@ pub fn fingerprint(merged: &Merged, accepted: &AppliedAcceptances) -> String {
         return sha256_hex(verdict.as_bytes());
     }
     let decided = |rows: &[DecidedRow]| -> Vec<String> {
-        let by = |row: &DecidedRow| row.acceptances.iter().map(|it| (it.pull, it.comment)).collect::<Vec<_>>();
+        let by =
+            |row: &DecidedRow| row.acceptances.iter().map(|it| (it.pull, it.comment)).collect::<Vec<_>>();
         rows.iter().map(|row| json(&(&row.label, &row.case, &row.metric, by(row)))).collect()
     };
     let accepted = (decided(&accepted.covered), decided(&accepted.exceeded));

@@ -295,8 +295,7 @@ impl GitBranch {
         update.upsert(path.as_str(), blob, FileMode::Blob);
         update.upsert(index::place_of(&path, file.mark).as_str(), blob, FileMode::Blob);
         for beside in file.beside {
-            let is_there =
-                root.as_ref().is_some_and(|root| root.get_path(Path::new(&beside.path)).is_ok());
+            let is_there = root.as_ref().is_some_and(|root| root.get_path(Path::new(&beside.path)).is_ok());
             if !is_there {
                 update.upsert(beside.path.as_str(), repository.blob(&beside.bytes)?, FileMode::Blob);
             }

@@ -24,8 +24,8 @@ use crate::model::{Exit, Fault, Result};
 
 use entry::MAX_BYTES;
 pub use entry::{HistoryEntry, SCHEMA_HISTORY};
-use listed::File;
 pub use layout::accepted_path;
+use listed::File;
 pub use listed::{Appended, BesideFile, Listed};
 pub use summary::{Looked, RunSummary, Started};
 
