@@ -331,6 +331,17 @@ fn in_a_merge_queue_what_was_accepted_of_the_pull_request_holds() {
 }
 
 #[test]
+fn an_interval_that_says_nothing_does_not_accept_everything() {
+    let part = part_of(HEAD, 0.06);
+    let mut row = part.verdict.rows[0].clone();
+    let change = row.change.as_mut().unwrap();
+    change.high = 1e9;
+    let slowdown = change.slowdown;
+    let Some(AcceptedFinding::Slower { high, .. }) = AcceptedFinding::of(&row) else { panic!("{row:?}") };
+    assert!(high <= 2.0 * slowdown, "{high}");
+}
+
+#[test]
 fn what_is_missing_beside_an_accepted_row_stays_missing() {
     let shards = merging::three_shards("", true);
     let slow = shards.iter().position(|part| part.verdict.counts[&Verdict::Regressed] > 0).unwrap();
@@ -463,6 +474,10 @@ fn the_night_after_the_merge_stays_green_and_the_history_says_why() {
     assert_eq!((run.conclusion.as_deref(), run.exit_code), (Some("pass"), Some(0)));
     assert_eq!(run.accepted, [path.clone()]);
     assert!(run.summary().is_green, "the next night begins here");
+    let line = format!("baseline accepted --store github:{SLUG}@gbench-history");
+    let mut step = hub.step("schedule", &line, &[]);
+    step.env("GBENCH_TOKEN", hub.fake.actions_token(&["contents"]));
+    ended(step).exits(0).says("kernels/gemm time accepted maria #42 02ab45cd66 needed for exact results");
 }
 
 #[test]

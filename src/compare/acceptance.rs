@@ -1,8 +1,9 @@
 //! Rows that a person accepts: slower, or gone, by so much and no more. What was measured stays as it is; an acceptance
 //! only takes the row out of what follows from it.
 //!
-//! A slowdown is accepted up to the upper end of the interval that was shown. A later measurement of the same row, of the next push or
-//! of the night after the merge, is covered while its own slowdown does not lie beyond that.
+//! A slowdown is accepted up to the upper end of the interval that was shown, and to twice itself at most: an interval that says next to
+//! nothing must not let everything pass. A later measurement of the same row, of the next push or of the night after the merge, is
+//! covered while its own slowdown does not lie beyond that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,9 @@ use super::{Conclusion, Group, Merged, Row, Verdict, VerdictDocument, Warning};
 use crate::model::{CaseId, Exit};
 
 pub const SCHEMA_ACCEPTANCES: &str = "gbench-ci/acceptances/v1";
+
+/// A slowdown is accepted up to so many times itself, however wide its interval is.
+const MOST: f64 = 2.0;
 
 pub const SCHEMA_ACCEPTED: &str = "gbench-ci/accepted/v1";
 
@@ -88,11 +92,9 @@ impl AcceptedFinding {
             (Verdict::Missing, _) => Some(Self::Missing {}),
             (Verdict::Regressed, Some(change)) => {
                 let finite = [change.slowdown, change.low, change.high].iter().all(|share| share.is_finite());
-                finite.then_some(Self::Slower {
-                    slowdown: change.slowdown,
-                    low: change.low,
-                    high: change.high.max(change.slowdown),
-                })
+                let (slowdown, low) = (change.slowdown, change.low);
+                let high = change.high.min(MOST * slowdown).max(slowdown);
+                finite.then_some(Self::Slower { slowdown, low, high })
             }
             (Verdict::Regressed, None) => {
                 let difference = worse_by(row).filter(|difference| difference.is_finite())?;

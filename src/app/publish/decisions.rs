@@ -72,7 +72,8 @@ pub(super) fn applied(
     }
 }
 
-fn is_any_acceptable(merged: &Merged) -> bool {
+/// Whether a verdict has a row that could be accepted.
+pub(super) fn is_any_acceptable(merged: &Merged) -> bool {
     let mut rows = merged.groups.iter().flat_map(|group| &group.verdict.rows);
     rows.any(|row| AcceptedFinding::of(row).is_some())
 }

@@ -12,7 +12,7 @@ use crate::github::{ApiResult, Sha};
 use crate::model::Result;
 
 /// Pull requests of one run whose decisions are looked up: each costs a request or two.
-const MAX_PULLS: usize = 100;
+const MAX_PULLS: usize = 60;
 
 /// What people have decided about the changes between base and head.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +25,10 @@ pub(super) struct Landed {
 
 /// Asks GitHub. What it does not show is not accepted, and the log says why.
 pub(super) fn of_run(target: &PublishTarget<'_>, merged: &Merged) -> Result<Landed> {
+    // What was accepted of rows that are green again is for the history alone.
+    if target.request.history.is_none() && !decisions::is_any_acceptable(merged) {
+        return Ok(Landed::default());
+    }
     match look(target, merged) {
         Ok(landed) => Ok(landed),
         Err(refused) if matches!(refused.status(), Some(403 | 404)) => {
@@ -53,6 +57,10 @@ fn look(target: &PublishTarget<'_>, merged: &Merged) -> ApiResult<Landed> {
     let mut found = pulls::merged_by(&target.client, branch, &all)?;
     let older = found.len().saturating_sub(MAX_PULLS);
     found.drain(..older);
+    if older > 0 {
+        // Whatever comes of the log: what is not looked at is not accepted.
+        let _ = target.log(&format!("accepted rows: of {older} older pull requests they are not looked up"));
+    }
     let mut ledgers: Vec<(MergedPull, AcceptanceLedger)> = Vec::new();
     for pull in found {
         let (ledger, _) = decisions::ledger(target, pull.number)?;
