@@ -472,7 +472,7 @@ fn the_night_after_the_merge_stays_green_and_the_history_says_why() {
     assert_eq!(*path, format!("history/accepted/42-{}.json", landed.decision.comment));
     let [run] = &runs[..] else { panic!("one run") };
     assert_eq!((run.conclusion.as_deref(), run.exit_code), (Some("pass"), Some(0)));
-    assert_eq!(run.accepted, [path.clone()]);
+    assert_eq!(run.accepted, std::slice::from_ref(path));
     assert!(run.summary().is_green, "the next night begins here");
     let line = format!("baseline accepted --store github:{SLUG}@gbench-history");
     let mut step = hub.step("schedule", &line, &[]);

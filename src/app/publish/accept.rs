@@ -14,14 +14,14 @@ use super::pull_request;
 use super::recipients::{Recipients, report, where_reported};
 use super::target::{Log, PublishRequest, PublishTarget, unpublished};
 use crate::compare::{
-    AcceptanceDecision, AcceptanceLedger, AcceptedFinding, AcceptedRow, DecisionKind, Merged, Row,
+    AcceptanceDecision, AcceptanceLedger, AcceptedFinding, AcceptedRow, DecisionKind, Group, Merged, Row,
     StandingAcceptance,
 };
 use crate::github::checks::{CheckConclusion, CheckOutput};
 use crate::github::people::{self, WrittenComment};
 use crate::github::pulls::{self, KnownPull};
-use crate::github::{Context, Sha, WorkflowEvent, answers, checks};
-use crate::model::{Exit, Fault, Result};
+use crate::github::{Context, Sha, WorkflowEvent, answers, checks, comments};
+use crate::model::{CaseId, Exit, Fault, Result};
 use crate::report::github::{self as render, AcceptanceAnswer, AcceptanceOutcome};
 
 /// Stands for the attempt of the run in the beginning of the artifacts' names.
@@ -182,7 +182,7 @@ fn measured(
     if seconds(comment.written) < seconds(finished.created) {
         return no(format!("{head} was pushed after it was written: look at the new verdict first"));
     }
-    let said = crate::github::comments::find(&target.client, pull.number, &target.request.name, &target.me)?;
+    let said = comments::find(&target.client, pull.number, &target.request.name, &target.me)?;
     if said.is_some_and(|(_, marker)| marker.head != pull.head) {
         return no(format!("the verdict in the comment is not about its head, {head}, yet"));
     }
@@ -226,7 +226,7 @@ fn seconds(time: SystemTime) -> u64 {
 }
 
 /// What a command may call a row: its case with or without the notes behind it, its benchmark, and any of them with the metric.
-fn names_of(case: &crate::model::CaseId, metric: &str) -> Vec<String> {
+fn names_of(case: &CaseId, metric: &str) -> Vec<String> {
     let whole = case.to_string();
     let without_notes = whole.rsplit_once(" (").map(|(name, _)| name.to_owned());
     let mut names: Vec<String> =
@@ -237,27 +237,23 @@ fn names_of(case: &crate::model::CaseId, metric: &str) -> Vec<String> {
     names
 }
 
-fn is_meant(pattern: &CasePattern, case: &crate::model::CaseId, metric: &str) -> bool {
+fn is_meant(pattern: &CasePattern, case: &CaseId, metric: &str) -> bool {
     names_of(case, metric).iter().any(|name| pattern.fits(name))
 }
 
 /// The rows that a command accepts. Errors: a name that means none that can be accepted, part of a sentence.
 fn meant(merged: &Merged, patterns: &[CasePattern]) -> std::result::Result<Vec<AcceptedRow>, String> {
     let all = || {
-        let rows = |group: &'_ crate::compare::Group| {
-            let label = group.label.clone();
-            let rows: Vec<(String, Row)> =
-                group.verdict.rows.iter().map(|row| (label.clone(), row.clone())).collect();
-            rows
+        let of = |group: &'_ Group| -> Vec<(String, Row)> {
+            group.verdict.rows.iter().map(|row| (group.label.clone(), row.clone())).collect()
         };
-        merged.groups.iter().flat_map(rows)
+        merged.groups.iter().flat_map(of)
     };
-    let accepted: Vec<AcceptedRow> = all()
-        .filter_map(|(label, row)| {
-            let finding = AcceptedFinding::of(&row)?;
-            Some(AcceptedRow { label, case: row.case, metric: row.metric, finding })
-        })
-        .collect();
+    let can = |(label, row): (String, Row)| {
+        let finding = AcceptedFinding::of(&row)?;
+        Some(AcceptedRow { label, case: row.case, metric: row.metric, finding })
+    };
+    let accepted: Vec<AcceptedRow> = all().filter_map(can).collect();
     for pattern in patterns {
         if accepted.iter().any(|row| is_meant(pattern, &row.case, &row.metric)) {
             continue;
