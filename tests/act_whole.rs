@@ -273,7 +273,7 @@ fn repeat_here(stage: &Stage, commit: &Value) -> String {
 }
 
 /// The report's side of a run on `feature`, whose artifacts are these.
-fn report(
+pub fn report(
     kernels: &mut Kernels,
     fake: &FakeGithub,
     action: &str,

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use gbench_ci::compare::Verdict;
 use gbench_ci::model::{Job, SourceLine};
 use gbench_ci::store::{HistoryBranch, HistoryEntry, read_comparison};
 
@@ -51,6 +52,34 @@ fn a_slower_pull_request_is_red_and_leaves_all_that_publishing_needs() {
     let notes = obeyed(&ran.out);
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(ran.out.contains("::error file=bench.sh,line=1,title=s/c1 time%3A +"), "{}", ran.out);
+}
+
+#[test]
+fn a_benchmark_that_was_renamed_is_compared_with_what_it_was_called() {
+    let renamed = |more: &str| suite(3, "").replace("id = \"c1\"", &format!("id = \"d1\"\n{more}"));
+    for (cost, code, verdict) in [(1.0, 0, Verdict::Unchanged), (1.1, 1, Verdict::Regressed)] {
+        let files = [("gbench.toml", renamed("renamed_from = \"c1\"")), ("work", work(&[1.0, cost, 1.0]))];
+        let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+        let checkout = Checkout::of_pull_request(&files);
+        let ran = checkout.ran("pull_request.synchronize", "ci").exits(code);
+        drop(ran.says("base its s/c1 is compared as s/d1"));
+        let found = checkout.verdict();
+        let row = found.rows.iter().find(|row| row.case.benchmark.to_string() == "s/d1").unwrap();
+        assert_eq!((row.verdict, found.rows.len()), (verdict, 3));
+    }
+    // It pairs where somebody says so, and only then; and says so of one benchmark that is not there any more.
+    let checkout = Checkout::of_pull_request(&[("gbench.toml", &renamed(""))]);
+    checkout.ran("pull_request.synchronize", "ci --quiet").exits(4);
+    for (more, mistake) in [
+        ("renamed_from = \"c0\"", "is still here"),
+        (
+            "renamed_from = \"x\"\n[[benchmark]]\nid = \"e\"\nrenamed_from = \"x\"",
+            "were both renamed from `s/x`",
+        ),
+    ] {
+        let checkout = Checkout::of_pull_request(&[("gbench.toml", &renamed(more))]);
+        drop(checkout.ran("pull_request.synchronize", "ci").exits(2).says(mistake));
+    }
 }
 
 #[test]

@@ -102,6 +102,18 @@ fn every_operation_answers_as_the_description_says() {
     assert_eq!(rest.get(&at("/contents/x?ref=x")).body["sha"], blob);
     assert_eq!(rest.get(&at("/contents/y?ref=x")).status, 404);
 
+    fake.collaborator("maria", "write");
+    let may = |login: &str| rest.get(&at(&format!("/collaborators/{login}/permission"))).body;
+    assert_eq!(
+        (&may("maria")["permission"], &may("mallory")["permission"]),
+        (&json!("write"), &json!("none"))
+    );
+    let second = fake.commit("main", &[("x", b"y")], "second");
+    let between = rest.get(&at(&format!("/compare/{first}...{second}"))).body;
+    assert_eq!((&between["total_commits"], &between["commits"][0]["sha"]), (&json!(1), &json!(second)));
+    fake.merge(7, &second);
+    assert_eq!(rest.get(&at("/pulls?state=closed")).body[0]["merge_commit_sha"], json!(second));
+
     let seen: BTreeSet<String> = fake.requests().into_iter().filter_map(|seen| seen.operation).collect();
     let described: BTreeSet<String> = FakeGithub::operations().into_iter().map(str::to_owned).collect();
     assert_eq!(seen, described, "each of them is tried here");

@@ -1,6 +1,8 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod accepting;
 mod act;
+mod act_accept;
 mod act_order;
 mod act_whole;
 mod arrows;

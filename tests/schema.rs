@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use gbench_ci::app::discover::V1Discovery;
-use gbench_ci::compare::{Calibration, Merged, Policy, SideInput, VerdictDocument, compare};
+use gbench_ci::compare::{
+    AcceptanceLedger, Calibration, LandedDecision, Merged, Policy, SideInput, VerdictDocument, compare,
+};
 use gbench_ci::model::{Job, RunRecord, Shard};
 use gbench_ci::store::HistoryEntry;
 use gbench_ci::trend::TrendsDocument;
@@ -51,6 +53,8 @@ fn the_checked_in_schemas_are_those_of_the_types() {
         ("merged-v1.json", Merged::schema()),
         ("job-v1.json", Job::schema()),
         ("history-v1.json", HistoryEntry::schema()),
+        ("acceptances-v1.json", AcceptanceLedger::schema()),
+        ("accepted-v1.json", LandedDecision::schema()),
         ("discovery-v1.json", V1Discovery::schema()),
         ("trends-v1.json", TrendsDocument::schema()),
     ];

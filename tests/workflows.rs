@@ -125,7 +125,7 @@ fn shellcheck_finds_nothing_in_the_actions_scripts() {
     let scripts = std::fs::read_dir(root.join(".github/action")).unwrap().map(|entry| entry.unwrap().path());
     let scripts: Vec<PathBuf> =
         scripts.filter(|path| path.extension().is_some_and(|end| end == "sh")).collect();
-    assert_eq!(scripts.len(), 5);
+    assert_eq!(scripts.len(), 6);
     let mut command = Command::new(shellcheck);
     command.current_dir(root).args(["-x", "-P", ".github/action", ".ci/run", ".ci/release"]).args(scripts);
     let output = command.output().unwrap();
@@ -199,7 +199,10 @@ fn t15_every_action_is_pinned_to_a_full_commit() {
 fn may(file: &str, job: &str) -> &'static [&'static str] {
     match (file, job) {
         ("gbench-report.yml", "report") => &["actions: read", "checks: write", "pull-requests: write"],
-        ("gbench-nightly.yml", "publish") => &["checks: write", "contents: write", "issues: write"],
+        ("gbench-accept.yml", "accept") => &["actions: read", "checks: write", "pull-requests: write"],
+        ("gbench-nightly.yml", "publish") => {
+            &["checks: write", "contents: write", "issues: write", "pull-requests: read"]
+        }
         ("release.yml", "draft") => &["attestations: write", "contents: write", "id-token: write"],
         _ => &["contents: read"],
     }
@@ -246,12 +249,14 @@ fn t12_every_job_says_what_it_may_and_none_may_more_than_it_needs() {
 }
 
 #[test]
-fn the_report_checks_nothing_out() {
+fn what_may_write_checks_nothing_out() {
     for flags in FLAGS {
         let folder = generated(&[], flags);
-        let text =
-            std::fs::read_to_string(folder.path().join(".github/workflows/gbench-report.yml")).unwrap();
-        assert!(!text.contains("actions/checkout") && !text.contains(" run: "), "{text}");
+        for name in ["gbench-report.yml", "gbench-accept.yml"] {
+            let path = folder.path().join(".github/workflows").join(name);
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(!text.contains("actions/checkout") && !text.contains(" run: "), "{text}");
+        }
     }
 }
 

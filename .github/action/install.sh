@@ -10,8 +10,8 @@ source "$here/common.sh"
 drop_tokens
 
 case ${GBENCH_COMMAND:-install} in
-compare | publish | merge | install) ;;
-*) refuse "the input command is none of compare, publish, merge, install: $(one_line "$GBENCH_COMMAND")" ;;
+compare | publish | merge | accept | install) ;;
+*) refuse "the input command is none of compare, publish, merge, accept, install: $(one_line "$GBENCH_COMMAND")" ;;
 esac
 wanted=${GBENCH_VERSION:-}
 number='^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$'

@@ -6,6 +6,7 @@ use super::environment;
 use super::paths::{current_folder, project_root};
 use super::request::SelectionRequest;
 use super::stores::{Branch, Stored, Stores, name_of};
+use crate::compare::{LandedDecision, SCHEMA_ACCEPTED};
 use crate::model::{BaselineName, CaseRecord, Exit, Fault, Outcome, RecordState, Result, RunRecord};
 use crate::store::{Address, BaselineEntry, Store, latest_run, read_record};
 use crate::suite::{Benchmark, Suite};
@@ -86,6 +87,27 @@ impl BaselinesRequest {
             Stored::Folder(store) => Ok(BaselineList::Folder(store.list())),
             Stored::Branch(branch) => of_history(branch),
         }
+    }
+
+    /// What people have accepted, as the history says it, and what of it cannot be read. Errors: the store is a folder.
+    pub fn accepted(&self, builtins: &[Benchmark]) -> Result<(Vec<LandedDecision>, Vec<String>)> {
+        let suite = self.suite(builtins)?;
+        let stored = Stores::new(self.store.as_deref()).of(Some(&suite))?;
+        let Stored::Branch(branch) = &*stored else {
+            let what = "a folder keeps baselines, and a history what was accepted";
+            return Err(Fault::at("store", what, "name the history: `--store git:gbench-history`"));
+        };
+        branch.need()?;
+        let (mut decisions, mut warnings) = (Vec::new(), Vec::new());
+        for file in branch.accepted()? {
+            match serde_json::from_slice::<LandedDecision>(&file.bytes) {
+                Ok(decision) if decision.schema == SCHEMA_ACCEPTED => decisions.push(decision),
+                Ok(_) => warnings.push(format!("{} is of another version", file.path)),
+                Err(error) => warnings.push(format!("{} cannot be read: {error}", file.path)),
+            }
+        }
+        decisions.sort_by(|one, other| one.decision.at.cmp(&other.decision.at));
+        Ok((decisions, warnings))
     }
 
     /// Removes a name with all its records. Returns it, and how many records there were.

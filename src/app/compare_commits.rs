@@ -76,6 +76,14 @@ pub fn measure(
     suites.settle([&base_tree, &head_tree], &sides, *audience)?;
     let mut head = suites.of(&head_tree, *audience, None)?;
     let mut base = suites.of(&base_tree, *audience, Some(&head))?;
+    for benchmark in &base.benchmarks {
+        if let Some(before) = &benchmark.renamed_from {
+            reporter.note(&format!(
+                "base  its {before} is compared as {}, which was renamed from it",
+                benchmark.id
+            ));
+        }
+    }
     // The gate is the base's word, or the command line's: a change cannot loosen its own.
     let mut gate = suites.gate(&base_tree, &mut base)?;
     request.rounds.apply(&mut gate);

@@ -130,6 +130,10 @@ impl<'a> SideSuites<'a> {
             }
             None => self.own_or_refused(tree, audience, other.is_some())?,
         };
+        let mut loaded = loaded;
+        if let Some(head) = other {
+            loaded.follow_renames(head);
+        }
         let mut suite = self.request.run.configured(self.selected(loaded, other)?)?;
         if let Some(checkout) = tree.checkout() {
             let of_side = SideTree { own: tree.root().to_owned(), checkout: checkout.to_owned() };

@@ -9,7 +9,7 @@ use super::paths::{current_folder, project_root, shown};
 use crate::compare::{History as Past, Policy, one_session};
 use crate::github::Client;
 use crate::model::{BaselineName, Exit, Fault, Result, RunRecord};
-use crate::store::{Address, HistoryBranch, HistoryEntry, Listed, Store, read_record};
+use crate::store::{Address, BesideFile, HistoryBranch, HistoryEntry, Listed, Store, read_record};
 use crate::suite::{RunOptions, Source, Suite};
 
 /// Runs that are looked through for the newest of a name.
@@ -177,6 +177,11 @@ impl Branch {
     /// Errors: the branch is not there, or was made for something else.
     pub fn need(&self) -> Result<()> {
         self.history()?.need()
+    }
+
+    /// See [`HistoryBranch::accepted`].
+    pub fn accepted(&self) -> Result<Vec<BesideFile>> {
+        self.history()?.accepted()
     }
 
     /// Every run, oldest first.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::terminal::write::{table, write_json, wrote};
 use crate::app::baselines::{BaselineList, BaselinesRequest, V1HistoryRow};
 use crate::app::paths::shown;
+use crate::compare::{DecisionKind, LandedDecision};
 use crate::model::text::{count, short_commit};
 use crate::model::{Exit, Result};
 use crate::store::{Address, BaselineEntry};
@@ -33,6 +34,14 @@ enum Command {
     },
     /// List what is saved, oldest first
     List {
+        /// Print one JSON document instead of a table
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        place: StoreArgs,
+    },
+    /// List what people have accepted in pull requests that were merged, oldest first
+    Accepted {
         /// Print one JSON document instead of a table
         #[arg(long)]
         json: bool,
@@ -89,6 +98,13 @@ pub fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) ->
                 print_history(&address, &rows, *json, out)?;
             }
         },
+        Command::Accepted { json, place } => {
+            let (decisions, warnings) = place.request().accepted(builtins)?;
+            for warning in warnings {
+                let _ = writeln!(io::stderr(), "warning: {warning}");
+            }
+            print_accepted(&decisions, *json, out)?;
+        }
         Command::Remove { name, place } => {
             let (name, removed) = place.request().remove(name, builtins)?;
             wrote(writeln!(out, "removed `{name}`: {}", count(removed, "record")))?;
@@ -112,6 +128,34 @@ fn print_folder(entries: &[BaselineEntry], json: bool, out: &mut impl Write) -> 
     }
     let row = |entry: &BaselineEntry| vec![entry.name.to_string(), entry.run_id.clone(), shown(&entry.path)];
     wrote(write!(out, "{}", table(&["name", "run", "path"], entries.iter().map(row))))
+}
+
+fn print_accepted(decisions: &[LandedDecision], json: bool, out: &mut impl Write) -> Result<()> {
+    if json {
+        return wrote(write_json(&decisions, out));
+    }
+    if decisions.is_empty() {
+        return wrote(writeln!(out, "nothing was accepted"));
+    }
+    let rows = decisions.iter().flat_map(|landed| {
+        let word = match landed.decision.kind {
+            DecisionKind::Accept => "accepted",
+            DecisionKind::Revoke => "revoked",
+        };
+        landed.decision.rows.iter().map(move |row| {
+            let (decision, commit) = (&landed.decision, short_commit(&landed.merged_as).to_owned());
+            let name = format!("{} {}", row.case, row.metric);
+            vec![
+                name.trim_end().to_owned(),
+                word.to_owned(),
+                decision.by.clone(),
+                format!("#{}", landed.pull),
+                commit,
+                decision.reason.clone(),
+            ]
+        })
+    });
+    wrote(write!(out, "{}", table(&["case", "decision", "by", "pull request", "commit", "reason"], rows)))
 }
 
 fn print_history(address: &Address, rows: &[V1HistoryRow], json: bool, out: &mut impl Write) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The command line: one file a command turns its flags into a request for `app`, prints the value that comes back and picks
 //! the exit code. `args` are the shared flags, `terminal` is the reader's terminal.
 
+mod accept;
 mod args;
 mod baseline;
 mod calibrate;
@@ -72,6 +73,7 @@ enum Command {
     Export(export::ExportArgs),
     History(history::HistoryArgs),
     Publish(Box<publish::PublishArgs>),
+    Accept(accept::AcceptArgs),
     Merge(merge::MergeArgs),
     Matrix(matrix::MatrixArgs),
     Explain(explain::ExplainArgs),
@@ -150,6 +152,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Export(args) => export::run(args, &builtins(), &mut out),
         Command::History(args) => history::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
+        Command::Accept(args) => accept::run(args, &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
         Command::Matrix(args) => matrix::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &builtins(), &mut out),

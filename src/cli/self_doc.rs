@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::terminal::write::{write_json, wrote};
 use crate::app::discover::V1Discovery;
-use crate::compare::{Calibration, Merged, VerdictDocument};
+use crate::compare::{AcceptanceLedger, Calibration, LandedDecision, Merged, VerdictDocument};
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
 use crate::store::HistoryEntry;
 use crate::trend::TrendsDocument;
@@ -27,6 +27,10 @@ enum Document {
     Job,
     /// A run in a history branch
     History,
+    /// What was decided about the rows of a pull request
+    Acceptances,
+    /// One of these decisions in a history branch
+    Accepted,
     /// What lies in a folder: `discover --json`
     Discovery,
     /// Cases over commits: `history --format json`
@@ -41,6 +45,8 @@ pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
         Document::Merged => Merged::schema(),
         Document::Job => Job::schema(),
         Document::History => HistoryEntry::schema(),
+        Document::Acceptances => AcceptanceLedger::schema(),
+        Document::Accepted => LandedDecision::schema(),
         Document::Discovery => V1Discovery::schema(),
         Document::Trends => TrendsDocument::schema(),
     };

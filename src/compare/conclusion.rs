@@ -100,7 +100,7 @@ pub fn is_probably_worse(row: &Row) -> bool {
 }
 
 /// How much worse head lies than base, in the metric's unit.
-fn worse_by(row: &Row) -> Option<f64> {
+pub(super) fn worse_by(row: &Row) -> Option<f64> {
     let centre = |side: &Option<RowSide>| side.as_ref().and_then(|side| side.centre);
     let difference = centre(&row.head)? - centre(&row.base)?;
     Some(sign(row.better?) * difference)

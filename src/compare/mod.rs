@@ -15,12 +15,14 @@
 //! verdict, warnings             the whole; what a reader should know beside the rows
 //! conclusion                    what follows from rows: order, counts, conclusion, exit code
 //! document, merged              the public documents
+//! acceptance                    rows that a person accepts, and what is left of a verdict then
 //! replay, trace, progress       of comparisons in rounds: the verdict again, every step of a row, what is still open
 //! calibration/                  a suite against itself: its noise, what it costs, what it can tell apart
 //! merge/                        the parts of a matrix into one
 //! ```
 
 mod absolute;
+mod acceptance;
 mod calibration;
 mod code_remarks;
 mod comparability;
@@ -57,6 +59,10 @@ mod verdict;
 mod warnings;
 mod wording;
 
+pub use acceptance::{
+    AcceptanceDecision, AcceptanceLedger, AcceptedFinding, AcceptedRow, AppliedAcceptances, DecidedRow,
+    DecisionKind, LandedDecision, SCHEMA_ACCEPTANCES, SCHEMA_ACCEPTED, StandingAcceptance, apply_acceptances,
+};
 pub use calibration::*;
 pub use comparability::{machine_facts, strictness};
 pub use conclusion::{check_consistency, is_probably_worse, is_speed};

@@ -41,6 +41,8 @@ pub struct Context {
     /// Of every event that carries one, reviews among them.
     pub pull_request: Option<PullRequest>,
     pub workflow_run: Option<WorkflowRun>,
+    /// Number of the comment that an `issue_comment` event is about. Nothing else of it is read: GitHub is asked.
+    pub comment: Option<u64>,
     pub run: Option<Run>,
     /// The commit of the branch before a push, or the one that a merge group was put on.
     pub before: Option<Sha>,
@@ -70,6 +72,7 @@ impl Context {
         let pull_request = payload.pull_request(&path, &event)?;
         let workflow_run = payload.workflow_run(&path, &event)?;
         let merge_group = payload.merge_group(&path, &event)?;
+        let comment = payload.comment(&path, &event)?;
         let deleted = event == WorkflowEvent::Push && payload.deleted;
         let before = match (&event, &merge_group) {
             (WorkflowEvent::Push, _) => payload.before(&path)?,
@@ -103,6 +106,7 @@ impl Context {
             default_branch,
             pull_request,
             workflow_run,
+            comment,
             run: run(&given)?,
             before,
             head,

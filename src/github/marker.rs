@@ -49,6 +49,18 @@ impl Marker {
     }
 }
 
+/// A value as the last line of a text.
+pub(super) fn written_line(value: &impl Serialize) -> String {
+    line(&serde_json::json!(value))
+}
+
+/// The value in the last line of a text, if it is exactly what [`written_line`] gives for it.
+pub(super) fn read_line<T: Serialize + serde::de::DeserializeOwned>(body: &str) -> Option<T> {
+    let last = last_line(body);
+    let value: T = serde_json::from_str(last.strip_prefix(OPENS)?.strip_suffix(CLOSES)?).ok()?;
+    (written_line(&value) == last).then_some(value)
+}
+
 pub(super) fn of_issue(gate: &str) -> String {
     line(&serde_json::json!({ "issue": gate }))
 }

@@ -5,6 +5,7 @@
 
 mod address;
 mod answer;
+pub mod answers;
 pub mod approval;
 pub mod artifacts;
 mod backoff;
@@ -17,8 +18,10 @@ mod context;
 mod error;
 mod identity;
 pub mod issues;
+pub mod kept;
 mod marker;
 mod optimistic;
+pub mod people;
 pub mod pulls;
 
 pub use address::{Endpoint, Sha, Slug, Token};

@@ -1,6 +1,8 @@
 //! Which pull request is meant, as GitHub itself says: by repository, branch and commit of a finished run, never by a
 //! number that the run brought along.
 
+use std::time::SystemTime;
+
 use serde::Deserialize;
 
 use super::address::{Sha, Slug, encoded};
@@ -10,6 +12,12 @@ use super::error::{ApiError, ApiResult};
 
 /// Pages of 100 open pull requests from one branch.
 const PAGES: u32 = 3;
+
+/// Pages of 100 pull requests that are closed, those that changed last.
+const CLOSED_PAGES: u32 = 5;
+
+/// Pages of 100 commits between two.
+const COMPARED_PAGES: u32 = 10;
 
 /// An open pull request, found from the run that measured it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +37,8 @@ pub(super) struct GitHubPull {
     base: PullEnd,
     #[serde(default)]
     locked: bool,
+    merged_at: Option<String>,
+    merge_commit_sha: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,6 +68,9 @@ pub(super) struct GitHubRun {
     head_branch: Option<String>,
     head_repository: Option<Repository>,
     path: Option<String>,
+    name: Option<String>,
+    run_attempt: Option<u32>,
+    conclusion: Option<String>,
 }
 
 impl PullEnd {
@@ -70,6 +83,107 @@ impl Repository {
     fn is(&self, slug: &Slug) -> bool {
         self.full_name.parse::<Slug>().as_ref() == Ok(slug)
     }
+}
+
+/// A pull request, open or not, as GitHub has it now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownPull {
+    pub number: u64,
+    pub head: Sha,
+    pub head_branch: String,
+    /// `None` where the fork is gone.
+    pub head_repository: Option<Slug>,
+    pub is_open: bool,
+    pub is_merged: bool,
+}
+
+/// Reads a pull request. `None`: there is none of this number. Errors: GitHub, or an answer that names no head.
+pub fn known(client: &Client, number: u64) -> ApiResult<Option<KnownPull>> {
+    let route = client.route(&format!("/pulls/{number}"));
+    let pull: GitHubPull = match client.get(&route) {
+        Err(error) if error.status() == Some(404) => return Ok(None),
+        pull => pull?,
+    };
+    let unreadable = |cause| ApiError::Unreadable { request: format!("GET {route}"), cause };
+    Ok(Some(KnownPull {
+        number,
+        head: pull.head.sha.parse().map_err(unreadable)?,
+        head_branch: pull.head.branch.clone(),
+        head_repository: pull.head.repo.and_then(|repository| repository.full_name.parse().ok()),
+        is_open: pull.state == "open",
+        is_merged: pull.merged_at.is_some(),
+    }))
+}
+
+/// A pull request that came to its branch, and the commit with which it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedPull {
+    pub number: u64,
+    pub merged_as: Sha,
+    /// RFC 3339, as GitHub writes it: in UTC, so that later is greater.
+    pub merged_at: String,
+}
+
+/// The pull requests that were merged into a branch by one of these commits, of those that changed last.
+pub fn merged_by(client: &Client, branch: &str, commits: &[Sha]) -> ApiResult<Vec<MergedPull>> {
+    let query = format!("state=closed&base={}&sort=updated&direction=desc", encoded(branch));
+    let pulls: Vec<GitHubPull> =
+        client.pages(&client.route(&format!("/pulls?{query}")), None, CLOSED_PAGES)?;
+    let merged = |pull: &GitHubPull| {
+        let merged_as: Sha = pull.merge_commit_sha.as_deref()?.parse().ok()?;
+        let is_in = pull.merged_at.is_some() && pull.base.branch == branch && commits.contains(&merged_as);
+        let merged_at = pull.merged_at.clone().unwrap_or_default();
+        is_in.then_some(MergedPull { number: pull.number, merged_as, merged_at })
+    };
+    let mut found: Vec<MergedPull> = pulls.iter().filter_map(merged).collect();
+    found.sort_by_key(|pull| pull.number);
+    Ok(found)
+}
+
+#[derive(Deserialize)]
+struct ComparedCommit {
+    sha: Sha,
+}
+
+/// The commits after one up to another, as far as GitHub lists them: the oldest 1,000.
+pub fn commits_between(client: &Client, base: &Sha, head: &Sha) -> ApiResult<Vec<Sha>> {
+    let route = client.route(&format!("/compare/{base}...{head}"));
+    let commits: Vec<ComparedCommit> = client.pages(&route, Some("commits"), COMPARED_PAGES)?;
+    Ok(commits.into_iter().map(|commit| commit.sha).collect())
+}
+
+/// Reads a finished run, with what a `workflow_run` event would say of it. `None`: there is no such run, or it is not finished.
+pub fn finished_run(client: &Client, id: u64) -> ApiResult<Option<FinishedRun>> {
+    let route = client.route(&format!("/actions/runs/{id}"));
+    let run: GitHubRun = match client.get(&route) {
+        Err(error) if error.status() == Some(404) => return Ok(None),
+        run => run?,
+    };
+    let unreadable = |cause: String| ApiError::Unreadable { request: format!("GET {route}"), cause };
+    let Some(conclusion) = run.conclusion else { return Ok(None) };
+    let created = humantime::parse_rfc3339(&run.created_at);
+    Ok(Some(FinishedRun {
+        created: created.map_err(|error| unreadable(error.to_string()))?,
+        run: WorkflowRun {
+            id: run.id,
+            attempt: run.run_attempt.unwrap_or(1),
+            event: run.event,
+            action: "completed".into(),
+            conclusion: Some(conclusion),
+            head: run.head_sha.parse().map_err(unreadable)?,
+            head_branch: run.head_branch.unwrap_or_default(),
+            head_repository: run.head_repository.and_then(|repository| repository.full_name.parse().ok()),
+            name: run.name.unwrap_or_default(),
+            path: run.path,
+        },
+    }))
+}
+
+/// A run, and when GitHub made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedRun {
+    pub run: WorkflowRun,
+    pub created: SystemTime,
 }
 
 /// The commit that a pull request asks to merge. Errors: there is no such pull request, or its answer names none.

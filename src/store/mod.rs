@@ -19,7 +19,8 @@ pub use comparison::{
 };
 pub use frames::{FrameFile, FramesRead};
 pub use history::{
-    Appended, HistoryBranch, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started,
+    Appended, BesideFile, HistoryBranch, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started,
+    accepted_path,
 };
 pub use journal::{RunFolder, create_ignored_dir, latest_run};
 pub use read::{read_record, read_two_records};

@@ -166,6 +166,7 @@ fn read_suite(
     }
     let read: Vec<_> = entries.iter().filter_map(|entry| surroundings.benchmark(entry)).collect();
     refuse_duplicates(page, &read);
+    refuse_false_renames(page, &read);
     let benchmarks: Vec<_> = read.into_iter().map(|(benchmark, _)| benchmark).collect();
     let declared = root.table("components");
     let components = declared.map(|table| read_components(table, &name, &benchmarks, builtins));
@@ -296,6 +297,34 @@ fn read_components(
     }
     table.close();
     components
+}
+
+/// Of two that claim one earlier name neither can be believed, nor one whose earlier name is another benchmark's.
+fn refuse_false_renames(page: &FileText, benchmarks: &[(Benchmark, Range<usize>)]) {
+    for (index, (benchmark, span)) in benchmarks.iter().enumerate() {
+        let Some(before) = &benchmark.renamed_from else { continue };
+        if let Some((_, other)) = benchmarks.iter().find(|(other, _)| other.id == *before) {
+            let line = page.line(other.start);
+            let what = format!(
+                "`{before}`, which `{}` was renamed from, is still here, in line {line}",
+                benchmark.id
+            );
+            page.fault(
+                span.clone(),
+                what,
+                "take `renamed_from` out: a benchmark that is there was not renamed",
+            );
+        }
+        let claims = |(other, _): &&(Benchmark, Range<usize>)| other.renamed_from.as_ref() == Some(before);
+        if let Some((other, _)) = benchmarks[..index].iter().find(claims) {
+            let what = format!("`{}` and `{}` were both renamed from `{before}`", other.id, benchmark.id);
+            page.fault(
+                span.clone(),
+                what,
+                "one benchmark goes on as one: take `renamed_from` out of the other",
+            );
+        }
+    }
 }
 
 fn refuse_duplicates(page: &FileText, benchmarks: &[(Benchmark, Range<usize>)]) {

@@ -36,7 +36,7 @@ pub mod words;
 mod work;
 mod work_reader;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -89,6 +89,21 @@ impl Suite {
     }
 }
 
+impl Suite {
+    /// Gives benchmarks of the base the names that they have in the head, where the head says so, and afterwards only those say what
+    /// they were called. What the head's name means in the base already stays as it is.
+    pub fn follow_renames(&mut self, head: &Suite) {
+        let known: BTreeSet<BenchmarkId> =
+            self.benchmarks.iter().map(|benchmark| benchmark.id.clone()).collect();
+        for benchmark in &mut self.benchmarks {
+            let is_it = |other: &&Benchmark| other.renamed_from.as_ref() == Some(&benchmark.id);
+            let renamed = head.benchmarks.iter().find(is_it).filter(|other| !known.contains(&other.id));
+            benchmark.renamed_from =
+                renamed.map(|other| std::mem::replace(&mut benchmark.id, other.id.clone()));
+        }
+    }
+}
+
 /// Where a suite came from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -111,6 +126,8 @@ pub struct Benchmark {
     pub tags: Vec<String>,
     /// Benchmarks of one group solve one problem in different ways.
     pub group: Option<String>,
+    /// Its id in earlier commits: of a comparison's base that benchmark is the same one.
+    pub renamed_from: Option<BenchmarkId>,
     pub action: Action,
     /// Absolute; the suite file's folder where none is given.
     pub dir: PathBuf,
@@ -393,6 +410,7 @@ impl Benchmark {
             kind: Kind::default(),
             tags: Vec::new(),
             group: None,
+            renamed_from: None,
             action,
             dir,
             env: BTreeMap::new(),

@@ -28,6 +28,11 @@ pub fn shard_of(plans: &[Planned], shard: Shard) -> Vec<Planned> {
 
 /// The verdict of some cases on a machine; `share`: by how much the promise is divided.
 pub fn verdict(label: &str, plans: &[Planned], share: u32) -> VerdictDocument {
+    judged(label, plans, share).0
+}
+
+/// [`verdict`] with the records of base and head.
+pub fn judged(label: &str, plans: &[Planned], share: u32) -> (VerdictDocument, [RunRecord; 2]) {
     let (mut base, mut head) = sides(plans);
     for (record, commit) in [(&mut base, BASE), (&mut head, HEAD)] {
         let comparison = record.comparison.as_mut().unwrap();
@@ -45,7 +50,8 @@ pub fn verdict(label: &str, plans: &[Planned], share: u32) -> VerdictDocument {
             gpus.devices[0].model = Probe::Known("NVIDIA A100-SXM4-80GB".into());
         }
     }
-    VerdictDocument { tool_version: "0.1.0".into(), ..verdict_of(&base, &head, None).unwrap() }
+    let verdict = verdict_of(&base, &head, None).unwrap();
+    (VerdictDocument { tool_version: "0.1.0".into(), ..verdict }, [base, head])
 }
 
 fn tail(label: &str, plans: &[Planned]) -> String {

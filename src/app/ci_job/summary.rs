@@ -32,6 +32,7 @@ fn publish_context(job: &Job, context: Option<&Context>) -> PublishContext {
         fail_on: job.fail_on.clone(),
         server: context.map_or_else(String::new, |context| context.endpoint.server.clone()),
         slug: context.map(|context| context.slug.to_string()),
+        ..PublishContext::default()
     }
 }
 

@@ -137,6 +137,7 @@ fn entry(record: &RunRecord, branch: &str) -> Result<HistoryEntry> {
         Fault::at_path(path, what, next).exits(Exit::Usage)
     })?;
     Ok(HistoryEntry {
+        accepted: Vec::new(),
         schema: SCHEMA_HISTORY.into(),
         run_id: record.run_id.clone(),
         appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

@@ -23,7 +23,8 @@ pub(super) fn next_steps(request: &WorkflowsRequest, labels_assumed: bool, in_gi
     }
     if is_local {
         notes.push(
-            "No report was written: it runs with the right to write, so it may not check out the action from here. \
+            "No report was written, and nothing that accepts rows: these run with the right to write, so they may not check \
+             out the action from here. \
              Nothing is posted on pull requests; the job `Benchmarks` is red or green, and its page has the report."
                 .into(),
         );

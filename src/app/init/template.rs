@@ -12,6 +12,7 @@ use crate::model::{Fault, Result};
 const PULL_REQUEST: &str = include_str!("templates/pull-request.yml");
 const PULL_REQUEST_MATRIX: &str = include_str!("templates/pull-request-matrix.yml");
 const REPORT: &str = include_str!("templates/report.yml");
+const ACCEPT: &str = include_str!("templates/accept.yml");
 const NIGHTLY: &str = include_str!("templates/nightly.yml");
 
 const CHECKOUT: &str = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2";
@@ -43,6 +44,7 @@ pub(super) fn workflows(request: &WorkflowsRequest, suite: &str) -> Result<Vec<(
     // From the tree at hand the action could only be had by a checkout, which a report must not do.
     if !matches!(request.action, ActionRef::Here) {
         files.push((".github/workflows/gbench-report.yml", REPORT));
+        files.push((".github/workflows/gbench-accept.yml", ACCEPT));
     }
     files.sort();
     files.into_iter().map(|(path, template)| Ok((path, fill(template, request, suite)?))).collect()
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn every_value_and_every_condition_of_every_template_is_known() {
-        for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, NIGHTLY] {
+        for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, ACCEPT, NIGHTLY] {
             for allow_forks in [false, true] {
                 for shards in [1, 3] {
                     let dependencies = vec!["command -v go".into()];

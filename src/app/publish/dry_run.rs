@@ -1,7 +1,9 @@
 //! `--dry-run`: the comment on standard output, and on standard error what else would be done. Nobody is asked.
 
+use super::facts::publish_context;
 use super::input::{FoundInput, PublishInput, find_unless_ended};
-use super::pull_request::{checks, publish_context, should_comment};
+use super::landing::Landed;
+use super::pull_request::{checks, should_comment};
 use super::target::{Log, PublishRequest, check_name};
 use super::{no_verdict, scheduled};
 use crate::github::comments::CommentMode;
@@ -118,7 +120,7 @@ fn issue(context: Option<&Context>, input: &PublishInput, shown: &PublishContext
     if let Some(refused) = refused(context) {
         return refused;
     }
-    match scheduled::is_open(input) {
+    match scheduled::is_open(input, &Landed::default()) {
         Err(why) => format!("would be left as it is, {why}"),
         Ok(true) => {
             let (title, _) = render::issue(&input.merged, shown, None);
@@ -136,7 +138,7 @@ fn history(context: Option<&Context>, input: &PublishInput) -> Vec<String> {
         Some(why) => format!("run {} would not be kept: {why}", entry.run_id),
         None => format!("run {} of {} would be appended", entry.run_id, entry.branch),
     };
-    match scheduled::candidates(input, context) {
+    match scheduled::candidates(input, context, &Landed::default()) {
         Err(fault) => vec![would_fail(&fault)],
         Ok(candidates) => candidates.iter().map(words).collect(),
     }

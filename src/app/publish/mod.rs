@@ -1,7 +1,12 @@
 //! A verdict becomes a comment, a check, a summary; of a scheduled run an issue and a line of history.
 
+mod accept;
+mod command;
+mod decisions;
 mod dry_run;
+mod facts;
 mod input;
+mod landing;
 mod local_branch;
 mod no_verdict;
 mod pull_request;
@@ -9,6 +14,7 @@ mod recipients;
 mod scheduled;
 mod target;
 
+pub use accept::{ATTEMPT, accept};
 pub use dry_run::dry_run;
 pub use target::{Log, PublishRequest, gate_name};
 
@@ -65,10 +71,19 @@ fn for_job(target: &PublishTarget<'_>, builtins: &[Benchmark]) -> Result<()> {
     };
     let Some(found) = find_unless_ended(target.request, builtins, no_verdict)? else { return Ok(()) };
     found.is_about(&target.context.head)?;
-    pull_request::tell(target, &found, &Recipients::of_event(target)?, false)?;
-    match found {
-        FoundInput::Verdict(input) => scheduled::carry_out(target, &input),
-        FoundInput::Untouched(_) => Ok(()),
+    let recipients = Recipients::of_event(target)?;
+    match &found {
+        FoundInput::Verdict(input) if target.context.on_default_branch() => {
+            let landed = landing::of_run(target, &input.merged)?;
+            pull_request::summarize_verdict(target, input, false, &landed.applied)?;
+            pull_request::tell_verdict(target, input, &recipients, false, &landed.applied)?;
+            scheduled::carry_out(target, input, &landed)
+        }
+        FoundInput::Verdict(input) => {
+            pull_request::tell(target, &found, &recipients, false)?;
+            scheduled::carry_out(target, input, &landing::Landed::default())
+        }
+        FoundInput::Untouched(_) => pull_request::tell(target, &found, &recipients, false),
     }
 }
 
@@ -83,7 +98,9 @@ fn outside(request: &PublishRequest, builtins: &[Benchmark], log: &mut Log<'_>) 
         return Err(Fault::at("publish", what, next));
     }
     match named.map_or_else(|| find(None, request, builtins), Ok)? {
-        FoundInput::Verdict(input) => scheduled::append(request, None, &input, log),
+        FoundInput::Verdict(input) => {
+            scheduled::append(request, None, &input, &landing::Landed::default(), log)
+        }
         FoundInput::Untouched(_) => log("nothing was measured, and nothing is kept"),
     }
 }

@@ -1,21 +1,25 @@
 //! A verdict on a pull request or a commit: one comment, one check for each machine.
 
+use super::decisions;
+use super::facts::shown;
 use super::input::{FoundInput, PublishInput};
 use super::no_verdict::{self, NoVerdict};
 use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, report, unnamed, where_reported};
-use super::target::{PublishRequest, PublishTarget, check_name, run_url, unpublished};
-use crate::app::job_flags::shell_job_flags;
+use super::target::{PublishRequest, PublishTarget, check_name, unpublished};
 use crate::app::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
-use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
+use crate::compare::{AppliedAcceptances, Conclusion, Merged, Verdict, regenerate_text};
 use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
-use crate::github::{Context, WorkflowEvent, WorkflowRun, artifacts, pulls};
-use crate::model::{BaseChoice, Fault, Result, Untouched};
+use crate::github::{Context, WorkflowRun, artifacts, pulls};
+use crate::model::{Fault, Result, Untouched};
 use crate::report::github::{self as render, CheckPage, CheckState, PublishContext};
 
 /// Bytes of all artifacts of one run, packed.
 const MAX_BYTES: usize = 64 << 20;
+
+/// Times that a verdict is told anew because somebody has decided about it meanwhile.
+const DECISIONS_MEANWHILE: u32 = 3;
 
 /// Artifacts of one run that are looked at: no matrix has more jobs.
 const MAX_ARTIFACTS: usize = 256;
@@ -46,7 +50,7 @@ pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<(
     let found = match run.event.as_str() {
         "pull_request" => pulls::of_run(&target.client, run)?.map(|found| Recipients::of_run(&found)),
         // A merge queue has a commit to mark and nobody to tell.
-        _ => pulls::confirmed(&target.client, run)?.map(|()| Recipients::default()),
+        _ => pulls::confirmed(&target.client, run)?.map(|()| Recipients::of_queue(&run.head_branch)),
     };
     let recipients = match found {
         Ok(recipients) => recipients,
@@ -67,7 +71,7 @@ pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<(
         without_verdict(target, &NoVerdict::new(CheckConclusion::Failure, text), &recipients)?;
         Err(fault)
     };
-    let found = match fetched(target, run) {
+    let found = match fetched(target, run, &target.request.artifact) {
         Ok(Some(found)) => found,
         Ok(None) => return without_verdict(target, &no_verdict::of_run(run), &recipients),
         Err(fault) => return refused("The run's artifact is refused. The log says why.", fault),
@@ -84,10 +88,14 @@ pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<(
     tell(target, &found, &recipients, is_fork)
 }
 
-/// The verdicts in a run's artifacts, as one. `None`: it left none.
-fn fetched(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<Option<FoundInput>> {
+/// The verdicts in a run's artifacts whose names begin so, as one. `None`: it left none.
+pub(super) fn fetched(
+    target: &PublishTarget<'_>,
+    run: &WorkflowRun,
+    prefix: &str,
+) -> Result<Option<FoundInput>> {
     let mut ours = artifacts::list(&target.client, run.id)?;
-    ours.retain(|artifact| artifact.name.starts_with(&target.request.artifact) && !artifact.expired);
+    ours.retain(|artifact| artifact.name.starts_with(prefix) && !artifact.expired);
     if ours.len() > MAX_ARTIFACTS {
         let next = "choose a longer beginning of their names with `--artifact`";
         return Err(unpublished("artifacts", format!("the run has {}", ours.len()), next));
@@ -108,7 +116,8 @@ fn fetched(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<Option<Found
     Ok(found)
 }
 
-/// Says what was found: in the summary, in the outputs of the step, as checks and as comments.
+/// Says what was found: in the summary, in the outputs of the step, as checks and as comments. What people have accepted of it
+/// is asked for first, and once more in the end: somebody may have decided meanwhile.
 pub(super) fn tell(
     target: &PublishTarget<'_>,
     found: &FoundInput,
@@ -116,7 +125,19 @@ pub(super) fn tell(
     unverified: bool,
 ) -> Result<()> {
     match found {
-        FoundInput::Verdict(input) => tell_verdict(target, input, recipients, unverified),
+        FoundInput::Verdict(input) => {
+            let mut accepted = decisions::applied(target, recipients, &input.merged)?;
+            summarize_verdict(target, input, unverified, &accepted)?;
+            for _ in 0..DECISIONS_MEANWHILE {
+                tell_verdict(target, input, recipients, unverified, &accepted)?;
+                let now = decisions::applied(target, recipients, &input.merged)?;
+                if now == accepted {
+                    break;
+                }
+                accepted = now;
+            }
+            Ok(())
+        }
         FoundInput::Untouched(job) => {
             job.untouched.as_ref().map_or(Ok(()), |untouched| tell_untouched(target, untouched, recipients))
         }
@@ -141,19 +162,30 @@ fn summarize(target: &PublishTarget<'_>, page: &str) -> Result<()> {
     if target.request.summary { step_outputs::append_summary(page) } else { Ok(()) }
 }
 
+/// The summary and the outputs of the step.
+pub(super) fn summarize_verdict(
+    target: &PublishTarget<'_>,
+    input: &PublishInput,
+    unverified: bool,
+    accepted: &AppliedAcceptances,
+) -> Result<()> {
+    let shown = PublishContext { accepted: accepted.clone(), ..shown(target, Some(input), unverified) };
+    summarize(target, &render::step_summary(&input.merged, &shown))?;
+    step_outputs::answer(input.merged.conclusion.into_str(), &input.merged.counts)
+}
+
 /// Checks first: the comment is the louder of the two, and what it links to should be there.
-fn tell_verdict(
+pub(super) fn tell_verdict(
     target: &PublishTarget<'_>,
     input: &PublishInput,
     recipients: &Recipients,
     unverified: bool,
+    accepted: &AppliedAcceptances,
 ) -> Result<()> {
     let merged = &input.merged;
-    let shown = shown(target, Some(input), unverified);
-    summarize(target, &render::step_summary(merged, &shown))?;
-    step_outputs::answer(merged.conclusion.into_str(), &merged.counts)?;
+    let shown = PublishContext { accepted: accepted.clone(), ..shown(target, Some(input), unverified) };
     let content = CommentContent {
-        state: render::fingerprint(merged),
+        state: render::fingerprint(merged, accepted),
         should_comment: should_comment(merged),
         body: &|marker| render::comment(merged, &shown, &marker.comment()),
     };
@@ -266,50 +298,6 @@ pub(super) fn without_verdict(
         body: &|marker| render::no_verdict(&ended.text, &shown, &marker.comment()),
     };
     answer(target, &target.check_name(), recipients, &end, &content)
-}
-
-pub(super) fn shown(
-    target: &PublishTarget<'_>,
-    input: Option<&PublishInput>,
-    unverified: bool,
-) -> PublishContext {
-    publish_context(target.request, Some(&target.context), input, unverified)
-}
-
-/// The publishing side beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
-/// command line's, the links are ours.
-pub(super) fn publish_context(
-    request: &PublishRequest,
-    context: Option<&Context>,
-    input: Option<&PublishInput>,
-    unverified: bool,
-) -> PublishContext {
-    let job = input.and_then(|input| input.job.as_ref());
-    let ours = context.is_none_or(|context| context.event != WorkflowEvent::WorkflowRun);
-    let fail_on = match job {
-        _ if !request.fail_on.is_empty() => {
-            request.fail_on.iter().map(|class| class.into_str().to_owned()).collect()
-        }
-        Some(job) if ours => job.fail_on.clone(),
-        _ => Vec::new(),
-    };
-    let run_url = context.and_then(run_url);
-    PublishContext {
-        gate: request.name.clone(),
-        head: context
-            .map(|context| context.head.to_string())
-            .or_else(|| job.and_then(|job| job.head.clone())),
-        base: job.map_or_else(BaseChoice::default, |job| job.base.clone()),
-        report_url: run_url.clone(),
-        run_url,
-        unverified,
-        flags: job.map_or_else(String::new, |job| shell_job_flags(&job.flags)),
-        sources: job.map_or_else(Vec::new, |job| job.sources.clone()),
-        fail_on,
-        server: context
-            .map_or_else(|| "https://github.com".into(), |context| context.endpoint.server.clone()),
-        slug: context.map(|context| context.slug.to_string()),
-    }
 }
 
 fn output(check: CheckPage) -> CheckOutput {

@@ -14,6 +14,8 @@ pub(super) struct Recipients {
     told: Vec<u64>,
     /// All whose head is the same commit of the same branch.
     all: Vec<u64>,
+    /// The one whose turn it is in a merge queue. It is not told: the queue's commit is not its head.
+    queued: Option<u64>,
 }
 
 impl Recipients {
@@ -32,13 +34,34 @@ impl Recipients {
         if !all.contains(&pull.number) {
             all.push(pull.number);
         }
-        Ok(Self { told: vec![pull.number], all })
+        Ok(Self { told: vec![pull.number], all, queued: None })
     }
 
     /// Those that a finished run may have measured: GitHub does not say for which of several it was.
     pub fn of_run(found: &[OpenPull]) -> Self {
         let all: Vec<u64> = found.iter().map(|pull| pull.number).collect();
-        Self { told: all.clone(), all }
+        Self { told: all.clone(), all, queued: None }
+    }
+
+    /// Of a merge queue's commit, by the branch that GitHub made for it: `gh-readonly-queue/main/pr-7-0123abcd`.
+    pub fn of_queue(branch: &str) -> Self {
+        let last = branch.strip_prefix("gh-readonly-queue/").and_then(|rest| rest.rsplit('/').next());
+        let number = last.and_then(|last| last.strip_prefix("pr-")?.split('-').next()?.parse().ok());
+        Self { queued: number, ..Self::default() }
+    }
+
+    /// The one pull request of a measurement that was made of it before it was merged.
+    pub fn of_merged(number: u64) -> Self {
+        Self { told: vec![number], all: vec![number], queued: None }
+    }
+
+    /// The pull request that it is about, where that is one.
+    pub fn only(&self) -> Option<u64> {
+        match self.told.as_slice() {
+            [only] => Some(*only),
+            [] => self.queued,
+            _ => None,
+        }
     }
 
     /// The one of several that the measuring job names. All of them are the same branch and commit, so whoever wrote that

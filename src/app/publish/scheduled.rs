@@ -3,33 +3,36 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::facts::shown;
 use super::input::PublishInput;
+use super::landing::Landed;
 use super::local_branch;
 use super::no_verdict::NoVerdict;
-use super::pull_request::shown;
 use super::target::{Log, PublishRequest, PublishTarget, unpublished};
 use crate::app::github_client::client_for;
 use crate::app::paths::current_folder;
 use crate::app::stores::history_of;
 use crate::app::untrusted;
-use crate::compare::{Conclusion, Group, VerdictDocument};
+use crate::compare::{Conclusion, DecisionKind, Group, LandedDecision, Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
-use crate::model::{Exit, Job, NoReference, Probe, Result, Side};
-use crate::report::github as render;
-use crate::store::{ComparisonFolder, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, read_record};
+use crate::model::{Exit, Fault, Job, NoReference, Probe, Result, Side};
+use crate::report::github::{self as render, PublishContext};
+use crate::store::{
+    BesideFile, ComparisonFolder, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, accepted_path, read_record,
+};
 
 /// The issue and the history, where they are asked for.
-pub(super) fn carry_out(target: &PublishTarget<'_>, input: &PublishInput) -> Result<()> {
+pub(super) fn carry_out(target: &PublishTarget<'_>, input: &PublishInput, landed: &Landed) -> Result<()> {
     let request = target.request;
     if !request.issue && request.history.is_none() {
         return Ok(());
     }
     only_default_branch(&target.context)?;
     // The issue first: it is waited for, and a record that cannot be stored is no reason to be silent.
-    let told = if request.issue { issue(target, input) } else { Ok(()) };
-    let appended = append(request, Some(&target.context), input, &mut |line| target.log(line));
+    let told = if request.issue { issue(target, input, landed) } else { Ok(()) };
+    let appended = append(request, Some(&target.context), input, landed, &mut |line| target.log(line));
     told.and(appended)
 }
 
@@ -63,8 +66,8 @@ pub(super) fn only_default_branch(context: &Context) -> Result<()> {
 }
 
 /// Whether an issue is to be open. `Err`: why it is left as it is, since nothing new is known of what it is about.
-pub(super) fn is_open(input: &PublishInput) -> std::result::Result<bool, &'static str> {
-    let merged = &input.merged;
+pub(super) fn is_open(input: &PublishInput, landed: &Landed) -> std::result::Result<bool, &'static str> {
+    let merged = &landed.applied.settled(&input.merged);
     // A commit against itself is how a maintainer accepts it; green against another chosen one says little.
     let accepts = merged.groups.iter().all(|group| group.verdict.base.commit == group.verdict.head.commit);
     match merged.conclusion {
@@ -76,9 +79,9 @@ pub(super) fn is_open(input: &PublishInput) -> std::result::Result<bool, &'stati
     }
 }
 
-fn issue(target: &PublishTarget<'_>, input: &PublishInput) -> Result<()> {
+fn issue(target: &PublishTarget<'_>, input: &PublishInput, landed: &Landed) -> Result<()> {
     let merged = &input.merged;
-    let open = match is_open(input) {
+    let open = match is_open(input, landed) {
         Ok(false) => unproven(target, input)?.map_or(Ok(false), Err),
         open => open,
     };
@@ -86,7 +89,7 @@ fn issue(target: &PublishTarget<'_>, input: &PublishInput) -> Result<()> {
         Ok(open) => open,
         Err(why) => return target.log(&format!("issue: left as it is, {why}")),
     };
-    let shown = shown(target, Some(input), false);
+    let shown = PublishContext { accepted: landed.applied.clone(), ..shown(target, Some(input), false) };
     let url = compare_url(target, merged.groups.first().map(|group| &group.verdict));
     let (title, text) = render::issue(merged, &shown, url.as_deref());
     let note = render::closing_note(merged, &shown);
@@ -138,7 +141,11 @@ pub(super) struct HistoryCandidate {
 }
 
 /// The runs that `--history` would append: the head's run of every comparison in the input.
-pub(super) fn candidates(input: &PublishInput, context: Option<&Context>) -> Result<Vec<HistoryCandidate>> {
+pub(super) fn candidates(
+    input: &PublishInput,
+    context: Option<&Context>,
+    landed: &Landed,
+) -> Result<Vec<HistoryCandidate>> {
     let folders = input.folder.as_deref().map(comparisons).unwrap_or_default();
     if folders.is_empty() {
         let next = "name the comparison's folder with its records, or the folder that holds the parts";
@@ -146,7 +153,7 @@ pub(super) fn candidates(input: &PublishInput, context: Option<&Context>) -> Res
     }
     let candidate = |folder: &PathBuf| {
         let job = job(folder)?;
-        let entry = entry(folder, job.as_ref(), context)?;
+        let entry = entry(folder, job.as_ref(), context, landed)?;
         // Who compares a commit with itself accepts it as it is; any other base may be one that hides what got slower.
         let by_hand = job.is_some_and(|job| job.base.by_hand) && entry.base.as_ref() != Some(&entry.commit);
         Ok(HistoryCandidate { entry, refused: by_hand.then_some("a run against a base chosen by hand") })
@@ -159,10 +166,11 @@ pub(super) fn append(
     request: &PublishRequest,
     context: Option<&Context>,
     input: &PublishInput,
+    landed: &Landed,
     log: &mut Log<'_>,
 ) -> Result<()> {
     let Some(address) = request.history.as_deref().map(history_of).transpose()? else { return Ok(()) };
-    let candidates = candidates(input, context)?;
+    let candidates = candidates(input, context, landed)?;
     let client = client_for(&address)?;
     let history = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?;
     let has_missed = |group: &Group| group.verdict.method.no_reference == Some(NoReference::NoBranch);
@@ -172,12 +180,16 @@ pub(super) fn append(
             "history {address}: the branch is there, and the job that measured did not see it; {next}"
         ))?;
     }
+    let beside = beside(&history, landed)?;
+    for decision in &beside {
+        log(&format!("history {address}: {} comes with the next run", decision.path))?;
+    }
     for HistoryCandidate { entry, refused } in &candidates {
         if let Some(why) = refused {
             log(&format!("history {address}: {} not kept: {why}", entry.run_id))?;
             continue;
         }
-        let appended = match history.append(entry) {
+        let appended = match history.append_with(entry, &beside) {
             // A run that measured nothing is no past; the others of the night are.
             Err(fault) if fault.exit == Exit::Failed => {
                 log(&format!("history {address}: {} is not kept: {}", entry.run_id, fault.what))?;
@@ -189,6 +201,25 @@ pub(super) fn append(
         log(&format!("history {address}{already} {} in {}", appended.path, &appended.commit))?;
     }
     Ok(())
+}
+
+/// The decisions as files. What was taken back before it came into the history never was in it.
+fn beside(history: &HistoryBranch<'_>, landed: &Landed) -> Result<Vec<BesideFile>> {
+    let is_revoked = |decision: &LandedDecision| decision.decision.kind == DecisionKind::Revoke;
+    let there = if landed.decisions.iter().any(is_revoked) { history.accepted()? } else { Vec::new() };
+    let is_known = |decision: &LandedDecision| {
+        let of_pull = accepted_path(decision.pull, decision.decision.comment);
+        let folder = of_pull.rsplit_once('-').map(|(folder, _)| format!("{folder}-"));
+        folder.is_some_and(|folder| there.iter().any(|file| file.path.starts_with(&folder)))
+    };
+    let mut files = Vec::new();
+    for decision in landed.decisions.iter().filter(|it| !is_revoked(it) || is_known(it)) {
+        let path = accepted_path(decision.pull, decision.decision.comment);
+        let mut bytes = serde_json::to_vec_pretty(decision).map_err(|error| Fault::defect(&path, error))?;
+        bytes.push(b'\n');
+        files.push(BesideFile { path, bytes });
+    }
+    Ok(files)
 }
 
 /// The comparisons in a folder: itself, or those of the parts that it holds, `parts/ARTIFACT/COMPARISON`.
@@ -218,7 +249,12 @@ fn job(folder: &Path) -> Result<Option<Job>> {
 }
 
 /// The head's run of one comparison, with what the gate said of it.
-fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<HistoryEntry> {
+fn entry(
+    folder: &Path,
+    job: Option<&Job>,
+    context: Option<&Context>,
+    landed: &Landed,
+) -> Result<HistoryEntry> {
     let record = read_record(&ComparisonFolder::open(folder)?.side(Side::Head))?;
     let shown = folder.display().to_string();
     let verdict = std::fs::read_to_string(folder.join("reports/verdict.json")).ok();
@@ -245,6 +281,12 @@ fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<
         }
         local_branch::refuse_other(&here, &branch, &commit)?;
     }
+    let label = job.map_or_else(String::new, |job| job.label.clone());
+    let base = verdict.as_ref().and_then(|verdict| verdict.base.commit.clone());
+    let merged = verdict.map(|verdict| Merged::single(&label, verdict));
+    let settled = merged.as_ref().map(|merged| landed.applied.settled(merged));
+    let rows = merged.iter().flat_map(|merged| &merged.groups).flat_map(|group| &group.verdict.rows);
+    let accepted = landed.applied.accepted_in(&label, rows);
     Ok(HistoryEntry {
         schema: SCHEMA_HISTORY.into(),
         run_id: record.run_id.clone(),
@@ -252,11 +294,12 @@ fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<
         event: context.map_or("none", |context| context.event.as_ref()).to_owned(),
         branch,
         commit,
-        label: job.map_or_else(String::new, |job| job.label.clone()),
+        label,
         shard: job.and_then(|job| job.shard),
-        conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.into_str().to_owned()),
-        exit_code: verdict.as_ref().map(|verdict| verdict.exit_code),
-        base: verdict.and_then(|verdict| verdict.base.commit),
+        conclusion: settled.as_ref().map(|settled| settled.conclusion.into_str().to_owned()),
+        exit_code: settled.as_ref().map(|settled| settled.exit_code),
+        base,
+        accepted: accepted.into_iter().map(|(pull, comment)| accepted_path(pull, comment)).collect(),
         record,
     })
 }

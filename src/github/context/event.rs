@@ -13,6 +13,7 @@ pub enum WorkflowEvent {
     WorkflowDispatch,
     WorkflowRun,
     MergeGroup,
+    IssueComment,
     #[strum(default, transparent)]
     Other(String),
 }

@@ -50,6 +50,11 @@ struct RawRun {
 }
 
 #[derive(Deserialize)]
+struct RawComment {
+    id: u64,
+}
+
+#[derive(Deserialize)]
 struct RawGroup {
     head_sha: String,
     base_sha: String,
@@ -117,6 +122,15 @@ impl Payload {
             name: raw.name.unwrap_or_default(),
             path: raw.path,
         }))
+    }
+
+    /// The number of the comment that was written.
+    pub fn comment(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<u64>> {
+        if *event != WorkflowEvent::IssueComment {
+            return Ok(None);
+        }
+        let raw = self.part::<RawComment>(path, "comment")?;
+        raw.map(|comment| Some(comment.id)).ok_or_else(|| missing(path, "comment", event.as_ref()))
     }
 
     /// Head and base of a merge group.

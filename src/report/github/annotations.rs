@@ -59,8 +59,9 @@ fn all(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
     lines.sort_by_key(|(_, line)| line.row.verdict);
     let annotation = |(benchmark, rows): (&BenchmarkId, Vec<(&str, &RowView)>)| BenchmarkAnnotation {
         place: place(benchmark, &context.sources),
-        failure: rows.iter().any(|(_, line)| {
-            line.row.verdict != Verdict::Inconclusive && context.fails_job(line.row.verdict)
+        failure: rows.iter().any(|(label, line)| {
+            let is_accepted = context.accepted.covers(label, line.row);
+            line.row.verdict != Verdict::Inconclusive && context.fails_job(line.row.verdict) && !is_accepted
         }),
         title: title(benchmark, &rows),
         message: message(&rows),

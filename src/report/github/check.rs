@@ -1,10 +1,11 @@
 //! A check: what GitHub calls it, and its texts.
 
+use super::accepted::in_title;
 use super::annotations::{BenchmarkAnnotation, on_lines};
 use super::budget::{plain, prose};
-use super::comment::{CommentLayout, answer, folds, gate, page};
+use super::comment::{CommentLayout, answer, folds, page};
 use super::context::{MAX_CHECK, PublishContext};
-use super::links::{commit, full_commit, link};
+use super::links::{commit, full_commit, gate, link};
 use super::reproduce::with_ci_advice;
 use crate::compare::{Conclusion, Merged, Verdict};
 use crate::model::Exit;
@@ -76,12 +77,13 @@ impl CheckState {
 
 /// The finished check.
 pub fn check(merged: &Merged, context: &PublishContext) -> CheckPage {
+    let settled = context.accepted.settled(merged);
     let merged = &with_ci_advice(merged, context);
     let layout = CommentLayout { opening: answer(merged, context), limit: MAX_CHECK, unchanged: None };
     let text = folds(merged, context, MAX_CHECK);
     CheckPage {
-        state: CheckState::new(merged, context),
-        title: title(merged),
+        state: CheckState::new(&settled, context),
+        title: plain(&(title(merged) + &in_title(context)), 255),
         summary: page(merged, context, layout),
         text: Some(text).filter(|text| !text.is_empty()),
         annotations: on_lines(merged, context),

@@ -1,10 +1,11 @@
 //! The order of a comment: one answer, what changed, how to see it again, and folded what most readers skip. Room is
 //! given to what must stay first: regressions before all else, folded parts last.
 
+use super::accepted::decided;
 use super::budget::{ByteBudget, prose};
 use super::context::{MAX_COMMENT, MAX_SUMMARY, PublishContext};
 use super::details::{JobCommands, folded};
-use super::links::{files_of_the_job, footer, whole_report};
+use super::links::{files_of_the_job, footer, gate, whole_report};
 use super::machine::{MachineSection, counts, fill};
 use super::reproduce::{local_command, with_ci_advice};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
@@ -61,12 +62,11 @@ pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
 
 /// Sign, gate, sentence and counts.
 fn opening(merged: &Merged, context: &PublishContext) -> String {
-    let (sign, word) = (Emphasis::from(merged.conclusion).look().sign, merged.conclusion.into_str());
+    let settled = context.accepted.settled(merged).conclusion;
+    let all_accepted = settled == Conclusion::Pass && merged.conclusion != Conclusion::Pass;
+    let word = if all_accepted { "accepted" } else { settled.into_str() };
+    let sign = Emphasis::from(settled).look().sign;
     format!("### {sign} {}: {word}\n\n{}", gate(context), answer(merged, context))
-}
-
-pub(super) fn gate(context: &PublishContext) -> String {
-    if context.gate.is_empty() { "gbench-ci".into() } else { prose(&context.gate, 300) }
 }
 
 /// The sentence and the counts, and whether they can be relied on.
@@ -91,7 +91,7 @@ pub(super) fn answer(merged: &Merged, context: &PublishContext) -> String {
         }
     };
     let end = if counts.is_empty() { "" } else { "\n\n" };
-    text + &counts + end
+    text + &counts + end + &decided(context)
 }
 
 /// The whole page but the opening's words, in at most `layout.limit` bytes.

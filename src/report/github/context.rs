@@ -1,6 +1,6 @@
 //! The publishing side beside the verdict, and the limits of what GitHub takes.
 
-use crate::compare::Verdict;
+use crate::compare::{AppliedAcceptances, Verdict};
 use crate::model::{BaseChoice, SourceLine};
 
 /// Most characters of a comment or an issue at GitHub; here in bytes, of which a text has at least as many.
@@ -36,6 +36,8 @@ pub struct PublishContext {
     pub server: String,
     /// `owner/name`.
     pub slug: Option<String>,
+    /// What people have accepted of it.
+    pub accepted: AppliedAcceptances,
 }
 
 impl PublishContext {

@@ -1,18 +1,28 @@
 //! Whether there is something new to say.
 
-use crate::compare::{Merged, Verdict};
+use crate::compare::{AppliedAcceptances, DecidedRow, Merged, Verdict};
 use crate::model::sha256_hex;
 
 /// Hexadecimal digest of the conclusion and of every row that is not unchanged: which it is, on which machine, and what was
-/// said of it. Figures are no part of it: they differ from run to run.
-pub fn fingerprint(merged: &Merged) -> String {
+/// said of it, and of what people have accepted. Figures are no part of it: they differ from run to run.
+pub fn fingerprint(merged: &Merged, accepted: &AppliedAcceptances) -> String {
     let mut said = Vec::new();
     for group in &merged.groups {
         let rows = group.verdict.rows.iter().filter(|row| row.verdict != Verdict::Unchanged);
         said.extend(rows.map(|row| json(&(row.verdict, &group.label, &row.case, &row.metric))));
     }
     said.sort();
-    sha256_hex(json(&(merged.conclusion, said)).as_bytes())
+    let verdict = json(&(merged.conclusion, said));
+    if accepted.is_empty() {
+        return sha256_hex(verdict.as_bytes());
+    }
+    let decided = |rows: &[DecidedRow]| -> Vec<String> {
+        let by =
+            |row: &DecidedRow| row.acceptances.iter().map(|it| (it.pull, it.comment)).collect::<Vec<_>>();
+        rows.iter().map(|row| json(&(&row.label, &row.case, &row.metric, by(row)))).collect()
+    };
+    let accepted = (decided(&accepted.covered), decided(&accepted.exceeded));
+    sha256_hex(json(&(verdict, accepted)).as_bytes())
 }
 
 fn json(value: &impl serde::Serialize) -> String {
@@ -34,6 +44,7 @@ mod tests {
         }
         noisier.groups[0].verdict.rows.reverse();
         noisier.groups[0].verdict.warnings.clear();
+        let fingerprint = |merged: &Merged| super::fingerprint(merged, &AppliedAcceptances::default());
         assert_eq!(fingerprint(&noisier), fingerprint(&merged));
         assert_eq!(fingerprint(&merged).len(), 64);
 

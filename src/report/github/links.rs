@@ -60,6 +60,11 @@ pub(super) fn commit(commit: &str, context: &PublishContext) -> String {
     }
 }
 
+/// The gate's name.
+pub(super) fn gate(context: &PublishContext) -> String {
+    if context.gate.is_empty() { "gbench-ci".into() } else { prose(&context.gate, 300) }
+}
+
 /// Where all of it stands: for `12 more rows are in …`.
 pub(super) fn whole_report(context: &PublishContext) -> String {
     let report = link("whole report", context.report_url.as_deref()).map(|report| format!("the {report}"));

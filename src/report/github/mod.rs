@@ -2,6 +2,7 @@
 //! texts from the merged verdict and what the publishing side knows beside it.
 //!
 //! ```text
+//! accepted     rows that a person accepted, and the answer to a command
 //! comment      the order of a comment, and what of it fits
 //! context      the publishing side beside the verdict; limits of GitHub
 //! machine      one machine: its table, its notes, its folded details
@@ -19,6 +20,7 @@
 //! Names, messages and commands may come from a fork's pull request. All of them pass through `escape`, and every text
 //! here stays below its limit whatever the document holds.
 
+mod accepted;
 mod annotations;
 mod budget;
 mod check;
@@ -36,6 +38,7 @@ mod sanitizer_tests;
 #[cfg(test)]
 mod tests;
 
+pub use accepted::{AcceptanceAnswer, AcceptanceOutcome, acceptable, acceptance_answer, kept_acceptances};
 pub use annotations::{BenchmarkAnnotation, annotations_of_log};
 pub use check::{CheckPage, CheckState, begun, check};
 pub use comment::{comment, step_summary};

@@ -3,9 +3,8 @@
 
 use super::budget::{ShortNames, prose};
 use super::check::{CheckPage, CheckState};
-use super::comment::gate;
 use super::context::PublishContext;
-use super::links::{commit, full_commit, link};
+use super::links::{commit, full_commit, gate, link};
 use crate::model::text::count;
 use crate::model::{Untouched, sha256_hex};
 

@@ -45,6 +45,9 @@ pub struct HistoryEntry {
     pub exit_code: Option<u8>,
     /// Full id of the commit that it was judged against.
     pub base: Option<String>,
+    /// What people have accepted, without which the conclusion would be another one: files of this branch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
     pub record: RunRecord,
 }
 
@@ -151,6 +154,7 @@ impl HistoryEntry {
             (!self.shard.is_none_or(|shard| shard.is_one()), "shard"),
             (!self.conclusion.as_deref().is_none_or(|text| word(text, 100)), "conclusion"),
             (!self.base.as_deref().is_none_or(commit), "base"),
+            (!self.accepted.iter().all(|path| plain(path)), "accepted"),
             (!SCHEMAS_READ.contains(&self.record.schema.as_str()), "record.schema"),
         ];
         if let Some((_, field)) = wrong.into_iter().find(|(wrong, _)| *wrong) {

@@ -13,7 +13,7 @@ use git2::{Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, T
 use super::entry::MAX_BYTES;
 use super::index::{self, Mark};
 use super::layout;
-use super::listed::{Appended, File, Listed, taken};
+use super::listed::{Appended, BesideFile, File, Listed, taken};
 use crate::model::{Exit, Fault, Result, RunId, backoff};
 
 /// For another writer to finish; one needs milliseconds.
@@ -175,6 +175,29 @@ impl GitBranch {
         Ok(marks)
     }
 
+    /// The small files of a folder beside the runs, each of at most so many bytes.
+    pub(super) fn beside(&self, folder: &str, most: usize) -> Result<Vec<BesideFile>> {
+        let found = || -> Result<Vec<BesideFile>, Error> {
+            let mut found: Vec<BesideFile> = Vec::new();
+            for tip in self.tips()? {
+                let root = self.repository.find_commit(tip)?.tree()?;
+                let Some(runs) = self.tree_in(&root, layout::ROOT)? else { continue };
+                let Some(files) = self.tree_in(&runs, folder)? else { continue };
+                for item in files.iter().filter(|item| item.kind() == Some(ObjectType::Blob)) {
+                    let (size, _) = self.repository.odb()?.read_header(item.id())?;
+                    let Some(name) = item.name().ok().filter(|_| size <= most) else { continue };
+                    let path = format!("{}/{folder}/{name}", layout::ROOT);
+                    if !found.iter().any(|known| known.path == path) {
+                        let bytes = self.repository.find_blob(item.id())?.content().to_vec();
+                        found.push(BesideFile { path, bytes });
+                    }
+                }
+            }
+            Ok(found)
+        };
+        found().map_err(|error| self.fault(&error))
+    }
+
     pub(super) fn read(&self, listed: &Listed, most: usize) -> Result<Vec<u8>, String> {
         let read = || {
             let id = Oid::from_str(&listed.blob)?;
@@ -271,6 +294,12 @@ impl GitBranch {
         let mut update = TreeUpdateBuilder::new();
         update.upsert(path.as_str(), blob, FileMode::Blob);
         update.upsert(index::place_of(&path, file.mark).as_str(), blob, FileMode::Blob);
+        for beside in file.beside {
+            let is_there = root.as_ref().is_some_and(|root| root.get_path(Path::new(&beside.path)).is_ok());
+            if !is_there {
+                update.upsert(beside.path.as_str(), repository.blob(&beside.bytes)?, FileMode::Blob);
+            }
+        }
         let baseline = match root {
             Some(root) => root,
             None => {

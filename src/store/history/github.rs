@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::entry::MAX_BYTES;
-use super::listed::{Appended, File, Listed, taken};
+use super::listed::{Appended, BesideFile, File, Listed, taken};
 use super::{index, layout};
 use crate::github::Client;
 use crate::github::branch::{self, AppendError, BranchChange, BranchTip, TreeItem, TreeKind};
@@ -75,6 +75,18 @@ impl GitHubBranch<'_> {
         Ok(files.into_iter().filter_map(listed).collect())
     }
 
+    /// The small files of a folder beside the runs, each of at most so many bytes.
+    pub(super) fn beside(&self, folder: &str, most: usize) -> Result<Vec<BesideFile>> {
+        let Some(tip) = self.tip()? else { return Ok(Vec::new()) };
+        let prefix = format!("{}/{folder}/", layout::ROOT);
+        let all = branch::files(self.client, &tip, layout::ROOT)?;
+        let ours = all.into_iter().filter(|item| {
+            item.path.starts_with(&prefix) && item.size.is_none_or(|size| size <= most as u64)
+        });
+        ours.map(|item| Ok(BesideFile { bytes: branch::blob(self.client, &item.id)?, path: item.path }))
+            .collect()
+    }
+
     pub(super) fn read(&self, listed: &Listed, most: usize) -> Result<Result<Vec<u8>, String>> {
         if listed.size.is_some_and(|size| size > most as u64) {
             return Ok(Err(format!("it is larger than {} MiB", most >> 20)));
@@ -137,5 +149,7 @@ impl GitHubBranch<'_> {
 
 /// The run's file, and its name in the index, which holds the same bytes.
 fn with_mark(path: &str, file: &File<'_>) -> Vec<(String, Vec<u8>)> {
-    [path.to_owned(), index::place_of(path, file.mark)].map(|path| (path, file.bytes.to_vec())).into()
+    let own = [path.to_owned(), index::place_of(path, file.mark)].map(|path| (path, file.bytes.to_vec()));
+    let beside = file.beside.iter().map(|beside| (beside.path.clone(), beside.bytes.clone()));
+    own.into_iter().chain(beside).collect()
 }

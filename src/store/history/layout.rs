@@ -5,6 +5,7 @@
 //! history/2026-11/20261121T100102.345Z-3f9a2c.json.gz
 //! history/2026-11.2/...     after 1,000 runs of one month
 //! history/index/2026-11/... a name for each run: see `index`
+//! history/accepted/7-3001.json    what pull request 7 was merged with, by the command in comment 3001
 //! ```
 //!
 //! Files are only ever added, each under a name of its own, so two writers never touch the same file and two branches
@@ -16,10 +17,17 @@ use crate::model::{Fault, Result, RunId, RunRecord};
 pub(super) const ROOT: &str = "history";
 /// The folder of the index, within that of the runs.
 pub(super) const INDEX: &str = "index";
+/// The folder of what people have accepted, likewise.
+pub(super) const ACCEPTED: &str = "accepted";
 const SUFFIX: &str = ".json.gz";
 
 /// Files of one folder. GitHub's pages and its contents API show no more.
 pub(super) const MAX_FILES: usize = 1_000;
+
+/// The path of a decision, by the numbers of its pull request and of its comment.
+pub fn accepted_path(pull: u64, comment: u64) -> String {
+    format!("{ROOT}/{ACCEPTED}/{pull}-{comment}.json")
+}
 
 /// The README of the root commit, for a user who finds the branch.
 pub(super) fn readme(branch: &str) -> String {

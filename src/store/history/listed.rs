@@ -40,6 +40,16 @@ pub(super) struct File<'a> {
     pub(super) message: &'a str,
     /// The index's name of it.
     pub(super) mark: &'a str,
+    /// What is added with it, and is there already only with the same bytes.
+    pub(super) beside: &'a [BesideFile],
+}
+
+/// A small file that a history keeps beside its runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BesideFile {
+    /// From the branch's root.
+    pub path: String,
+    pub bytes: Vec<u8>,
 }
 
 pub(super) fn taken(address: &str, path: &str) -> Fault {

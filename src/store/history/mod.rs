@@ -24,9 +24,13 @@ use crate::model::{Exit, Fault, Result};
 
 use entry::MAX_BYTES;
 pub use entry::{HistoryEntry, SCHEMA_HISTORY};
+pub use layout::accepted_path;
 use listed::File;
-pub use listed::{Appended, Listed};
+pub use listed::{Appended, BesideFile, Listed};
 pub use summary::{Looked, RunSummary, Started};
+
+/// Bytes of a file that says what was accepted.
+const MAX_ACCEPTED: usize = 256 << 10;
 
 /// A history, here or on GitHub.
 pub struct HistoryBranch<'c> {
@@ -185,6 +189,21 @@ impl<'c> HistoryBranch<'c> {
     /// Errors: a run that was cut short, measured nothing, or measured what is in no commit (exit code 4); another run under the same id; the branch is
     /// checked out, or was made for something else; GitHub or the disk (exit code 6).
     pub fn append(&self, entry: &HistoryEntry) -> Result<Appended> {
+        self.append_with(entry, &[])
+    }
+
+    /// What people have accepted, as far as the branch says: every file of its folder, in the order of their names.
+    pub fn accepted(&self) -> Result<Vec<BesideFile>> {
+        let mut files = match &self.place {
+            Place::Git(git) => git.beside(layout::ACCEPTED, MAX_ACCEPTED)?,
+            Place::GitHub(github) => github.beside(layout::ACCEPTED, MAX_ACCEPTED)?,
+        };
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(files)
+    }
+
+    /// [`HistoryBranch::append`] with files beside the run, in the same commit.
+    pub fn append_with(&self, entry: &HistoryEntry, beside: &[BesideFile]) -> Result<Appended> {
         let bytes = entry.encode()?;
         let message = message(entry);
         let file = File {
@@ -193,6 +212,7 @@ impl<'c> HistoryBranch<'c> {
             bytes: &bytes,
             message: &message,
             mark: &index::name_of(entry),
+            beside,
         };
         let same = |there: &[u8]| HistoryEntry::decode(there).is_ok_and(|there| there.is_same_run(entry));
         match &self.place {

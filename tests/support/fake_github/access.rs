@@ -24,6 +24,7 @@ fn wanted(operation: &str, is_pull: bool) -> &'static str {
         "checks/get" | "checks/list-for-ref" | "checks/list-annotations" => "checks=read",
         "repos/create-commit-status" => "statuses=write",
         "repos/list-commit-statuses-for-ref" | "repos/get-combined-status-for-ref" => "statuses=read",
+        "repos/compare-commits-with-basehead" => "contents=read",
         "git/get-ref" | "git/get-blob" | "git/get-tree" | "git/get-commit" | "repos/get-content" => {
             "contents=read"
         }

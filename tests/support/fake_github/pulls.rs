@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::call::{Call, Handled, Reply};
-use super::world::{Issue, Pull, World, user};
+use super::world::{Issue, Pull, World, user, written};
 
 pub fn handle(world: &mut World, call: &Call) -> Handled {
     match call.operation.as_str() {
@@ -15,6 +15,13 @@ pub fn handle(world: &mut World, call: &Call) -> Handled {
             let (issue, pull) = pull.ok_or_else(Reply::not_found)?;
             Ok(Reply::ok(shown(world, call, issue, pull)))
         }
+        "repos/get-collaborator-permission-level" => {
+            let login = call.name("username").to_owned();
+            let known = call.repository(world)?.collaborators.get(&login).cloned();
+            let permission = known.unwrap_or_else(|| "none".into());
+            Ok(Reply::ok(json!({ "permission": permission, "role_name": permission, "user": user(&login) })))
+        }
+        "repos/compare-commits-with-basehead" => compare(world, call),
         "repos/get" => {
             let slug = call.repository(world)?.slug.clone();
             Ok(Reply::ok(repository(world, &slug)))
@@ -64,6 +71,34 @@ fn list(world: &mut World, call: &Call) -> Handled {
     Ok(call.page(world, None, found))
 }
 
+/// The commits after one up to another, oldest first.
+fn compare(world: &mut World, call: &Call) -> Handled {
+    let repository = call.repository(world)?;
+    let (base, head) = call.name("basehead").split_once("...").ok_or_else(Reply::not_found)?;
+    let known = repository.between.get(&(base.to_owned(), head.to_owned())).cloned();
+    let walked = || -> Option<Vec<String>> {
+        let [base, head] = [base, head].map(|name| git2::Oid::from_str(&repository.commit_of(name)?).ok());
+        let mut walk = repository.git.revwalk().ok()?;
+        walk.push(head?).ok()?;
+        walk.hide(base?).ok()?;
+        let mut commits: Vec<String> = walk.flatten().map(|id| id.to_string()).collect();
+        commits.reverse();
+        Some(commits)
+    };
+    let commits = known.or_else(walked).ok_or_else(Reply::not_found)?;
+    let shown = |sha: &String| json!({ "sha": sha, "node_id": "C", "parents": [] });
+    let commits: Vec<Value> = commits.iter().map(shown).collect();
+    let total = commits.len();
+    let mut reply = call.page(world, Some("commits"), commits);
+    let body = reply.body.as_mut().unwrap();
+    body.as_object_mut().unwrap().remove("total_count");
+    body["total_commits"] = json!(total);
+    body["ahead_by"] = json!(total);
+    body["behind_by"] = json!(0);
+    body["status"] = json!("ahead");
+    Ok(reply)
+}
+
 /// A repository, known here or not: that of a fork is only a name.
 pub fn repository(world: &World, slug: &str) -> Value {
     let known = world.repositories.iter().find(|one| one.slug.eq_ignore_ascii_case(slug));
@@ -102,7 +137,9 @@ fn shown(world: &World, call: &Call, issue: &Issue, pull: &Pull) -> Value {
         "user": user(&issue.login),
         "head": side(&pull.head_owner, pull.head_repository.as_deref(), &pull.head_ref, &pull.head_sha),
         "base": side(owner, Some(&slug), &pull.base, &pull.base_sha),
-        "merged": false,
+        "merged": pull.merged.is_some(),
+        "merged_at": pull.merged.as_ref().map(|(_, at)| written(*at)),
+        "merge_commit_sha": pull.merged.as_ref().map(|(commit, _)| commit),
         "html_url": format!("https://github.invalid/{slug}/pull/{number}"),
         "url": format!("{}/repos/{slug}/pulls/{number}", world.api),
     })

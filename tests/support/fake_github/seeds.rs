@@ -93,6 +93,7 @@ impl FakeGithub {
             head_repository: Some(head_repository.into()),
             base: base.into(),
             base_sha: first.commit_of(base).unwrap_or_else(|| "b".repeat(40)),
+            merged: None,
         };
         let login = pull.head_owner.clone();
         let issue = Issue { pull: Some(pull), ..blank(number, &login, "A change", None) };
@@ -119,6 +120,30 @@ impl FakeGithub {
     /// A new head for a pull request: somebody pushed.
     pub fn push(&self, number: u64, head_sha: &str) {
         self.change_pull(number, |issue| issue.pull.as_mut().unwrap().head_sha = head_sha.into());
+    }
+
+    /// Somebody may do so much here: `admin`, `write`, `read`.
+    pub fn collaborator(&self, login: &str, permission: &str) {
+        self.shared.world().first().collaborators.insert(login.into(), permission.into());
+    }
+
+    /// A pull request is merged, by this commit.
+    pub fn merge(&self, number: u64, merged_as: &str) {
+        self.change_pull(number, |issue| {
+            issue.open = false;
+            issue.pull.as_mut().unwrap().merged = Some((merged_as.into(), SystemTime::now()));
+        });
+    }
+
+    /// The made-up commits after one up to another, the second one last.
+    pub fn commits_between(&self, base: &str, head: &str, commits: &[&str]) {
+        let commits = commits.iter().map(|commit| (*commit).to_owned()).collect();
+        self.shared.world().first().between.insert((base.into(), head.into()), commits);
+    }
+
+    /// Changes a comment, as its author or time may be.
+    pub fn change_comment(&self, id: u64, change: impl FnOnce(&mut Comment)) {
+        change(self.shared.world().first().comments.get_mut(&id).unwrap());
     }
 
     /// A comment of somebody's. Gives its id.

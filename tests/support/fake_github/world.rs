@@ -73,6 +73,10 @@ pub struct Repository {
     pub statuses: Vec<Status>,
     pub runs: BTreeMap<u64, Value>,
     pub artifacts: BTreeMap<u64, Artifact>,
+    /// What people may do, by login: `admin`, `write`, `read`.
+    pub collaborators: BTreeMap<String, String>,
+    /// Made-up commits between two made-up commits.
+    pub between: BTreeMap<(String, String), Vec<String>>,
     /// Branches that rules protect.
     pub protected: BTreeSet<String>,
     _folder: tempfile::TempDir,
@@ -105,6 +109,8 @@ pub struct Pull {
     pub head_repository: Option<String>,
     pub base: String,
     pub base_sha: String,
+    /// The commit with which it came to its base, and when.
+    pub merged: Option<(String, SystemTime)>,
 }
 
 #[derive(Clone, Debug)]
@@ -208,6 +214,8 @@ impl Repository {
             statuses: Vec::new(),
             runs: BTreeMap::new(),
             artifacts: BTreeMap::new(),
+            collaborators: BTreeMap::new(),
+            between: BTreeMap::new(),
             protected: BTreeSet::new(),
             _folder: folder,
         }

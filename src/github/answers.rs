@@ -1,0 +1,72 @@
+//! One comment of ours for each pull request and gate that answers commands. Its marker also says at which commit the decisions
+//! are kept: see [`super::kept`].
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_with::skip_serializing_none;
+
+use super::address::Sha;
+use super::client::Client;
+use super::comments;
+use super::error::ApiResult;
+use super::identity::Identity;
+use super::marker::{marked, read_line, written_line};
+
+/// The data in an answer of ours.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerMarker {
+    /// The gate.
+    answers: String,
+    /// The commit whose check holds the decisions; absent while there is none.
+    kept_at: Option<Sha>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    html_url: String,
+}
+
+/// This gate's answers on a pull request: number and marker, oldest first.
+fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Vec<(u64, AnswerMarker)>> {
+    let mine = |comment: comments::Comment| {
+        let marker = read_line::<AnswerMarker>(&comment.body).filter(|marker| marker.answers == gate)?;
+        me.wrote(&comment.user).then_some((comment.id, marker))
+    };
+    Ok(comments::list(client, number)?.into_iter().filter_map(mine).collect())
+}
+
+/// The commits at which decisions about a pull request may be kept. There is one, unless somebody else writes under the same
+/// account: what is kept at a commit tells which of them counts.
+pub fn kept_at(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Vec<Sha>> {
+    let mut commits: Vec<Sha> = Vec::new();
+    for (_, marker) in ours(client, number, gate, me)? {
+        commits.extend(marker.kept_at.filter(|commit| !commits.contains(commit)));
+    }
+    Ok(commits)
+}
+
+/// Says it, in the one comment that there is for answers. Gives its page.
+pub fn post(
+    client: &Client,
+    number: u64,
+    gate: &str,
+    kept_at: Option<&Sha>,
+    text: &str,
+    me: &Identity,
+) -> ApiResult<String> {
+    let marker = AnswerMarker { answers: gate.to_owned(), kept_at: kept_at.cloned() };
+    let body = json!({ "body": marked(text.to_owned(), &written_line(&marker)) });
+    if let Some((id, _)) = ours(client, number, gate, me)?.first() {
+        let route = client.route(&format!("/issues/comments/{id}"));
+        return client.patch::<Page>(&route, &body).map(|page| page.html_url);
+    }
+    let route = client.route(&format!("/issues/{number}/comments"));
+    let find = || {
+        let found = !ours(client, number, gate, me)?.is_empty();
+        Ok(found.then(|| Page { html_url: String::new() }))
+    };
+    client.create(&route, &body, find).map(|page: Page| page.html_url)
+}

@@ -1,0 +1,109 @@
+//! A document of ours that is kept with a commit, in the text of a check of its own. Only an app with the right to write checks can write
+//! there, and only over its own: a comment anybody's workflow may write under the same account, with text from anywhere.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::address::{Sha, encoded};
+use super::answer::or_default;
+use super::client::Client;
+use super::error::{ApiError, ApiResult};
+use super::identity::Identity;
+
+/// Pages of 100 checks of one name on one commit.
+const PAGES: u32 = 10;
+
+/// The `external_id` of such a check: it is of no run.
+const EXTERNAL: &str = "gbench-ci/kept";
+
+/// Bytes of a document: what the text of a check takes.
+pub const MAX_KEPT: usize = 60_000;
+
+const OPENS: &str = "```json\n";
+const CLOSES: &str = "\n```\n";
+
+#[derive(Deserialize)]
+struct Keeper {
+    id: u64,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    head_sha: String,
+    external_id: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    app: App,
+    #[serde(default, deserialize_with = "or_default")]
+    output: Shown,
+}
+
+#[derive(Default, Deserialize)]
+struct App {
+    #[serde(default, deserialize_with = "or_default")]
+    slug: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Shown {
+    text: Option<String>,
+}
+
+/// The documents that are kept with a commit under a name, the newest first. Errors: the checks cannot be read.
+pub fn kept(client: &Client, name: &str, head: &Sha, me: &Identity) -> ApiResult<Vec<Value>> {
+    let found = ours(client, name, head, me)?;
+    let document = |check: &Keeper| {
+        let text = check.output.text.as_deref()?.replace('\r', "");
+        serde_json::from_str(text.strip_prefix(OPENS)?.trim_end().strip_suffix(CLOSES.trim_end())?).ok()
+    };
+    Ok(found.iter().filter_map(document).collect())
+}
+
+/// Keeps a document with a commit, in place of the one that is there. `title` is plain text, `summary` Markdown.
+/// Errors: it is longer than [`MAX_KEPT`]; the checks cannot be written.
+pub fn keep(
+    client: &Client,
+    name: &str,
+    head: &Sha,
+    me: &Identity,
+    [title, summary]: [&str; 2],
+    document: &Value,
+) -> ApiResult<()> {
+    // Nothing in a text may end the block; JSON can spell the sign without using it.
+    let text = document.to_string().replace('`', "\\u0060");
+    if text.len() > MAX_KEPT {
+        let cause = format!("the document has {} bytes, more than the {MAX_KEPT} that are kept", text.len());
+        return Err(ApiError::Unfit { request: format!("the check `{name}`"), cause });
+    }
+    let body = json!({
+        "external_id": EXTERNAL, "status": "completed", "conclusion": "neutral",
+        "output": { "title": title, "summary": summary, "text": format!("{OPENS}{text}{CLOSES}") },
+    });
+    if let Some(check) = ours(client, name, head, me)?.first() {
+        let route = client.route(&format!("/check-runs/{}", check.id));
+        return client.patch::<Keeper>(&route, &body).map(drop);
+    }
+    let mut new = body;
+    new["name"] = json!(name);
+    new["head_sha"] = json!(head.as_str());
+    let find = || Ok(ours(client, name, head, me)?.into_iter().next());
+    client.create::<Keeper>(&client.route("/check-runs"), &new, find).map(drop)
+}
+
+/// The checks of this name that our own app wrote, the newest first.
+fn ours(client: &Client, name: &str, head: &Sha, me: &Identity) -> ApiResult<Vec<Keeper>> {
+    let query = format!("check_name={}&filter=all", encoded(name));
+    let route = client.route(&format!("/commits/{head}/check-runs?{query}"));
+    let mut all: Vec<Keeper> = client.pages(&route, Some("check_runs"), PAGES)?;
+    all.retain(|check| {
+        check.name == name
+            && check.head_sha.eq_ignore_ascii_case(head.as_str())
+            && check.external_id.as_deref() == Some(EXTERNAL)
+            && is_of(&check.app, me)
+    });
+    all.sort_by_key(|check| std::cmp::Reverse(check.id));
+    Ok(all)
+}
+
+/// A person has no app: what is kept cannot be theirs.
+fn is_of(app: &App, me: &Identity) -> bool {
+    me.login().strip_suffix("[bot]").is_some_and(|slug| app.slug.eq_ignore_ascii_case(slug))
+}

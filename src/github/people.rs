@@ -1,0 +1,87 @@
+//! What a person wrote, and what GitHub says that they may do here: a command in a comment is only as good as that.
+
+use std::time::SystemTime;
+
+use serde::Deserialize;
+
+use super::address::encoded;
+use super::answer::or_default;
+use super::client::Client;
+use super::error::{ApiError, ApiResult};
+use super::identity::User;
+
+/// A comment as GitHub has it now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenComment {
+    pub id: u64,
+    /// Number of the issue or pull request that it stands on.
+    pub number: u64,
+    pub body: String,
+    /// Empty where the account is gone.
+    pub author: String,
+    /// Neither an app nor an organization.
+    pub by_a_person: bool,
+    /// As GitHub writes it.
+    pub at: String,
+    pub written: SystemTime,
+    /// Since it was written: what it said when, nobody can tell.
+    pub is_edited: bool,
+}
+
+#[derive(Deserialize)]
+struct RawComment {
+    id: u64,
+    #[serde(default, deserialize_with = "or_default")]
+    body: String,
+    #[serde(default, deserialize_with = "or_default")]
+    user: User,
+    created_at: String,
+    updated_at: String,
+    issue_url: String,
+}
+
+/// Reads a comment. `None`: it is gone. Errors: GitHub, or an answer that says neither when nor where it was written.
+pub fn comment(client: &Client, id: u64) -> ApiResult<Option<WrittenComment>> {
+    let route = client.route(&format!("/issues/comments/{id}"));
+    let raw: RawComment = match client.get(&route) {
+        Err(error) if matches!(error.status(), Some(404 | 410)) => return Ok(None),
+        raw => raw?,
+    };
+    let unreadable =
+        |cause: &str| ApiError::Unreadable { request: format!("GET {route}"), cause: cause.into() };
+    let number = raw.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
+    let written = humantime::parse_rfc3339(&raw.created_at);
+    Ok(Some(WrittenComment {
+        id: raw.id,
+        number: number.ok_or_else(|| unreadable("`issue_url` names no issue"))?,
+        is_edited: raw.updated_at != raw.created_at,
+        written: written.map_err(|_| unreadable("`created_at` is no time"))?,
+        at: raw.created_at,
+        by_a_person: raw.user.kind == "User" && !raw.user.login.is_empty(),
+        author: raw.user.login,
+        body: raw.body,
+    }))
+}
+
+#[derive(Deserialize)]
+struct Permission {
+    #[serde(default, deserialize_with = "or_default")]
+    permission: String,
+    #[serde(default, deserialize_with = "or_default")]
+    user: User,
+}
+
+/// Whether somebody may write to the repository. A role that an organization has made itself counts by the base that GitHub
+/// gives for it, and by no name.
+pub fn may_write(client: &Client, login: &str) -> ApiResult<bool> {
+    let route = client.route(&format!("/collaborators/{}/permission", encoded(login)));
+    match client.get::<Permission>(&route) {
+        // GitHub knows no such user.
+        Err(error) if error.status() == Some(404) => Ok(false),
+        Err(error) => Err(error),
+        Ok(found) => {
+            let is_them = found.user.login.eq_ignore_ascii_case(login);
+            Ok(is_them && matches!(found.permission.as_str(), "admin" | "maintain" | "write"))
+        }
+    }
+}
