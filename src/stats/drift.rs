@@ -113,8 +113,7 @@ mod tests {
 
     #[test]
     fn what_lies_before_the_last_step_is_left_out() {
-        let values =
-            series(5, 200, |at| 0.1 * f64::from(at >= 60) - 0.002 * at.saturating_sub(129) as f64);
+        let values = series(5, 200, |at| 0.1 * f64::from(at >= 60) - 0.002 * at.saturating_sub(129) as f64);
         let drift = drift(&values, LEVEL).unwrap();
         assert!((110..150).contains(&drift.from) && drift.per_run < 0.0, "{drift:?}");
     }
