@@ -48,6 +48,10 @@ evaluate *arguments:
 history:
     cargo bench --bench history
 
+# What finds steps and drifts in a history of runs: the tables of docs/trends.md, in some minutes. GBENCH_CORPUS names a folder with a real history
+trends *arguments:
+    cargo bench --bench trends -- {{arguments}}
+
 # The promise with shared screens: 200 whole comparisons of a made-up harness in which nothing changed, at most 2 of them red
 shared-screens:
     cargo test --release --lib -- --ignored --nocapture of_200_suites

@@ -29,7 +29,7 @@ use noise::{FLOOR, SessionNoise};
 use sums::Sums;
 
 /// The family's error rate that the goals of `docs/trends.md` are met with.
-pub const LEVEL: f64 = 0.001;
+pub const LEVEL: f64 = 1e-4;
 /// A shift lasts where it holds the majority of nine runs: fewer than these are a spike.
 pub const LEAST_RUNS: usize = 5;
 /// Penalty of a candidate over the long-run variance and `ln n`: that of Schwarz 1978 is 1 for each of place and size.
