@@ -224,6 +224,7 @@ fn write_cold(folder: &Path) {
             conclusion,
             exit_code: Some(0),
             base: None,
+            accepted: Vec::new(),
             record,
         };
         history.append(&entry).expect("a branch that takes it");

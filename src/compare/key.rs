@@ -60,7 +60,7 @@ pub fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
 }
 
 /// What the suite asked of a case, by name, as far as figures of one case with other answers may not stand side by side: `iterations=30`.
-/// See [`other_settings`].
+/// See `other_settings`.
 pub fn asked_settings(case: &CaseRecord) -> Vec<String> {
     let timed_whole = case.id.timing == Timing::Process;
     let of_work = WORK.into_iter().filter(|name| reaches(name, case));

@@ -8,7 +8,7 @@
 //!    autocorrelation (`noise`). Of those that fail, the one that explains least goes, and the test is made anew, until
 //!    all that remain pass. Ranks decide because the tails of the noise are not known: a t test in their place reports
 //!    every state that lasts for some runs by chance.
-//! 3. *Shape*: a candidate that a slope explains better than a step is a drift and no change point ([`super::drift`]).
+//! 3. *Shape*: a candidate that a slope explains better than a step is a drift and no change point ([`drift()`](super::drift())).
 //!
 //! No kept crate does this: `pelt` has squared and absolute cost but no test, and asks for a newer compiler than ours;
 //! `changepoint`, which `augurs-changepoint` wraps, is Bayesian online detection with a fixed hazard and Gaussian runs.
