@@ -51,7 +51,8 @@ pub struct ChangePoint {
     pub within: RangeInclusive<usize>,
     /// Level after over level before, less 1: `0.03` is 3 % more.
     pub size: f64,
-    /// 95 % interval of `size`, given the place. That the place was chosen for its size is not in it.
+    /// Interval of `size`, nominally 95 %, given the place: that the place was chosen for its size is not in it, and on real
+    /// noise it holds the truth less often (`docs/trends.md`).
     pub low: f64,
     pub high: f64,
     /// Two-sided, by ranks, times the number of places (Bonferroni).
