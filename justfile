@@ -48,7 +48,7 @@ evaluate *arguments:
 history:
     cargo bench --bench history
 
-# What finds steps and drifts in a history of runs: the tables of docs/trends.md, in some minutes. GBENCH_CORPUS names a folder with a real history
+# What finds steps and drifts in a history of runs: the tables of docs/trend-evaluation.md, in some minutes. GBENCH_CORPUS names a folder with a real history
 trends *arguments:
     cargo bench --bench trends -- {{arguments}}
 

@@ -2,7 +2,7 @@
 //! others, on made-up noise and on that of a real history.
 //!
 //! `GBENCH_CORPUS=FOLDER cargo bench --bench trends -- [--seed N]`. `GBENCH_CORPUS` names a folder with published histories of
-//! a github-action-benchmark (`*history*.json.gz`); without it what needs one is skipped, by name. `docs/trends.md` holds
+//! a github-action-benchmark (`*history*.json.gz`); without it what needs one is skipped, by name. `docs/trend-evaluation.md` holds
 //! the tables of a whole run. The exit code is 1 where a goal is missed.
 
 mod bayes;

@@ -140,7 +140,8 @@ pub fn steps(histories: &Histories, seed: Seed) -> bool {
         let found = |one: &Labelled| meet(&(candidate.detect)(&one.series, setting), &one.steps, 5);
         let standing = whole.iter().map(found).sum::<usize>() as f64 / total.max(1) as f64;
         if candidate.name == OURS.name {
-            met = reached.f1(1) >= 0.7 && reached.false_points <= 1.0 && time < Duration::from_millis(1);
+            // The rate of false points is judged on the larger number of quiet series below.
+            met = reached.f1(1) >= 0.7 && time < Duration::from_millis(1);
         }
         let share = |of: usize| percent(reached.near[1] as f64 / of.max(1) as f64);
         rows.push(vec![

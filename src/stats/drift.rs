@@ -9,7 +9,7 @@ use super::change_points::sums::{Hinge, Sums};
 use super::change_points::{LEAST_RUNS, change_points, logarithms};
 use super::{TQuantiles, t_tail};
 
-/// The chance of a drift in a series without one that the goals of `docs/trends.md` are met with.
+/// The chance of a drift in a series without one that the goals of `docs/trend-evaluation.md` are met with.
 pub const LEVEL: f64 = 0.001;
 /// A slope is told of so many runs at least: over fewer it cannot be told from a step.
 pub const LEAST_RUNS_OF_DRIFT: usize = 20;

@@ -12,7 +12,7 @@
 //!
 //! No kept crate does this: `pelt` has squared and absolute cost but no test, and asks for a newer compiler than ours;
 //! `changepoint`, which `augurs-changepoint` wraps, is Bayesian online detection with a fixed hazard and Gaussian runs.
-//! `benches/trends` holds both ideas, and others, against this one; `docs/trends.md` has the table.
+//! `benches/trends` holds both ideas, and others, against this one; `docs/trend-evaluation.md` has the table.
 
 pub(super) mod noise;
 mod partition;
@@ -28,7 +28,7 @@ use super::TQuantiles;
 use noise::{FLOOR, SessionNoise};
 use sums::Sums;
 
-/// The family's error rate that the goals of `docs/trends.md` are met with.
+/// The family's error rate that the goals of `docs/trend-evaluation.md` are met with.
 pub const LEVEL: f64 = 1e-4;
 /// A shift lasts where it holds the majority of nine runs: fewer than these are a spike.
 pub const LEAST_RUNS: usize = 5;
@@ -51,7 +51,8 @@ pub struct ChangePoint {
     pub within: RangeInclusive<usize>,
     /// Level after over level before, less 1: `0.03` is 3 % more.
     pub size: f64,
-    /// 95 % interval of `size`, given the place. That the place was chosen for its size is not in it.
+    /// Interval of `size`, nominally 95 %, given the place: that the place was chosen for its size is not in it, and on real
+    /// noise it holds the truth less often (`docs/trend-evaluation.md`).
     pub low: f64,
     pub high: f64,
     /// Two-sided, by ranks, times the number of places (Bonferroni).
