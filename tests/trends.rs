@@ -79,6 +79,22 @@ fn a_new_driver_is_a_break_and_no_change() {
 }
 
 #[test]
+fn r6_a_drift_of_a_tenth_of_a_percent_a_night_is_told_before_its_sum_is_4_percent() {
+    // 40 quiet nights, then 38 of drift: a sum of 3.8 %.
+    let drifting = |number: u32| 1.001_f64.powi(number.saturating_sub(39) as i32);
+    let nights = (0..78).map(|number| night(number, &[("kernels/norm", drifting(number))]));
+    let sandbox = repository(nights);
+    let document = document(&sandbox.root(), "");
+    let norm = series(&document, "kernels/norm");
+    let drift = norm.drift.as_ref().unwrap_or_else(|| panic!("{norm:?}"));
+    assert!(drift.worse == Some(true) && (0.02..0.06).contains(&drift.total), "{drift:?}");
+    assert!((20..60).contains(&drift.from), "{drift:?}");
+    assert_eq!(norm.changes, [], "a slope is no step");
+    assert!(document.series.iter().filter(|other| other.drift.is_some()).count() == 1);
+    ran(&sandbox.root(), "history").exits(0).says("DRIFTING").says("1 drifting for the worse");
+}
+
+#[test]
 fn figures_of_other_settings_are_another_piece() {
     let nights = (0..20).map(|number| {
         let mut entry = night(number, &[]);
