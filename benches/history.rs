@@ -132,7 +132,7 @@ fn trend_run(hour: u32) -> TrendRun {
     TrendRun {
         run_id: format!("{compact}-{hour:06x}").parse().expect("an id"),
         started,
-        commit: format!("{hour:040x}"),
+        commit: format!("{:040x}", hour + 1),
         branch: "main".into(),
         label: String::new(),
         event: "schedule".into(),
