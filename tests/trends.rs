@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use gbench_ci::model::Probe;
+use gbench_ci::model::{MetricDeclaration, Probe, sha256_hex};
+use gbench_ci::stats::TQuantiles;
 use gbench_ci::store::HistoryEntry;
-use gbench_ci::trend::{SCHEMA_TRENDS, TrendsDocument, V1Series};
+use gbench_ci::trend::{
+    CACHE_VERSION, Dictionary, RunPoints, SCHEMA_TRENDS, SeriesState, TrendRun, TrendsDocument, V1Series,
+};
 
 use crate::support::cli::ran;
 use crate::support::git::Sandbox;
@@ -16,6 +19,20 @@ fn repository(nights: impl Iterator<Item = HistoryEntry>) -> Sandbox {
     sandbox.commit(&[("code.txt", "one")]);
     append(&sandbox.root(), nights);
     sandbox
+}
+
+#[test]
+fn a_case_of_other_runs_is_told_where_it_was_last_measured() {
+    let nights = (0..12).map(|number| {
+        let mut entry = night(number, &[]);
+        entry.record.cases.retain(|case| (number < 4) == (case.id.benchmark.as_str() == "kernels/gemm"));
+        entry
+    });
+    let sandbox = repository(nights);
+    ran(&sandbox.root(), "history gemm --runs 5")
+        .exits(2)
+        .says("it has no figure in these runs; the last one is of 2026-01-04 on main")
+        .says("--runs 0");
 }
 
 fn document(folder: &Path, arguments: &str) -> TrendsDocument {
@@ -79,6 +96,115 @@ fn a_new_driver_is_a_break_and_no_change() {
 }
 
 #[test]
+fn a_night_that_cannot_tell_a_fact_neither_breaks_a_series_nor_hides_a_break() {
+    let with_driver = |number: u32, driver: Probe<String>| {
+        let mut entry = night(number, &[("kernels/gemm", if number < 30 { 1.0 } else { 1.2 })]);
+        let Probe::Known(gpu) = &mut entry.record.manifest.gpu else { panic!("a card") };
+        gpu.driver = driver;
+        entry
+    };
+    let known = |text: &str| Probe::Known(text.to_owned());
+    let nights = (0..60).map(|number| match number {
+        12 | 29 | 30 => with_driver(number, Probe::Failed("no answer".into())),
+        0..30 => with_driver(number, known("570.1")),
+        _ => with_driver(number, known("590.1")),
+    });
+    let sandbox = repository(nights);
+    let document = document(&sandbox.root(), "");
+    let gemm = series(&document, "kernels/gemm");
+    let [broken] = gemm.breaks.as_slice() else { panic!("{:?}", gemm.breaks) };
+    assert_eq!((broken.at, broken.fields[0].before.as_str()), (31, "570.1"), "the first run that tells it");
+    assert_eq!(gemm.changes, []);
+}
+
+#[test]
+fn what_the_newest_run_says_of_a_metric_counts() {
+    let nights = (0..20).map(|number| {
+        let mut entry = night(number, &[]);
+        let gate = (number == 7).then_some(false);
+        let declared = MetricDeclaration { gate, ..MetricDeclaration::default() };
+        entry.record.cases[0].declared.insert("time".into(), declared);
+        entry
+    });
+    let sandbox = repository(nights);
+    let root = sandbox.root();
+    assert_eq!(series(&document(&root, ""), "kernels/gemm").points.len(), 20);
+    // Older runs that come to the cache last change nothing.
+    std::fs::remove_dir_all(root.join(".gbench")).unwrap();
+    document(&root, "--runs 1");
+    assert_eq!(series(&document(&root, ""), "kernels/gemm").points.len(), 20);
+}
+
+#[test]
+fn what_nobody_looked_at_is_not_called_steady() {
+    let nights = (0..40).map(|number| {
+        let mut entry = night(number, &[("kernels/gemm", if number < 15 { 1.0 } else { 1.2 })]);
+        if number >= 30 {
+            entry.record.cases.retain(|case| case.id.benchmark.as_str() != "kernels/gemm");
+        }
+        if number == 5 {
+            let zero =
+                entry.record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "kernels/scan");
+            let processes = zero.unwrap().metrics.iter_mut().flat_map(|metric| &mut metric.processes);
+            processes.flat_map(|process| &mut process.values).for_each(|value| *value = 0.0);
+        }
+        entry
+    });
+    let sandbox = repository(nights);
+    let root = sandbox.root();
+    let document = document(&root, "");
+    let gemm = series(&document, "kernels/gemm");
+    assert_eq!(gemm.state, SeriesState::Ended);
+    assert!(gemm.changes.iter().all(|change| !change.new) && !gemm.changes.is_empty(), "{:?}", gemm.changes);
+    assert_eq!(series(&document, "kernels/scan").state, SeriesState::NotPositive);
+    assert_eq!(series(&document, "kernels/norm").state, SeriesState::Searched);
+    let page = ran(&root, "history").exits(0).says("STEADY").says("2 not judged").says("Not judged");
+    page.says("no figure since 2026-01-30").says("a figure of zero or less");
+    ran(&root, "history --runs 3")
+        .exits(0)
+        .says("NOT JUDGED")
+        .says("3 runs only")
+        .says("37 older runs left out");
+}
+
+#[test]
+fn a_shift_while_the_code_stayed_the_same_is_no_fault_of_the_code() {
+    let nights = (0..40).map(|number| {
+        let mut entry = night(number, &[("kernels/gemm", if number < 20 { 1.0 } else { 1.2 })]);
+        entry.commit = commit(1);
+        entry
+    });
+    let sandbox = repository(nights);
+    ran(&sandbox.root(), "history")
+        .exits(0)
+        .says("STEADY")
+        .says("Shifted while the code stayed the same")
+        .says("on both sides 00000000");
+}
+
+#[test]
+fn the_figures_of_a_run_have_this_form_and_meaning_in_this_version_of_the_cache() {
+    let entry = night(3, &[]);
+    let run = TrendRun {
+        run_id: entry.run_id,
+        started: entry.record.started.clone(),
+        commit: entry.commit,
+        branch: entry.branch,
+        label: entry.label,
+        event: entry.event,
+        conclusion: entry.conclusion,
+    };
+    let points = RunPoints::of(run, &entry.record, &mut TQuantiles::default());
+    let (bytes, _) = Dictionary::default().encode(&points).unwrap();
+    let digest = sha256_hex(&bytes);
+    assert_eq!(
+        (CACHE_VERSION, &digest[..16]),
+        ("gbench-ci 0.1.0 trend cache 1", "548222f1fb30adad"),
+        "another form or meaning of the figures needs another CACHE_VERSION: figures of old runs would stay as they were"
+    );
+}
+
+#[test]
 fn r6_a_drift_of_a_tenth_of_a_percent_a_night_is_told_before_its_sum_is_4_percent() {
     // 40 quiet nights, then 38 of drift: a sum of 3.8 %.
     let drifting = |number: u32| 1.001_f64.powi(number.saturating_sub(39) as i32);
@@ -127,7 +253,7 @@ fn machines_and_branches_are_series_of_their_own() {
         |document: &TrendsDocument| document.series.iter().map(|it| it.points.len()).collect::<Vec<_>>();
     assert_eq!(count(&all), [10, 10, 2, 2]);
     assert_eq!(count(&document(&root, "gemm --label h100 --branch main")), [10]);
-    assert_eq!(count(&document(&root, "gemm --label h100 --branch main --runs 8")), [2]);
+    assert_eq!(count(&document(&root, "gemm --label h100 --branch main --runs 8")), [8]);
     assert_eq!(count(&document(&root, "gemm --since 2026-01-21 --label a100")), [2]);
     ran(&root, "history gemm --branch nowhere").exits(2).says("no run is of this time, branch and label");
 }
@@ -141,7 +267,8 @@ fn the_cache_is_never_the_truth() {
     let cache = cache.map(|file| file.unwrap().path()).find(|path| path.extension().is_some()).unwrap();
     assert_eq!(document(&root, ""), first, "out of the cache");
     let bytes = std::fs::read(&cache).unwrap();
-    for spoilt in [&bytes[..bytes.len() / 2], b"nonsense", b""] {
+    let zeros = [&bytes[..bytes.len() / 2], &[0; 4096]].concat();
+    for spoilt in [&bytes[..bytes.len() / 2], b"nonsense", b"", &zeros] {
         std::fs::write(&cache, spoilt).unwrap();
         assert_eq!(document(&root, ""), first);
     }
@@ -184,6 +311,13 @@ fn wrong_names_are_told_what_there_is() {
         .exits(2)
         .says("no run has a metric of this name")
         .says("did you mean time?");
+    ran(&root, "history kernels/gemm[n=1024]").exits(0);
+    ran(&root, "history gemm[n=1024]").exits(0);
+    ran(&root, "history gemm[n=102]").exits(2).says("no run has a case of this name");
+    let mut empty = crate::support::cli::command(&root, "history");
+    empty.arg("");
+    crate::support::cli::ended(empty).exits(2).says("it is empty");
+    ran(&root, "history --since 100y").exits(0);
     ran(&root, "history --since yesterday").exits(2).says("neither a date nor a time span");
     ran(&root, "history --store git:nowhere").exits(2).says("there is no such branch");
     ran(&root, "history --store nowhere").exits(2).says("is no address of a store");

@@ -86,7 +86,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_distr::{Distribution, Normal};
 
-    /// SessionNoise of 1 % about a level that the closure gives in logarithms.
+    /// Noise of 1 % about a level that the closure gives in logarithms.
     fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
         let noise = Normal::new(0.0, 0.01).unwrap();

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! header: its length (4 bytes, little-endian) and its text
-//! frame:  length of key and payload (4 bytes each), CRC-32 of both (4 bytes), key, payload
+//! frame:  length of key and payload (4 bytes each), CRC-32 (4 bytes), key, payload
 //! ```
 //!
-//! A writer that is killed leaves a torn frame at the end: readers stop before it, and the next writer takes it off.
+//! The CRC-32 is of key and payload and goes on from that of the frame before, so that it stands for everything up to there. A writer that
+//! is killed leaves a torn frame at the end: readers stop before it, and the next writer takes it off.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -24,10 +25,15 @@ pub struct FrameFile {
 }
 
 /// How far a file was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FramesRead {
-    /// Bytes up to the end of the last whole frame; 0 where the file is not there, or of another version.
+    /// Bytes up to the end of the last frame that was taken; 0 where the file is not there, or of another version.
     good: u64,
+    /// Frames that were taken, and the checksum of the last one.
+    frames: u64,
+    sum: u32,
+    /// Bytes of the whole file.
+    length: u64,
 }
 
 impl FrameFile {
@@ -51,16 +57,17 @@ impl FrameFile {
     pub fn read(&self, mut show: impl FnMut(&str, &[u8]) -> bool) -> io::Result<FramesRead> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FramesRead { good: 0 }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FramesRead::default()),
             Err(error) => return Err(error),
         };
+        let mut read = FramesRead { length: file.metadata()?.len(), ..FramesRead::default() };
         let mut file = BufReader::with_capacity(1 << 20, file);
         let expected = self.header();
         let mut header = vec![0; expected.len()];
         if !filled(&mut file, &mut header)? || header != expected {
-            return Ok(FramesRead { good: 0 });
+            return Ok(read);
         }
-        let mut good = expected.len() as u64;
+        read.good = expected.len() as u64;
         let mut bytes = Vec::new();
         loop {
             let mut sizes = [0; 12];
@@ -69,9 +76,10 @@ impl FrameFile {
             }
             let [key, payload, sum] = [0, 4, 8]
                 .map(|at| u32::from_le_bytes([sizes[at], sizes[at + 1], sizes[at + 2], sizes[at + 3]]));
-            let Some(length) = key.checked_add(payload).filter(|length| *length <= MAX_FRAME) else { break };
+            let length = key.checked_add(payload).filter(|length| key > 0 && *length <= MAX_FRAME);
+            let Some(length) = length else { break };
             bytes.resize(length as usize, 0);
-            if !filled(&mut file, &mut bytes)? || crc32fast::hash(&bytes) != sum {
+            if !filled(&mut file, &mut bytes)? || checksum(read.sum, &bytes) != sum {
                 break;
             }
             let (key, payload) = bytes.split_at(key as usize);
@@ -79,27 +87,27 @@ impl FrameFile {
             if !show(key, payload) {
                 break;
             }
-            good += 12 + u64::from(length);
+            (read.good, read.frames, read.sum) = (read.good + 12 + u64::from(length), read.frames + 1, sum);
         }
-        Ok(FramesRead { good })
+        Ok(read)
     }
 
-    /// Adds frames behind what was read, in the place of anything torn. Another writer that was faster keeps what it wrote, and nothing
-    /// is added. Errors: the file cannot be written.
+    /// Adds frames behind those that were taken, in the place of anything else that stood there. Where another writer was at work since,
+    /// the file stays as that one left it. Errors: the file cannot be written.
     pub fn append<K: AsRef<str>, P: AsRef<[u8]>>(
         &self,
         read: FramesRead,
         frames: impl Iterator<Item = (K, P)>,
     ) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            create_ignored_dir(folder)?;
-        }
-        let mut file =
-            File::options().create(true).read(true).write(true).truncate(false).open(&self.path)?;
-        file.lock()?;
-        // The others' frames may be torn or of another version, and only who holds the lock can tell.
-        let now = self.read(|_, _| true)?;
-        if now.good > read.good {
+        let mut file = self.locked()?;
+        let mut left = read.frames;
+        let now = self.read(|_, _| {
+            let is_known = left > 0;
+            left = left.saturating_sub(1);
+            is_known
+        })?;
+        let is_as_read = (now.good, now.frames, now.sum) == (read.good, read.frames, read.sum);
+        if !is_as_read || now.length > read.length {
             return Ok(());
         }
         file.set_len(read.good)?;
@@ -108,7 +116,7 @@ impl FrameFile {
         if read.good == 0 {
             out.write_all(&self.header())?;
         }
-        let mut bytes = Vec::new();
+        let (mut bytes, mut sum) = (Vec::new(), read.sum);
         for (key, payload) in frames {
             let (key, payload) = (key.as_ref(), payload.as_ref());
             bytes.clear();
@@ -117,7 +125,8 @@ impl FrameFile {
             if bytes.len() as u64 > u64::from(MAX_FRAME) {
                 break;
             }
-            for size in [key.len() as u32, payload.len() as u32, crc32fast::hash(&bytes)] {
+            sum = checksum(sum, &bytes);
+            for size in [key.len() as u32, payload.len() as u32, sum] {
                 out.write_all(&size.to_le_bytes())?;
             }
             out.write_all(&bytes)?;
@@ -125,11 +134,26 @@ impl FrameFile {
         out.flush()
     }
 
-    /// Takes the file away, so that all is made again.
-    pub fn discard(&self) {
-        // One that cannot be removed is read as it is, and costs time.
-        let _ = std::fs::remove_file(&self.path);
+    /// Empties the file, so that all is made again. Errors: it cannot be written.
+    pub fn discard(&self) -> io::Result<()> {
+        self.locked()?.set_len(0)
     }
+
+    /// The file, made where it is not there, for this writer alone.
+    fn locked(&self) -> io::Result<File> {
+        if let Some(folder) = self.path.parent() {
+            create_ignored_dir(folder)?;
+        }
+        let file = File::options().create(true).read(true).write(true).truncate(false).open(&self.path)?;
+        file.lock()?;
+        Ok(file)
+    }
+}
+
+fn checksum(before: u32, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(before);
+    hasher.update(bytes);
+    hasher.finalize()
 }
 
 /// Whether the whole buffer was filled; `false` at the end of the file.
@@ -179,7 +203,7 @@ mod tests {
     fn a_torn_or_spoilt_end_costs_its_frames_and_no_others() {
         let folder = tempfile::tempdir().unwrap();
         let file = FrameFile::new(folder.path().join("a"), "1");
-        append(&file, FramesRead { good: 0 }, &["a", "b", "c"]);
+        append(&file, FramesRead::default(), &["a", "b", "c"]);
         let whole = std::fs::read(file.path()).unwrap();
         for cut in 0..whole.len() {
             std::fs::write(file.path(), &whole[..cut]).unwrap();
@@ -194,6 +218,41 @@ mod tests {
             std::fs::write(file.path(), spoilt).unwrap();
             assert!(keys(&file).0.len() < 3, "flipped at {flipped}");
         }
+    }
+
+    #[test]
+    fn what_a_reader_refuses_is_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = FrameFile::new(folder.path().join("a"), "1");
+        append(&file, FramesRead::default(), &["a", "b", "c"]);
+        let mut shown = 0;
+        let read = file.read(|_, _| {
+            shown += 1;
+            shown < 2
+        });
+        append(&file, read.unwrap(), &["d"]);
+        assert_eq!(keys(&file).0, ["a", "d"]);
+        // A file that the system made longer before a crash ends in zeros.
+        let bytes = [std::fs::read(file.path()).unwrap(), vec![0; 4096]].concat();
+        std::fs::write(file.path(), bytes).unwrap();
+        let (some, read) = keys(&file);
+        assert_eq!(some, ["a", "d"]);
+        append(&file, read, &["e"]);
+        assert_eq!(keys(&file).0, ["a", "d", "e"]);
+    }
+
+    #[test]
+    fn nothing_is_added_behind_frames_that_another_writer_put_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = FrameFile::new(folder.path().join("a"), "1");
+        append(&file, FramesRead::default(), &["a", "b"]);
+        let (_, read) = keys(&file);
+        file.discard().unwrap();
+        append(&file, read, &["c"]);
+        assert!(keys(&file).0.is_empty(), "emptied meanwhile");
+        append(&file, keys(&file).1, &["x", "y"]);
+        append(&file, read, &["c"]);
+        assert_eq!(keys(&file).0, ["x", "y"], "as long as before, and another one");
     }
 
     #[test]

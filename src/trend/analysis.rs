@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::breaks::{BreakFinder, SeriesBreak};
 use super::encoding::Dictionary;
 use super::table::{TrendSeries, TrendTable};
 use crate::model::{Better, Strictness};
 use crate::stats::{self, ChangePoint};
 
-/// Points of one unbroken piece that are searched for changes: the newest. A change that is further back is history, and
-/// `--until` shows it.
+/// Points of one unbroken piece that are searched for changes: the newest.
 const SEARCHED: usize = 400;
 
 /// A shift that lasts: the level before it and the level after it differ.
@@ -19,7 +21,7 @@ pub struct LastingChange {
     pub at: usize,
     /// The first and the last index at which it may lie instead.
     pub range: [usize; 2],
-    /// Level after / level before - 1, with its 95 % interval.
+    /// Level after / level before - 1, with its interval, nominally of 95 %.
     pub change: f64,
     pub low: f64,
     pub high: f64,
@@ -40,9 +42,20 @@ pub struct SeriesDrift {
     pub p: f64,
 }
 
-/// A change that the runs before the newest one showed, and the newest one takes back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WithdrawnChange(pub LastingChange);
+/// What can be said of the newest part of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesState {
+    /// It was searched for changes.
+    Searched,
+    /// There are too few runs since the last break.
+    #[default]
+    TooFewRuns,
+    /// A figure since the last break is zero or less, which has no share.
+    NotPositive,
+    /// The newest commit of its branch and machine has no figure of it.
+    Ended,
+}
 
 /// All of one series.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,18 +64,12 @@ pub struct SeriesTrend {
     pub changes: Vec<LastingChange>,
     /// Those of `changes` that the newest run brought, by index.
     pub new: Vec<usize>,
-    pub withdrawn: Vec<WithdrawnChange>,
+    /// Changes that the runs before the newest one showed, and the newest one takes back.
+    pub withdrawn: Vec<LastingChange>,
     pub drift: Option<SeriesDrift>,
     /// Standard deviation of a run about its level, as a logarithm, robust; absent of fewer than 5 points.
     pub noise: Option<f64>,
-}
-
-impl SeriesTrend {
-    /// The change after which the newest points lie.
-    pub fn last_change(&self) -> Option<&LastingChange> {
-        let begins = self.breaks.last().map_or(0, |last| last.at);
-        self.changes.last().filter(|change| change.at >= begins)
-    }
+    pub state: SeriesState,
 }
 
 /// Whether a relative change is for the worse; `None` where no direction is better.
@@ -80,11 +87,12 @@ pub fn trends_of(
     match_key: &BTreeMap<String, Strictness>,
 ) -> Vec<SeriesTrend> {
     let mut breaks = BreakFinder::new(table, dictionary, match_key);
-    table.series.iter().map(|series| trend_of(series, breaks.of(series))).collect()
+    let trend = |series| trend_of(series, breaks.of(series), table.is_current(series));
+    table.series.iter().map(trend).collect()
 }
 
-/// The trend of one series with these breaks.
-pub fn trend_of(series: &TrendSeries, breaks: Vec<SeriesBreak>) -> SeriesTrend {
+/// The trend of one series with these breaks. `is_current`: the newest commit has a figure of it.
+fn trend_of(series: &TrendSeries, breaks: Vec<SeriesBreak>, is_current: bool) -> SeriesTrend {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let mut trend = SeriesTrend { breaks, ..SeriesTrend::default() };
     let starts: Vec<usize> = std::iter::once(0).chain(trend.breaks.iter().map(|it| it.at)).collect();
@@ -93,16 +101,18 @@ pub fn trend_of(series: &TrendSeries, breaks: Vec<SeriesBreak>) -> SeriesTrend {
         let end = starts.get(piece + 1).copied().unwrap_or(values.len());
         let start = (*start).max(end.saturating_sub(SEARCHED));
         let values = &values[start..end];
+        let is_newest = end == series.points.len();
         let search = |values: &[f64]| stats::change_points(values, stats::change_points::LEVEL);
         // Without logarithms there is no share to speak of.
-        let Some(found) = search(values) else { continue };
+        let Some(found) = search(values) else {
+            if is_newest {
+                trend.state = SeriesState::NotPositive;
+            }
+            continue;
+        };
         collect_residuals(values, &found, &mut residuals);
-        if end == series.points.len() {
-            let before = search(&values[..values.len() - 1]).unwrap_or_default();
-            let revision = stats::revise(&before, &found);
-            trend.new = revision.new.iter().map(|at| trend.changes.len() + at).collect();
-            let gone = revision.withdrawn.iter().map(|at| WithdrawnChange(placed(&before[*at], start)));
-            trend.withdrawn = gone.collect();
+        if is_newest && values.len() >= 2 * stats::change_points::LEAST_RUNS {
+            trend.state = SeriesState::Searched;
             trend.drift = stats::drift(values, stats::drift::LEVEL).map(|found| SeriesDrift {
                 from: start + found.from,
                 per_run: found.per_run,
@@ -110,7 +120,17 @@ pub fn trend_of(series: &TrendSeries, breaks: Vec<SeriesBreak>) -> SeriesTrend {
                 p: found.p,
             });
         }
+        // What an ended series showed last is no news.
+        if is_newest && is_current {
+            let before = search(&values[..values.len() - 1]).unwrap_or_default();
+            let revision = stats::revise(&before, &found);
+            trend.new = revision.new.iter().map(|at| trend.changes.len() + at).collect();
+            trend.withdrawn = revision.withdrawn.iter().map(|at| placed(&before[*at], start)).collect();
+        }
         trend.changes.extend(found.iter().map(|found| placed(found, start)));
+    }
+    if !is_current {
+        trend.state = SeriesState::Ended;
     }
     trend.noise = (residuals.len() >= 5).then(|| 1.4826 * stats::median(&mut residuals).unwrap_or(0.0));
     trend

@@ -27,12 +27,13 @@ pub struct SeriesBreak {
 /// The name of the field for what the suite asked for.
 const SETTINGS: &str = "settings";
 
-/// Finds breaks. Pairs of machines are looked at once.
+/// Finds breaks.
 pub(super) struct BreakFinder<'t> {
     table: &'t TrendTable,
     dictionary: &'t Dictionary,
     match_key: &'t BTreeMap<String, Strictness>,
-    known: HashMap<(u32, u32), Vec<BrokenField>>,
+    /// The facts of a machine that must agree, by its number.
+    strict: HashMap<u32, Vec<(u32, u32)>>,
 }
 
 impl<'t> BreakFinder<'t> {
@@ -42,45 +43,47 @@ impl<'t> BreakFinder<'t> {
         dictionary: &'t Dictionary,
         match_key: &'t BTreeMap<String, Strictness>,
     ) -> Self {
-        Self { table, dictionary, match_key, known: HashMap::new() }
+        Self { table, dictionary, match_key, strict: HashMap::new() }
     }
 
-    /// Every break of a series, in order.
+    /// Every break of a series, in order. A fact that a run does not tell is as it was last told: a night on which one query failed
+    /// breaks nothing, and hides no break.
     pub(super) fn of(&mut self, series: &TrendSeries) -> Vec<SeriesBreak> {
-        let pairs = series.points.windows(2).enumerate();
-        let found = pairs.filter_map(|(at, pair)| {
-            let (before, after) = (pair[0].run, pair[1].run);
-            let mut fields = self.machines(self.table.machine(before), self.table.machine(after)).to_vec();
-            let settings = [before, after].map(|run| series.settings(run));
-            if settings[0] != settings[1] {
-                let [before, after] = settings.map(|number| self.dictionary.text(number).to_owned());
-                fields.push(BrokenField { field: SETTINGS.into(), before, after });
+        let mut found = Vec::new();
+        let mut known: HashMap<u32, u32> = HashMap::new();
+        let mut before: Option<(u32, u32)> = None;
+        for (at, point) in series.points.iter().enumerate() {
+            let now = (self.table.machine(point.run), series.settings(point.run));
+            if before == Some(now) {
+                continue;
             }
-            (!fields.is_empty()).then_some(SeriesBreak { at: at + 1, fields })
-        });
-        found.collect()
+            let mut fields = Vec::new();
+            for (name, value) in self.strict_facts(now.0).to_vec() {
+                if let Some(before) = known.insert(name, value).filter(|before| *before != value) {
+                    fields.push(self.field(self.dictionary.text(name), before, value));
+                }
+            }
+            if let Some((_, settings)) = before.filter(|before| before.1 != now.1) {
+                fields.push(self.field(SETTINGS, settings, now.1));
+            }
+            before = Some(now);
+            if !fields.is_empty() {
+                found.push(SeriesBreak { at, fields });
+            }
+        }
+        found
     }
 
-    /// The facts in which two machines differ so that their figures may not be compared. A fact that one of them does not tell is no
-    /// difference: a night on which one query failed breaks no series.
-    fn machines(&mut self, before: u32, after: u32) -> &[BrokenField] {
-        if before == after {
-            return &[];
-        }
+    fn field(&self, field: &str, before: u32, after: u32) -> BrokenField {
+        let [before, after] = [before, after].map(|text| self.dictionary.text(text).to_owned());
+        BrokenField { field: field.to_owned(), before, after }
+    }
+
+    fn strict_facts(&mut self, machine: u32) -> &[(u32, u32)] {
         let (table, dictionary, match_key) = (self.table, self.dictionary, self.match_key);
-        self.known.entry((before, after)).or_insert_with(|| {
-            let after: HashMap<u32, u32> = table.facts(after).iter().copied().collect();
-            let differing = table.facts(before).iter().filter_map(|(name, before)| {
-                let after = *after.get(name)?;
-                let field = dictionary.text(*name);
-                let is_break = *before != after && strictness(field, match_key) == Strictness::Strict;
-                is_break.then(|| BrokenField {
-                    field: field.to_owned(),
-                    before: dictionary.text(*before).to_owned(),
-                    after: dictionary.text(after).to_owned(),
-                })
-            });
-            differing.collect()
+        self.strict.entry(machine).or_insert_with(|| {
+            let is_strict = |name: u32| strictness(dictionary.text(name), match_key) == Strictness::Strict;
+            table.facts(machine).iter().copied().filter(|(name, _)| is_strict(*name)).collect()
         })
     }
 }

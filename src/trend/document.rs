@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::analysis::{LastingChange, SeriesTrend, is_worse};
+use super::analysis::{LastingChange, SeriesState, SeriesTrend, is_worse};
 use super::table::{TrendSeries, TrendTable};
 use crate::model::{Better, CaseId, RunId};
 
@@ -23,6 +23,8 @@ pub struct TrendsDocument {
     pub series: Vec<V1Series>,
     /// Cases of which the newest run of their branch and machine has no figure.
     pub unmeasured: Vec<V1Unmeasured>,
+    /// Older runs of the store that were not looked at.
+    pub left_out: u32,
     /// Runs that were passed over, and what else a reader should know.
     pub warnings: Vec<String>,
 }
@@ -66,6 +68,8 @@ pub struct V1Series {
     pub drift: Option<V1Drift>,
     /// Standard deviation of a run about its level, relative, robust; absent of fewer than 5 points.
     pub noise: Option<f64>,
+    /// What can be said of its newest part.
+    pub state: SeriesState,
 }
 
 /// One figure.
@@ -110,11 +114,11 @@ pub struct V1ChangePoint {
     pub at: u32,
     pub from: u32,
     pub to: u32,
-    /// Commit of the last run that certainly lies before it; absent where none does.
+    /// Commit of the last run that certainly lies before it; absent where none does. The same as `bad`: the code did not change.
     pub good: Option<String>,
     /// Commit of the first run that certainly lies after it.
     pub bad: Option<String>,
-    /// Level after / level before - 1, with its 95 % interval.
+    /// Level after / level before - 1, with its interval, nominally of 95 %: it holds the truth less often (docs/trend-evaluation.md).
     pub change: f64,
     pub low: f64,
     pub high: f64,
@@ -152,8 +156,13 @@ pub struct V1Unmeasured {
 }
 
 impl TrendsDocument {
-    /// `trends`: of every series of the table, in its order.
-    pub fn new(store: String, table: &TrendTable, trends: &[SeriesTrend], warnings: Vec<String>) -> Self {
+    /// `trends`: of every series of the table, in its order. Then the runs that were left out, and warnings.
+    pub fn new(
+        store: String,
+        table: &TrendTable,
+        trends: &[SeriesTrend],
+        (left_out, warnings): (usize, Vec<String>),
+    ) -> Self {
         let run = |run: &super::TrendRun| V1TrendRun {
             run_id: run.run_id.clone(),
             started: run.started.clone(),
@@ -180,6 +189,7 @@ impl TrendsDocument {
                 .map(|(series, trend)| of_series(table, series, trend))
                 .collect(),
             unmeasured: unmeasured.collect(),
+            left_out: left_out as u32,
             warnings,
         }
     }
@@ -241,7 +251,7 @@ fn of_series(table: &TrendTable, series: &TrendSeries, trend: &SeriesTrend) -> V
             .enumerate()
             .map(|(at, it)| change(it, trend.new.contains(&at)))
             .collect(),
-        withdrawn: trend.withdrawn.iter().map(|it| change(&it.0, false)).collect(),
+        withdrawn: trend.withdrawn.iter().map(|it| change(it, false)).collect(),
         drift: trend.drift.map(|drift| V1Drift {
             from: drift.from as u32,
             per_run: drift.per_run,
@@ -250,5 +260,6 @@ fn of_series(table: &TrendTable, series: &TrendSeries, trend: &SeriesTrend) -> V
             worse: is_worse(series.better, drift.total),
         }),
         noise: trend.noise,
+        state: trend.state,
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::run::{RunPoints, TrendRun};
 use crate::model::{Better, CaseId};
 
-/// The form of the bytes and what the figures in them mean. Another one makes a cache void.
-pub const CACHE_VERSION: &str = "gbench-ci trend cache 1";
+/// The form of the bytes and what the figures in them mean. Another one makes a cache void; a test holds the bytes of a record against it.
+pub const CACHE_VERSION: &str = concat!("gbench-ci ", env!("CARGO_PKG_VERSION"), " trend cache 1");
 
 /// Why bytes cannot be read: they are no run of this version, or the runs before it were not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

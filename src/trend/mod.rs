@@ -18,7 +18,7 @@ mod encoding;
 mod run;
 mod table;
 
-pub use analysis::{LastingChange, SeriesDrift, SeriesTrend, WithdrawnChange, is_worse, trend_of, trends_of};
+pub use analysis::{LastingChange, SeriesDrift, SeriesState, SeriesTrend, is_worse, trends_of};
 pub use breaks::{BrokenField, SeriesBreak};
 pub use document::{
     SCHEMA_TRENDS, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point, V1Series,

@@ -35,9 +35,33 @@ pub struct TrendSeries {
     pub judged: bool,
     /// In order of the runs' starts.
     pub points: Vec<TrendPoint>,
-    /// What the suite asked for, by number, in the first run; and in those that differ from it.
-    first_settings: u32,
-    other_settings: HashMap<u32, u32>,
+    /// A text of the dictionary: what the suite asked for.
+    settings: PerRun,
+    /// A series of the dictionary: whether the gate judged by it, and which way was better.
+    entries: PerRun,
+}
+
+/// A number that is the same in nearly all runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct PerRun {
+    usual: Option<u32>,
+    others: HashMap<u32, u32>,
+}
+
+impl PerRun {
+    fn put(&mut self, run: u32, number: u32) {
+        if *self.usual.get_or_insert(number) != number {
+            self.others.insert(run, number);
+        }
+    }
+
+    fn of(&self, run: u32) -> u32 {
+        self.others.get(&run).copied().or(self.usual).unwrap_or_default()
+    }
+
+    fn renumber(&mut self, place: &[u32]) {
+        self.others = self.others.drain().map(|(run, number)| (place[run as usize], number)).collect();
+    }
 }
 
 /// Which runs and series are kept. The others cost no memory.
@@ -57,6 +81,8 @@ pub struct TrendTable {
     /// By number: the facts of a machine, by numbers of texts.
     machines: Vec<Vec<(u32, u32)>>,
     machine_of: Vec<u32>,
+    /// Whether the run is of the newest commit of its branch and machine: shards of one night are several runs.
+    is_newest: Vec<bool>,
 }
 
 /// Takes runs in, in any order.
@@ -67,12 +93,23 @@ pub struct TableBuilder<'f> {
     expected: usize,
     table: TrendTable,
     machines: HashMap<Vec<(u32, u32)>, u32>,
-    /// Branch and label; for each the place of the column of each series of the dictionary.
-    streams: Vec<(String, String, Vec<Place>)>,
+    /// By branch and label.
+    stream_numbers: HashMap<(String, String), usize>,
+    streams: Vec<Stream>,
     unmeasured: Vec<Vec<(u32, u32)>>,
-    stream_of: Vec<u32>,
+    stream_of: Vec<usize>,
     /// Columns by stream and the numbers of case, metric and unit.
     columns: HashMap<(usize, u32, u32, u32), u32>,
+}
+
+/// The runs of a branch on a machine.
+struct Stream {
+    branch: String,
+    label: String,
+    /// Of each series of the dictionary.
+    places: Vec<Place>,
+    /// The run that started last.
+    newest: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -91,6 +128,7 @@ impl<'f> TableBuilder<'f> {
             expected,
             table: TrendTable::default(),
             machines: HashMap::new(),
+            stream_numbers: HashMap::new(),
             streams: Vec::new(),
             unmeasured: Vec::new(),
             stream_of: Vec::new(),
@@ -108,38 +146,42 @@ impl<'f> TableBuilder<'f> {
         if !(self.filter.run)(&run.run) {
             return;
         }
-        let stream = self.stream(&run.run);
-        let number = self.table.runs.len() as u32;
+        let number = self.table.runs.len();
+        let stream = self.stream(&run.run, number);
         let next_machine = self.machines.len() as u32;
         let machine = *self.machines.entry(run.facts).or_insert(next_machine);
         self.table.machine_of.push(machine);
-        self.stream_of.push(stream as u32);
-        for (series, settings, value, half_width) in run.points {
-            let Some(column) = self.column(stream, series) else { continue };
+        self.stream_of.push(stream);
+        for (entry, settings, value, half_width) in run.points {
+            let Some(column) = self.column(stream, entry) else { continue };
             let column = &mut self.table.series[column as usize];
-            if column.points.is_empty() {
-                column.first_settings = settings;
-            } else if column.first_settings != settings {
-                column.other_settings.insert(number, settings);
-            }
-            column.points.push(TrendPoint { value, half_width, run: number });
+            let run = number as u32;
+            column.settings.put(run, settings);
+            column.entries.put(run, entry);
+            column.points.push(TrendPoint { value, half_width, run });
         }
         self.unmeasured.push(run.unmeasured);
         self.table.runs.push(run.run);
     }
 
-    fn stream(&mut self, run: &TrendRun) -> usize {
-        let is_it = |(branch, label, _): &(String, String, _)| *branch == run.branch && *label == run.label;
-        self.streams.iter().position(is_it).unwrap_or_else(|| {
-            self.streams.push((run.branch.clone(), run.label.clone(), Vec::new()));
-            self.streams.len() - 1
-        })
+    /// The stream of a run, which may be its newest.
+    fn stream(&mut self, run: &TrendRun, number: usize) -> usize {
+        let next = self.streams.len();
+        let key = (run.branch.clone(), run.label.clone());
+        let stream = *self.stream_numbers.entry(key).or_insert(next);
+        if stream == next {
+            let (branch, label) = (run.branch.clone(), run.label.clone());
+            self.streams.push(Stream { branch, label, places: Vec::new(), newest: number });
+        } else if run.run_id > self.table.runs[self.streams[stream].newest].run_id {
+            self.streams[stream].newest = number;
+        }
+        stream
     }
 
     /// The column of a series; `None` where it is not wanted.
     fn column(&mut self, stream: usize, number: u32) -> Option<u32> {
         let entry = self.dictionary.series(number)?;
-        let (branch, label, places) = &mut self.streams[stream];
+        let Stream { branch, label, places, .. } = &mut self.streams[stream];
         if places.len() <= number as usize {
             places.resize(number as usize + 1, Place::NotLookedUp);
         }
@@ -168,16 +210,14 @@ impl<'f> TableBuilder<'f> {
                 id,
                 better: None,
                 judged: true,
-                points: Vec::with_capacity(self.expected),
-                first_settings: 0,
-                other_settings: HashMap::new(),
+                // Of several branches or machines each has but a part of the runs.
+                points: Vec::with_capacity(if stream == 0 { self.expected } else { 0 }),
+                settings: PerRun::default(),
+                entries: PerRun::default(),
             });
             self.table.series.len() as u32 - 1
         });
         places[number as usize] = Place::Column(column);
-        // Runs mostly come in order, so that the newest entry is that of the newest run.
-        let series = &mut self.table.series[column as usize];
-        (series.better, series.judged) = (entry.better, entry.judged);
         Some(column)
     }
 
@@ -187,10 +227,8 @@ impl<'f> TableBuilder<'f> {
         let mut by_number: Vec<_> = machines.into_iter().collect();
         by_number.sort_by_key(|(_, number)| *number);
         table.machines = by_number.into_iter().map(|(facts, _)| facts).collect();
-        for (stream, (branch, label, _)) in streams.iter().enumerate() {
-            let of_stream = (0..table.runs.len()).filter(|run| stream_of[*run] as usize == stream);
-            let Some(newest) = of_stream.max_by_key(|run| &table.runs[*run].run_id) else { continue };
-            for (case, outcome) in &unmeasured[newest] {
+        for Stream { branch, label, newest, .. } in &streams {
+            for (case, outcome) in &unmeasured[*newest] {
                 let Ok(case) = serde_json::from_str::<CaseId>(dictionary.text(*case)) else { continue };
                 if !(filter.series)(&case, "") {
                     continue;
@@ -200,7 +238,19 @@ impl<'f> TableBuilder<'f> {
                 table.unmeasured.push((id, dictionary.text(*outcome).to_owned()));
             }
         }
+        let is_newest = |(number, stream): (usize, &usize)| {
+            let (run, newest) = (&table.runs[number], streams[*stream].newest);
+            number == newest || !run.commit.is_empty() && run.commit == table.runs[newest].commit
+        };
+        table.is_newest = stream_of.iter().enumerate().map(is_newest).collect();
         table.sort();
+        for series in &mut table.series {
+            let newest =
+                series.points.last().and_then(|point| dictionary.series(series.entries.of(point.run)));
+            if let Some(entry) = newest {
+                (series.better, series.judged) = (entry.better, entry.judged);
+            }
+        }
         (table, dictionary)
     }
 }
@@ -223,11 +273,10 @@ impl TrendTable {
                 point.run = place[point.run as usize];
             }
             series.points.sort_by_key(|point| point.run);
-            series.other_settings = std::mem::take(&mut series.other_settings)
-                .into_iter()
-                .map(|(run, settings)| (place[run as usize], settings))
-                .collect();
+            series.settings.renumber(&place);
+            series.entries.renumber(&place);
         }
+        self.is_newest = order.iter().map(|run| self.is_newest[*run]).collect();
         self.machine_of = order.iter().map(|run| self.machine_of[*run]).collect();
         let mut runs: Vec<Option<TrendRun>> = std::mem::take(&mut self.runs).into_iter().map(Some).collect();
         self.runs = order.iter().filter_map(|run| runs[*run].take()).collect();
@@ -236,6 +285,11 @@ impl TrendTable {
     /// The machine of a run: runs with the same number ran on the same, as far as any fact tells.
     pub(super) fn machine(&self, run: u32) -> u32 {
         self.machine_of[run as usize]
+    }
+
+    /// Whether the newest commit of its branch and machine has a figure of the series.
+    pub fn is_current(&self, series: &TrendSeries) -> bool {
+        series.points.last().is_some_and(|point| self.is_newest[point.run as usize])
     }
 
     /// Facts of a machine by its number, each a name and a value of the dictionary.
@@ -247,6 +301,6 @@ impl TrendTable {
 impl TrendSeries {
     /// What the suite asked for in a run, as a text of the dictionary.
     pub(super) fn settings(&self, run: u32) -> u32 {
-        self.other_settings.get(&run).copied().unwrap_or(self.first_settings)
+        self.settings.of(run)
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use super::selection::RunSelection;
 use crate::app::stores::Stored;
 use crate::model::{Exit, Fault, Probe, Result, RunId, RunRecord};
 use crate::store::{BaselineEntry, HistoryBranch, HistoryEntry, Listed, read_record};
@@ -17,7 +18,7 @@ pub(super) enum TrendSource<'s> {
 /// A run that can be read.
 pub(super) struct StoredRun<'s> {
     pub id: &'s str,
-    /// What its figures in a cache are kept under: another content has another one.
+    /// The key of its figures in the cache; a file with other content has another key.
     pub key: String,
 }
 
@@ -46,6 +47,21 @@ impl<'s> TrendSource<'s> {
                     key: format!("{} {}", listed.run_id, listed.content()),
                 };
                 listed.iter().map(run).collect()
+            }
+        }
+    }
+
+    /// Whether the run at this place of [`TrendSource::runs`] may be wanted, as far as its name tells.
+    pub(super) fn may_take(&self, at: usize, runs: &RunSelection<'_>) -> bool {
+        match self {
+            Self::Folder(entries) => {
+                let (entry, no_label) = (&entries[at], runs.label.is_none_or(str::is_empty));
+                no_label
+                    && runs.branch.is_none_or(|branch| branch == entry.name.as_str())
+                    && runs.may_take(&entry.run_id)
+            }
+            Self::Branch { listed, .. } => {
+                listed[at].may_be_of(runs.branch, runs.label) && runs.may_take(listed[at].run_id.as_str())
             }
         }
     }

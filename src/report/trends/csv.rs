@@ -27,7 +27,8 @@ fn columns<'a>() -> [Column<'a, Figure<'a>>; 13] {
         ("low", |line| optional(line.of.point.low)),
         ("high", |line| optional(line.of.point.high)),
         ("break", |line| {
-            let here = line.of.series.breaks.iter().find(|it| it.at == line.of.at);
+            let breaks = &line.of.series.breaks;
+            let here = breaks.binary_search_by_key(&line.of.at, |it| it.at).ok().map(|at| &breaks[at]);
             let fields =
                 here.map(|it| it.fields.iter().map(|field| field.field.as_str()).collect::<Vec<_>>());
             cell(&fields.unwrap_or_default().join(" "))

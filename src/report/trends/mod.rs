@@ -1,6 +1,7 @@
 //! Series over commits, in the formats for people and for programs.
 
 mod csv;
+mod finding;
 mod openmetrics;
 mod spark;
 mod terminal;

@@ -53,7 +53,7 @@ fn median(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trend::{V1Break, V1Point};
+    use crate::trend::{SeriesState, V1Break, V1Point};
 
     fn series(values: &[f64], breaks: &[u32]) -> V1Series {
         let point =
@@ -72,6 +72,7 @@ mod tests {
             withdrawn: Vec::new(),
             drift: None,
             noise: None,
+            state: SeriesState::Searched,
         }
     }
 

@@ -1,13 +1,18 @@
 //! Trends for a person: what changed first, a line each; of a few series everything.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::finding::{TrendFinding, is_drifting, is_drifting_worse, is_of_one_commit, last_change};
 use super::spark::spark;
-use crate::model::text::{capitalized, count, short_commit};
+use crate::model::text::{capitalized, count, list, short_commit};
 use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::escape::visible;
 use crate::report::layout::names::CaseNames;
 use crate::report::layout::number::{p_value, signed_percent, spread, value};
 use crate::report::layout::terminal::{GridRow, Style, TerminalLayout};
-use crate::trend::{TrendsDocument, V1ChangePoint, V1Series, V1TrendRun};
+use crate::trend::{
+    SeriesState, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Series, V1TrendRun,
+};
 
 /// So many series or fewer are shown whole.
 const FEW: usize = 3;
@@ -17,21 +22,24 @@ const MOST_QUIET: usize = 20;
 const SPARK: usize = 24;
 /// Newest runs of a series that is shown whole.
 const NEWEST: usize = 8;
+/// Breaks that an overview names.
+const MOST_BREAKS: usize = 10;
 
 pub(super) fn render(document: &TrendsDocument, style: Style, all: bool) -> String {
     let names = CaseNames::new(document.series.iter().map(|series| &series.case));
     let mut page = TerminalLayout::new(style);
     let view = View { document, names, style, has_metrics: has_metrics(document) };
-    let worse: Vec<&V1Series> =
-        view.of(|series| last(series).is_some_and(|change| change.worse == Some(true)));
-    let drifting: Vec<&V1Series> =
-        view.of(|series| series.drift.as_ref().is_some_and(|it| it.worse == Some(true)));
+    let counted = |is_it: &dyn Fn(&V1Series) -> bool| view.of(is_it).len();
+    let is = |finding| move |series: &V1Series| TrendFinding::of(series) == finding;
+    let (worse, drifting) = (counted(&is(TrendFinding::Worse)), counted(&is_drifting_worse));
+    let not_judged = counted(&is(TrendFinding::NotJudged));
     let (word, emphasis) = match () {
-        () if !worse.is_empty() => ("WORSE", Emphasis::Bad),
-        () if !drifting.is_empty() => ("DRIFTING", Emphasis::Doubt),
+        () if worse > 0 => ("WORSE", Emphasis::Bad),
+        () if drifting > 0 => ("DRIFTING", Emphasis::Doubt),
+        () if not_judged == document.series.len() => ("NOT JUDGED", Emphasis::Doubt),
         () => ("STEADY", Emphasis::Good),
     };
-    page.headline(word, &view.sentence(worse.len(), drifting.len()), emphasis);
+    page.headline(word, &view.sentence(worse, drifting, not_judged), emphasis);
     if document.series.len() <= FEW {
         document.series.iter().for_each(|series| view.whole(&mut page, series));
     } else {
@@ -42,14 +50,13 @@ pub(super) fn render(document: &TrendsDocument, style: Style, all: bool) -> Stri
         format!("{}: {} in the newest run of {place}", gap.case, gap.outcome)
     });
     page.list("Without a figure", Emphasis::Doubt, unmeasured);
+    if document.left_out > 0 {
+        let runs = count(document.left_out as usize, "older run");
+        page.blank();
+        page.line(&format!("{runs} left out; `--runs 0` takes all."));
+    }
     page.list("Warnings", Emphasis::Doubt, document.warnings.iter().map(|text| capitalized(text)));
     page.into_text()
-}
-
-/// The change after which the newest points lie.
-fn last(series: &V1Series) -> Option<&V1ChangePoint> {
-    let begins = series.breaks.last().map_or(0, |it| it.at);
-    series.changes.last().filter(|change| change.at >= begins)
 }
 
 fn has_metrics(document: &TrendsDocument) -> bool {
@@ -59,6 +66,12 @@ fn has_metrics(document: &TrendsDocument) -> bool {
 /// `main`, `main on h100`.
 fn place(branch: &str, label: &str) -> String {
     if label.is_empty() { branch.to_owned() } else { format!("{branch} on {label}") }
+}
+
+/// `driver 550.54 -> 560.28`.
+fn fields(broken: &V1Break) -> String {
+    let field = |it: &V1BrokenField| format!("{} {} -> {}", it.field, it.before, it.after);
+    broken.fields.iter().map(field).collect::<Vec<_>>().join(", ")
 }
 
 struct View<'d> {
@@ -77,21 +90,21 @@ impl<'d> View<'d> {
         self.document.runs.get(series.points.get(at)?.run as usize)
     }
 
-    fn sentence(&self, worse: usize, drifting: usize) -> String {
+    fn sentence(&self, worse: usize, drifting: usize, not_judged: usize) -> String {
         let TrendsDocument { store, runs, series, .. } = self.document;
         let day =
             |run: Option<&V1TrendRun>| run.map_or("", |run| run.started.get(..10).unwrap_or("")).to_owned();
         let (first, newest) = (day(runs.first()), day(runs.last()));
         let days = if first == newest { first } else { format!("{first} to {newest}") };
-        let found = match (worse, drifting) {
-            (0, 0) => "none is lastingly worse".to_owned(),
-            (0, drifting) => format!("{drifting} drifting for the worse"),
-            (worse, 0) => format!("{worse} lastingly worse"),
-            (worse, drifting) => format!("{worse} lastingly worse, {drifting} drifting for the worse"),
-        };
-        let branches: std::collections::BTreeSet<String> =
-            runs.iter().map(|run| place(&run.branch, &run.label)).collect();
-        let of = crate::model::text::list(&branches.into_iter().collect::<Vec<_>>(), 3);
+        let found: Vec<String> =
+            [(worse, "lastingly worse"), (drifting, "drifting for the worse"), (not_judged, "not judged")]
+                .into_iter()
+                .filter(|(series, _)| *series > 0)
+                .map(|(series, what)| format!("{series} {what}"))
+                .collect();
+        let found = if found.is_empty() { "none is lastingly worse".to_owned() } else { found.join(", ") };
+        let branches: BTreeSet<String> = runs.iter().map(|run| place(&run.branch, &run.label)).collect();
+        let of = list(&branches.into_iter().collect::<Vec<_>>(), 3);
         format!("{} of {of} in {store}, {days}; {} series: {found}", count(runs.len(), "run"), series.len())
     }
 
@@ -108,13 +121,12 @@ impl<'d> View<'d> {
     }
 
     fn overview(&self, page: &mut TerminalLayout, all: bool) {
-        let changed = |worse: Option<bool>| {
-            move |series: &V1Series| last(series).is_some_and(|change| change.worse == worse)
-        };
+        let is = |finding| self.of(move |series| TrendFinding::of(series) == finding);
         let groups = [
-            ("Worse, and staying so", Emphasis::Bad, self.of(changed(Some(true)))),
-            ("Better, and staying so", Emphasis::Good, self.of(changed(Some(false)))),
-            ("Changed, and staying so", Emphasis::Plain, self.of(changed(None))),
+            ("Worse, and staying so", Emphasis::Bad, is(TrendFinding::Worse)),
+            ("Better, and staying so", Emphasis::Good, is(TrendFinding::Better)),
+            ("Changed, and staying so", Emphasis::Plain, is(TrendFinding::Changed)),
+            ("Shifted while the code stayed the same", Emphasis::Doubt, is(TrendFinding::SameCommit)),
         ];
         for (heading, emphasis, mut series) in groups {
             if series.is_empty() {
@@ -122,7 +134,8 @@ impl<'d> View<'d> {
             }
             // The newest first, the largest of one run first.
             let rank = |series: &V1Series| {
-                last(series).map(|it| (series.points[it.at as usize].run, (it.change.abs() * 1e6) as u64))
+                last_change(series)
+                    .map(|it| (series.points[it.at as usize].run, (it.change.abs() * 1e6) as u64))
             };
             series.sort_by_key(|series| std::cmp::Reverse(rank(series)));
             page.heading(heading, emphasis);
@@ -131,7 +144,7 @@ impl<'d> View<'d> {
                 series.iter().map(|series| self.changed_row(series)),
             );
         }
-        let drifting = self.of(|series| series.drift.is_some());
+        let drifting = self.of(is_drifting);
         if !drifting.is_empty() {
             page.heading("Drifting, without a step", Emphasis::Doubt);
             let row = |series: &&V1Series| {
@@ -157,7 +170,8 @@ impl<'d> View<'d> {
             })
         });
         page.list("No longer changes", Emphasis::Plain, withdrawn);
-        let quiet = self.of(|series| last(series).is_none() && series.drift.is_none());
+        let quiet: Vec<&V1Series> =
+            is(TrendFinding::Steady).into_iter().filter(|series| !is_drifting(series)).collect();
         let shown = if all { quiet.len() } else { quiet.len().min(MOST_QUIET) };
         if shown > 0 {
             page.heading("Steady", Emphasis::Plain);
@@ -170,6 +184,34 @@ impl<'d> View<'d> {
         if shown < quiet.len() {
             page.line(&format!("{} more are steady; `--all` shows them.", quiet.len() - shown));
         }
+        let not_judged = is(TrendFinding::NotJudged);
+        let shown = if all { not_judged.len() } else { not_judged.len().min(MOST_QUIET) };
+        if shown > 0 {
+            page.heading("Not judged", Emphasis::Doubt);
+            let row = |series: &&V1Series| {
+                [self.title(series), self.spark(series), self.latest(series), self.why_not_judged(series)]
+            };
+            page.grid(&["case", "trend", "latest", "why"], not_judged[..shown].iter().map(row));
+        }
+        if shown < not_judged.len() {
+            page.line(&format!("{} more are not judged; `--all` shows them.", not_judged.len() - shown));
+        }
+    }
+
+    fn why_not_judged(&self, series: &V1Series) -> String {
+        let since_break = series.points.len() - series.breaks.last().map_or(0, |it| it.at as usize);
+        match series.state {
+            SeriesState::Searched => String::new(),
+            SeriesState::TooFewRuns if series.breaks.is_empty() => {
+                format!("{} only", count(since_break, "run"))
+            }
+            SeriesState::TooFewRuns => format!("{} since the last break", count(since_break, "run")),
+            SeriesState::NotPositive => "a figure of zero or less".into(),
+            SeriesState::Ended => {
+                let day = series.points.len().checked_sub(1).and_then(|at| self.run(series, at));
+                format!("no figure since {}", day.map(|run| self.day(run)).unwrap_or_default())
+            }
+        }
     }
 
     fn spark(&self, series: &V1Series) -> String {
@@ -181,7 +223,7 @@ impl<'d> View<'d> {
     }
 
     fn changed_row(&self, series: &V1Series) -> GridRow {
-        let change = last(series);
+        let change = last_change(series);
         GridRow {
             cells: vec![
                 self.title(series),
@@ -197,6 +239,9 @@ impl<'d> View<'d> {
     fn since(&self, series: &V1Series, change: &V1ChangePoint) -> String {
         let day = self.run(series, change.at as usize).map(|run| self.day(run)).unwrap_or_default();
         let commits = match (&change.good, &change.bad) {
+            (Some(commit), _) if is_of_one_commit(change) => {
+                format!(", on both sides {}", short_commit(commit))
+            }
             (Some(good), Some(bad)) => format!(" in {}..{}", short_commit(good), short_commit(bad)),
             (None, Some(bad)) => format!(" by {}", short_commit(bad)),
             _ => String::new(),
@@ -208,26 +253,27 @@ impl<'d> View<'d> {
 
     /// Each break once, with how many series it breaks.
     fn breaks(&self) -> Vec<String> {
-        let mut found: Vec<(String, usize)> = Vec::new();
+        let mut found: BTreeMap<String, usize> = BTreeMap::new();
         for series in &self.document.series {
             for broken in &series.breaks {
                 let Some(run) = self.run(series, broken.at as usize) else { continue };
-                let fields =
-                    broken.fields.iter().map(|it| format!("{} {} -> {}", it.field, it.before, it.after));
-                let text = format!("{}: {}", self.day(run), fields.collect::<Vec<_>>().join(", "));
-                match found.iter_mut().find(|(known, _)| *known == text) {
-                    Some((_, series)) => *series += 1,
-                    None => found.push((text, 1)),
-                }
+                let text = format!("{}: {}", self.day(run), fields(broken));
+                *found.entry(text).or_default() += 1;
             }
         }
-        found.sort();
         let all = self.document.series.len();
-        let text = |(text, series): (String, usize)| match series {
+        let text = |(text, series): (&String, &usize)| match *series {
             series if series == all => format!("{text} (all series)"),
             series => format!("{text} ({series} of {all} series)"),
         };
-        found.into_iter().map(text).collect()
+        // The newest matter.
+        let left_out = found.len().saturating_sub(MOST_BREAKS);
+        let mut texts: Vec<String> = found.iter().skip(left_out).map(text).collect();
+        if left_out > 0 {
+            let more = format!("{left_out} older ones; machines that take turns need a `--label` each");
+            texts.insert(0, more);
+        }
+        texts
     }
 
     fn whole(&self, page: &mut TerminalLayout, series: &V1Series) {
@@ -251,6 +297,10 @@ impl<'d> View<'d> {
                 }),
             ),
         ]);
+        let why = self.why_not_judged(series);
+        if !why.is_empty() {
+            page.note("not judged:", &why);
+        }
         let mut events: Vec<(u32, String)> = Vec::new();
         for change in &series.changes {
             let word = match change.worse {
@@ -265,8 +315,7 @@ impl<'d> View<'d> {
         }
         for broken in &series.breaks {
             let day = self.run(series, broken.at as usize).map(|run| self.day(run)).unwrap_or_default();
-            let fields = broken.fields.iter().map(|it| format!("{} {} -> {}", it.field, it.before, it.after));
-            events.push((broken.at, format!("break on {day}: {}", fields.collect::<Vec<_>>().join(", "))));
+            events.push((broken.at, format!("break on {day}: {}", fields(broken))));
         }
         if let Some(drift) = &series.drift {
             let day = self.run(series, drift.from as usize).map(|run| self.day(run)).unwrap_or_default();

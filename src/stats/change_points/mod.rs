@@ -7,7 +7,7 @@
 //! 2. *Significance*: each candidate is tested by ranks between its two neighbours (`ranks`), with a variance that knows
 //!    autocorrelation (`noise`). Of those that fail, the one that explains least goes, and the test is made anew, until
 //!    all that remain pass. Ranks decide because the tails of the noise are not known: a t test in their place reports
-//!    every state that lasts for some runs by chance.
+//!    every state that lasts for some runs by chance. Where two long levels lie wholly apart, the t test may decide too.
 //! 3. *Shape*: a candidate that a slope explains better than a step is a drift and no change point ([`drift()`](super::drift())).
 //!
 //! No kept crate does this: `pelt` has squared and absolute cost but no test, and asks for a newer compiler than ours;
@@ -24,7 +24,7 @@ pub use revision::{ChangeRevision, revise};
 
 use std::ops::RangeInclusive;
 
-use super::TQuantiles;
+use super::{TQuantiles, t_tail};
 use noise::{FLOOR, SessionNoise};
 use sums::Sums;
 
@@ -32,6 +32,8 @@ use sums::Sums;
 pub const LEVEL: f64 = 1e-4;
 /// A shift lasts where it holds the majority of nine runs: fewer than these are a spike.
 pub const LEAST_RUNS: usize = 5;
+/// Where the levels before and after lie apart over so many runs each, their distance counts too. Shorter states may come and go.
+const CLEAR_RUNS: usize = 12;
 /// Penalty of a candidate over the long-run variance and `ln n`: that of Schwarz 1978 is 1 for each of place and size.
 const PENALTY: f64 = 2.0;
 /// A slope is preferred where twice its logarithmic likelihood exceeds the step's by more than this.
@@ -55,7 +57,7 @@ pub struct ChangePoint {
     /// noise it holds the truth less often (`docs/trend-evaluation.md`).
     pub low: f64,
     pub high: f64,
-    /// Two-sided, by ranks, times the number of places (Bonferroni).
+    /// Two-sided, by ranks or, of long levels that lie apart, by size; times the number of places (Bonferroni).
     pub p: f64,
 }
 
@@ -80,6 +82,7 @@ pub(super) fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
 
 struct Search<'a> {
     logarithms: &'a [f64],
+    winsorised: Vec<f64>,
     sums: Sums,
     /// Largest p value of a place that is kept.
     limit: f64,
@@ -95,14 +98,16 @@ impl<'a> Search<'a> {
     fn new(logarithms: &'a [f64], level: f64) -> Self {
         let count = logarithms.len();
         let noise = SessionNoise::of(logarithms);
-        let sums = Sums::new(&noise.winsorised(logarithms));
+        let winsorised = noise.winsorised(logarithms);
+        let sums = Sums::new(&winsorised);
         let penalty = PENALTY * noise.long_run_variance() * (count as f64).ln();
         let edges = partition::edges(&sums, LEAST_RUNS, penalty);
         // From the generous partition, once: what a rejected candidate leaves in the residuals looks like autocorrelation
         // and would make the next ones fail in turn.
         let inflation = noise::inflation(logarithms, &edges);
         let p = vec![0.0; edges.len()];
-        let mut search = Self { logarithms, sums, limit: level / count as f64, inflation, edges, p };
+        let mut search =
+            Self { logarithms, winsorised, sums, limit: level / count as f64, inflation, edges, p };
         (1..search.edges.len() - 1).for_each(|index| search.test(index));
         search
     }
@@ -135,7 +140,39 @@ impl<'a> Search<'a> {
 
     fn test(&mut self, index: usize) {
         let (start, at, end) = self.around(index);
-        self.p[index] = ranks::shift(&self.logarithms[start..end], at - start, self.inflation);
+        let by_ranks = ranks::shift(&self.logarithms[start..end], at - start, self.inflation);
+        self.p[index] = if self.is_clear_cut(start, at, end) {
+            by_ranks.min(self.by_size(start, at, end))
+        } else {
+            by_ranks
+        };
+    }
+
+    /// Whether the levels lie apart and are long enough that their distance may speak: ranks say no more of two levels that
+    /// lie apart, however far, and of a history of some forty runs that is not enough.
+    fn is_clear_cut(&self, start: usize, at: usize, end: usize) -> bool {
+        let ends = |runs: &[f64]| {
+            let ends = (f64::INFINITY, f64::NEG_INFINITY);
+            runs.iter().fold(ends, |(low, high), run| (low.min(*run), high.max(*run)))
+        };
+        let (before, after) = (&self.winsorised[start..at], &self.winsorised[at..end]);
+        let ((low, high), (other_low, other_high)) = (ends(before), ends(after));
+        before.len().min(after.len()) >= CLEAR_RUNS && (high < other_low || other_high < low)
+    }
+
+    /// Two-sided p value of a step by Student's t.
+    fn by_size(&self, start: usize, at: usize, end: usize) -> f64 {
+        let (size, error, freedom) = self.step_of(start, at, end);
+        2.0 * t_tail((size / error).abs(), freedom)
+    }
+
+    /// Size of a step, its standard error, and the degrees of freedom of that.
+    fn step_of(&self, start: usize, at: usize, end: usize) -> (f64, f64, f64) {
+        let (before, after) = ((at - start) as f64, (end - at) as f64);
+        let variance = self.variance(self.sums.step(start, at, end), end - start);
+        let size = self.sums.mean(at, end) - self.sums.mean(start, at);
+        let freedom = ((before + after - 2.0) / self.inflation).max(1.0);
+        (size, (variance * (1.0 / before + 1.0 / after)).sqrt(), freedom)
     }
 
     /// Takes an edge away and lets its neighbours move to where they fit best now.
@@ -166,12 +203,10 @@ impl<'a> Search<'a> {
 
     fn point(&self, index: usize, quantiles: &mut TQuantiles) -> ChangePoint {
         let (start, at, end) = self.around(index);
-        let (before, after) = ((at - start) as f64, (end - at) as f64);
         let step = self.sums.step(start, at, end);
         let variance = self.variance(step, end - start);
-        let size = self.sums.mean(at, end) - self.sums.mean(start, at);
-        let freedom = ((before + after - 2.0) / self.inflation).max(1.0);
-        let half = quantiles.upper(0.025, freedom) * (variance * (1.0 / before + 1.0 / after)).sqrt();
+        let (size, error, freedom) = self.step_of(start, at, end);
+        let half = quantiles.upper(0.025, freedom) * error;
         let places = start + LEAST_RUNS..end - LEAST_RUNS + 1;
         let likely = |place: &usize| (self.sums.step(start, *place, end) - step) / variance <= PLACE;
         let first = places.clone().find(likely).unwrap_or(at);

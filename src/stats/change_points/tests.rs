@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
-/// SessionNoise of 1.5 % about a level that the closure gives in logarithms.
+/// Noise of 1.5 % about a level that the closure gives in logarithms.
 fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut random = Pcg64::seed_from_u64(seed);
     let noise = Normal::new(0.0, 0.015).unwrap();
@@ -24,6 +24,17 @@ fn a_step_is_found_where_it_is_and_as_large_as_it_is() {
         assert!(point.at.abs_diff(70) <= 2 && point.within.contains(&70), "{point:?}");
         assert!(point.low <= size && size <= point.high && point.high - point.low < 0.03, "{point:?}");
         assert!(point.p <= LEVEL, "{point:?}");
+    }
+}
+
+#[test]
+fn a_clear_step_is_found_in_a_short_history_and_nothing_where_there_is_none() {
+    for runs in [24, 30, 40] {
+        let step = series(11, runs, |at| if at < runs / 2 { 0.0 } else { 0.15 });
+        let points = found(&step);
+        assert!(points.len() == 1 && points[0].at.abs_diff(runs / 2) <= 1, "{runs}: {points:?}");
+        let quiet = (0..200).filter(|seed| !found(&series(1000 + seed, runs, |_| 0.0)).is_empty());
+        assert_eq!(quiet.count(), 0, "{runs}");
     }
 }
 

@@ -34,9 +34,10 @@ fn digest(text: &str) -> String {
 }
 
 impl Mark {
-    /// Whether the run is of this branch (any, if there is none) and machine.
-    pub(super) fn is_of(&self, branch: Option<&str>, label: &str) -> bool {
-        branch.is_none_or(|branch| self.branch == digest(branch)) && self.label == digest(label)
+    /// Whether the run is of this branch and machine; any, where none is named.
+    pub(super) fn is_of(&self, branch: Option<&str>, label: Option<&str>) -> bool {
+        branch.is_none_or(|branch| self.branch == digest(branch))
+            && label.is_none_or(|label| self.label == digest(label))
     }
 
     fn parse(name: &str) -> Option<Self> {

@@ -21,6 +21,11 @@ impl Listed {
     pub fn content(&self) -> &str {
         &self.blob
     }
+
+    /// Whether the run may be of this branch and machine, as far as the index says; any, where none is named.
+    pub fn may_be_of(&self, branch: Option<&str>, label: Option<&str>) -> bool {
+        self.mark.as_ref().is_none_or(|mark| mark.is_of(branch, label))
+    }
 }
 
 /// A run that is in the history now.

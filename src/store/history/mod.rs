@@ -153,7 +153,7 @@ impl<'c> HistoryBranch<'c> {
         let mut read = 0;
         for listed in all.iter().rev() {
             let summary = match &listed.mark {
-                Some(mark) if mark.is_of(branch, label) => mark.summary.clone(),
+                Some(mark) if mark.is_of(branch, Some(label)) => mark.summary.clone(),
                 Some(_) => continue,
                 None if read == most => {
                     looked.cut_short = true;

@@ -1,0 +1,51 @@
+//! What a series is found to be, for the page's sections.
+
+use crate::trend::{SeriesState, V1ChangePoint, V1Series};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TrendFinding {
+    /// Its newest level differs from the one before.
+    Worse,
+    Better,
+    /// No direction is better.
+    Changed,
+    /// Both sides of the change ran the same commit, so that something else changed.
+    SameCommit,
+    Steady,
+    /// Nothing was, or could be, found out about its newest part.
+    NotJudged,
+}
+
+impl TrendFinding {
+    pub(super) fn of(series: &V1Series) -> Self {
+        let change = last_change(series);
+        match (series.state, change.map(|change| change.worse)) {
+            (SeriesState::TooFewRuns | SeriesState::NotPositive | SeriesState::Ended, _) => Self::NotJudged,
+            (SeriesState::Searched, None) => Self::Steady,
+            (SeriesState::Searched, Some(_)) if change.is_some_and(is_of_one_commit) => Self::SameCommit,
+            (SeriesState::Searched, Some(None)) => Self::Changed,
+            (SeriesState::Searched, Some(Some(true))) => Self::Worse,
+            (SeriesState::Searched, Some(Some(false))) => Self::Better,
+        }
+    }
+}
+
+/// The change after which the newest points lie.
+pub(super) fn last_change(series: &V1Series) -> Option<&V1ChangePoint> {
+    let begins = series.breaks.last().map_or(0, |it| it.at);
+    series.changes.last().filter(|change| change.at >= begins)
+}
+
+/// Whether the same commit ran on both sides.
+pub(super) fn is_of_one_commit(change: &V1ChangePoint) -> bool {
+    change.good.is_some() && change.good == change.bad
+}
+
+/// Whether it drifts for the worse, and still does.
+pub(super) fn is_drifting_worse(series: &V1Series) -> bool {
+    is_drifting(series) && series.drift.as_ref().is_some_and(|drift| drift.worse == Some(true))
+}
+
+pub(super) fn is_drifting(series: &V1Series) -> bool {
+    series.state == SeriesState::Searched && series.drift.is_some()
+}
