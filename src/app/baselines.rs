@@ -89,7 +89,7 @@ impl BaselinesRequest {
         }
     }
 
-    /// What people have accepted, as the history says it, and what of it cannot be read. Errors: the store is a folder.
+    /// The accepted rows that a history keeps, and the files of it that cannot be read. Errors: the store is a folder.
     pub fn accepted(&self, builtins: &[Benchmark]) -> Result<(Vec<LandedDecision>, Vec<String>)> {
         let suite = self.suite(builtins)?;
         let stored = Stores::new(self.store.as_deref()).of(Some(&suite))?;

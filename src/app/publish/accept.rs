@@ -33,7 +33,7 @@ struct Decided {
     ledger: AcceptanceLedger,
     /// The commit with which the decisions were kept before.
     kept_at: Option<Sha>,
-    /// What was measured of the head, where the decision changes what follows from it.
+    /// The verdict to publish anew, where the decision changes it.
     found: Option<(FoundInput, Recipients)>,
 }
 
@@ -127,7 +127,7 @@ fn decide(
     Ok(Decided { outcome: AcceptanceOutcome::Done(command.kind, rows), ledger, kept_at, found })
 }
 
-/// Why nobody may command here, or not this person. Part of a sentence.
+/// The reason that the comment counts for nothing, as part of a sentence; `None` where its author may decide.
 fn who_may_not(
     target: &PublishTarget<'_>,
     comment: &WrittenComment,
@@ -153,7 +153,7 @@ struct Measured {
     recipients: Recipients,
 }
 
-/// What was measured of the head of a pull request, as its check says. Inner error: why there is nothing to go by, part of a sentence.
+/// Reads the result that the check of the pull request's head is about. Inner error: why there is none, as part of a sentence.
 fn measured(
     target: &mut PublishTarget<'_>,
     comment: &WrittenComment,
@@ -225,7 +225,7 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// What a command may call a row: its case with or without the notes behind it, its benchmark, and any of them with the metric.
+/// The names by which a command may mean a row: its case with or without the notes behind it, its benchmark, and any of them with the metric.
 fn names_of(case: &CaseId, metric: &str) -> Vec<String> {
     let whole = case.to_string();
     let without_notes = whole.rsplit_once(" (").map(|(name, _)| name.to_owned());
