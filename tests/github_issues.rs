@@ -1,6 +1,6 @@
 //! The issue of a nightly gate: one open at a time, none of anybody else's, and never two.
 
-use gbench_ci::github::issues::{self, IssueDone};
+use gbench_ci::github::issues::{self, IssueDone, IssueSubject, IssueTopic};
 use gbench_ci::github::{Client, Identity};
 
 use crate::support::fake_github::{FakeGithub, Issue};
@@ -18,7 +18,8 @@ fn hub() -> (FakeGithub, String) {
 fn report(client: &Client, gate: &str, open: bool, text: &str) -> IssueDone {
     let body = |marker: &str| format!("{text}\n\n{marker}");
     let title = format!("{gate} is slower");
-    issues::report(client, gate, open, &title, &body, "Green again.", &Identity::Actions).unwrap()
+    let subject = IssueSubject { gate, topic: IssueTopic::Verdict };
+    issues::report(client, subject, open, &title, &body, "Green again.", &Identity::Actions).unwrap()
 }
 
 fn open(fake: &FakeGithub) -> Vec<Issue> {

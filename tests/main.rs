@@ -122,5 +122,6 @@ mod tree_faults;
 mod tree_words;
 mod trees;
 mod trends;
+mod trends_told;
 mod untouched;
 mod workflows;

@@ -6,7 +6,7 @@ use super::environment;
 use super::paths::{current_folder, project_root};
 use super::request::SelectionRequest;
 use super::stores::{Branch, Stored, Stores, name_of};
-use crate::compare::{LandedDecision, SCHEMA_ACCEPTED};
+use crate::compare::LandedDecision;
 use crate::model::{BaselineName, CaseRecord, Exit, Fault, Outcome, RecordState, Result, RunRecord};
 use crate::store::{Address, BaselineEntry, Store, latest_run, read_record};
 use crate::suite::{Benchmark, Suite};
@@ -98,16 +98,7 @@ impl BaselinesRequest {
             return Err(Fault::at("store", what, "name the history: `--store git:gbench-history`"));
         };
         branch.need()?;
-        let (mut decisions, mut warnings) = (Vec::new(), Vec::new());
-        for file in branch.accepted()? {
-            match serde_json::from_slice::<LandedDecision>(&file.bytes) {
-                Ok(decision) if decision.schema == SCHEMA_ACCEPTED => decisions.push(decision),
-                Ok(_) => warnings.push(format!("{} is of another version", file.path)),
-                Err(error) => warnings.push(format!("{} cannot be read: {error}", file.path)),
-            }
-        }
-        decisions.sort_by(|one, other| one.decision.at.cmp(&other.decision.at));
-        Ok((decisions, warnings))
+        branch.accepted()
     }
 
     /// Removes a name with all its records. Returns it, and how many records there were.

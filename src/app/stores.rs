@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use super::github_client::client_for;
 use super::paths::{current_folder, project_root, shown};
-use crate::compare::{History as Past, Policy, one_session};
+use crate::compare::{History as Past, LandedDecision, Policy, SCHEMA_ACCEPTED, one_session};
 use crate::github::Client;
 use crate::model::{BaselineName, Exit, Fault, Result, RunRecord};
-use crate::store::{Address, BesideFile, HistoryBranch, HistoryEntry, Listed, Store, read_record};
+use crate::store::{Address, HistoryBranch, HistoryEntry, Listed, Store, read_record};
 use crate::suite::{RunOptions, Source, Suite};
 
 /// Runs that are looked through for the newest of a name.
@@ -179,9 +179,19 @@ impl Branch {
         self.history()?.need()
     }
 
-    /// See [`HistoryBranch::accepted`].
-    pub fn accepted(&self) -> Result<Vec<BesideFile>> {
-        self.history()?.accepted()
+    /// The accepted rows that the history keeps, the oldest first, and the files of it that cannot be read. Errors: GitHub or
+    /// the disk.
+    pub fn accepted(&self) -> Result<(Vec<LandedDecision>, Vec<String>)> {
+        let (mut decisions, mut warnings) = (Vec::new(), Vec::new());
+        for file in self.history()?.accepted()? {
+            match serde_json::from_slice::<LandedDecision>(&file.bytes) {
+                Ok(decision) if decision.schema == SCHEMA_ACCEPTED => decisions.push(decision),
+                Ok(_) => warnings.push(format!("{} is of another version", file.path)),
+                Err(error) => warnings.push(format!("{} cannot be read: {error}", file.path)),
+            }
+        }
+        decisions.sort_by(|one, other| one.decision.at.cmp(&other.decision.at));
+        Ok((decisions, warnings))
     }
 
     /// Every run, oldest first.

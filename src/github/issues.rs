@@ -1,9 +1,11 @@
-//! One open issue for each gate, for runs without a watcher: opened when something got slower, brought up to date by
-//! every run after it, closed with a note when all is well again. A later slowdown opens a fresh one.
+//! Open issues for runs without a watcher, at most one for each gate and topic: opened when something got slower, brought up to
+//! date by every run after it, closed with a note when all is well again. A later slowdown opens a fresh one.
 
+use std::fmt;
 use std::time::SystemTime;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::address::encoded;
@@ -13,11 +15,15 @@ use super::client::Client;
 use super::comments;
 use super::error::ApiResult;
 use super::identity::{Identity, User};
-use super::marker::{last_line, marked, of_closing, of_issue};
+use super::marker::{
+    last_line, marked, of_closing, of_closing_trends, of_issue, of_trends, read_line, written_line,
+};
 use super::optimistic::{UpdateError, retry_update};
 
 /// Pages of 100 open issues by our own account.
 const PAGES: u32 = 30;
+/// Pages of 100 issues by our own account, open and closed, the newest first.
+const PAGES_OF_ALL: u32 = 5;
 /// Characters of a title; counted here in bytes, which are never fewer.
 const TITLE: usize = 256;
 
@@ -33,6 +39,18 @@ pub enum IssueDone {
     Nothing,
 }
 
+impl fmt::Display for IssueDone {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opened(url) => write!(formatter, "opened {url}"),
+            Self::Updated(url) => write!(formatter, "updated {url}"),
+            Self::Unchanged(url) => write!(formatter, "says so already {url}"),
+            Self::Closed(url) => write!(formatter, "closed {url}"),
+            Self::Nothing => formatter.write_str("none is open, and none is needed"),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Issue {
     number: u64,
@@ -45,24 +63,82 @@ struct Issue {
     #[serde(default)]
     html_url: String,
     created_at: Option<String>,
+    #[serde(default)]
+    state: String,
+    #[serde(default, deserialize_with = "or_default")]
+    closed_by: User,
     /// GitHub lists pull requests as issues, with this.
     pull_request: Option<serde_json::Value>,
+}
+
+/// The question that an issue is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IssueTopic {
+    /// Whether the newest run is red.
+    Verdict,
+    /// What the history shows.
+    Trends,
+}
+
+/// The issues of a gate about a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssueSubject<'a> {
+    pub gate: &'a str,
+    pub topic: IssueTopic,
+}
+
+impl IssueSubject<'_> {
+    /// The last line of the issue.
+    fn marker(&self) -> String {
+        match self.topic {
+            IssueTopic::Verdict => of_issue(self.gate),
+            IssueTopic::Trends => of_trends(self.gate),
+        }
+    }
+
+    /// The last line of the note that closes it.
+    fn closing(&self) -> String {
+        match self.topic {
+            IssueTopic::Verdict => of_closing(self.gate),
+            IssueTopic::Trends => of_closing_trends(self.gate),
+        }
+    }
+}
+
+/// The newest issue about a subject, open or closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewestIssue {
+    /// Without its last line.
+    pub body: String,
+    pub is_open: bool,
+    /// A person closed it, and not a program.
+    pub closed_by_person: bool,
+}
+
+/// A value as a line of an issue that no reader sees; [`read_state`] reads it back.
+pub fn state_line(value: &impl Serialize) -> String {
+    written_line(value)
+}
+
+/// The value in the last line of a text, if [`state_line`] wrote it.
+pub fn read_state<T: Serialize + DeserializeOwned>(body: &str) -> Option<T> {
+    read_line(body)
 }
 
 /// Says that something is wrong (`open`) or that all is well. `body` is given the marker to end with;
 /// `note_when_closed` is Markdown. Never touches an issue of another author, whatever stands in it.
 pub fn report(
     client: &Client,
-    gate: &str,
+    subject: IssueSubject<'_>,
     open: bool,
     title: &str,
     body: &dyn Fn(&str) -> String,
     note_when_closed: &str,
     me: &Identity,
 ) -> ApiResult<IssueDone> {
-    let marker = of_issue(gate);
+    let marker = subject.marker();
     if !open {
-        return close(client, gate, &marker, note_when_closed, me);
+        return close(client, subject, note_when_closed, me);
     }
     let text = marked(body(&marker), &marker);
     let title = &cut(title, TITLE);
@@ -87,23 +163,42 @@ pub fn report(
     })
 }
 
+/// The newest issue about a subject; nothing where there never was one.
+pub fn newest(client: &Client, subject: IssueSubject<'_>, me: &Identity) -> ApiResult<Option<NewestIssue>> {
+    let marker = subject.marker();
+    let route = client.route(&format!("/issues?state=all&creator={}", encoded(me.login())));
+    let mut all: Vec<Issue> = client.pages(&route, None, PAGES_OF_ALL)?;
+    all.retain(|issue| issue.is_ours(&marker, me));
+    let Some(issue) = all.into_iter().max_by_key(|issue| issue.number) else { return Ok(None) };
+    // A list does not say who closed what is in it.
+    let issue: Issue = client.get(&client.route(&format!("/issues/{}", issue.number)))?;
+    let body = issue.body.trim_end().strip_suffix(&marker).unwrap_or_default().trim_end().to_owned();
+    let is_open = issue.state == "open";
+    let closed_by_person = !is_open && issue.closed_by.kind == "User" && !me.wrote(&issue.closed_by);
+    Ok(Some(NewestIssue { body, is_open, closed_by_person }))
+}
+
 /// When the open issue of a gate was opened; nothing where none is open. What has no time that can be read was opened at the
 /// beginning of all time.
-pub fn opened(client: &Client, gate: &str, me: &Identity) -> ApiResult<Option<SystemTime>> {
+pub fn opened(client: &Client, subject: IssueSubject<'_>, me: &Identity) -> ApiResult<Option<SystemTime>> {
     let time = |issue: &Issue| {
         let at = issue.created_at.as_deref().and_then(|text| humantime::parse_rfc3339(text).ok());
         at.unwrap_or(SystemTime::UNIX_EPOCH)
     };
-    Ok(ours(client, &of_issue(gate), me)?.iter().map(time).min())
+    Ok(ours(client, &subject.marker(), me)?.iter().map(time).min())
 }
 
-/// This gate's open issues, oldest first: there are two where two jobs were equally fast.
+impl Issue {
+    fn is_ours(&self, marker: &str, me: &Identity) -> bool {
+        last_line(&self.body) == marker && me.wrote(&self.user) && self.pull_request.is_none()
+    }
+}
+
+/// This subject's open issues, oldest first: there are two where two jobs were equally fast.
 fn ours(client: &Client, marker: &str, me: &Identity) -> ApiResult<Vec<Issue>> {
     let route = client.route(&format!("/issues?state=open&creator={}", encoded(me.login())));
     let mut all: Vec<Issue> = client.pages(&route, None, PAGES)?;
-    all.retain(|issue| {
-        last_line(&issue.body) == marker && me.wrote(&issue.user) && issue.pull_request.is_none()
-    });
+    all.retain(|issue| issue.is_ours(marker, me));
     all.sort_by_key(|issue| issue.number);
     Ok(all)
 }
@@ -131,10 +226,10 @@ fn create(
 }
 
 /// The note comes first: an issue that is closed is not found again, and would stay without one.
-fn close(client: &Client, gate: &str, marker: &str, note: &str, me: &Identity) -> ApiResult<IssueDone> {
+fn close(client: &Client, subject: IssueSubject<'_>, note: &str, me: &Identity) -> ApiResult<IssueDone> {
     let mut done = IssueDone::Nothing;
-    for issue in ours(client, marker, me)? {
-        let sign = of_closing(gate);
+    for issue in ours(client, &subject.marker(), me)? {
+        let sign = subject.closing();
         let notes = || -> ApiResult<Vec<u64>> {
             let all = comments::list(client, issue.number)?.into_iter();
             let by_us = all.filter(|comment| me.wrote(&comment.user));

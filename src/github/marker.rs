@@ -69,6 +69,14 @@ pub(super) fn of_closing(gate: &str) -> String {
     line(&serde_json::json!({ "closes": gate }))
 }
 
+pub(super) fn of_trends(gate: &str) -> String {
+    line(&serde_json::json!({ "trends": gate }))
+}
+
+pub(super) fn of_closing_trends(gate: &str) -> String {
+    line(&serde_json::json!({ "closes_trends": gate }))
+}
+
 /// The text with the marker as its last line, whether or not it stands there already.
 pub(super) fn marked(text: String, marker: &str) -> String {
     if last_line(&text) == marker { text } else { format!("{}\n\n{marker}", text.trim_end()) }

@@ -128,6 +128,19 @@ pub struct V1ChangePoint {
     pub worse: Option<bool>,
     /// The newest run brought it.
     pub new: bool,
+    /// What a person said of it; absent where nobody accepted it.
+    pub accepted: Option<V1AcceptedChange>,
+}
+
+/// An acceptance that came to the branch with the commits of a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct V1AcceptedChange {
+    /// Number of the pull request.
+    pub pull: u64,
+    /// Login of the person.
+    pub by: String,
+    pub reason: String,
 }
 
 /// A slope that goes on.
@@ -200,6 +213,21 @@ impl TrendsDocument {
     }
 }
 
+impl V1Series {
+    /// The change after which the newest points lie: none lies before a break.
+    pub fn last_change(&self) -> Option<&V1ChangePoint> {
+        let begins = self.breaks.last().map_or(0, |it| it.at);
+        self.changes.last().filter(|change| change.at >= begins)
+    }
+}
+
+impl V1ChangePoint {
+    /// Whether the same commit ran on both sides, so that the code did not change.
+    pub fn is_of_one_commit(&self) -> bool {
+        self.good.is_some() && self.good == self.bad
+    }
+}
+
 fn of_series(table: &TrendTable, series: &TrendSeries, trend: &SeriesTrend) -> V1Series {
     let point = |point: &super::TrendPoint| {
         let factor = f64::from(point.half_width).exp();
@@ -227,6 +255,7 @@ fn of_series(table: &TrendTable, series: &TrendSeries, trend: &SeriesTrend) -> V
         p: change.p,
         worse: is_worse(series.better, change.change),
         new,
+        accepted: None,
     };
     let field = |field: &super::BrokenField| V1BrokenField {
         field: field.field.clone(),

@@ -7,23 +7,28 @@
 //! breaks     where the machine or the settings changed between two runs
 //! analysis   change points, drift and noise of one series
 //! document   the public document
+//! check      whether a document hangs together
+//! open       what of it a person should hear of
 //! ```
 //!
 //! No I/O: `app` brings runs from a store or from a cache.
 
 mod analysis;
 mod breaks;
+mod check;
 mod document;
 mod encoding;
+mod open;
 mod run;
 mod table;
 
 pub use analysis::{LastingChange, SeriesDrift, SeriesState, SeriesTrend, is_worse, trends_of};
 pub use breaks::{BrokenField, SeriesBreak};
 pub use document::{
-    SCHEMA_TRENDS, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point, V1Series,
-    V1TrendRun, V1Unmeasured,
+    SCHEMA_TRENDS, TrendsDocument, V1AcceptedChange, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point,
+    V1Series, V1TrendRun, V1Unmeasured,
 };
 pub use encoding::{CACHE_VERSION, DecodedRun, Dictionary, EncodingError};
+pub use open::{OpenFinding, OpenTrend, OpenTrends, ToldFinding, ToldTrend};
 pub use run::{MetricPoint, RunPoints, TrendRun};
 pub use table::{SeriesFilter, SeriesId, TableBuilder, TrendPoint, TrendSeries, TrendTable};

@@ -8,6 +8,7 @@ mod note;
 pub(crate) mod runner_output;
 mod source_lines;
 mod summary;
+mod trends;
 mod untouched;
 
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ use crate::model::{Exit, Job, NoReference, Result, SCHEMA_JOB};
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 use base::BaseRequest;
+use trends::TrendsRequest;
 
 /// The job, apart from what the event says.
 #[derive(Clone, Debug, Default)]
@@ -116,6 +118,14 @@ pub fn judge(
         sources: source_lines::of(suite, root, base.head.as_str()),
         ..job_of(request, context, base, document.exit_code)
     };
+    let about = TrendsRequest {
+        history: request.history.as_deref(),
+        label: &request.label,
+        shard: request.comparison.run.selection.shard,
+        head: base.head.as_str(),
+        config: &config,
+    };
+    trends::leave(&about, context, (&measured, &document), builtins, reporter);
     write_atomically(&folder.join("job.json"), &json_of(&job)?)?;
     Ok(CiResult::Verdict(Box::new(JudgedJob { document, job, folder, missing: base.missing })))
 }

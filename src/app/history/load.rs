@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 use super::selection::RunSelection;
 use super::source::TrendSource;
 use crate::app::stores::folder_of;
-use crate::model::{Result, sha256_hex};
+use crate::model::{Result, RunRecord, sha256_hex};
 use crate::stats::TQuantiles;
 use crate::store::{Address, FrameFile};
 use crate::suite::Suite;
-use crate::trend::{CACHE_VERSION, Dictionary, RunPoints, SeriesFilter, TableBuilder, TrendTable};
+use crate::trend::{CACHE_VERSION, Dictionary, RunPoints, SeriesFilter, TableBuilder, TrendRun, TrendTable};
 
 /// Runs of the cache that the store no longer has, beyond which it is made anew.
 const MOST_STALE: usize = 1_000;
@@ -32,12 +32,14 @@ pub(super) fn cache_file(suite: &Suite, address: &Address) -> Result<FrameFile> 
     Ok(FrameFile::new(path, CACHE_VERSION))
 }
 
-/// Reads the newest runs of a store that may be wanted. Errors: the store cannot be read.
+/// Reads the newest runs of a store that may be wanted, and `with`, a run that is in no store yet. Errors: the store cannot be
+/// read.
 pub(super) fn load(
     source: &TrendSource<'_>,
     cache: &FrameFile,
     runs: &RunSelection<'_>,
     filter: SeriesFilter<'_>,
+    with: Option<(TrendRun, &RunRecord)>,
 ) -> Result<LoadedTrends> {
     let stored = source.runs();
     let mut candidates: Vec<usize> = (0..stored.len()).filter(|at| source.may_take(*at, runs)).collect();
@@ -96,6 +98,13 @@ pub(super) fn load(
     if let Err(error) = kept {
         let path = cache.path().display();
         warnings.push(format!("{path} cannot be used, so that all runs are read each time: {error}"));
+    }
+    if let Some((run, record)) = with.filter(|(run, _)| stored.iter().all(|it| it.id != run.run_id.as_str()))
+    {
+        let points = RunPoints::of(run, record, &mut quantiles);
+        if let Ok((_, decoded)) = builder.dictionary().encode(&points) {
+            builder.push(decoded);
+        }
     }
     let (table, dictionary) = builder.finish();
     Ok(LoadedTrends { table, dictionary, left_out, warnings })

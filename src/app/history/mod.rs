@@ -1,17 +1,22 @@
 //! Figures over commits: the runs of a store become series, each with what happened to it.
 
+mod accepted;
+mod job;
 mod load;
 mod selection;
 mod source;
+
+pub use job::{JobRun, TrendsOfJob, trends_of_job};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use super::paths::project_root;
 use super::request::SelectionRequest;
 use super::stores::{Stored, Stores};
 use crate::model::text::list;
-use crate::model::{Fault, Result, near};
+use crate::model::{Fault, Result, Strictness, near};
 use crate::store::{Address, FrameFile};
 use crate::suite::{Benchmark, Suite};
 use crate::trend::{SeriesFilter, TrendTable, TrendsDocument, trends_of};
@@ -58,7 +63,7 @@ impl HistoryRequest {
                 run: &|run| runs.takes(run),
                 series: &|case, metric| cases.takes(case, metric),
             };
-            load::load(&source, &cache, runs, filter)
+            load::load(&source, &cache, runs, filter, None)
         };
         let LoadedTrends { mut table, dictionary, left_out, warnings } = read(&runs)?;
         if table.runs.is_empty() {
@@ -79,10 +84,10 @@ impl HistoryRequest {
             let what = "no metric in it is one that the gate judges by";
             return Err(Fault::at(format!("store `{address}`"), what, "show every metric: `--metric '*'`"));
         }
-        let match_key: BTreeMap<_, _> =
-            suite.gate.match_key.iter().map(|(field, setting)| (field.clone(), setting.value)).collect();
-        let trends = trends_of(&table, &dictionary, &match_key);
-        Ok(TrendsDocument::new(address.to_string(), &table, &trends, (left_out, warnings)))
+        let trends = trends_of(&table, &dictionary, &match_key(&suite));
+        let mut document = TrendsDocument::new(address.to_string(), &table, &trends, (left_out, warnings));
+        accepted::mark(&mut document, &stored, &project_root(&suite)?)?;
+        Ok(document)
     }
 
     /// The store that is named, else the suite's; where that is a folder in which no record is kept, the branch that the workflows write.
@@ -106,6 +111,11 @@ impl HistoryRequest {
         let address = address(&stored);
         Ok((stored, address))
     }
+}
+
+/// The suite's `[gate.match]`.
+fn match_key(suite: &Suite) -> BTreeMap<String, Strictness> {
+    suite.gate.match_key.iter().map(|(field, setting)| (field.clone(), setting.value)).collect()
 }
 
 fn no_run(runs: &RunSelection<'_>, address: &Address) -> Fault {
@@ -140,7 +150,7 @@ fn not_in_these_runs(elsewhere: &TrendTable) -> Fault {
 /// No run has a case or a metric as wanted: what there is instead.
 fn unknown_name(source: &TrendSource<'_>, cache: &FrameFile, cases: &CaseSelection<'_>) -> Result<Fault> {
     let all = SeriesFilter { run: &|_| true, series: &|_, _| true };
-    let table = load::load(source, cache, &RunSelection::all(), all)?.table;
+    let table = load::load(source, cache, &RunSelection::all(), all, None)?.table;
     let is_case_known = table.series.iter().any(|series| cases.takes_case(&series.id.case));
     let (place, text, what, mut known): (_, _, _, Vec<String>) = match (&cases.case, &cases.metric) {
         (Some((text, _)), _) if !is_case_known => {

@@ -9,6 +9,7 @@ use crate::compare::Merged;
 use crate::github::Sha;
 use crate::model::{Fault, Job, Result};
 use crate::suite::Benchmark;
+use crate::trend::TrendsDocument;
 
 /// The verdict or the note that the jobs left behind.
 pub(super) enum FoundInput {
@@ -24,6 +25,10 @@ pub(super) struct PublishInput {
     pub job: Option<Job>,
     /// Where the records may be.
     pub folder: Option<PathBuf>,
+    /// What the history shows of the rows, a document for each part that has one.
+    pub trends: Vec<TrendsDocument>,
+    /// Every part has one.
+    pub has_all_trends: bool,
 }
 
 impl FoundInput {
@@ -42,9 +47,11 @@ impl FoundInput {
             (true, _) => contents.held_to(expect, measured)?,
             _ => contents,
         };
+        let has_all_trends = !contents.parts.is_empty() && contents.trends.len() == contents.parts.len();
+        let trends = contents.trends.iter().map(|(_, trends)| trends.clone()).collect();
         let (merged, job) = contents.whole()?;
         let folder = folder.map(Path::to_owned);
-        Ok(Some(Self::Verdict(Box::new(PublishInput { merged, job, folder }))))
+        Ok(Some(Self::Verdict(Box::new(PublishInput { merged, job, folder, trends, has_all_trends }))))
     }
 
     pub fn job(&self) -> Option<&Job> {
@@ -122,5 +129,11 @@ pub(super) fn find(
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Fault::at_path(&path, format!("cannot be read: {error}"), next))?;
     let merged = untrusted::verdict_or_merged(&path.display().to_string(), &text)?;
-    Ok(FoundInput::Verdict(Box::new(PublishInput { merged, job: None, folder: None })))
+    Ok(FoundInput::Verdict(Box::new(PublishInput {
+        merged,
+        job: None,
+        folder: None,
+        trends: Vec::new(),
+        has_all_trends: false,
+    })))
 }

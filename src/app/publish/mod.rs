@@ -13,6 +13,7 @@ mod pull_request;
 mod recipients;
 mod scheduled;
 mod target;
+mod trends;
 
 pub use accept::{ATTEMPT, accept};
 pub use dry_run::dry_run;

@@ -9,6 +9,7 @@ use super::landing::Landed;
 use super::local_branch;
 use super::no_verdict::NoVerdict;
 use super::target::{Log, PublishRequest, PublishTarget, unpublished};
+use super::trends;
 use crate::app::github_client::client_for;
 use crate::app::paths::current_folder;
 use crate::app::stores::history_of;
@@ -16,7 +17,7 @@ use crate::app::untrusted;
 use crate::compare::{Conclusion, DecisionKind, Group, LandedDecision, Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
-use crate::github::issues::{self, IssueDone};
+use crate::github::issues::{self, IssueSubject, IssueTopic};
 use crate::model::{Exit, Fault, Job, NoReference, Probe, Result, Side};
 use crate::report::github::{self as render, PublishContext};
 use crate::store::{
@@ -31,7 +32,11 @@ pub(super) fn carry_out(target: &PublishTarget<'_>, input: &PublishInput, landed
     }
     only_default_branch(&target.context)?;
     // The issue first: it is waited for, and a record that cannot be stored is no reason to be silent.
-    let told = if request.issue { issue(target, input, landed) } else { Ok(()) };
+    let told = if request.issue {
+        issue(target, input, landed).and_then(|()| trends::issue(target, input))
+    } else {
+        Ok(())
+    };
     let appended = append(request, Some(&target.context), input, landed, &mut |line| target.log(line));
     told.and(appended)
 }
@@ -46,8 +51,8 @@ pub(super) fn without_verdict(target: &PublishTarget<'_>, ended: &NoVerdict) -> 
     let title = format!("{name}: no verdict");
     let run = target.run_url().map_or(String::new(), |url| format!("\n\nSee the [run]({url})."));
     let body = |marker: &str| format!("{}{run}\n\n{marker}", ended.text);
-    let done = issues::report(&target.client, name, true, &title, &body, "", &target.me)?;
-    target.log(&words(done))
+    let done = issues::report(&target.client, subject(name), true, &title, &body, "", &target.me)?;
+    target.log(&format!("issue: {done}"))
 }
 
 /// A run of anything but the default branch is refused: a pull request must not write the past.
@@ -95,8 +100,8 @@ fn issue(target: &PublishTarget<'_>, input: &PublishInput, landed: &Landed) -> R
     let note = render::closing_note(merged, &shown);
     let body = |marker: &str| format!("{}\n\n{marker}", text.trim_end());
     let name = &target.request.name;
-    let done = issues::report(&target.client, name, open, &title, &body, &note, &target.me)?;
-    target.log(&words(done))
+    let done = issues::report(&target.client, subject(name), open, &title, &body, &note, &target.me)?;
+    target.log(&format!("issue: {done}"))
 }
 
 /// Why a green night does not close the open issue: the history begins after the issue was opened, so that it was lost, or
@@ -106,7 +111,7 @@ fn unproven(target: &PublishTarget<'_>, input: &PublishInput) -> Result<Option<&
     let accepts = input.job.as_ref().is_some_and(|job| job.base.by_hand);
     let address = target.request.history.as_deref().filter(|_| !accepts);
     let Some(address) = address.map(history_of).transpose()? else { return Ok(None) };
-    let opened = issues::opened(&target.client, &target.request.name, &target.me)?;
+    let opened = issues::opened(&target.client, subject(&target.request.name), &target.me)?;
     let Some(opened) = opened else { return Ok(None) };
     let client = client_for(&address)?;
     let began = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?.began()?;
@@ -116,14 +121,8 @@ fn unproven(target: &PublishTarget<'_>, input: &PublishInput) -> Result<Option<&
     ))
 }
 
-fn words(done: IssueDone) -> String {
-    match done {
-        IssueDone::Opened(url) => format!("issue: opened {url}"),
-        IssueDone::Updated(url) => format!("issue: updated {url}"),
-        IssueDone::Unchanged(url) => format!("issue: says so already {url}"),
-        IssueDone::Closed(url) => format!("issue: closed {url}"),
-        IssueDone::Nothing => "issue: none is open, and none is needed".into(),
-    }
+fn subject(gate: &str) -> IssueSubject<'_> {
+    IssueSubject { gate, topic: IssueTopic::Verdict }
 }
 
 /// The page with all that lies between the two commits.

@@ -16,6 +16,7 @@ use crate::compare::{
     regenerate_text,
 };
 use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine};
+use crate::trend::TrendsDocument;
 
 /// Rules that a verdict may have been decided by.
 const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
@@ -36,6 +37,13 @@ pub fn verdict(name: &str, text: &str) -> Result<VerdictDocument> {
     // Its one group is reworded by the same code as any.
     let mut groups = regenerate_text(Merged::single("", verdict)).groups;
     groups.pop().map(|group| group.verdict).ok_or_else(|| refused(name, "verdict.json: it is gone"))
+}
+
+/// What a history shows of a job's rows, from its text.
+pub fn trends(name: &str, text: &str) -> Result<TrendsDocument> {
+    let trends: TrendsDocument = document(name, "trends.json", text)?;
+    trends_are_ours(&trends).map_err(|what| refused(name, format!("trends.json: {what}")))?;
+    Ok(trends)
 }
 
 /// A merged document from its text.
@@ -154,6 +162,22 @@ fn merged_is_ours(merged: &Merged) -> Result<(), String> {
             return Err("a label of it is too long or holds control characters".into());
         }
         verdict_is_ours(&group.verdict)?;
+    }
+    Ok(())
+}
+
+fn trends_are_ours(trends: &TrendsDocument) -> Result<(), String> {
+    trends.check()?;
+    let commits = trends.runs.iter().map(|run| &run.commit).filter(|commit| !commit.is_empty());
+    let changes = || trends.series.iter().flat_map(|series| series.changes.iter().chain(&series.withdrawn));
+    let ends = changes().flat_map(|change| [&change.good, &change.bad]).flatten();
+    commits.chain(ends).try_for_each(|commit| is_commit(commit))?;
+    let is_odd = |text: &String| text.len() > caps::PATH || has_controls(text);
+    let names = trends.series.iter().flat_map(|series| [&series.branch, &series.metric, &series.unit]);
+    if names.chain(trends.runs.iter().map(|run| &run.branch)).any(is_odd)
+        || !trends.series.iter().all(|series| is_label(&series.label))
+    {
+        return Err("a name of it is too long or holds control characters".into());
     }
     Ok(())
 }

@@ -8,8 +8,8 @@
 //! documents    what a document says of itself, held against its rows
 //! ```
 //!
-//! Nothing is written to disk, nothing is executed, no link is followed; only `job.json`, `verdict.json` and `merged.json`
-//! are looked at. About which pull request all this belongs to, nothing in here is believed.
+//! Nothing is written to disk, nothing is executed, no link is followed; only `job.json`, `verdict.json`, `merged.json` and
+//! `trends.json` are looked at. About which pull request all this belongs to, nothing in here is believed.
 
 mod caps;
 mod documents;
@@ -22,6 +22,7 @@ use std::path::Path;
 
 use crate::compare::{Conclusion, Merged, MissingPart, VerdictPart, merge_with, merged_job};
 use crate::model::{Exit, Fault, Job, Result};
+use crate::trend::TrendsDocument;
 
 pub use caps::{ALL, DEPTH, DOCUMENTS, FILE, FILES, PATH, RATIO};
 use caps::{Files, refused};
@@ -37,6 +38,8 @@ pub struct Contents {
     pub merged: Vec<(String, Merged, Option<Job>)>,
     /// Jobs that measured nothing because the change touches nothing that they measure, with their parts' names.
     pub untouched: Vec<(String, Job)>,
+    /// What the history shows of the rows of parts, by the parts' names.
+    pub trends: Vec<(String, TrendsDocument)>,
     /// Run folders that are no side of a comparison: names below what was read. Only `merge` looks at them.
     pub runs: Vec<String>,
 }
@@ -76,6 +79,7 @@ impl Contents {
         self.gaps.extend(other.gaps);
         self.merged.extend(other.merged);
         self.untouched.extend(other.untouched);
+        self.trends.extend(other.trends);
         self.runs.extend(other.runs);
     }
 
@@ -160,6 +164,7 @@ struct Found {
     job: Option<String>,
     verdict: Option<String>,
     merged: Option<String>,
+    trends: Option<String>,
     /// Records of a comparison's sides are there.
     records: bool,
     /// It is a run's folder.
@@ -197,6 +202,9 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
             if job.is_some() && verdict.method.suite_file.is_some() {
                 let what = "its two sides were measured with a suite file that somebody chose, and a job is judged by its base's";
                 return Err(refused(&called, what));
+            }
+            if let Some(text) = read(&found.trends)? {
+                contents.trends.push((called.clone(), documents::trends(&called, &text)?));
             }
             contents.parts.push(VerdictPart { name: called, job, verdict });
         } else if let Some(job) = job.clone().filter(|job| job.untouched.is_some() && !found.records) {
@@ -242,6 +250,7 @@ fn place<'a>(name: &str, path: &'a str, found: &mut BTreeMap<&'a str, Found>) ->
     };
     match (last, file) {
         ("reports", "verdict.json") => twice(&mut found.entry(above).or_default().verdict),
+        ("reports", "trends.json") => twice(&mut found.entry(above).or_default().trends),
         (_, "verdict.json") => twice(&mut found.entry(folder).or_default().verdict),
         (_, "job.json") => twice(&mut found.entry(folder).or_default().job),
         (_, "merged.json") => twice(&mut found.entry(folder).or_default().merged),

@@ -7,6 +7,7 @@ use super::context::{MAX_COMMENT, MAX_SUMMARY, PublishContext};
 use super::details::{JobCommands, folded};
 use super::links::{files_of_the_job, footer, gate, whole_report};
 use super::machine::{MachineSection, counts, fill};
+use super::recent::recent_runs;
 use super::reproduce::{local_command, with_ci_advice};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
 use crate::model::text::{capitalized, count};
@@ -114,6 +115,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
         section.explain(&mut budget);
     }
     fill(&mut sections, &[Verdict::Improved, Verdict::New], &mut budget);
+    let recent = recent_runs(merged, context, &mut budget);
     if let Some(rows) = layout.unchanged {
         fold(&mut sections, rows, job_commands(merged, context).as_ref(), &more, &mut budget);
     }
@@ -131,6 +133,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
     if unseen > 0 {
         page += &format!("{} without a section here: see {more}.\n\n", count(unseen, "machine"));
     }
+    page += &recent;
     page += &warnings;
     page += &again;
     if alone {

@@ -2,6 +2,7 @@
 
 use crate::compare::{AppliedAcceptances, Verdict};
 use crate::model::{BaseChoice, SourceLine};
+use crate::trend::TrendsDocument;
 
 /// Most characters of a comment or an issue at GitHub; here in bytes, of which a text has at least as many.
 pub(super) const MAX_COMMENT: usize = 65_536;
@@ -38,6 +39,10 @@ pub struct PublishContext {
     pub slug: Option<String>,
     /// What people have accepted of it.
     pub accepted: AppliedAcceptances,
+    /// What the history shows of the rows; empty where there is none.
+    pub trends: Vec<TrendsDocument>,
+    /// Address of the pages that `gbench-ci site` made.
+    pub site: Option<String>,
 }
 
 impl PublishContext {

@@ -27,7 +27,7 @@ pub(super) fn full_commit(commit: &str) -> Option<&str> {
 }
 
 /// The repository's page.
-fn repository(context: &PublishContext) -> Option<String> {
+pub(super) fn repository(context: &PublishContext) -> Option<String> {
     let slug = context.slug.as_deref()?;
     let part = |text: &str| {
         let harmless = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);

@@ -14,6 +14,8 @@
 //! annotations  one for each benchmark
 //! issue        the issue of scheduled runs
 //! fingerprint  whether a comment would say anything new
+//! recent       the place of a changed row among the runs before it
+//! trends       the issue of what a history shows
 //! no_verdict   the comment of a run without a verdict
 //! ```
 //!
@@ -32,11 +34,13 @@ mod issue;
 mod links;
 mod machine;
 mod no_verdict;
+mod recent;
 mod reproduce;
 #[cfg(test)]
 mod sanitizer_tests;
 #[cfg(test)]
 mod tests;
+mod trends;
 
 pub use accepted::{AcceptanceAnswer, AcceptanceOutcome, acceptable, acceptance_answer, kept_acceptances};
 pub use annotations::{BenchmarkAnnotation, annotations_of_log};
@@ -48,3 +52,4 @@ pub use issue::{closing_note, issue};
 pub use no_verdict::{
     check_untouched, no_verdict, no_verdict_fingerprint, untouched, untouched_fingerprint, untouched_words,
 };
+pub use trends::{closing_note_of_trends, trends_issue};

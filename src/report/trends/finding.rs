@@ -9,6 +9,8 @@ pub(super) enum TrendFinding {
     Better,
     /// No direction is better.
     Changed,
+    /// Its newest level is worse, and a person accepted that.
+    Accepted,
     /// Both sides of the change ran the same commit, so that something else changed.
     SameCommit,
     Steady,
@@ -18,27 +20,21 @@ pub(super) enum TrendFinding {
 
 impl TrendFinding {
     pub(super) fn of(series: &V1Series) -> Self {
-        let change = last_change(series);
+        let change = series.last_change();
         match (series.state, change.map(|change| change.worse)) {
             (SeriesState::TooFewRuns | SeriesState::NotPositive | SeriesState::Ended, _) => Self::NotJudged,
             (SeriesState::Searched, None) => Self::Steady,
-            (SeriesState::Searched, Some(_)) if change.is_some_and(is_of_one_commit) => Self::SameCommit,
+            (SeriesState::Searched, Some(_)) if change.is_some_and(V1ChangePoint::is_of_one_commit) => {
+                Self::SameCommit
+            }
+            (SeriesState::Searched, Some(Some(true))) if change.is_some_and(|it| it.accepted.is_some()) => {
+                Self::Accepted
+            }
             (SeriesState::Searched, Some(None)) => Self::Changed,
             (SeriesState::Searched, Some(Some(true))) => Self::Worse,
             (SeriesState::Searched, Some(Some(false))) => Self::Better,
         }
     }
-}
-
-/// The change after which the newest points lie.
-pub(super) fn last_change(series: &V1Series) -> Option<&V1ChangePoint> {
-    let begins = series.breaks.last().map_or(0, |it| it.at);
-    series.changes.last().filter(|change| change.at >= begins)
-}
-
-/// Whether the same commit ran on both sides.
-pub(super) fn is_of_one_commit(change: &V1ChangePoint) -> bool {
-    change.good.is_some() && change.good == change.bad
 }
 
 /// Whether it drifts for the worse, and still does.

@@ -11,6 +11,8 @@ use std::io;
 use super::layout::json;
 use super::layout::terminal::Style;
 use crate::trend::TrendsDocument;
+pub(super) use spark::spark;
+pub(super) use terminal::fields;
 
 /// How trends are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]

@@ -11,7 +11,7 @@ const BREAK: [char; 2] = ['┊', '|'];
 const LEAST_RANGE: f64 = 0.05;
 
 /// At most `width` characters; several runs share a bar where there are more, which then shows their median.
-pub(super) fn spark(series: &V1Series, width: usize, unicode: bool) -> String {
+pub(in crate::report) fn spark(series: &V1Series, width: usize, unicode: bool) -> String {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let (bars, breaks) = if unicode { (BARS, BREAK[0]) } else { (ASCII, BREAK[1]) };
     let room = width.saturating_sub(series.breaks.len()).max(1);

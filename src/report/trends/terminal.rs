@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{TrendFinding, is_drifting, is_drifting_worse, is_of_one_commit, last_change};
+use super::finding::{TrendFinding, is_drifting, is_drifting_worse};
 use super::spark::spark;
 use crate::model::text::{capitalized, count, list, short_commit};
 use crate::report::layout::emphasis::Emphasis;
@@ -69,7 +69,7 @@ fn place(branch: &str, label: &str) -> String {
 }
 
 /// `driver 550.54 -> 560.28`.
-fn fields(broken: &V1Break) -> String {
+pub(in crate::report) fn fields(broken: &V1Break) -> String {
     let field = |it: &V1BrokenField| format!("{} {} -> {}", it.field, it.before, it.after);
     broken.fields.iter().map(field).collect::<Vec<_>>().join(", ")
 }
@@ -126,6 +126,7 @@ impl<'d> View<'d> {
             ("Worse, and staying so", Emphasis::Bad, is(TrendFinding::Worse)),
             ("Better, and staying so", Emphasis::Good, is(TrendFinding::Better)),
             ("Changed, and staying so", Emphasis::Plain, is(TrendFinding::Changed)),
+            ("Worse, and accepted", Emphasis::Plain, is(TrendFinding::Accepted)),
             ("Shifted while the code stayed the same", Emphasis::Doubt, is(TrendFinding::SameCommit)),
         ];
         for (heading, emphasis, mut series) in groups {
@@ -134,7 +135,8 @@ impl<'d> View<'d> {
             }
             // The newest first, the largest of one run first.
             let rank = |series: &V1Series| {
-                last_change(series)
+                series
+                    .last_change()
                     .map(|it| (series.points[it.at as usize].run, (it.change.abs() * 1e6) as u64))
             };
             series.sort_by_key(|series| std::cmp::Reverse(rank(series)));
@@ -223,7 +225,7 @@ impl<'d> View<'d> {
     }
 
     fn changed_row(&self, series: &V1Series) -> GridRow {
-        let change = last_change(series);
+        let change = series.last_change();
         GridRow {
             cells: vec![
                 self.title(series),
@@ -239,7 +241,7 @@ impl<'d> View<'d> {
     fn since(&self, series: &V1Series, change: &V1ChangePoint) -> String {
         let day = self.run(series, change.at as usize).map(|run| self.day(run)).unwrap_or_default();
         let commits = match (&change.good, &change.bad) {
-            (Some(commit), _) if is_of_one_commit(change) => {
+            (Some(commit), _) if change.is_of_one_commit() => {
                 format!(", on both sides {}", short_commit(commit))
             }
             (Some(good), Some(bad)) => format!(" in {}..{}", short_commit(good), short_commit(bad)),
@@ -248,7 +250,10 @@ impl<'d> View<'d> {
         };
         let new = if change.new { "; new with the newest run" } else { "" };
         let range = format!("{} to {}", signed_percent(change.low), signed_percent(change.high));
-        format!("{day}{commits}; {range}, {}{new}", p_value(change.p))
+        let accepted = change.accepted.as_ref().map_or(String::new(), |it| {
+            format!("; accepted by {} in #{}: {}", visible(&it.by), it.pull, visible(&it.reason))
+        });
+        format!("{day}{commits}; {range}, {}{new}{accepted}", p_value(change.p))
     }
 
     /// Each break once, with how many series it breaks.

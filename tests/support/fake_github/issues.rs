@@ -18,7 +18,10 @@ pub fn handle(world: &mut World, call: &Call) -> Handled {
         "issues/get" => {
             let number = call.number("issue_number");
             let issue = issue(world, call, number)?;
-            Ok(Reply::ok(shown(world, call, &issue)))
+            let mut value = shown(world, call, &issue);
+            // A list does not say it.
+            value["closed_by"] = issue.closed_by.as_deref().map_or(Value::Null, user);
+            Ok(Reply::ok(value))
         }
         "issues/update" => update(world, call),
         "issues/list-events" => events(world, call),
@@ -116,6 +119,7 @@ fn create(world: &mut World, call: &Call) -> Handled {
         body,
         open: true,
         state_reason: None,
+        closed_by: None,
         labels: labels(&call.body).unwrap_or_default(),
         labelled: Vec::new(),
         login: call.token.login.clone(),
@@ -140,6 +144,7 @@ fn update(world: &mut World, call: &Call) -> Handled {
     }
     if let Some(state) = call.body["state"].as_str() {
         issue.open = state == "open";
+        issue.closed_by = (!issue.open).then(|| call.token.login.clone());
         let usual = if issue.open { "reopened" } else { "completed" };
         issue.state_reason = Some(call.text("state_reason").unwrap_or_else(|| usual.into()));
     }

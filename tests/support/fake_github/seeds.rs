@@ -184,6 +184,14 @@ impl FakeGithub {
         number
     }
 
+    /// What a person does on the page of an issue.
+    pub fn set_open(&self, number: u64, login: &str, open: bool) {
+        let mut world = self.shared.world();
+        let issue = world.first().issues.get_mut(&number).expect("there is such an issue");
+        issue.open = open;
+        issue.closed_by = (!open).then(|| login.to_owned());
+    }
+
     pub fn workflow_run(&self, run: &RunSeed) {
         let mut world = self.shared.world();
         let slug = world.first().slug.clone();
@@ -255,6 +263,7 @@ fn blank(number: u64, login: &str, title: &str, body: Option<String>) -> Issue {
         body,
         open: true,
         state_reason: None,
+        closed_by: None,
         labels: Vec::new(),
         labelled: Vec::new(),
         login: login.into(),

@@ -90,6 +90,8 @@ pub struct Issue {
     pub body: Option<String>,
     pub open: bool,
     pub state_reason: Option<String>,
+    /// Login of whoever closed it.
+    pub closed_by: Option<String>,
     pub labels: Vec<String>,
     /// When labels were put on.
     pub labelled: Vec<(String, SystemTime)>,
