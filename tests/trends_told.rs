@@ -12,7 +12,8 @@ use git2::Oid;
 
 use crate::support::cli::{Ran, ended};
 use crate::support::fake_github::{FakeGithub, Issue, RunSeed};
-use crate::support::github::SLUG;
+use crate::support::github::{SLUG, client};
+use crate::support::history::recent;
 use crate::support::job::{BENCH, Checkout, suite, work};
 use crate::support::nightly::{NOISE, night};
 use crate::support::records::{noise, scale};
@@ -136,12 +137,9 @@ fn a_lasting_change_opens_one_issue_and_who_closes_it_puts_it_aside() {
     let [issue] = hub.about_trends().try_into().unwrap();
     assert_eq!(issue.title, "gbench-ci: 1 series lastingly worse");
     let body = issue.body.clone().unwrap();
-    for words in [
-        "`s/c0 time`",
-        "| +5.9", "| 2026-02-10 |",
-        "gbench-ci history s/c0",
-        "puts aside what it tells",
-    ] {
+    for words in
+        ["`s/c0 time`", "| +5.9", "| 2026-02-10 |", "gbench-ci history s/c0", "puts aside what it tells"]
+    {
         assert!(body.contains(words), "`{words}` in {body}");
     }
     assert!(body.contains(&format!("..{}", &nights.commits[40].to_string()[..7])), "{body}");
@@ -226,6 +224,39 @@ fn a_comment_shows_the_place_of_a_changed_row_among_the_runs_before_it() {
     std::fs::remove_file(&reports).unwrap();
     let ran = checkout.ran("pull_request.opened", "publish --dry-run").exits(0);
     assert!(!ran.out.contains("Beside the last"), "{}", ran.out);
+}
+
+#[test]
+fn the_side_that_publishes_reads_the_runs_before_a_row_by_itself() {
+    let (nights, hub) = (Nights::new(33, |_| 1.0), Hub::new());
+    let address = "git:gbench-history".parse().unwrap();
+    let root = nights.checkout.root();
+    let (kept, _) = recent(&HistoryBranch::open(&address, &root, None).unwrap(), 99);
+    nights.checkout.sandbox.repository.find_reference("refs/heads/gbench-history").unwrap().delete().unwrap();
+    let address = format!("github:{SLUG}@gbench-history").parse().unwrap();
+    let client = client(&hub.fake, &hub.token);
+    let there = HistoryBranch::open(&address, &root, Some(&client)).unwrap();
+    // The newest first.
+    kept.iter().rev().for_each(|night| drop(there.append(night).unwrap()));
+
+    let checkout = &nights.checkout;
+    let head = checkout.head.to_string();
+    checkout.ran("pull_request.opened", "ci --quiet --fail-on none").exits(0);
+    assert_eq!(nights.trends(), None, "the checkout does not hold the history");
+    hub.fake.pull(42, &head, "topic", SLUG, "main");
+    let published = |permissions: &[&str]| {
+        let token = hub.fake.actions_token(permissions);
+        let mut step = checkout.step("pull_request.opened", "publish");
+        step.env("GITHUB_API_URL", hub.fake.url()).env("GBENCH_TOKEN", &token);
+        let ran = ended(step).exits(0);
+        (ran, hub.fake.comments(42).remove(0).body)
+    };
+    let (_, body) = published(&["checks", "contents", "pull_requests"]);
+    for words in ["**Beside the last 30 runs of main**", " █` | ", "worse than all 30"] {
+        assert!(body.contains(words), "`{words}` in {body}");
+    }
+    let reads = hub.fake.requests().iter().filter(|seen| seen.path.contains("/git/blobs/")).count();
+    assert!((30..=35).contains(&reads), "{reads} requests for 30 runs");
 }
 
 #[test]

@@ -198,8 +198,12 @@ fn t15_every_action_is_pinned_to_a_full_commit() {
 /// What each job may do at most, by the file's and the job's name.
 fn may(file: &str, job: &str) -> &'static [&'static str] {
     match (file, job) {
-        ("gbench-report.yml", "report") => &["actions: read", "checks: write", "pull-requests: write"],
-        ("gbench-accept.yml", "accept") => &["actions: read", "checks: write", "pull-requests: write"],
+        ("gbench-report.yml", "report") => {
+            &["actions: read", "checks: write", "contents: read", "pull-requests: write"]
+        }
+        ("gbench-accept.yml", "accept") => {
+            &["actions: read", "checks: write", "contents: read", "pull-requests: write"]
+        }
         ("gbench-nightly.yml", "publish") => {
             &["checks: write", "contents: write", "issues: write", "pull-requests: read"]
         }

@@ -207,6 +207,18 @@ impl TrendsDocument {
         }
     }
 
+    /// Puts a run behind the others. `figure`: its figure of a series, in the series' unit; a series without one is left out.
+    pub fn with_newest(mut self, run: V1TrendRun, figure: impl Fn(&V1Series) -> Option<f64>) -> Self {
+        let number = self.runs.len() as u32;
+        self.runs.push(run);
+        self.series.retain_mut(|series| {
+            let value = figure(series);
+            series.points.extend(value.map(|value| V1Point { run: number, value, low: None, high: None }));
+            value.is_some()
+        });
+        self
+    }
+
     /// The JSON Schema of the document; `docs/schema/trends-v1.json` is this.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(TrendsDocument).into()

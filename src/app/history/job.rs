@@ -5,15 +5,12 @@ use std::collections::HashSet;
 use super::load::{self, LoadedTrends};
 use super::selection::RunSelection;
 use super::source::TrendSource;
-use super::{USUAL_BRANCH, USUAL_RUNS, accepted, match_key};
+use super::{SHOWN_RUNS, USUAL_BRANCH, USUAL_RUNS, accepted, match_key};
 use crate::app::paths::project_root;
 use crate::app::stores::{Stored, Stores};
 use crate::model::{CaseId, Result, RunRecord, Shard};
 use crate::suite::Suite;
 use crate::trend::{SeriesFilter, TrendRun, TrendsDocument, V1Series, trends_of};
-
-/// Runs before a pull request's head that its comment shows.
-const SHOWN_RUNS: usize = 30;
 
 /// The run of a job.
 pub struct JobRun<'r> {

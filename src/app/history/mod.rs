@@ -3,10 +3,12 @@
 mod accepted;
 mod job;
 mod load;
+mod rows;
 mod selection;
 mod source;
 
 pub use job::{JobRun, TrendsOfJob, trends_of_job};
+pub use rows::{RowsOfMachine, trends_of_rows};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,6 +17,7 @@ use std::rc::Rc;
 use super::paths::project_root;
 use super::request::SelectionRequest;
 use super::stores::{Stored, Stores};
+use crate::github::Slug;
 use crate::model::text::list;
 use crate::model::{Fault, Result, Strictness, near};
 use crate::store::{Address, FrameFile};
@@ -27,8 +30,16 @@ use source::TrendSource;
 /// The branch that the workflows of `init --github` keep the history on.
 const USUAL_BRANCH: &str = "git:gbench-history";
 
+/// The same branch at GitHub.
+pub fn usual_branch_of(slug: &Slug) -> String {
+    format!("github:{slug}@gbench-history")
+}
+
 /// Runs that are shown unless more are asked for: of a nightly suite on one machine, more than a year.
 pub const USUAL_RUNS: usize = 400;
+
+/// Nights before a pull request's head that its comment shows.
+const SHOWN_RUNS: usize = 30;
 
 /// Runs, cases and metrics to show.
 #[derive(Clone, Debug)]

@@ -19,6 +19,7 @@ pub(super) enum FoundInput {
 }
 
 /// A verdict, and what is known of the jobs that gave it.
+#[derive(Clone)]
 pub(super) struct PublishInput {
     pub merged: Merged,
     /// The one that stands for all.

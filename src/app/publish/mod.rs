@@ -10,6 +10,7 @@ mod landing;
 mod local_branch;
 mod no_verdict;
 mod pull_request;
+mod recent;
 mod recipients;
 mod scheduled;
 mod target;

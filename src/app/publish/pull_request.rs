@@ -4,6 +4,7 @@ use super::decisions;
 use super::facts::shown;
 use super::input::{FoundInput, PublishInput};
 use super::no_verdict::{self, NoVerdict};
+use super::recent;
 use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, report, unnamed, where_reported};
 use super::target::{PublishRequest, PublishTarget, check_name, unpublished};
 use crate::app::step_outputs;
@@ -126,6 +127,7 @@ pub(super) fn tell(
 ) -> Result<()> {
     match found {
         FoundInput::Verdict(input) => {
+            let input = &recent::with_trends(target, input, recipients)?;
             let mut accepted = decisions::applied(target, recipients, &input.merged)?;
             summarize_verdict(target, input, unverified, &accepted)?;
             for _ in 0..DECISIONS_MEANWHILE {
