@@ -24,6 +24,10 @@ clippy:
 doc:
     .ci/run doc
 
+# The tests of cargo features: `parquet`
+features:
+    .ci/run features
+
 # The workflows, by zizmor and actionlint
 lint-workflows:
     .ci/run lint-workflows

@@ -35,6 +35,16 @@ fn a_case_of_other_runs_is_told_where_it_was_last_measured() {
         .says("--runs 0");
 }
 
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_format_that_is_not_built_in_is_refused_with_what_to_do() {
+    let sandbox = repository((0..3).map(|number| night(number, &[])));
+    ran(&sandbox.root(), "history --format parquet --output x.parquet")
+        .exits(2)
+        .says("--format parquet: this gbench-ci was built without it")
+        .says("--features parquet");
+}
+
 fn document(folder: &Path, arguments: &str) -> TrendsDocument {
     let text = ran(folder, &format!("history --format json {arguments}")).exits(0).out;
     serde_json::from_str(&text).unwrap()

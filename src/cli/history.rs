@@ -1,13 +1,13 @@
 //! `gbench-ci history`: every case over commits.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
 use crate::app::history::{HistoryRequest, USUAL_RUNS};
 use crate::app::verdict_files::bytes_of;
-use crate::model::{Exit, Result};
+use crate::model::{Exit, Fault, Result};
 use crate::report::{Style, TrendsFormat, trends};
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
@@ -56,6 +56,14 @@ pub struct HistoryArgs {
 
 pub fn run(args: &HistoryArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--output", args.output.as_deref())?;
+    if !args.format.is_built_in() {
+        let next = "build it with `cargo install --path . --features parquet`, or take csv";
+        return Err(Fault::at_flag("--format parquet", "this gbench-ci was built without it", next));
+    }
+    if args.format == TrendsFormat::Parquet && args.output.is_none() && io::stdout().is_terminal() {
+        let next = "name a file: `--output figures.parquet`";
+        return Err(Fault::at_flag("--format parquet", "a terminal cannot show it", next));
+    }
     let request = HistoryRequest {
         config: args.config.clone(),
         store: args.store.clone(),

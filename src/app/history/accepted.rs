@@ -30,7 +30,7 @@ pub(super) fn mark(document: &mut TrendsDocument, stored: &Stored, folder: &Path
         for change in series.changes.iter_mut().filter(|change| is_worse(change)) {
             let came = |decision: &&&LandedDecision| came_with(decision, change, repository.as_ref());
             // The last word counts.
-            let last = about.iter().filter(came).next_back();
+            let last = about.iter().rfind(came);
             change.accepted =
                 last.filter(|it| it.decision.kind == DecisionKind::Accept).map(|it| V1AcceptedChange {
                     pull: it.pull,

@@ -46,6 +46,7 @@ impl ValueEnum for TrendsFormat {
             Self::Json => "The whole document (docs/schema/trends-v1.json)",
             Self::Csv => "A line for each figure",
             Self::Openmetrics => "The text format of OpenMetrics, for Prometheus",
+            Self::Parquet => "A row for each figure, with types; in builds with the feature parquet",
         };
         Some(PossibleValue::new(self.into_str()).help(help))
     }

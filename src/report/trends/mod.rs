@@ -3,6 +3,8 @@
 mod csv;
 mod finding;
 mod openmetrics;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod spark;
 mod terminal;
 
@@ -26,6 +28,15 @@ pub enum TrendsFormat {
     Csv,
     /// The text format of OpenMetrics, with the time of each run.
     Openmetrics,
+    /// A row for each figure, with types; only in builds with the feature `parquet`.
+    Parquet,
+}
+
+impl TrendsFormat {
+    /// Whether this build can write it.
+    pub fn is_built_in(self) -> bool {
+        self != Self::Parquet || cfg!(feature = "parquet")
+    }
 }
 
 /// Writes trends. `all`: every series, where a page would only count those in which nothing happened. Errors: only those of `out`.
@@ -40,6 +51,10 @@ pub fn trends(
         TrendsFormat::Terminal => out.write_all(terminal::render(document, style, all).as_bytes()),
         TrendsFormat::Json => json::render(document, out),
         TrendsFormat::Csv => csv::render(document, out),
+        #[cfg(feature = "parquet")]
+        TrendsFormat::Parquet => parquet::render(document, out),
+        #[cfg(not(feature = "parquet"))]
+        TrendsFormat::Parquet => Err(io::ErrorKind::Unsupported.into()),
         TrendsFormat::Openmetrics => openmetrics::render(document, out),
     }
 }
