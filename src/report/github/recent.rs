@@ -28,8 +28,10 @@ pub(super) fn recent_runs(merged: &Merged, context: &PublishContext, budget: &mu
     let short = ShortNames::new(titles.iter().map(String::as_str), 60);
     let Some((first, _)) = found.first() else { return String::new() };
     let branch = prose(&first.branch, 100);
+    let runs = found.iter().map(|(series, _)| series.points.len() - 1).max().unwrap_or_default();
+    let runs = if runs == 1 { "run".into() } else { format!("{runs} runs") };
     let head = format!(
-        "**Beside the last {RUNS} runs of {branch}**\n\n| case | the runs before, and this one | this one |\n|---|---|---|\n"
+        "**Beside the last {runs} of {branch}**\n\n| case | the runs before, and this one | this one |\n|---|---|---|\n"
     );
     if !budget.take(head.len() + 2) {
         return String::new();
