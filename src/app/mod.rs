@@ -39,6 +39,7 @@ pub(crate) mod selection_filter;
 #[cfg(test)]
 mod shared_screen_tests;
 pub(crate) mod side_suites;
+pub(crate) mod site;
 pub(crate) mod step_outputs;
 pub(crate) mod stored_comparison;
 pub(crate) mod stores;

@@ -29,6 +29,7 @@ mod replay;
 mod report;
 mod run;
 mod self_doc;
+mod site;
 pub mod terminal;
 
 use std::io::{self, Write};
@@ -72,6 +73,7 @@ enum Command {
     Report(report::ReportArgs),
     Export(export::ExportArgs),
     History(history::HistoryArgs),
+    Site(Box<site::SiteArgs>),
     Publish(Box<publish::PublishArgs>),
     Accept(accept::AcceptArgs),
     Merge(merge::MergeArgs),
@@ -151,6 +153,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Report(args) => report::run(args, &builtins(), &mut out),
         Command::Export(args) => export::run(args, &builtins(), &mut out),
         Command::History(args) => history::run(args, &builtins(), &mut out),
+        Command::Site(args) => site::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Accept(args) => accept::run(args, &mut out),
         Command::Merge(args) => merge::run(args, &mut out),

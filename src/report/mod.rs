@@ -14,6 +14,7 @@
 //! | json | programs | the document itself |
 //! | jsonl | programs that read lines | one line a sample set or a row |
 //! | csv | spreadsheets | RFC 4180, stable columns |
+//! | html | a person with a browser | a site of a history, a file of a comparison; no script, nothing loaded |
 //! | junit | CI systems' test views | one test case a row |
 
 pub mod calibration;
@@ -21,6 +22,7 @@ pub mod explain;
 mod export;
 mod format;
 pub mod github;
+pub mod html;
 mod input;
 mod layout;
 mod record;

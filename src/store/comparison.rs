@@ -103,6 +103,11 @@ pub fn latest_comparison(artifacts: &Path) -> Option<PathBuf> {
     started::newest(artifacts, is_comparison)
 }
 
+/// Every comparison below `artifacts`, the one that was started last at the end.
+pub fn comparisons_below(artifacts: &Path) -> Vec<PathBuf> {
+    started::in_order(artifacts, is_comparison)
+}
+
 /// The comparison's folder that a path means or lies in the reports of: the folder itself, `reports`, or a file there.
 pub fn comparison_of(path: &Path) -> Option<PathBuf> {
     let whole = std::path::absolute(path).ok()?;

@@ -27,8 +27,14 @@ pub fn note_start(artifacts: &Path, id: &RunId) -> Result<()> {
 /// The folder below `artifacts` that was started last, of those that `fits`. What was not started here, such as what
 /// a user downloaded, or what an earlier version wrote, comes after all that was; among such the largest id counts.
 pub(super) fn newest(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let folders = below(artifacts).filter(|folder| fits(folder));
-    folders.max_by_key(|folder| (number_of(folder), folder.file_name().map(ToOwned::to_owned)))
+    in_order(artifacts, fits).pop()
+}
+
+/// The folders below `artifacts` that `fit`, what was started last at the end; likewise.
+pub(super) fn in_order(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = below(artifacts).filter(|folder| fits(folder)).collect();
+    folders.sort_by_cached_key(|folder| (number_of(folder), folder.file_name().map(ToOwned::to_owned)));
+    folders
 }
 
 /// Folders that are named as runs and comparisons are.

@@ -34,6 +34,10 @@ pub const LEVEL: f64 = 1e-4;
 pub const LEAST_RUNS: usize = 5;
 /// Where the levels before and after lie apart over so many runs each, their distance counts too. Shorter states may come and go.
 const CLEAR_RUNS: usize = 12;
+/// Runs whose mean stands for what they have in common.
+const BATCH: usize = 10;
+/// Degrees of freedom below which the spread of such means says too little.
+const LEAST_BATCHES: usize = 3;
 /// Penalty of a candidate over the long-run variance and `ln n`: that of Schwarz 1978 is 1 for each of place and size.
 const PENALTY: f64 = 2.0;
 /// A slope is preferred where twice its logarithmic likelihood exceeds the step's by more than this.
@@ -175,6 +179,24 @@ impl<'a> Search<'a> {
         (size, (variance * (1.0 / before + 1.0 / after)).sqrt(), freedom)
     }
 
+    /// Standard error of a step by how far the means of [`BATCH`] runs lie from those of their levels, and its degrees of freedom;
+    /// `None` of levels that are too short to tell.
+    fn error_by_batches(&self, start: usize, at: usize, end: usize) -> Option<(f64, f64)> {
+        let (mut squares, mut batches) = (0.0, 0);
+        for (from, to) in [(start, at), (at, end)] {
+            let centre = self.sums.mean(from, to);
+            let count = ((to - from) / BATCH).max(1);
+            let edge = |batch: usize| from + (to - from) * batch / count;
+            let means = (0..count).map(|batch| self.sums.mean(edge(batch), edge(batch + 1)));
+            squares += means.map(|mean| (mean - centre).powi(2)).sum::<f64>();
+            batches += count;
+        }
+        let freedom = batches.checked_sub(2).filter(|freedom| *freedom >= LEAST_BATCHES)? as f64;
+        let (before, after) = ((at - start) as f64, (end - at) as f64);
+        let runs = (before + after) / batches as f64;
+        Some(((squares / freedom * runs * (1.0 / before + 1.0 / after)).sqrt(), freedom))
+    }
+
     /// Takes an edge away and lets its neighbours move to where they fit best now.
     fn remove(&mut self, index: usize) {
         self.edges.remove(index);
@@ -207,6 +229,11 @@ impl<'a> Search<'a> {
         let variance = self.variance(step, end - start);
         let (size, error, freedom) = self.step_of(start, at, end);
         let half = quantiles.upper(0.025, freedom) * error;
+        // Runs that wander together for longer than the autocorrelation looks.
+        let half = match self.error_by_batches(start, at, end) {
+            Some((error, freedom)) => half.max(quantiles.upper(0.025, freedom) * error),
+            None => half,
+        };
         let places = start + LEAST_RUNS..end - LEAST_RUNS + 1;
         let likely = |place: &usize| (self.sums.step(start, *place, end) - step) / variance <= PLACE;
         let first = places.clone().find(likely).unwrap_or(at);

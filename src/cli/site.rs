@@ -1,0 +1,90 @@
+//! `gbench-ci site`: a history as pages.
+
+use std::io::{Write, stderr};
+use std::path::PathBuf;
+
+use super::terminal::write::wrote;
+use crate::app::history::{HistoryRequest, USUAL_RUNS};
+use crate::app::paths::shown;
+use crate::app::site::{SiteRequest, write_site};
+use crate::model::text::count;
+use crate::model::{Exit, Result};
+use crate::suite::Benchmark;
+
+/// Write a history as a static site: trends, changes, comparisons
+///
+/// The pages open from a folder and from any web server, load nothing and hold no script: an overview, a page for each case and
+/// one for each comparison. The folder is new, empty, or one that this command has written before.
+///
+/// Exit codes: 0 written; 2 no such history or comparison, or a folder that holds something else.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SiteArgs {
+    /// Folder of the site
+    output: PathBuf,
+    /// Heading of the first page [default: the suite's name]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// A sentence that stands on every page
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    note: String,
+    /// Repository at GitHub where commits are linked [default: the job's, if this is one]
+    #[arg(long, value_name = "OWNER/REPO")]
+    repository: Option<String>,
+    /// A comparison that gets a page, by its folder or id; may be given again [default: the newest 10 that are kept here]
+    #[arg(long, value_name = "COMPARISON")]
+    comparison: Vec<String>,
+    /// Folder of runs and comparisons instead of the suite file's
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
+    /// Metric by its name, or a glob [default: those that the gate judges by]
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Runs since a date (2026-11-01), a time, or so long ago (30d)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Runs of this branch, or of this name in a folder [default: all, apart]
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// Runs of this machine of a matrix [default: all, apart]
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
+    /// The newest runs that are shown; 0: all
+    #[arg(long, value_name = "COUNT", default_value_t = USUAL_RUNS)]
+    runs: usize,
+    /// Suite file whose store is meant [default: gbench.toml of this folder]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
+    #[arg(long, value_name = "ADDRESS")]
+    store: Option<String>,
+}
+
+pub fn run(args: &SiteArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let request = SiteRequest {
+        output: args.output.clone(),
+        history: HistoryRequest {
+            config: args.config.clone(),
+            store: args.store.clone(),
+            case: None,
+            metric: args.metric.clone(),
+            since: args.since.clone(),
+            branch: args.branch.clone(),
+            label: args.label.clone(),
+            runs: args.runs,
+        },
+        comparisons: args.comparison.clone(),
+        artifacts: args.artifacts.clone(),
+        title: args.title.clone(),
+        note: args.note.clone(),
+        repository: args.repository.clone(),
+    };
+    let written = write_site(&request, builtins)?;
+    for warning in &written.warnings {
+        wrote(writeln!(stderr(), "warning: {warning}"))?;
+    }
+    let cases = count(written.cases, "case");
+    let comparisons = count(written.comparisons, "comparison");
+    let page = shown(&written.folder.join("index.html"));
+    wrote(writeln!(out, "{cases} and {comparisons} in {page}").and_then(|()| out.flush()))?;
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,61 @@
+//! Pages of HTML for people: the history of a suite as a site, and one comparison as a file. Each page stands alone: its style
+//! is in it, its pictures are too, and there is no script. Names come from records and are hostile: `maud` escapes all that is
+//! written, and a page's policy forbids everything that is not in it.
+//!
+//! ```text
+//! page        the frame of every page: policy, style, navigation
+//! names       addresses of the pages, and how they name things
+//! axis        places and ticks of a chart
+//! chart       one series over its runs, or two side by side
+//! events      what happened to a series, in words
+//! overview    the first page
+//! case        a page for a case
+//! comparison  a page for a comparison
+//! ```
+
+mod axis;
+mod case;
+mod chart;
+mod comparison;
+mod events;
+mod names;
+mod overview;
+mod page;
+
+pub use comparison::{ComparisonPage, comparison_file};
+pub use names::case_page;
+
+use crate::trend::TrendsDocument;
+use page::SiteFrame;
+
+/// What a site is made of.
+pub struct SiteInput<'d> {
+    pub trends: &'d TrendsDocument,
+    /// The newest first.
+    pub comparisons: &'d [ComparisonPage],
+    /// Heading of the first page; the suite's name.
+    pub title: &'d str,
+    /// A sentence that stands on every page; empty for none.
+    pub note: &'d str,
+    /// `https://github.com/acme/kernels`: commits are linked there; empty for none.
+    pub repository: &'d str,
+}
+
+/// One file of a site.
+pub struct SiteFile {
+    /// From the site's folder, with `/`; of letters, digits, `.`, `_` and `-`.
+    pub path: String,
+    pub text: String,
+}
+
+/// Every page: the overview, one for each case, one for each comparison.
+pub fn site(input: &SiteInput<'_>) -> Vec<SiteFile> {
+    let frame = SiteFrame::new(input.title, input.note, input.repository, true);
+    let mut files = vec![SiteFile { path: "index.html".into(), text: overview::page(input, &frame) }];
+    files.extend(case::pages(input, &frame));
+    files.extend(input.comparisons.iter().map(|comparison| SiteFile {
+        path: comparison.path(),
+        text: comparison::page(comparison, input.trends, &frame),
+    }));
+    files
+}
