@@ -109,6 +109,7 @@ mod rounds_resume;
 mod rounds_ways;
 mod runner;
 mod schema;
+mod site;
 mod source_pairs;
 mod stand_in_nvml;
 mod suite_file;

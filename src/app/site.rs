@@ -84,7 +84,10 @@ fn repository(named: Option<&str>) -> Result<String> {
     let slug = match named {
         Some(text) => {
             let next = "write OWNER/REPO, as GitHub shows it";
-            Some(text.parse::<Slug>().map_err(|what| Fault::at_flag(format!("--repository {text}"), what, next))?)
+            Some(
+                text.parse::<Slug>()
+                    .map_err(|what| Fault::at_flag(format!("--repository {text}"), what, next))?,
+            )
         }
         None => variable("GITHUB_REPOSITORY").and_then(|text| text.parse().ok()),
     };
@@ -125,9 +128,11 @@ fn pages_of(found: Explanation, subject: &str) -> Result<Vec<ComparisonPage>> {
         Explanation::Machines { verdicts, .. } => {
             verdicts.iter().map(|(label, explained)| page_of(explained, label)).collect()
         }
-        Explanation::Run(_) => {
-            Err(Fault::at(subject, "this is a run, and a page shows a comparison", "name a comparison's folder or its id"))
-        }
+        Explanation::Run(_) => Err(Fault::at(
+            subject,
+            "this is a run, and a page shows a comparison",
+            "name a comparison's folder or its id",
+        )),
     }
 }
 
@@ -171,7 +176,9 @@ fn write_files(folder: &Path, files: &[SiteFile], before: &BTreeSet<String>) -> 
     let all: BTreeSet<&str> = now.iter().copied().chain(before.iter().map(String::as_str)).collect();
     write_list(folder, &all)?;
     for file in files {
-        write_atomically(&folder.join(&file.path), file.text.as_bytes())?;
+        let path = folder.join(&file.path);
+        make_folder(path.parent().unwrap_or(folder))?;
+        write_atomically(&path, file.text.as_bytes())?;
     }
     for gone in before.iter().filter(|path| !now.contains(path.as_str())) {
         match std::fs::remove_file(folder.join(gone)) {
@@ -186,6 +193,13 @@ fn write_files(folder: &Path, files: &[SiteFile], before: &BTreeSet<String>) -> 
 }
 
 fn write_list(folder: &Path, files: &BTreeSet<&str>) -> Result<()> {
+    make_folder(folder)?;
     let text: String = files.iter().map(|path| format!("{path}\n")).collect();
     write_atomically(&folder.join(LIST), text.as_bytes())
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Fault::at_path(folder, format!("cannot be made: {error}"), "name a folder that can be written")
+    })
 }

@@ -14,8 +14,8 @@ pub use address::Address;
 pub use atomic::{without_temporary, write_atomically};
 pub use baselines::{BaselineEntry, Store};
 pub use comparison::{
-    ComparisonFolder, comparison_of, comparisons_below, holds_run, keep_whole_rounds, latest_comparison, read_comparison,
-    read_sides,
+    ComparisonFolder, comparison_of, comparisons_below, holds_run, keep_whole_rounds, latest_comparison,
+    read_comparison, read_sides,
 };
 pub use frames::{FrameFile, FramesRead};
 pub use history::{

@@ -38,9 +38,13 @@ impl Axis {
             return Vec::new();
         }
         let power = 10_f64.powf(step.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|it| it * power).find(|it| *it >= step).unwrap_or(step);
+        let step =
+            [1.0, 2.0, 5.0, 10.0].into_iter().map(|it| it * power).find(|it| *it >= step).unwrap_or(step);
         let first = (self.low / step).ceil() as i64;
-        (0..=i64::from(4 * about)).map(|at| (first + at) as f64 * step).take_while(|it| *it <= self.high).collect()
+        (0..=i64::from(4 * about))
+            .map(|at| (first + at) as f64 * step)
+            .take_while(|it| *it <= self.high)
+            .collect()
     }
 }
 

@@ -6,9 +6,9 @@ use maud::{Markup, html};
 
 use super::chart::{large, small, together};
 use super::events::{badge, described, list, not_judged, table};
+use super::input::{SiteFile, SiteInput};
 use super::names::{SeriesNames, case_page, place};
 use super::page::{SiteFrame, facts, part, scrolled};
-use super::{SiteFile, SiteInput};
 use crate::model::text::capitalized;
 use crate::model::{Better, CaseId};
 use crate::report::layout::escape::visible;
@@ -106,7 +106,8 @@ impl CaseView<'_> {
     /// Baseline against optimized: series that differ in nothing but the variant.
     fn variants(&self) -> Markup {
         let is_twin = |one: &V1Series, other: &V1Series| {
-            let same = |it: &V1Series| (it.metric.clone(), it.unit.clone(), place(it), it.case.params.clone());
+            let same =
+                |it: &V1Series| (it.metric.clone(), it.unit.clone(), place(it), it.case.params.clone());
             one.case.variant != other.case.variant && same(one) == same(other)
         };
         let twins: Vec<(&V1Series, &V1Series)> = self
@@ -135,7 +136,8 @@ impl CaseView<'_> {
     fn parameters(&self) -> Markup {
         let Some(own) = self.series.first() else { return html! {} };
         let is_like = |it: &V1Series| {
-            (&it.metric, &it.unit, it.case.variant, place(it)) == (&own.metric, &own.unit, own.case.variant, place(own))
+            (&it.metric, &it.unit, it.case.variant, place(it))
+                == (&own.metric, &own.unit, own.case.variant, place(own))
         };
         let like: Vec<&V1Series> = self.siblings.iter().copied().filter(|it| is_like(it)).collect();
         let names: BTreeSet<&String> = like.iter().flat_map(|it| it.case.params.keys()).collect();

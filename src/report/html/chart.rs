@@ -50,7 +50,11 @@ impl<'s> Drawn<'s> {
     fn points(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &'s V1Point)> {
         let start = range.start;
         let finite = |(_, point): &(usize, &V1Point)| point.value.is_finite();
-        self.series.points[range].iter().enumerate().map(move |(at, point)| (start + at, point)).filter(finite)
+        self.series.points[range]
+            .iter()
+            .enumerate()
+            .map(move |(at, point)| (start + at, point))
+            .filter(finite)
     }
 }
 
@@ -99,7 +103,8 @@ pub(super) fn small(series: &V1Series) -> Markup {
     let skipped = series.points.len() - newest.len();
     let y = Axis::over(newest.iter().map(|point| point.value), [height - 3.0, 3.0]);
     let x = |at: usize| 3.0 + (width - 8.0) * at as f64 / newest.len().saturating_sub(1).max(1) as f64;
-    let cuts = series.breaks.iter().filter_map(|it| (it.at as usize).checked_sub(skipped)).filter(|at| *at > 0);
+    let cuts =
+        series.breaks.iter().filter_map(|it| (it.at as usize).checked_sub(skipped)).filter(|at| *at > 0);
     let line = |range: Range<usize>| path(range.map(|at| (x(at), y.place(newest[at].value))), "");
     let last = newest.last().map(|point| (x(newest.len() - 1), y.place(point.value)));
     html! {
@@ -248,7 +253,8 @@ fn dot(drawn: &Drawn<'_>, at: usize, point: &V1Point, names: &SeriesNames<'_>) -
 pub(super) fn together(lines: &[(&V1Series, String)], id: &str) -> Markup {
     let points = || lines.iter().flat_map(|(series, _)| &series.points);
     let runs = || points().map(|point| f64::from(point.run));
-    let (first, last) = runs().fold((f64::INFINITY, 0.0), |(first, last): (f64, f64), it| (first.min(it), last.max(it)));
+    let (first, last) =
+        runs().fold((f64::INFINITY, 0.0), |(first, last): (f64, f64), it| (first.min(it), last.max(it)));
     let x = |run: u32| LEFT + (RIGHT - 110.0 - LEFT) * (f64::from(run) - first) / (last - first).max(1.0);
     let y = Axis::over(points().map(|point| point.value), [BOTTOM, TOP]);
     let unit = lines.first().map_or("", |(series, _)| series.unit.as_str());

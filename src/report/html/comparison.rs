@@ -4,32 +4,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::names::{case_page, slug};
-use super::overview::tone;
-use super::page::{SiteFrame, facts, part, scrolled};
-use crate::compare::{Difference, VerdictDocument};
+use super::input::ComparisonPage;
+use super::names::case_page;
+use super::page::{SiteFrame, facts, part, scrolled, tone};
+use crate::compare::Difference;
 use crate::model::CaseId;
 use crate::model::text::{capitalized, count};
 use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::escape::visible;
 use crate::report::verdict::view::{RowView, VerdictView};
 use crate::trend::TrendsDocument;
-
-/// A comparison, and the pictures of its rows.
-pub struct ComparisonPage {
-    /// The id of the comparison, or what else tells it from others.
-    pub id: String,
-    pub document: VerdictDocument,
-    /// Of rows that rounds decided: case, metric and the image that `explain --svg` gives.
-    pub pictures: Vec<(CaseId, String, String)>,
-}
-
-impl ComparisonPage {
-    /// From the site's folder.
-    pub fn path(&self) -> String {
-        format!("comparison/{}.html", slug(&self.id, &self.id))
-    }
-}
 
 /// The page by itself, as a file that leads nowhere.
 pub fn comparison_file(comparison: &ComparisonPage, title: &str, repository: &str) -> String {
@@ -109,7 +93,8 @@ impl Rows<'_> {
     /// The case's name, which leads to its page where the site has one.
     fn case(&self, line: &RowView<'_>) -> Markup {
         let case = &line.row.case;
-        let has_page = self.trends.is_some_and(|trends| trends.series.iter().any(|series| series.case == *case));
+        let has_page =
+            self.trends.is_some_and(|trends| trends.series.iter().any(|series| series.case == *case));
         html! {
             @if has_page {
                 a href={ "../" (case_page(case)) } { (visible(&line.name)) }
@@ -149,7 +134,9 @@ impl Rows<'_> {
         let lines: Vec<&RowView<'_>> = view.groups.iter().flat_map(|group| &group.lines).collect();
         let picture = |line: &RowView<'_>| {
             let pictures = self.comparison.pictures.iter();
-            let of_row = |(case, metric, _): &&(CaseId, String, String)| *case == line.row.case && *metric == line.row.metric;
+            let of_row = |(case, metric, _): &&(CaseId, String, String)| {
+                *case == line.row.case && *metric == line.row.metric
+            };
             pictures.clone().find(of_row).map(|(.., picture)| picture)
         };
         let is_told = |line: &&&RowView<'_>| !line.row.reason.is_empty() || picture(line).is_some();

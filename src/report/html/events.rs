@@ -81,7 +81,12 @@ pub(super) fn badge(change: &V1ChangePoint) -> Markup {
 }
 
 /// When a change came, and with which commits.
-pub(super) fn since(series: &V1Series, change: &V1ChangePoint, names: &SeriesNames<'_>, frame: &SiteFrame) -> Markup {
+pub(super) fn since(
+    series: &V1Series,
+    change: &V1ChangePoint,
+    names: &SeriesNames<'_>,
+    frame: &SiteFrame,
+) -> Markup {
     html! {
         (names.day(series, change.at))
         @match (&change.good, &change.bad) {
@@ -98,7 +103,8 @@ pub(super) fn list(series: &V1Series, names: &SeriesNames<'_>, frame: &SiteFrame
     let mut events: Vec<(u32, Markup)> = Vec::new();
     events.extend(series.changes.iter().map(|it| (it.at, change(series, it, names, frame))));
     events.extend(series.breaks.iter().map(|it| {
-        let words = html! { span.badge.neutral { "break" } " " (names.day(series, it.at)) ": " (broken_fields(it)) };
+        let words =
+            html! { span.badge.neutral { "break" } " " (names.day(series, it.at)) ": " (broken_fields(it)) };
         (it.at, words)
     }));
     events.extend(series.drift.iter().map(|it| (it.from, drift(series, it, names))));
@@ -153,7 +159,8 @@ pub(super) fn described(series: &V1Series, names: &SeriesNames<'_>) -> String {
         text += &format!(" Break on {}: {}.", names.day(series, broken.at), broken_fields(broken));
     }
     if let Some(drift) = &series.drift {
-        text += &format!(" Drift of {} since {}.", signed_percent(drift.total), names.day(series, drift.from));
+        text +=
+            &format!(" Drift of {} since {}.", signed_percent(drift.total), names.day(series, drift.from));
     }
     text
 }
@@ -204,4 +211,3 @@ fn marks(series: &V1Series, at: u32) -> Markup {
         @for broken in series.breaks.iter().filter(|it| it.at == at) { span.soft { "break: " (broken_fields(broken)) } }
     }
 }
-

@@ -3,6 +3,7 @@
 //! written, and a page's policy forbids everything that is not in it.
 //!
 //! ```text
+//! input       what pages are made of
 //! page        the frame of every page: policy, style, navigation
 //! names       addresses of the pages, and how they name things
 //! axis        places and ticks of a chart
@@ -18,35 +19,16 @@ mod case;
 mod chart;
 mod comparison;
 mod events;
+mod input;
 mod names;
 mod overview;
 mod page;
 
-pub use comparison::{ComparisonPage, comparison_file};
+pub use comparison::comparison_file;
+pub use input::{ComparisonPage, SiteFile, SiteInput};
 pub use names::case_page;
 
-use crate::trend::TrendsDocument;
 use page::SiteFrame;
-
-/// What a site is made of.
-pub struct SiteInput<'d> {
-    pub trends: &'d TrendsDocument,
-    /// The newest first.
-    pub comparisons: &'d [ComparisonPage],
-    /// Heading of the first page; the suite's name.
-    pub title: &'d str,
-    /// A sentence that stands on every page; empty for none.
-    pub note: &'d str,
-    /// `https://github.com/acme/kernels`: commits are linked there; empty for none.
-    pub repository: &'d str,
-}
-
-/// One file of a site.
-pub struct SiteFile {
-    /// From the site's folder, with `/`; of letters, digits, `.`, `_` and `-`.
-    pub path: String,
-    pub text: String,
-}
 
 /// Every page: the overview, one for each case, one for each comparison.
 pub fn site(input: &SiteInput<'_>) -> Vec<SiteFile> {

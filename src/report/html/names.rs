@@ -91,16 +91,28 @@ mod tests {
     #[test]
     fn an_address_is_harmless_and_of_one_case_alone() {
         let case = |params: &str| -> CaseId {
-            let text = format!(r#"{{"benchmark":"kernels/Gemm","params":{params},"timing":"protocol","thermal":"warm"}}"#);
+            let text = format!(
+                r#"{{"benchmark":"kernels/Gemm","params":{params},"timing":"protocol","thermal":"warm"}}"#
+            );
             serde_json::from_str(&text).unwrap()
         };
         let page = |params: &str| case_page(&case(params));
         assert!(page(r#"{"n":1024}"#).starts_with("case/kernels-gemm-n-1024-"), "{}", page(r#"{"n":1024}"#));
-        let odd = ["\"../../x\"", "\"</a>\"", "\"a\\u202eb\"", "\"A\"", "\"a\"", &format!("\"{}\"", "x".repeat(300))];
+        let odd = [
+            "\"../../x\"",
+            "\"</a>\"",
+            "\"a\\u202eb\"",
+            "\"A\"",
+            "\"a\"",
+            &format!("\"{}\"", "x".repeat(300)),
+        ];
         let pages: Vec<String> = odd.iter().map(|it| page(&format!(r#"{{"p":{it}}}"#))).collect();
         for page in &pages {
             let name = page.strip_prefix("case/").unwrap().strip_suffix(".html").unwrap();
-            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c)), "{name}");
+            assert!(
+                name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c)),
+                "{name}"
+            );
             assert!(name.len() < 80 && !name.starts_with('-'), "{name}");
         }
         let mut distinct = pages.clone();

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use super::SiteInput;
 use super::chart::small;
 use super::events::{ChangeTone, badge, broken_fields, not_judged, since};
+use super::input::SiteInput;
 use super::names::{SeriesNames, case_page, day, place, place_of};
-use super::page::{SiteFrame, part, scrolled};
+use super::page::{SiteFrame, part, scrolled, tone};
 use crate::model::text::{capitalized, count};
-use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::escape::visible;
 use crate::report::layout::number::{p_value, signed_percent, spread, value};
 use crate::trend::{SeriesState, V1Series, V1Unmeasured};
@@ -57,13 +56,18 @@ impl Overview<'_> {
     }
 
     fn toned(&self, tone: ChangeTone) -> usize {
-        self.series(|it| is_searched(it) && it.last_change().is_some_and(|change| ChangeTone::of(change) == tone)).len()
+        self.series(|it| {
+            is_searched(it) && it.last_change().is_some_and(|change| ChangeTone::of(change) == tone)
+        })
+        .len()
     }
 
     fn summary(&self) -> Markup {
         let trends = self.input.trends;
         let days = match (trends.runs.first(), trends.runs.last()) {
-            (Some(first), Some(last)) if day(first) != day(last) => format!("{} to {}", day(first), day(last)),
+            (Some(first), Some(last)) if day(first) != day(last) => {
+                format!("{} to {}", day(first), day(last))
+            }
             (_, Some(last)) => day(last).to_owned(),
             _ => String::new(),
         };
@@ -196,7 +200,12 @@ impl Overview<'_> {
                 }
             }
         };
-        part("drifting", "What drifts, without a step", !drifting.is_empty(), &scrolled("What drifts", &table))
+        part(
+            "drifting",
+            "What drifts, without a step",
+            !drifting.is_empty(),
+            &scrolled("What drifts", &table),
+        )
     }
 
     fn missing(&self) -> Markup {
@@ -255,7 +264,12 @@ impl Overview<'_> {
             }
             @if found.len() > BREAKS { p.soft { "and " (found.len() - BREAKS) " older ones" } }
         };
-        part("breaks", "Breaks: figures on both sides are not set against each other", !found.is_empty(), &list)
+        part(
+            "breaks",
+            "Breaks: figures on both sides are not set against each other",
+            !found.is_empty(),
+            &list,
+        )
     }
 
     fn noisy(&self) -> Markup {
@@ -335,14 +349,4 @@ impl Overview<'_> {
 
 fn is_drifting_worse(series: &V1Series) -> bool {
     is_searched(series) && series.drift.as_ref().is_some_and(|drift| drift.worse == Some(true))
-}
-
-/// The class of how good or bad a result is.
-pub(super) fn tone(emphasis: Emphasis) -> &'static str {
-    match emphasis {
-        Emphasis::Bad => "worse",
-        Emphasis::Good => "better",
-        Emphasis::Doubt => "doubt",
-        Emphasis::Plain => "neutral",
-    }
 }

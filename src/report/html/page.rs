@@ -6,6 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use super::names::short;
+use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::escape::visible;
 
 const STYLE: &str = include_str!("style.css");
@@ -31,7 +32,11 @@ impl SiteFrame {
         Self {
             title: visible(title).into_owned(),
             note: visible(note).into_owned(),
-            repository: if is_address(repository) { repository.trim_end_matches('/').to_owned() } else { String::new() },
+            repository: if is_address(repository) {
+                repository.trim_end_matches('/').to_owned()
+            } else {
+                String::new()
+            },
             policy,
             has_overview,
         }
@@ -130,5 +135,15 @@ pub(super) fn facts(facts: &[(&str, Markup)]) -> Markup {
                 div { dt { (label) } dd { (fact) } }
             }
         }
+    }
+}
+
+/// The class of how good or bad a result is.
+pub(super) fn tone(emphasis: Emphasis) -> &'static str {
+    match emphasis {
+        Emphasis::Bad => "worse",
+        Emphasis::Good => "better",
+        Emphasis::Doubt => "doubt",
+        Emphasis::Plain => "neutral",
     }
 }
