@@ -133,11 +133,7 @@ fn a_year_becomes_an_overview_and_a_page_for_each_case() {
     let document: TrendsDocument = serde_json::from_str(&document).unwrap();
     let gemm = document.series.iter().find(|it| it.case.benchmark.as_str() == "kernels/gemm").unwrap();
     let page = text(&out, &case_page(&gemm.case));
-    assert_eq!(
-        page.matches("<circle").count(),
-        90 + 1,
-        "each run is a point, and one in the list of parameters"
-    );
+    assert_eq!(page.matches("<circle").count(), 90, "each run is a point");
     let change = &gemm.changes[0];
     let (good, bad) = (change.good.clone().unwrap(), change.bad.clone().unwrap());
     for words in [
@@ -226,7 +222,19 @@ fn hostile_names_are_text_on_every_page() {
 fn a_comparison_has_its_page() {
     let checkout = Checkout::of_pull_request(&[("work", &work(&[1.1, 1.0, 1.0]))]);
     append(&checkout.root(), (0..12).map(|number| night(number, &[])));
-    let compared = ended(outside(&checkout.root(), "compare main..topic --quiet")).exits(1);
+    let alone = checkout.sandbox.folder.path().join("alone.html");
+    let line = format!("compare main..topic --quiet --html {}", alone.display());
+    let compared = ended(outside(&checkout.root(), &line)).exits(1);
+    is_harmless(alone.parent().unwrap(), "alone.html");
+    let page = std::fs::read_to_string(&alone).unwrap();
+    for words in ["regressed", "data:image/svg+xml;base64,", "s/c0"] {
+        assert!(page.contains(words), "`{words}` in {page}");
+    }
+    assert!(!page.contains("index.html"), "it stands alone: {page}");
+    let line = format!("compare main..topic --html {0} --json {0}", alone.display());
+    ended(outside(&checkout.root(), &line))
+        .exits(2)
+        .says("--json, --html: the two would overwrite each other");
     let out = checkout.sandbox.folder.path().join("out");
     let line = format!("site {} --store git:gbench-history --repository acme/kernels", out.display());
     ended(outside(&checkout.root(), &line)).exits(0).says("5 cases and 1 comparison in");

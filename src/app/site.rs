@@ -7,13 +7,13 @@ use super::explain::{ExplainRequest, ExplainedVerdict, Explanation, explain};
 use super::history::HistoryRequest;
 use super::request::SelectionRequest;
 use super::stored_comparison::ArtifactsRequest;
-use crate::compare::Verdict;
+use crate::compare::{Verdict, VerdictDocument};
 use crate::github::Slug;
 use crate::model::{Fault, Result};
 use crate::report::explain::svg;
 use crate::report::html::{ComparisonPage, SiteFile, SiteInput, comparison_file, site};
 use crate::store::{comparisons_below, write_atomically};
-use crate::suite::Benchmark;
+use crate::suite::{Benchmark, Source};
 
 /// The list of the files that are ours, by which a folder is known for a site.
 const LIST: &str = "gbench-ci-site.txt";
@@ -56,7 +56,12 @@ pub fn write_site(request: &SiteRequest, builtins: &[Benchmark]) -> Result<Writt
     let trends = request.history.document(builtins)?;
     let (comparisons, warnings) = comparisons(request, builtins)?;
     let suite = SelectionRequest::of_file(request.history.config.clone()).suite(builtins)?;
-    let title = request.title.clone().unwrap_or_else(|| suite.name.clone());
+    let usual = || match suite.source {
+        Source::File { .. } => suite.name.clone(),
+        // Without a suite file the name is that of the built-in one, which measured nothing of this.
+        Source::Builtin => "Benchmarks".to_owned(),
+    };
+    let title = request.title.clone().unwrap_or_else(usual);
     let input = SiteInput {
         trends: &trends,
         comparisons: &comparisons,
@@ -70,11 +75,33 @@ pub fn write_site(request: &SiteRequest, builtins: &[Benchmark]) -> Result<Writt
     Ok(WrittenSite { folder: request.output.clone(), cases, comparisons: comparisons.len(), warnings })
 }
 
-/// A comparison as a file that stands alone. Errors: it cannot be written.
-pub fn write_comparison(explained: &ExplainedVerdict, path: &Path) -> Result<()> {
-    let page = page_of(explained, "")?;
-    let text = comparison_file(&page, "gbench-ci", &repository(None)?);
-    write_atomically(path, text.as_bytes())
+/// A verdict as a page that stands alone. `comparison`: the folder of its rounds, which are drawn; `None` of two records. Errors: it
+/// cannot be written, or the rounds cannot be read.
+pub fn write_verdict_page(
+    document: &VerdictDocument,
+    comparison: Option<&Path>,
+    path: &Path,
+    builtins: &[Benchmark],
+) -> Result<()> {
+    let page = match comparison {
+        Some(folder) => {
+            let request = ExplainRequest {
+                case: "*".into(),
+                subject: Some(folder.display().to_string()),
+                ..ExplainRequest::default()
+            };
+            match explain(&request, builtins)? {
+                Explanation::Verdict(explained) => page_of(&explained, "")?,
+                Explanation::Machines { .. } | Explanation::Run(_) => without_rounds(document),
+            }
+        }
+        None => without_rounds(document),
+    };
+    write_atomically(path, comparison_file(&page, "gbench-ci", &repository(None)?).as_bytes())
+}
+
+fn without_rounds(document: &VerdictDocument) -> ComparisonPage {
+    ComparisonPage { id: String::new(), document: document.clone(), pictures: Vec::new() }
 }
 
 /// The address that commits are linked at; empty where none is known.

@@ -15,6 +15,7 @@ use crate::app::compare_target::{CompareTarget, target};
 use crate::app::ingest::AUTO;
 use crate::app::paths::shown;
 use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
+use crate::app::site::write_verdict_page;
 use crate::app::stores::Stores;
 use crate::app::verdict_files::{anchor_beside, exit_from, rendered, write_as};
 use crate::compare::VerdictDocument;
@@ -58,6 +59,9 @@ pub struct CompareArgs {
     /// Also write the report as Markdown to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Also write the report as a page of HTML to this file, with the rounds of what changed
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Make inconclusive cases fail: exit code 3
     #[arg(long)]
     fail_inconclusive: bool,
@@ -161,9 +165,13 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
     }
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
-    if args.json.is_some() && args.json == args.markdown {
-        let what = "the JSON and the Markdown would overwrite each other";
-        return Err(Fault::at_flag("--json, --markdown", what, "name two files"));
+    check_place("--html", args.html.as_deref())?;
+    let outputs = [("--json", &args.json), ("--markdown", &args.markdown), ("--html", &args.html)];
+    for (at, (flag, file)) in outputs.iter().enumerate() {
+        if let Some((other, _)) = outputs[..at].iter().find(|(_, other)| file.is_some() && other == file) {
+            let what = "the two would overwrite each other";
+            return Err(Fault::at_flag(format!("{other}, {flag}"), what, "name two files"));
+        }
     }
     if args.anchor.is_some() {
         anchor_fits(args.format)?;
@@ -205,9 +213,15 @@ fn records(
         }
     };
     deliver(&verdict.document, None, verdict.reports.as_deref(), args, out)?;
+    if let Some(path) = &args.html {
+        write_verdict_page(&verdict.document, None, path, &[])?;
+    }
     let exit = match (&verdict.anchored, &args.anchor) {
         (Some(anchored), Some(name)) => {
             deliver(anchored, Some(name), verdict.reports.as_deref(), args, out)?;
+            if let Some(path) = &args.html {
+                write_verdict_page(anchored, None, &anchor_beside(path), &[])?;
+            }
             graver(&verdict.document, anchored, name, args.format, out)?
         }
         _ => exit_from(&verdict.document),
@@ -242,6 +256,9 @@ fn commits(
     }
     let document = measured.verdict()?;
     deliver(&document, None, Some(&measured.reports()), args, out)?;
+    if let Some(path) = &args.html {
+        write_verdict_page(&document, Some(measured.folder.root()), path, builtins)?;
+    }
     if let (Format::Terminal, Some(resume)) = (args.format, measured.resume_open(&document, &request)) {
         let why = if measured.out_of_time { "  # the budget was spent" } else { "" };
         wrote(writeln!(out, "resume  {resume}{why}"))?;

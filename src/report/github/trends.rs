@@ -60,7 +60,7 @@ fn counted(open: &OpenTrends<'_>) -> String {
     let drifts = open.standing.len() - steps;
     let parts = [(steps, "lastingly worse"), (drifts, "drifting for the worse")];
     let parts = parts.into_iter().filter(|(series, _)| *series > 0);
-    parts.map(|(series, what)| format!("{} {what}", count(series, "series"))).collect::<Vec<_>>().join(", ")
+    parts.map(|(series, what)| format!("{series} series {what}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The note with which the issue is closed: what became of what it told.
@@ -89,7 +89,7 @@ pub fn closing_note_of_trends(told: &[ToldTrend], documents: &[TrendsDocument]) 
         items += &format!("- {name} {}: {why}\n", prose(&series.metric, 120));
     }
     if gone > 0 {
-        items += &format!("- {}: the history shows nothing of the kind any more\n", count(gone, "series"));
+        items += &format!("- {gone} more series: the history shows nothing of the kind any more\n");
     }
     format!("✅ Nothing of it stands any more.\n\n{items}")
 }

@@ -109,8 +109,8 @@ pub(super) fn small(series: &V1Series) -> Markup {
     let last = newest.last().map(|point| (x(newest.len() - 1), y.place(point.value)));
     html! {
         svg.small viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) aria-hidden="true" focusable="false" {
-            @for range in cut_at(newest.len(), cuts) { path.line d=(line(range)); }
-            @if let Some((x, y)) = last { circle.newest cx=(tenth(x)) cy=(tenth(y)) r="2.5"; }
+            @for range in cut_at(newest.len(), cuts) { path.line d=(line(range)) {} }
+            @if let Some((x, y)) = last { circle.newest cx=(tenth(x)) cy=(tenth(y)) r="2.5" {} }
         }
     }
 }
@@ -130,10 +130,10 @@ pub(super) fn large(series: &V1Series, names: &SeriesNames<'_>, id: &str, descri
             (grid(&drawn.y, &series.unit))
             (days(&drawn, names))
             (breaks(&drawn))
-            @for piece in pieces(series) { path.band d=(band(&drawn, piece)); }
+            @for piece in pieces(series) { path.band d=(band(&drawn, piece)) {} }
             @for piece in levels(series) { (level_line(&drawn, piece)) }
             @for piece in pieces(series) {
-                path.line d=(path(drawn.points(piece).map(|(at, point)| (drawn.x(at), drawn.y.place(point.value))), ""));
+                path.line d=(path(drawn.points(piece).map(|(at, point)| (drawn.x(at), drawn.y.place(point.value))), "")) {}
             }
             (drift(&drawn))
             (changes(&drawn))
@@ -147,7 +147,7 @@ fn grid(y: &Axis, unit: &str) -> Markup {
         g.grid {
             @for tick in y.ticks(4) {
                 @let at = y.place(tick);
-                path d=(path([(LEFT, at), (RIGHT, at)].into_iter(), ""));
+                path d=(path([(LEFT, at), (RIGHT, at)].into_iter(), "")) {}
                 text.end x=(tenth(LEFT - 8.0)) y=(tenth(at + 4.0)) { (value(tick, unit)) }
             }
         }
@@ -181,7 +181,7 @@ fn level_line(drawn: &Drawn<'_>, piece: Range<usize>) -> Markup {
     html! {
         @if let Some(level) = level.filter(|_| piece.len() >= 3) {
             @let y = drawn.y.place(level);
-            path.level d=(path([(drawn.x(piece.start), y), (drawn.x(piece.end - 1), y)].into_iter(), ""));
+            path.level d=(path([(drawn.x(piece.start), y), (drawn.x(piece.end - 1), y)].into_iter(), "")) {}
         }
     }
 }
@@ -199,7 +199,7 @@ fn breaks(drawn: &Drawn<'_>) -> Markup {
         @for broken in &drawn.series.breaks {
             @let x = drawn.before(broken.at);
             g.broken {
-                path d=(path([(x, TOP - 22.0), (x, BOTTOM)].into_iter(), ""));
+                path d=(path([(x, TOP - 22.0), (x, BOTTOM)].into_iter(), "")) {}
                 (label("", x, TOP - 14.0, &broken_fields(broken)))
             }
         }
@@ -214,8 +214,8 @@ fn changes(drawn: &Drawn<'_>) -> Markup {
             g class={ "change " (tone.class()) } {
                 @let last = drawn.before(change.to + 1).max(x + 1.0);
                 @let first = drawn.before(change.from).min(x);
-                rect.range x=(tenth(first)) y=(tenth(TOP)) width=(tenth(last - first)) height=(tenth(BOTTOM - TOP));
-                path d=(path([(x, TOP - 8.0), (x, BOTTOM)].into_iter(), ""));
+                rect.range x=(tenth(first)) y=(tenth(TOP)) width=(tenth(last - first)) height=(tenth(BOTTOM - TOP)) {}
+                path d=(path([(x, TOP - 8.0), (x, BOTTOM)].into_iter(), "")) {}
                 (label("", x, TOP - 1.0, &format!("{}{}", tone.sign(), signed_percent(change.change))))
             }
         }
@@ -230,7 +230,7 @@ fn drift(drawn: &Drawn<'_>) -> Markup {
             @if let Some(level) = level(&series.points[(drift.from as usize)..]) {
                 @let half = (1.0 + drift.total).sqrt();
                 @let ends = [(drift.from as usize, level / half), (last, level * half)];
-                path.drift d=(path(ends.into_iter().map(|(at, value)| (drawn.x(at), drawn.y.place(value))), ""));
+                path.drift d=(path(ends.into_iter().map(|(at, value)| (drawn.x(at), drawn.y.place(value))), "")) {}
             }
         }
     }
@@ -265,7 +265,7 @@ pub(super) fn together(lines: &[(&V1Series, String)], id: &str) -> Markup {
             @for (number, (series, name)) in lines.iter().enumerate() {
                 g class={ "one of" (number % 4) } {
                     @for piece in pieces(series) {
-                        path.line d=(path(series.points[piece].iter().map(|point| (x(point.run), y.place(point.value))), ""));
+                        path.line d=(path(series.points[piece].iter().map(|point| (x(point.run), y.place(point.value))), "")) {}
                     }
                     @if let Some(point) = series.points.last() {
                         text x=(tenth(x(point.run) + 8.0)) y=(tenth(y.place(point.value) + 4.0)) { (cut_middle(name, 16, "…")) }

@@ -75,8 +75,10 @@ impl Overview<'_> {
         let places: Vec<String> = places.into_iter().take(4).collect();
         let cases: BTreeSet<_> = trends.series.iter().map(|it| &it.case).collect();
         let tile = |figure: usize, words: &str, tone: &str| {
-            let tone = if figure == 0 { "neutral" } else { tone };
-            html! { li class={ "tile " (tone) } { strong { (figure) } " " (words) } }
+            // What is not there needs no room, but that nothing is worse.
+            let (is_shown, tone) =
+                (figure > 0 || tone == "worse", if figure == 0 { "neutral" } else { tone });
+            html! { @if is_shown { li class={ "tile " (tone) } { strong { (figure) } " " (words) } } }
         };
         html! {
             p.lead {
@@ -259,7 +261,7 @@ impl Overview<'_> {
         let list = html! {
             ul {
                 @for ((day, fields), series) in found.iter().rev().take(BREAKS) {
-                    li { (day) ": " (fields) " " span.soft { "(" (count(*series, "series")) ")" } }
+                    li { (day) ": " (fields) " " span.soft { "(" (series) " series)" } }
                 }
             }
             @if found.len() > BREAKS { p.soft { "and " (found.len() - BREAKS) " older ones" } }
@@ -310,7 +312,7 @@ impl Overview<'_> {
         let body = html! {
             @for (benchmark, series) in &benchmarks {
                 details open[benchmarks.len() <= 12] {
-                    summary { (visible(benchmark)) " " span.soft { (count(series.len(), "series")) } }
+                    summary { (visible(benchmark)) " " span.soft { (series.len()) " series" } }
                     (scrolled(&visible(benchmark), &self.table_of(series)))
                 }
             }
