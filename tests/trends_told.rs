@@ -219,6 +219,10 @@ fn a_comment_shows_the_place_of_a_changed_row_among_the_runs_before_it() {
     for words in ["**Beside the last 30 runs of main**", " █` | ", "worse than all 30"] {
         assert!(ran.out.contains(words), "`{words}` in {}", ran.out);
     }
+    let ran = checkout
+        .ran("pull_request.opened", "publish --dry-run --pages https://acme.github.io/kernels/")
+        .exits(0);
+    assert!(ran.out.contains("| [`s/c0`](https://acme.github.io/kernels/case/s-c0-"), "{}", ran.out);
     // Nothing of it where nothing changed, and nothing without a history.
     let reports = checkout.comparison().join("reports/trends.json");
     std::fs::remove_file(&reports).unwrap();

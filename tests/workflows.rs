@@ -45,9 +45,9 @@ const REPOSITORIES: [(&str, &[(&str, &str)]); 5] = [
 /// The ways of asking that give different files.
 const FLAGS: [&str; 6] = [
     "",
-    "--runner ubuntu-latest",
+    "--runner ubuntu-latest --pages",
     "--runner self-hosted,gpu --forks allow",
-    "--runner self-hosted,gpu --shards 3",
+    "--runner self-hosted,gpu --shards 3 --pages",
     "--machine h100=self-hosted,gpu,h100",
     "--machine h100=self-hosted,gpu,h100 a100=self-hosted,gpu,a100 --shards 2 --forks allow",
 ];
@@ -207,6 +207,7 @@ fn may(file: &str, job: &str) -> &'static [&'static str] {
         ("gbench-nightly.yml", "publish") => {
             &["checks: write", "contents: write", "issues: write", "pull-requests: read"]
         }
+        ("gbench-pages.yml", "deploy") => &["id-token: write", "pages: write"],
         ("release.yml", "draft") => &["attestations: write", "contents: write", "id-token: write"],
         _ => &["contents: read"],
     }

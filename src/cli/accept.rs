@@ -35,6 +35,9 @@ pub struct AcceptArgs {
     /// Beginning of the artifacts' names; `{attempt}` stands for the attempt of the run that measured
     #[arg(long, value_name = "PREFIX", default_value_t = format!("gbench-ci-attempt-{ATTEMPT}-result"))]
     pub artifact: String,
+    /// Address of the pages that `gbench-ci site` writes: cases are linked there
+    #[arg(long, value_name = "URL")]
+    pub pages: Option<String>,
     /// Whose comments and checks are ours [default: who the token says]
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
@@ -62,6 +65,7 @@ impl AcceptArgs {
             artifact: args.artifact,
             summary: false,
             login: args.login,
+            pages: args.pages,
         }
     }
 }

@@ -36,6 +36,9 @@ pub struct InitArgs {
     /// What to do with pull requests of forks
     #[arg(long, value_enum, default_value = "refuse", requires = "github")]
     forks: Forks,
+    /// Write a workflow that puts the history on GitHub Pages, too, and link its pages
+    #[arg(long, requires = "github")]
+    pages: bool,
     /// Measure in so many jobs, each a part of the suite
     #[arg(long, value_name = "N", requires = "github", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=Shard::MAX as i64))]
     shards: u32,
@@ -73,6 +76,7 @@ impl InitArgs {
             allow_forks: matches!(self.forks, Forks::Allow),
             jobs,
             dependencies: suite.map(dependencies).unwrap_or_default(),
+            pages: self.pages,
         };
         PreparedWorkflows::new(&request, labels_assumed, self.force, &self.config, folder).map(Some)
     }

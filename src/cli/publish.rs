@@ -64,6 +64,9 @@ pub struct PublishArgs {
     /// Also write the step's summary, where this is not a step of the job that measured
     #[arg(long)]
     pub summary: bool,
+    /// Address of the pages that `gbench-ci site` writes: cases are linked there
+    #[arg(long, value_name = "URL")]
+    pub pages: Option<String>,
     /// Whose comments and issues are ours [default: who the token says]
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
@@ -101,6 +104,7 @@ impl PublishArgs {
             artifact: args.artifact,
             summary: args.summary,
             login: args.login,
+            pages: args.pages,
         }
     }
 }

@@ -46,10 +46,11 @@ pub(super) fn next_steps(request: &WorkflowsRequest, labels_assumed: bool, in_gi
              it: `gbench-ci guard install`.",
         )
     };
-    NextSteps { notes, steps: steps(&request.jobs, is_local), warning }
+    NextSteps { notes, steps: steps(request, is_local), warning }
 }
 
-fn steps(jobs: &[MeasuringJob], is_local: bool) -> Vec<String> {
+fn steps(request: &WorkflowsRequest, is_local: bool) -> Vec<String> {
+    let jobs = &request.jobs;
     let mut runners: Vec<&Vec<String>> = Vec::new();
     for job in jobs {
         if !runners.contains(&&job.runner) {
@@ -77,6 +78,12 @@ fn steps(jobs: &[MeasuringJob], is_local: bool) -> Vec<String> {
     });
     steps.push("open a pull request; or start `gbench-ci nightly` by hand, under Actions".into());
     steps.push(required(jobs, is_local));
+    if request.pages {
+        steps.push(
+            "let GitHub Actions be the source of the pages: Settings, Pages. The first night makes them"
+                .into(),
+        );
+    }
     steps
 }
 

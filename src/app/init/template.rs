@@ -14,10 +14,17 @@ const PULL_REQUEST_MATRIX: &str = include_str!("templates/pull-request-matrix.ym
 const REPORT: &str = include_str!("templates/report.yml");
 const ACCEPT: &str = include_str!("templates/accept.yml");
 const NIGHTLY: &str = include_str!("templates/nightly.yml");
+const PAGES: &str = include_str!("templates/pages.yml");
 
 const CHECKOUT: &str = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2";
 const UPLOAD: &str = "actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1";
 const DOWNLOAD: &str = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1";
+const UPLOAD_PAGES: &str = "actions/upload-pages-artifact@7b1f4a764d45c48632c6b24a0339c27f5614fb0b # v4.0.0";
+const DEPLOY_PAGES: &str = "actions/deploy-pages@d6db90164ac5ed86f2b6aed7e0febac5b3c0c03e # v4.0.5";
+
+/// The address of a repository's pages, unless it has a domain of its own.
+const PAGES_ADDRESS: &str =
+    "https://${{ github.repository_owner }}.github.io/${{ github.event.repository.name }}/";
 
 /// The labels of a runner where none are given.
 pub const USUAL_LABELS: &str = "self-hosted, gpu";
@@ -31,6 +38,8 @@ pub struct WorkflowsRequest {
     pub jobs: Vec<MeasuringJob>,
     /// Lines of shell that install what the benchmarks need.
     pub dependencies: Vec<String>,
+    /// The history goes to GitHub Pages.
+    pub pages: bool,
 }
 
 /// The files to write: paths from the repository's root, and their text.
@@ -46,6 +55,9 @@ pub(super) fn workflows(request: &WorkflowsRequest, suite: &str) -> Result<Vec<(
         files.push((".github/workflows/gbench-report.yml", REPORT));
         files.push((".github/workflows/gbench-accept.yml", ACCEPT));
     }
+    if request.pages {
+        files.push((".github/workflows/gbench-pages.yml", PAGES));
+    }
     files.sort();
     files.into_iter().map(|(path, template)| Ok((path, fill(template, request, suite)?))).collect()
 }
@@ -60,6 +72,9 @@ fn fill(template: &str, request: &WorkflowsRequest, suite: &str) -> Result<Strin
         checkout => CHECKOUT,
         download => DOWNLOAD,
         upload => UPLOAD,
+        upload_pages => UPLOAD_PAGES,
+        deploy_pages => DEPLOY_PAGES,
+        pages => request.pages.then_some(PAGES_ADDRESS),
         include => jobs_as_yaml(jobs),
         label => jobs.first().map(|job| word_as_yaml(&job.label)),
         runner => jobs.first().map(|job| labels_as_yaml(&job.runner)),
@@ -147,17 +162,19 @@ mod tests {
             allow_forks: false,
             jobs: jobs(&runner, &[], shards).unwrap(),
             dependencies: Vec::new(),
+            pages: false,
         }
     }
 
     #[test]
     fn every_value_and_every_condition_of_every_template_is_known() {
-        for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, ACCEPT, NIGHTLY] {
+        for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, ACCEPT, NIGHTLY, PAGES] {
             for allow_forks in [false, true] {
                 for shards in [1, 3] {
                     let dependencies = vec!["command -v go".into()];
                     let request = request(ActionRef::Here, "gpu", shards);
-                    let request = WorkflowsRequest { allow_forks, dependencies, ..request };
+                    let pages = allow_forks;
+                    let request = WorkflowsRequest { allow_forks, dependencies, pages, ..request };
                     let text = fill(template, &request, "gbench.toml").unwrap();
                     assert!(!text.contains("[[") && !text.contains("#?") && text.ends_with('\n'), "{text}");
                 }

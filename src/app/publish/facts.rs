@@ -48,6 +48,7 @@ pub(super) fn publish_context(
         server: context
             .map_or_else(|| "https://github.com".into(), |context| context.endpoint.server.clone()),
         slug: context.map(|context| context.slug.to_string()),
+        pages: request.pages.clone(),
         trends: input.map_or_else(Vec::new, |input| input.trends.clone()),
         ..PublishContext::default()
     }

@@ -38,6 +38,8 @@ pub struct PublishRequest {
     pub summary: bool,
     /// The account whose comments and issues are ours; `None`: the token's.
     pub login: Option<String>,
+    /// Address of the pages of `gbench-ci site`.
+    pub pages: Option<String>,
 }
 
 /// A request in a job of GitHub Actions, with a client for the repository of its event.

@@ -42,7 +42,7 @@ pub struct PublishContext {
     /// What the history shows of the rows; empty where there is none.
     pub trends: Vec<TrendsDocument>,
     /// Address of the pages that `gbench-ci site` made.
-    pub site: Option<String>,
+    pub pages: Option<String>,
 }
 
 impl PublishContext {

@@ -3,7 +3,9 @@
 use super::budget::prose;
 use super::context::PublishContext;
 use crate::compare::Merged;
+use crate::model::CaseId;
 use crate::model::text::short_commit;
+use crate::report::html::case_page;
 
 /// Longest address that is linked, in bytes.
 const MAX_ADDRESS: usize = 1000;
@@ -18,6 +20,12 @@ pub(super) fn address(url: &str) -> Option<&str> {
 /// Markdown of a link, where there is an address that may be one.
 pub(super) fn link(word: &str, url: Option<&str>) -> Option<String> {
     url.and_then(address).map(|url| format!("[{word}]({url})"))
+}
+
+/// The page of a case, where the pages of `gbench-ci site` have an address.
+pub(super) fn page_of_case(case: &CaseId, context: &PublishContext) -> Option<String> {
+    let pages = context.pages.as_deref().and_then(address)?;
+    Some(format!("{}/{}", pages.trim_end_matches('/'), case_page(case)))
 }
 
 /// A full commit id: 40 or 64 hexadecimal digits.

@@ -2,6 +2,7 @@
 
 use super::budget::{ByteBudget, ShortNames, figure, prose};
 use super::context::PublishContext;
+use super::links::{link, page_of_case};
 use crate::compare::{Merged, Row, Verdict};
 use crate::model::Better;
 use crate::model::text::count;
@@ -39,8 +40,9 @@ pub(super) fn recent_runs(merged: &Merged, context: &PublishContext, budget: &mu
     let row = |((series, _), title): (&(V1Series, &Row), &String)| {
         let label =
             if series.label.is_empty() { String::new() } else { format!("{}: ", prose(&series.label, 60)) };
-        let row =
-            format!("| {label}{} | `{}` | {} |\n", short.name_in_cell(title), drawn(series), place(series));
+        let name = short.name_in_cell(title);
+        let name = link(&name, page_of_case(&series.case, context).as_deref()).unwrap_or(name);
+        let row = format!("| {label}{name} | `{}` | {} |\n", drawn(series), place(series));
         Some(row).filter(|row| budget.take(row.len()))
     };
     let rows: Vec<String> = found.iter().zip(&titles).take(MAX_ROWS).map_while(row).collect();

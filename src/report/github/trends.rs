@@ -2,7 +2,7 @@
 
 use super::budget::{ByteBudget, ShortNames, plain, prose};
 use super::context::{MAX_COMMENT, PublishContext};
-use super::links::{address, full_commit, link, repository};
+use super::links::{full_commit, link, page_of_case, repository};
 use crate::model::shell_word;
 use crate::model::text::{capitalized, count, short_commit};
 use crate::report::layout::escape::markdown_block;
@@ -114,16 +114,20 @@ impl<'v> View<'v> {
     }
 
     /// The table of one kind; empty where there is none.
-    fn table(&self, head: &str, rows: Vec<(String, String)>, budget: &mut ByteBudget) -> String {
+    fn table(&self, head: &str, rows: Vec<(OpenTrend<'_>, String)>, budget: &mut ByteBudget) -> String {
         if rows.is_empty() || !budget.take(head.len() + 80) {
             return String::new();
         }
-        let names = ShortNames::new(rows.iter().map(|(title, _)| title.as_str()), 60);
-        let row = |(title, cells): &(String, String)| {
-            let row = format!("| {} | {cells} |\n", names.name_in_cell(title));
+        let titles: Vec<String> = rows.iter().map(|(open, _)| self.title(open)).collect();
+        let names = ShortNames::new(titles.iter().map(String::as_str), 60);
+        let row = |((open, cells), title): (&(OpenTrend<'_>, String), &String)| {
+            let name = names.name_in_cell(title);
+            let page = page_of_case(&open.series.case, self.context);
+            let name = link(&name, page.as_deref()).unwrap_or(name);
+            let row = format!("| {name} | {cells} |\n");
             Some(row).filter(|row| budget.take(row.len()))
         };
-        let shown: Vec<String> = rows.iter().take(MAX_ROWS).map_while(row).collect();
+        let shown: Vec<String> = rows.iter().zip(&titles).take(MAX_ROWS).map_while(row).collect();
         let more = match rows.len() - shown.len() {
             0 => String::new(),
             more => format!("\nand {more} more\n"),
@@ -131,8 +135,8 @@ impl<'v> View<'v> {
         format!("{head}{}{more}\n", shown.concat())
     }
 
-    fn steps(&self, open: &[OpenTrend<'_>], budget: &mut ByteBudget) -> String {
-        let row = |it: &OpenTrend<'_>| {
+    fn steps(&self, open: &[OpenTrend<'v>], budget: &mut ByteBudget) -> String {
+        let row = |it: &OpenTrend<'v>| {
             let OpenFinding::Step(change) = it.finding else { return None };
             let range = format!("{} to {}", signed_percent(change.low), signed_percent(change.high));
             let cells = format!(
@@ -143,7 +147,7 @@ impl<'v> View<'v> {
                 prose(day(it, change.at), 20),
                 self.commits(change),
             );
-            Some((self.title(it), cells))
+            Some((*it, cells))
         };
         let head =
             "| case | runs | change (interval, nominally 95 %) | since | in |\n|---|---|---|---|---|\n";
@@ -151,7 +155,7 @@ impl<'v> View<'v> {
     }
 
     fn drifts(&self, budget: &mut ByteBudget) -> String {
-        let row = |it: &OpenTrend<'_>| {
+        let row = |it: &OpenTrend<'v>| {
             let OpenFinding::Drift(V1Drift { from, per_run, total, p, .. }) = it.finding else { return None };
             let cells = format!(
                 "`{}` | {} | {} a run, {} | {}",
@@ -161,7 +165,7 @@ impl<'v> View<'v> {
                 prose(&p_value(*p), 40),
                 prose(day(it, *from), 20),
             );
-            Some((self.title(it), cells))
+            Some((*it, cells))
         };
         let head = "| case | runs | drift | each | since |\n|---|---|---|---|---|\n";
         self.table(head, self.open.standing.iter().filter_map(row).collect(), budget)
@@ -205,8 +209,8 @@ impl<'v> View<'v> {
             );
             text += &format!("To look at the first:\n\n{}\n", markdown_block("sh", &command));
         }
-        let page = self.context.site.as_deref().and_then(address);
-        text += &page.map_or(String::new(), |page| format!("Every series: [{page}]({page})\n\n"));
+        let pages = link("the pages of the history", self.context.pages.as_deref());
+        text += &pages.map_or(String::new(), |pages| format!("Every series: {pages}.\n\n"));
         text + "Whoever closes this issue puts aside what it tells: it is told again only if it happens anew, or if a drift has \
                 doubled. Opening it again takes that back. What was accepted in the pull request that brought it is not told.\n"
     }
