@@ -4,6 +4,7 @@
 mod accept;
 mod args;
 mod baseline;
+mod bisect;
 mod calibrate;
 mod ci;
 mod compare;
@@ -72,6 +73,7 @@ enum Command {
     Report(report::ReportArgs),
     Export(export::ExportArgs),
     History(history::HistoryArgs),
+    Bisect(Box<bisect::BisectArgs>),
     Publish(Box<publish::PublishArgs>),
     Accept(accept::AcceptArgs),
     Merge(merge::MergeArgs),
@@ -129,6 +131,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
     if let Command::Run(_)
     | Command::Compare(_)
     | Command::Calibrate(_)
+    | Command::Bisect(_)
     | Command::Config(_)
     | Command::Describe(_) = command
     {
@@ -151,6 +154,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Report(args) => report::run(args, &builtins(), &mut out),
         Command::Export(args) => export::run(args, &builtins(), &mut out),
         Command::History(args) => history::run(args, &builtins(), &mut out),
+        Command::Bisect(args) => bisect::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Accept(args) => accept::run(args, &mut out),
         Command::Merge(args) => merge::run(args, &mut out),

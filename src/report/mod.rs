@@ -16,6 +16,7 @@
 //! | csv | spreadsheets | RFC 4180, stable columns |
 //! | junit | CI systems' test views | one test case a row |
 
+mod bisect;
 pub mod calibration;
 pub mod explain;
 mod export;
@@ -30,6 +31,7 @@ mod test_support;
 mod trends;
 mod verdict;
 
+pub use self::bisect::{BisectFormat, bisection};
 pub use self::export::{ExportFormat, export};
 pub use self::format::{Format, Options};
 pub use self::input::Input;

@@ -76,10 +76,12 @@ impl Belief {
         let candidates = (group_of.len() - 1).max(1) as f64;
         let of_nothing = |fit: &SplitFit| NOTHING_CHANGED.ln() + ln_drift + fit.evidence;
         // Of one candidate.
-        let of_change = |fit: &SplitFit| ((1.0 - NOTHING_CHANGED) / candidates).ln() + ln_drift + fit.evidence;
-        let all = nothing.iter().map(of_nothing).chain(alike.iter().flat_map(|group| {
-            group.fits.iter().map(|fit| of_change(fit) + (group.candidates as f64).ln())
-        }));
+        let of_change =
+            |fit: &SplitFit| ((1.0 - NOTHING_CHANGED) / candidates).ln() + ln_drift + fit.evidence;
+        let all =
+            nothing.iter().map(of_nothing).chain(alike.iter().flat_map(|group| {
+                group.fits.iter().map(|fit| of_change(fit) + (group.candidates as f64).ln())
+            }));
         let total = all.fold(f64::NEG_INFINITY, ln_sum);
         let mut belief = Self {
             candidates: vec![0.0; group_of.len()],

@@ -53,8 +53,8 @@ impl Bisection {
         if probability >= self.rule.confidence {
             return BisectionStep::Found(set);
         }
-        let within = belief.shift.high < self.rule.least
-            && (self.rule.sided || belief.shift.low > -self.rule.least);
+        let within =
+            belief.shift.high < self.rule.least && (self.rule.sided || belief.shift.low > -self.rule.least);
         if belief.innocent >= self.rule.confidence && within {
             return BisectionStep::Innocent;
         }
@@ -85,9 +85,7 @@ impl Bisection {
             .map(|commit| (commit, belief.behind(&self.lineage, commit)))
             .collect();
         let changed = 1.0 - belief.innocent;
-        open.sort_by(|one, other| {
-            (one.1 - changed / 2.0).abs().total_cmp(&(other.1 - changed / 2.0).abs())
-        });
+        open.sort_by(|one, other| (one.1 - changed / 2.0).abs().total_cmp(&(other.1 - changed / 2.0).abs()));
         let mut unbuilt = 0;
         open.retain(|(commit, _)| {
             unbuilt += usize::from(!is_built(*commit));

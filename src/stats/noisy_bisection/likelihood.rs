@@ -112,6 +112,12 @@ impl Split<'_> {
         SplitFit { evidence: total, change: best.change, error, noise, middle, freedom, above }
     }
 
+    /// The evidence where no figure is an outlier.
+    #[cfg(test)]
+    pub fn evidence_without_outliers(&self, drift: f64) -> f64 {
+        self.solve(drift, &vec![false; self.figures.len()]).evidence
+    }
+
     fn is_behind(&self, at: usize) -> bool {
         self.behind.is_some_and(|behind| behind[at])
     }
@@ -161,14 +167,18 @@ impl Split<'_> {
         let shape = PRIOR_SHAPE + self.figures.len() as f64 / 2.0;
         let left = (square - level * p - change * q).max(0.0);
         let scale = PRIOR_SHAPE * PRIOR_NOISE * PRIOR_NOISE + left / 2.0;
-        let evidence = 0.5 * (prior - determinant.ln() - ln_determinant - ln_widths)
-            - shape * scale.ln()
+        let evidence = 0.5 * (prior - determinant.ln() - ln_determinant - ln_widths) - shape * scale.ln()
             + ln_gamma(shape);
         SolvedSplit { level, change, inverse, evidence, shape, scale }
     }
 
     /// The two figures that lie farthest off, of those that are not outliers yet.
-    fn suspects(&self, solved: &SolvedSplit, drift: f64, outliers: &[bool]) -> impl Iterator<Item = usize> + use<> {
+    fn suspects(
+        &self,
+        solved: &SolvedSplit,
+        drift: f64,
+        outliers: &[bool],
+    ) -> impl Iterator<Item = usize> + use<> {
         let off = |at: usize| {
             let change = if self.is_behind(at) { solved.change } else { 0.0 };
             self.figures[at].value - self.centre - solved.level - change
