@@ -1,9 +1,9 @@
 //! The ways to find a commit: ours, and plain bisection as it is done by hand.
 
+use gbench_ci::stats::midmean;
 use gbench_ci::stats::noisy_bisection::{
     Bisection, BisectionCosts, BisectionFigure, BisectionRule, BisectionStep, Lineage,
 };
-use gbench_ci::stats::midmean;
 
 use super::machine::{Machine, Setting};
 
@@ -75,8 +75,7 @@ fn centre(mut values: Vec<f64>) -> f64 {
 /// size of the change is known, which favours it.
 pub fn plain_afresh(setting: Setting, seed: u64, each: u32) -> Search {
     halved(setting, seed, |machine, middle| {
-        let pairs: Vec<[f64; 2]> =
-            (0..each).map(|_| [machine.measure(0), machine.measure(middle)]).collect();
+        let pairs: Vec<[f64; 2]> = (0..each).map(|_| [machine.measure(0), machine.measure(middle)]).collect();
         let [good, bad] = [0, 1].map(|side| centre(pairs.iter().map(|pair| pair[side]).collect()));
         bad - good > setting.step.ln_1p() / 2.0
     })
@@ -96,11 +95,7 @@ pub fn plain_anchored(setting: Setting, seed: u64, each: u32) -> Search {
     })
 }
 
-fn halved(
-    setting: Setting,
-    seed: u64,
-    mut is_bad: impl FnMut(&mut Machine, usize) -> bool,
-) -> Search {
+fn halved(setting: Setting, seed: u64, mut is_bad: impl FnMut(&mut Machine, usize) -> bool) -> Search {
     let mut machine = Machine::new(setting, CANDIDATES, seed);
     let (mut good, mut bad, mut builds) = (0, CANDIDATES, 2);
     while bad - good > 1 {

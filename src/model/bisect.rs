@@ -30,13 +30,15 @@ pub struct BisectDocument {
     pub commits: u32,
     /// All commits of the range were candidates; otherwise first parents alone.
     pub full: bool,
-    /// A change in either direction was looked for; otherwise one for the worse.
+    /// A change in either direction was looked for, as asked or because the metric has no better one; otherwise one for the worse.
     pub any: bool,
     pub answer: BisectAnswer,
     /// Probability that the answer has to reach.
     pub confidence: f64,
     /// Of the answer: that the change came with one of the remaining commits, or that there is none.
     pub probability: f64,
+    /// That nothing changed; or, where only the worse counts, that nothing became worse.
+    pub innocent: f64,
     /// The commits that the change may have come with, most probable first: of an answer all of its set, else those that
     /// together reach the confidence, at most 20.
     pub remaining: Vec<V1BisectCommit>,

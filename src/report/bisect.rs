@@ -177,7 +177,10 @@ fn sentence(document: &BisectDocument) -> String {
             } else {
                 format!("{} hold {}", count(document.remaining.len(), "commit"), told(document.probability))
             };
-            format!("{so_far} of the {asked} that are asked for; {case} differs by {change} in {ends}")
+            format!(
+                "{so_far} of the {asked} that are asked for, and that nothing changed {}; {metric} of {case} differs by {change} in {ends}",
+                told(document.innocent)
+            )
         }
     }
 }
@@ -287,6 +290,7 @@ mod tests {
             answer,
             confidence: 0.95,
             probability: 0.97,
+            innocent: 0.01,
             remaining: match answer {
                 BisectAnswer::Nothing => Vec::new(),
                 BisectAnswer::Commit => vec![commit("b", 0.97, 0.00103)],

@@ -15,13 +15,16 @@
 mod answer;
 mod figures;
 mod range;
+mod request;
 mod run;
 mod state;
 mod trees;
 
-use std::path::PathBuf;
+pub use self::request::{BisectRequest, Bisected};
+
 use std::time::{Duration, Instant, SystemTime};
 
+use self::request::{MOST_ROUNDS, USUAL_CONFIDENCE};
 use self::run::BisectRun;
 use self::state::BisectState;
 use self::trees::BisectTrees;
@@ -29,59 +32,16 @@ use crate::app::environment;
 use crate::app::measure::salt;
 use crate::app::paths::project_root;
 use crate::app::progress::Reporter;
-use crate::app::request::{CommitsRequest, RunRequest, shell_flags};
+use crate::app::request::CommitsRequest;
 use crate::app::scheduler::rounded;
 use crate::app::side_suites::SideSuites;
 use crate::app::stores::folder_of;
 use crate::model::text::count;
-use crate::model::{
-    BisectBeginning, BisectDocument, Budget, Fault, Result, RunId, SCHEMA_BISECT_STATE, sha256_hex,
-    shell_word,
-};
+use crate::model::{BisectBeginning, Budget, Fault, Result, RunId, SCHEMA_BISECT_STATE, sha256_hex};
 use crate::stats::noisy_bisection::BisectionRule;
 use crate::store::{BisectFolder, bisect_folder};
 use crate::suite::Benchmark;
 use crate::trees::{Ancestry, CommitRange, commits_between};
-
-/// Probability of the answer where none is asked for.
-pub const USUAL_CONFIDENCE: f64 = 0.95;
-/// Rounds after which a bisection gives up.
-const MOST_ROUNDS: u32 = 200;
-/// Warnings of processes that are kept.
-const MOST_WARNINGS: usize = 10;
-
-#[derive(Clone, Debug, Default)]
-pub struct BisectRequest {
-    /// `None`: that of the bisection that is resumed.
-    pub case: Option<String>,
-    /// As typed; `None`: what a history proposes, or that of the bisection that is resumed.
-    pub range: Option<String>,
-    /// `None`: the one by which the case is judged.
-    pub metric: Option<String>,
-    pub run: RunRequest,
-    pub store: Option<String>,
-    /// One suite file for all commits.
-    pub suite_file: Option<PathBuf>,
-    /// The bisection to resume: its id or folder; empty: the latest one.
-    pub resume: Option<String>,
-    /// For builds and processes of this call.
-    pub budget: Option<Budget>,
-    /// Between 0 and 1; `None`: the usual one, or that of the bisection that is resumed.
-    pub confidence: Option<f64>,
-    /// All commits, not first parents alone.
-    pub full: bool,
-    /// A change in either direction.
-    pub any: bool,
-}
-
-/// A bisection that has ended, for now or for good.
-pub struct Bisected {
-    pub document: BisectDocument,
-    /// The signal that ended it.
-    pub interrupted: Option<i32>,
-    /// The command that goes on, where something is open.
-    pub resume: Option<String>,
-}
 
 /// Errors: a case, a range or a metric that is not there, an end that cannot be measured (exit code 4), another machine than
 /// that of the bisection that is resumed (5).
@@ -221,22 +181,4 @@ fn announce(range: &CommitRange, state: &BisectState, budget: Budget, reporter: 
         state.beginning.case,
         state.beginning.suite
     ));
-}
-
-/// The command that goes on, with every flag of this request that says what is measured, so that it can be pasted.
-fn resume_command(id: &RunId, request: &BisectRequest) -> String {
-    let shown = |path: &PathBuf| path.display().to_string();
-    let given = [
-        ("--artifacts", request.run.output.artifacts.as_ref().map(shown)),
-        ("--store", request.store.clone()),
-    ];
-    let settings = request.run.settings.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
-    let bare: String = request.run.settings.without_value().map(|flag| format!(" {flag}")).collect();
-    format!(
-        "{}gbench-ci bisect --resume {}{}{}{bare}",
-        environment::as_prefix(),
-        shell_word(id.as_str()),
-        request.run.selection.flags(),
-        shell_flags(settings.chain(given)),
-    )
 }

@@ -1,6 +1,6 @@
 //! The range that a history proposes: the newest lasting change for the worse of a case.
 
-use super::BisectRequest;
+use super::request::BisectRequest;
 use crate::app::history::{HistoryRequest, USUAL_RUNS};
 use crate::model::text::{short_commit, signed_percent};
 use crate::model::{Fault, Result};

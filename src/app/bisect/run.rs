@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use super::answer::{self, AnswerParts};
 use super::figures::BisectedMetric;
+use super::request::{BisectRequest, Bisected, MOST_ROUNDS, resume_command};
 use super::state::BisectState;
 use super::trees::{BisectTrees, Visit};
-use super::{BisectRequest, Bisected, MOST_ROUNDS, resume_command};
 use crate::app::progress::Reporter;
 use crate::app::verdict_files::json_of;
 use crate::model::text::{count, percent};
@@ -66,7 +66,10 @@ impl BisectRun<'_> {
 
     fn bisection(&self) -> Bisection {
         let range = self.trees.range;
-        let mut bisection = Bisection::new(Lineage::of(&range.parents), self.rule);
+        let mut bisection = Bisection::new(
+            Lineage::of(&range.parents),
+            BisectionRule { sided: self.state.is_sided(), ..self.rule },
+        );
         self.state.broken.keys().for_each(|commit| bisection.set_broken(*commit));
         self.state.figures().for_each(|figure| bisection.add(figure));
         bisection
@@ -91,7 +94,7 @@ impl BisectRun<'_> {
             }
         }
         let round = self.state.rounds();
-        let mut at = 0;
+        let (mut at, mut is_first) = (0, false);
         while at < commits.len() {
             let commit = commits[at];
             let processes = commits[at..].iter().take_while(|other| **other == commit).count();
@@ -109,6 +112,7 @@ impl BisectRun<'_> {
                 Some(metric) => metric.clone(),
                 None => {
                     let found = BisectedMetric::of(record, self.state.beginning.metric.as_deref())?;
+                    is_first = true;
                     self.state.settle_metric(found)?.clone()
                 }
             };
@@ -130,6 +134,10 @@ impl BisectRun<'_> {
                 self.broke(bisection, commit, case.outcome.cause(), finished.gpu_missing)?;
                 return Ok(None);
             }
+        }
+        if is_first {
+            // Which changes count is known now.
+            *bisection = self.bisection();
         }
         self.tell(bisection, round, commits);
         Ok(None)

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::MOST_WARNINGS;
 use super::figures::{BisectedMetric, ProcessFigure};
 use crate::app::measure::match_key;
 use crate::compare::machine_key;
@@ -15,6 +14,9 @@ use crate::stats::noisy_bisection::BisectionFigure;
 use crate::store::BisectFolder;
 use crate::suite::Suite;
 use crate::trees::CommitRange;
+
+/// Warnings of processes that are kept.
+const MOST_WARNINGS: usize = 10;
 
 /// One process that was measured.
 #[derive(Clone, Debug)]
@@ -219,6 +221,11 @@ impl BisectState {
         if self.warnings.len() < MOST_WARNINGS && !self.warnings.iter().any(|known| known == text) {
             self.warnings.push(text.to_owned());
         }
+    }
+
+    /// Only a change for the worse counts, as far as the metric knows what is worse.
+    pub(super) fn is_sided(&self) -> bool {
+        !self.beginning.any && self.metric.as_ref().is_none_or(|metric| metric.better.is_some())
     }
 
     pub(super) fn processes(&self) -> usize {

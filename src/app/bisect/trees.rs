@@ -181,7 +181,8 @@ impl<'a> BisectTrees<'a> {
         header.run_id = self.new_id();
         header.started = humantime::format_rfc3339_millis(started).to_string();
         let plan = Plan::single(&slot.suite);
-        let mut builds = BuildsAlone(self.reporter.clone());
+        let mut builds =
+            BuildsAlone { reporter: self.reporter.clone(), commit: self.name(slot.commit).to_owned() };
         let watch = slot.suite.gate.watch.value.then_some(&mut self.watch as &mut dyn ConditionsProbe);
         let session = RunSession {
             executor: &mut self.executor,
@@ -272,14 +273,29 @@ fn set_processes(suite: &mut Suite, processes: u32) {
 }
 
 /// Passes on what is built: what a session of one process says of its plan would be said anew with every process.
-struct BuildsAlone(Reporter);
+struct BuildsAlone {
+    reporter: Reporter,
+    /// What is built.
+    commit: String,
+}
 
 impl Observer for BuildsAlone {
     fn on(&mut self, progress: &Progress<'_>) {
-        if let Progress::BuildStarted { .. } | Progress::BuildGoesOn { .. } | Progress::BuildEnded { .. } =
-            progress
-        {
-            self.0.on(progress);
+        let named = |benchmark: &str| format!("{benchmark} of {}", self.commit);
+        match *progress {
+            Progress::BuildStarted { benchmark, side } => {
+                let benchmark = &named(benchmark);
+                self.reporter.on(&Progress::BuildStarted { benchmark, side });
+            }
+            Progress::BuildGoesOn { benchmark, side, seconds, line } => {
+                let benchmark = &named(benchmark);
+                self.reporter.on(&Progress::BuildGoesOn { benchmark, side, seconds, line });
+            }
+            Progress::BuildEnded { benchmark, side, seconds, failed } => {
+                let benchmark = &named(benchmark);
+                self.reporter.on(&Progress::BuildEnded { benchmark, side, seconds, failed });
+            }
+            _ => {}
         }
     }
 }

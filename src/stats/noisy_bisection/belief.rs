@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::figure::BisectionFigure;
 use super::likelihood::{DRIFTS, Split, SplitFit, ln_sum};
-use super::{BisectionFigure, Lineage};
+use super::lineage::Lineage;
 use crate::stats::student::TQuantiles;
 
 /// Before anything is measured: nothing changed, it became worse, it became better, each as probable as the others.

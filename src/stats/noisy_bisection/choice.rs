@@ -1,12 +1,15 @@
 //! What the next round measures: what tells most for its time.
 
+use super::belief::{Belief, LevelShift};
+use super::bisection::Bisection;
 use super::likelihood::DRIFTS;
-use super::{Belief, Bisection};
 
 /// The ends are measured against each other in so many rounds before any commit between them is.
 const FIRST_ROUNDS: u32 = 3;
 /// Where it is so probable that nothing changed, the ends are measured further.
 const DOUBTED: f64 = 0.2;
+/// The interval is looked at after every round, and one of these looks may mislead: to call the ends alike it has to be so much wider.
+const WIDER: f64 = 1.5;
 /// Rounds without a process of an end, after which one has it: a drift that began late is then seen.
 const ROUNDS_WITHOUT_END: u32 = 2;
 /// Processes of the asked commit in one round.
@@ -53,8 +56,10 @@ impl Bisection {
         if probability >= self.rule.confidence {
             return BisectionStep::Found(set);
         }
-        let within =
-            belief.shift.high < self.rule.least && (self.rule.sided || belief.shift.low > -self.rule.least);
+        let LevelShift { change, low, high } = belief.shift;
+        let above = change + WIDER * (high - change);
+        let below = change - WIDER * (change - low);
+        let within = above < self.rule.least && (self.rule.sided || below > -self.rule.least);
         if belief.innocent >= self.rule.confidence && within {
             return BisectionStep::Innocent;
         }

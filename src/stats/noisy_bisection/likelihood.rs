@@ -14,7 +14,7 @@
 
 use statrs::function::gamma::ln_gamma;
 
-use super::BisectionFigure;
+use super::figure::BisectionFigure;
 use crate::stats::student::t_tail;
 
 /// Variance of a round's offset as a multiple of the noise's, each as probable before anything is measured.
