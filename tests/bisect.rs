@@ -10,6 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::cli::{Ran, command, ended};
+use crate::support::nightly;
 
 /// Prints a time around what the file `cost` says, with 1 % of noise that is normal as nearly as twelve numbers make it.
 const BENCH: &str = r#"
@@ -291,6 +292,26 @@ fn all_commits_of_merged_branches_are_candidates_where_asked_for() {
     assert_eq!((first_parents.commits, first_parents.remaining[0].subject.as_str()), (5, "The merge"));
     let full = line.document("c0 good --full", 0);
     assert_eq!((full.commits, full.remaining[0].subject.as_str()), (8, "Topic b"));
+}
+
+#[test]
+fn without_a_range_it_is_the_newest_change_that_the_history_knows() {
+    let line = Line::with_step(40, 13, 27);
+    let nights = (0..=40).map(|number| {
+        let factor = if number >= 27 { 1.03 } else { 1.0 };
+        let mut night = nightly::night(number as u32, &[("kernels/gemm", factor)]);
+        night.commit = line.ids[number].clone();
+        night.record.cases.truncate(1);
+        let id = &mut night.record.cases[0].id;
+        (id.benchmark, id.params) = ("s/c0".parse().unwrap(), Default::default());
+        night
+    });
+    nightly::append(&line.root(), nights);
+    let ran = line.bisect("c0 --format json").exits(0).says("changed by +").says("git:gbench-history");
+    let document: BisectDocument = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((document.answer, line.remaining(&document)), (BisectAnswer::Commit, vec![27]));
+    assert!(document.commits < 20, "{}", document.commits);
+    line.bisect("c1").exits(2).says("no range is given").says("gbench-ci bisect c1 GOOD..BAD");
 }
 
 #[test]

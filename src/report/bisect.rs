@@ -175,10 +175,12 @@ fn sentence(document: &BisectDocument) -> String {
             let so_far = if document.remaining.is_empty() {
                 "nothing is known yet".to_owned()
             } else {
-                format!("{} hold {}", count(document.remaining.len(), "commit"), told(document.probability))
+                let commits = count(document.remaining.len(), "commit");
+                format!("{commits} have {} together", told(document.probability))
             };
             format!(
-                "{so_far} of the {asked} that are asked for, and that nothing changed {}; {metric} of {case} differs by {change} in {ends}",
+                "{so_far}, and {asked} are asked for; that nothing changed has {}. {metric} of {case} differs by {change} \
+                 between {ends}",
                 told(document.innocent)
             )
         }
@@ -203,15 +205,19 @@ fn facts(commit: &V1BisectCommit) -> [(&'static str, String); 4] {
         ("commit", commit.commit.clone()),
         ("subject", commit.subject.clone()),
         ("author", commit.author.clone()),
-        ("date", commit.authored.clone()),
+        ("date", day(commit)),
     ]
 }
 
+/// The day on which its author wrote it.
+fn day(commit: &V1BisectCommit) -> String {
+    commit.authored.get(..10).unwrap_or_default().to_owned()
+}
+
 fn remaining(commit: &V1BisectCommit) -> [String; 4] {
-    let day = commit.authored.get(..10).unwrap_or_default().to_owned();
     let why = if commit.broken.is_some() { " (cannot be measured)" } else { "" };
     let subject = format!("{}{why}", commit.subject);
-    [short_commit(&commit.commit).to_owned(), day, told(commit.probability), subject]
+    [short_commit(&commit.commit).to_owned(), day(commit), told(commit.probability), subject]
 }
 
 fn measured(document: &BisectDocument, commit: &V1BisectCommit) -> [String; 6] {
