@@ -86,7 +86,7 @@ fn in_markdown(document: &BisectDocument, resume: Option<&str>) -> String {
     );
     if let (BisectAnswer::Commit, [commit]) = (document.answer, document.remaining.as_slice()) {
         text += "\n";
-        text += &page::facts(&facts(commit), |text| markdown(text));
+        text += &page::facts(&facts(commit), markdown);
     } else if !document.remaining.is_empty() {
         let rows = document.remaining.iter().map(|commit| {
             let [id, authored, probability, subject] = remaining(commit);
