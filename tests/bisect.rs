@@ -332,6 +332,30 @@ fn mistakes_say_what_to_do() {
 }
 
 #[test]
+fn a_commit_whose_processes_leave_the_metric_out_is_left_out() {
+    let mut line = Line::new(0, 14, |_| 1.0, |_| false);
+    line.write("inner.sh", BENCH);
+    line.write("bench.sh", "sh inner.sh > out\ncat out\nif [ -e extra ]; then sed s/time/extra/ out; fi\n");
+    let extract = "{ metric = \"extra\", unit = \"s\", regex = 'extra: ([0-9.]+)' }]\nmetrics = { extra = { optional = true } }";
+    line.write("gbench.toml", &SUITE.replacen("' }]", &format!("' }}, {extract}"), 1));
+    for commit in 1..=5 {
+        line.write("cost", if commit < 4 { "1\n" } else { "1.05\n" });
+        line.write("extra", "");
+        if commit == 3 {
+            std::fs::remove_file(line.root().join("extra")).unwrap();
+        }
+        line.write("number", &commit.to_string());
+        line.commit(&format!("Commit {commit}"));
+    }
+    let document = line.document("c0 HEAD~4 --metric extra", 0);
+    assert_eq!((document.answer, document.metric.as_str()), (BisectAnswer::Commits, "extra"));
+    let mut remaining = line.remaining(&document);
+    remaining.sort_unstable();
+    assert_eq!(remaining, [3, 4]);
+    assert_eq!(document.broken[0].broken.as_deref(), Some("its processes say nothing of `extra`"));
+}
+
+#[test]
 fn an_end_that_cannot_be_measured_is_a_failure() {
     let line = Line::new(4, 11, |_| 1.0, |commit| commit == 0);
     line.bisect("c0 good").exits(4).says("the good end").says("cannot be measured");

@@ -116,7 +116,13 @@ impl BisectRun<'_> {
                     self.state.settle_metric(found)?.clone()
                 }
             };
-            for figure in metric.figures(record)? {
+            let figures = metric.figures(record)?;
+            if figures.is_empty() {
+                let cause = format!("its processes say nothing of `{}`", metric.name);
+                self.broke(bisection, commit, cause, false)?;
+                return Ok(None);
+            }
+            for figure in figures {
                 let id = &self.trees.range.commits[commit].id;
                 if let Some(figure) = self.state.measured((commit, id), round, &record.run_id, figure)? {
                     bisection.add(figure);
@@ -210,7 +216,7 @@ impl BisectRun<'_> {
         };
         let document = parts.document();
         self.state.folder.answer(&json_of(&document)?)?;
-        let is_open = !answer::is_answered(document.answer);
+        let is_open = !answer::is_answered(document.answer) && document.rounds < MOST_ROUNDS;
         let resume = is_open.then(|| resume_command(&document.id, request));
         Ok(Bisected { document, interrupted, resume })
     }

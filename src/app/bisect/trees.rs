@@ -134,7 +134,12 @@ impl<'a> BisectTrees<'a> {
         }
         let since = Instant::now();
         let slot = self.free_slot(commit);
-        let tree = Tree::prepare_slot(&self.home, &self.range.revision(commit), &self.folder, slot)?;
+        let tree = match Tree::prepare_slot(&self.home, &self.range.revision(commit), &self.folder, slot) {
+            Ok(tree) => tree,
+            // The machine's trouble is every commit's; a file that is not in this clone is this commit's alone.
+            Err(fault) if fault.exit == Exit::Machine => return Err(fault),
+            Err(fault) => return Ok(Visit::Broken { cause: fault.what, machine: false }),
+        };
         let suite = match self.suite_of(&tree) {
             Ok(suite) => suite,
             Err(fault) if matches!(fault.exit, Exit::Interrupted | Exit::Terminated) => {

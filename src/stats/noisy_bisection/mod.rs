@@ -1,8 +1,8 @@
 //! Which commit of a range made a figure worse, from single processes of a noisy benchmark: probabilistic bisection.
 //!
 //! A candidate is the first commit with the change. What is not known beside it, the level before, the change, the noise and how
-//! much rounds differ, is integrated out ([`likelihood`]), so that each candidate has a probability ([`belief`]). The next
-//! round asks the commit that is expected to tell most for its time ([`choice`]; Ben-Or & Hassidim 2008 choose so). A figure never
+//! much rounds differ, is integrated out (`likelihood`), so that each candidate has a probability (`belief`). The next
+//! round asks the commit that is expected to tell most for its time (`choice`; Ben-Or & Hassidim 2008 show that halving the probability is nearly the best). A figure never
 //! settles a commit for good: one that misled is outvoted by later ones.
 //!
 //! **Drift.** Figures of one round share an unknown offset. How large it is beside the noise is estimated, too, and where it is
