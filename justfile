@@ -56,6 +56,14 @@ history:
 trends *arguments:
     cargo bench --bench trends -- {{arguments}}
 
+# Which commit made it worse: how often `gbench-ci bisect` is right and what it costs, beside plain bisection: the tables of docs/bisect.md
+bisect *arguments:
+    cargo bench --bench bisect -- {{arguments}}
+
+# The same end to end: 40 ranges of 64 commits through the binary; some minutes
+bisect-endtoend:
+    cargo test --release --test all -- --ignored --nocapture bisect::r2
+
 # The promise with shared screens: 200 whole comparisons of a made-up harness in which nothing changed, at most 2 of them red
 shared-screens:
     cargo test --release --lib -- --ignored --nocapture of_200_suites

@@ -8,6 +8,7 @@ mod act_whole;
 mod arrows;
 mod artifact;
 mod artifacts;
+mod bisect;
 mod builds;
 mod calibrate;
 mod calibration;

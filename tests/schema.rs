@@ -6,7 +6,7 @@ use gbench_ci::app::discover::V1Discovery;
 use gbench_ci::compare::{
     AcceptanceLedger, Calibration, LandedDecision, Merged, Policy, SideInput, VerdictDocument, compare,
 };
-use gbench_ci::model::{Job, RunRecord, Shard};
+use gbench_ci::model::{BisectDocument, BisectEntry, Job, RunRecord, Shard};
 use gbench_ci::store::HistoryEntry;
 use gbench_ci::trend::TrendsDocument;
 use serde_json::Value;
@@ -57,6 +57,8 @@ fn the_checked_in_schemas_are_those_of_the_types() {
         ("accepted-v1.json", LandedDecision::schema()),
         ("discovery-v1.json", V1Discovery::schema()),
         ("trends-v1.json", TrendsDocument::schema()),
+        ("bisect-v1.json", BisectDocument::schema()),
+        ("bisect-state-v1.json", BisectEntry::schema()),
     ];
     for (name, schema) in schemas {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";

@@ -137,9 +137,14 @@ fn a_lasting_change_opens_one_issue_and_who_closes_it_puts_it_aside() {
     let [issue] = hub.about_trends().try_into().unwrap();
     assert_eq!(issue.title, "gbench-ci: 1 series lastingly worse");
     let body = issue.body.clone().unwrap();
-    for words in
-        ["`s/c0 time`", "| +5.9", "| 2026-02-10 |", "gbench-ci history s/c0", "puts aside what it tells"]
-    {
+    for words in [
+        "`s/c0 time`",
+        "| +5.9",
+        "| 2026-02-10 |",
+        "gbench-ci bisect s/c0 ",
+        "actions/workflows/gbench-bisect.yml",
+        "puts aside what it tells",
+    ] {
         assert!(body.contains(words), "`{words}` in {body}");
     }
     assert!(body.contains(&format!("..{}", &nights.commits[40].to_string()[..7])), "{body}");

@@ -169,7 +169,7 @@ fn judged(
 }
 
 /// The cases that the words mean: by their whole name, else by benchmark, else by glob.
-fn cases<'c>(text: &str, ids: impl Iterator<Item = &'c CaseId>) -> Result<Vec<CaseId>> {
+pub(super) fn cases<'c>(text: &str, ids: impl Iterator<Item = &'c CaseId>) -> Result<Vec<CaseId>> {
     let mut seen = std::collections::HashSet::new();
     let all: Vec<&CaseId> = ids.filter(|id| seen.insert(*id)).collect();
     let chosen = |fits: &dyn Fn(&CaseId) -> bool| -> Vec<CaseId> {

@@ -178,7 +178,7 @@ impl ConditionsProbe for machine::HostConditions {
 }
 
 /// Tells two runs apart that began in the same moment.
-fn salt() -> u32 {
+pub(super) fn salt() -> u32 {
     rand::rng().random()
 }
 
@@ -187,7 +187,14 @@ pub fn new_seed() -> u64 {
     rand::rng().random_range(0..1_000_000_000)
 }
 
-fn header(run_id: RunId, started: SystemTime, suite: &Suite, side: Option<Side>, folder: &Path) -> RunRecord {
+/// A record of a suite, complete but for its cases. `folder`: of its tree.
+pub(super) fn header(
+    run_id: RunId,
+    started: SystemTime,
+    suite: &Suite,
+    side: Option<Side>,
+    folder: &Path,
+) -> RunRecord {
     let (path, sha256) = match &suite.source {
         Source::File { path, sha256 } => (Some(path.display().to_string()), Some(sha256.clone())),
         Source::Builtin => (None, None),

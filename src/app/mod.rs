@@ -2,6 +2,7 @@
 //! or picks an exit code: `cli` turns flags into a request, prints the value and picks the code.
 
 pub(crate) mod baselines;
+pub(crate) mod bisect;
 pub(crate) mod builtins;
 pub(crate) mod calibrate;
 pub(crate) mod calibration;

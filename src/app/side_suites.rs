@@ -91,6 +91,23 @@ impl<'a> SideSuites<'a> {
         Ok(())
     }
 
+    /// Takes one suite file for all of many commits: the one of a bisection that goes on, else the one that the request names, else
+    /// the tree's own, else the checkout's. Gives how the user calls it, and its text.
+    pub fn settle_on(&mut self, tree: &Tree, kept: Option<(String, String)>) -> Result<(String, String)> {
+        let (shown, text) = match (kept, &self.common) {
+            (Some(kept), _) => kept,
+            (None, Some(common)) => (common.shown.clone(), common.text.clone()),
+            (None, None) => {
+                let shown = self.request.run.selection.suite_file().display().to_string();
+                let own = self.own(tree).unwrap_or_else(|| self.config.clone());
+                (shown, Suite::text_of(&own)?)
+            }
+        };
+        let at = self.common.take().map_or_else(|| self.config.clone(), |common| common.at);
+        self.common = Some(Common { text: text.clone(), at, shown: shown.clone(), before: None });
+        Ok((shown, text))
+    }
+
     /// What the records of both sides say of their one file. Errors: a folder that no record can name.
     pub fn of_comparison(&self, base: &Tree) -> Result<Option<CommonSuite>> {
         let Some(common) = &self.common else { return Ok(None) };

@@ -88,8 +88,11 @@ struct GuardPlaceArgs {
 }
 
 /// The workflows of `gbench-ci init --github` that measure, and what starts them.
-const WORKFLOWS: [&str; 2] =
-    [".github/workflows/gbench-pull-request.yml", ".github/workflows/gbench-nightly.yml"];
+const WORKFLOWS: [&str; 3] = [
+    ".github/workflows/gbench-pull-request.yml",
+    ".github/workflows/gbench-nightly.yml",
+    ".github/workflows/gbench-bisect.yml",
+];
 const EVENTS: [&str; 4] = ["pull_request", "merge_group", "schedule", "workflow_dispatch"];
 
 pub fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {

@@ -4,6 +4,7 @@
 mod accept;
 mod args;
 mod baseline;
+mod bisect;
 mod calibrate;
 mod ci;
 mod compare;
@@ -74,6 +75,7 @@ enum Command {
     Export(export::ExportArgs),
     History(history::HistoryArgs),
     Site(Box<site::SiteArgs>),
+    Bisect(Box<bisect::BisectArgs>),
     Publish(Box<publish::PublishArgs>),
     Accept(accept::AcceptArgs),
     Merge(merge::MergeArgs),
@@ -131,6 +133,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
     if let Command::Run(_)
     | Command::Compare(_)
     | Command::Calibrate(_)
+    | Command::Bisect(_)
     | Command::Config(_)
     | Command::Describe(_) = command
     {
@@ -154,6 +157,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Export(args) => export::run(args, &builtins(), &mut out),
         Command::History(args) => history::run(args, &builtins(), &mut out),
         Command::Site(args) => site::run(args, &builtins(), &mut out),
+        Command::Bisect(args) => bisect::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Accept(args) => accept::run(args, &mut out),
         Command::Merge(args) => merge::run(args, &mut out),

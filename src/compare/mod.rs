@@ -84,6 +84,7 @@ pub use rules::{
     ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, limits_of,
 };
 pub use stored_runs::{one_session, speedups_of};
+pub use throttling::slowed_by_hardware;
 pub use trace::{DecisionTrace, SequentialStep, decision_traces};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{CLOCK_DROP, CaseRecord, RunRecord};
+use crate::model::{CLOCK_DROP, CaseRecord, ProcessRecord, RunRecord};
 
 use super::wording::Remark;
 use super::{Advice, Evidence, HeldDown, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
@@ -21,8 +21,19 @@ const BY_HARDWARE: &str = "hw_";
 impl ProcessValues<'_> {
     /// The card itself held its clocks down meanwhile.
     pub fn is_slowed_by_hardware(&self) -> bool {
-        self.reasons.iter().any(|reason| reason.starts_with(BY_HARDWARE) || reason == CLOCK_DROP)
+        by_hardware(self.reasons).is_some()
     }
+}
+
+/// Of the reasons why clocks were held down, the first that comes from the card itself.
+fn by_hardware(reasons: &[String]) -> Option<&String> {
+    reasons.iter().find(|reason| reason.starts_with(BY_HARDWARE) || *reason == CLOCK_DROP)
+}
+
+/// Why a process of a case shows nothing: the card itself held its clocks down, and the suite does not call that usual.
+pub fn slowed_by_hardware<'r>(case: &CaseRecord, process: &'r ProcessRecord) -> Option<&'r str> {
+    let reasons = process.conditions.as_ref().map(|conditions| conditions.throttled.as_slice());
+    by_hardware(reasons.filter(|_| !is_usual(case))?).map(String::as_str)
 }
 
 /// Whether the suite says of a case that hardware slowdown is the card's usual state.

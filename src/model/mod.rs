@@ -19,6 +19,7 @@
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
 pub mod backoff;
+mod bisect;
 mod budget;
 mod caches;
 mod case;
@@ -51,6 +52,10 @@ pub(crate) mod test_support;
 pub mod text;
 mod unit;
 
+pub use bisect::{
+    BisectAnswer, BisectBeginning, BisectDocument, BisectEntry, SCHEMA_BISECT, SCHEMA_BISECT_STATE,
+    V1BisectCommit,
+};
 pub use budget::Budget;
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{

@@ -17,6 +17,7 @@
 //! | html | a person with a browser | a site of a history, a file of a comparison; no script, nothing loaded |
 //! | junit | CI systems' test views | one test case a row |
 
+mod bisect;
 pub mod calibration;
 pub mod explain;
 mod export;
@@ -32,6 +33,7 @@ mod test_support;
 mod trends;
 mod verdict;
 
+pub use self::bisect::{BisectFormat, bisection};
 pub use self::export::{ExportFormat, export};
 pub use self::format::{Format, Options};
 pub use self::input::Input;

@@ -7,6 +7,7 @@ mod components;
 pub mod drift;
 mod location;
 mod multiple;
+pub mod noisy_bisection;
 mod order_statistics;
 mod prior;
 pub mod prospect;

@@ -3,6 +3,7 @@
 mod address;
 mod atomic;
 mod baselines;
+mod bisect;
 mod comparison;
 mod frames;
 mod history;
@@ -13,6 +14,7 @@ mod started;
 pub use address::Address;
 pub use atomic::{without_temporary, write_atomically};
 pub use baselines::{BaselineEntry, Store};
+pub use bisect::{BisectFolder, bisect_folder};
 pub use comparison::{
     ComparisonFolder, comparison_of, comparisons_below, holds_run, keep_whole_rounds, latest_comparison,
     read_comparison, read_sides,

@@ -33,6 +33,25 @@ impl Tree {
     /// The user's checkout is read only. Errors: another gate uses the tree (exit code 5); something else lies in its
     /// place; a submodule or a file in Git LFS is not in this clone; the disk.
     pub fn prepare(repository: &Path, revision: &Revision, folder: &Path, side: Side) -> Result<Self> {
+        let name = side.into_str();
+        Self::prepare_as(repository, revision, folder, name, &format!("the tree of the {name}"))
+    }
+
+    /// [`Tree::prepare`] for one of many commits that are measured in turn: `folder/c000` to `folder/c999`, names as long as
+    /// those of the sides.
+    pub fn prepare_slot(repository: &Path, revision: &Revision, folder: &Path, slot: usize) -> Result<Self> {
+        let name = format!("c{:03}", slot % 1000);
+        Self::prepare_as(repository, revision, folder, &name, &format!("the tree {name}"))
+    }
+
+    /// `words`: what a fault calls the tree.
+    fn prepare_as(
+        repository: &Path,
+        revision: &Revision,
+        folder: &Path,
+        name: &str,
+        words: &str,
+    ) -> Result<Self> {
         let origin = revision::open(repository)?;
         let commit = Oid::from_str(&revision.commit).map_err(|error| {
             Fault::at(
@@ -46,14 +65,14 @@ impl Tree {
             Fault::of_io(folder, "the folder of the trees cannot be used", &error, next)
         };
         let folder = made(folder).map_err(fault)?;
-        let lock = lock(&folder, side)?;
-        let root = folder.join(side.into_str());
+        let lock = lock(&folder, name, words)?;
+        let root = folder.join(name);
         let state =
             if revision.is_working_tree { TreeState::AsItStands(commit) } else { TreeState::Commit(commit) };
         checkout::fill(&origin, state, &root, RootKind::Open, Path::new(""))?;
-        let cache = folder.join(format!("{}.cache", side.into_str()));
-        for name in KERNEL_CACHES {
-            std::fs::create_dir_all(cache.join(name)).map_err(fault)?;
+        let cache = folder.join(format!("{name}.cache"));
+        for kind in KERNEL_CACHES {
+            std::fs::create_dir_all(cache.join(kind)).map_err(fault)?;
         }
         let checkout = origin.workdir().map(Path::to_owned);
         Ok(Self { root, cache, checkout, _lock: lock })
@@ -117,9 +136,9 @@ fn made(folder: &Path) -> io::Result<PathBuf> {
     folder.canonicalize()
 }
 
-/// One for each side. Not waited for: the other gate may take an hour, and CI should hear of it now.
-fn lock(folder: &Path, side: Side) -> Result<File> {
-    let path = folder.join(format!("{}.lock", side.into_str()));
+/// One for each tree. Not waited for: the other gate may take an hour, and CI should hear of it now.
+fn lock(folder: &Path, name: &str, words: &str) -> Result<File> {
+    let path = folder.join(format!("{name}.lock"));
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| {
         let what = format!("cannot be opened: {error}");
@@ -130,7 +149,7 @@ fn lock(folder: &Path, side: Side) -> Result<File> {
         // Nothing is wrong with the command: the machine is busy with the same.
         Err(TryLockError::WouldBlock) => Err(Fault::at_path(
             folder,
-            format!("another comparison uses the tree of the {}", side.into_str()),
+            format!("another comparison uses {words}"),
             "wait until it has ended, or give this one its own `store` in [run]",
         )
         .exits(Exit::Machine)),

@@ -5,6 +5,7 @@
 //! .gbench/trees/base/          the files of the base, and what its build left
 //! .gbench/trees/base.cache/    kernels that its processes compiled
 //! .gbench/trees/head.lock  head/  head.cache/
+//! .gbench/trees/c000.lock  c000/  c000.cache/     of a bisection, a few
 //! ```
 //!
 //! The user's checkout, index, branches and stash stay as they are. What is added to the repository is what
@@ -13,6 +14,7 @@
 mod advice;
 mod cached;
 mod checkout;
+mod commits;
 mod files;
 mod lfs;
 mod link;
@@ -22,5 +24,6 @@ mod revision;
 mod submodules;
 
 pub use cached::{Tree, side_environment};
+pub use commits::{Ancestry, CommitRange, RangeCommit, commits_between};
 pub use range::{Base, Range};
 pub use revision::{Revision, Sides, Unknown, is_bare, names_revision, resolve, why_unknown};

@@ -15,6 +15,7 @@ const REPORT: &str = include_str!("templates/report.yml");
 const ACCEPT: &str = include_str!("templates/accept.yml");
 const NIGHTLY: &str = include_str!("templates/nightly.yml");
 const PAGES: &str = include_str!("templates/pages.yml");
+const BISECT: &str = include_str!("templates/bisect.yml");
 
 const CHECKOUT: &str = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2";
 const UPLOAD: &str = "actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1";
@@ -49,6 +50,7 @@ pub(super) fn workflows(request: &WorkflowsRequest, suite: &str) -> Result<Vec<(
     let mut files = vec![
         (".github/workflows/gbench-pull-request.yml", pull_request),
         (".github/workflows/gbench-nightly.yml", NIGHTLY),
+        (".github/workflows/gbench-bisect.yml", BISECT),
     ];
     // From the tree at hand the action could only be had by a checkout, which a report must not do.
     if !matches!(request.action, ActionRef::Here) {
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_value_and_every_condition_of_every_template_is_known() {
-        for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, ACCEPT, NIGHTLY, PAGES] {
+        for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, ACCEPT, NIGHTLY, BISECT, PAGES] {
             for allow_forks in [false, true] {
                 for shards in [1, 3] {
                     let dependencies = vec!["command -v go".into()];
@@ -187,11 +189,11 @@ mod tests {
     #[test]
     fn the_projects_own_workflows_come_from_the_templates() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let single =
-            workflows(&request(ActionRef::Here, "ubuntu-latest", 1), "gbench.toml").unwrap().remove(1);
-        let shards =
-            workflows(&request(ActionRef::Here, "ubuntu-latest", 2), "gbench.toml").unwrap().remove(0);
-        for (path, text) in [single, shards] {
+        let of = |shards, name: &str| {
+            let files = workflows(&request(ActionRef::Here, "ubuntu-latest", shards), "gbench.toml").unwrap();
+            files.into_iter().find(|(path, _)| path.ends_with(name)).unwrap()
+        };
+        for (path, text) in [of(1, "gbench-pull-request.yml"), of(2, "gbench-nightly.yml")] {
             if std::env::var_os("UPDATE_WORKFLOWS").is_some() {
                 std::fs::write(root.join(path), &text).unwrap();
             }

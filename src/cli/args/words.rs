@@ -6,7 +6,7 @@ use strum::{IntoEnumIterator, VariantArray};
 
 use crate::app::fail_on::FailOn;
 use crate::app::ingest::DatedBy;
-use crate::report::{ExportFormat, Format, TrendsFormat};
+use crate::report::{BisectFormat, ExportFormat, Format, TrendsFormat};
 
 /// Takes the word of a [`Format`].
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
@@ -30,6 +30,21 @@ impl ValueEnum for ExportFormat {
             Self::Record => "The run record, with every sample",
             Self::OperatorList => "A JSON list with a row a case",
             Self::Benchfmt => "The Go benchmark format, for benchstat",
+        };
+        Some(PossibleValue::new(self.into_str()).help(help))
+    }
+}
+
+impl ValueEnum for BisectFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Terminal => "A page for a person",
+            Self::Markdown => "A page for a job's summary",
+            Self::Json => "The whole document (docs/schema/bisect-v1.json)",
         };
         Some(PossibleValue::new(self.into_str()).help(help))
     }

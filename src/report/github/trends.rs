@@ -17,6 +17,8 @@ use crate::trend::{
 const MAX_ROWS: usize = 40;
 /// Columns of a trend.
 const SPARK: usize = 32;
+/// The workflow that `init --github` writes for it.
+const BISECT: &str = "gbench-bisect.yml";
 /// Room for the last lines, by which the issue and what it told are known again.
 const FOR_THE_STATE: usize = 24 * 1024;
 
@@ -202,12 +204,20 @@ impl<'v> View<'v> {
             && let (Some(good), Some(bad)) = (&change.good, &change.bad)
         {
             let case = shell_word(&plain(&open.series.case.to_string(), 300));
+            let range = format!("{}..{}", short_commit(good), short_commit(bad));
             let command = format!(
-                "gbench-ci history {case}\ngit log --oneline {}..{}",
-                short_commit(good),
-                short_commit(bad)
+                "gbench-ci history {case}\ngit log --oneline {range}\ngbench-ci bisect {case} {range}"
             );
-            text += &format!("To look at the first:\n\n{}\n", markdown_block("sh", &command));
+            text += &format!(
+                "To look at the first, and to find its commit:\n\n{}\n",
+                markdown_block("sh", &command)
+            );
+            let workflow = repository(self.context).map(|page| format!("{page}/actions/workflows/{BISECT}"));
+            text += &link("gbench-ci bisect", workflow.as_deref()).map_or(String::new(), |workflow| {
+                format!(
+                    "On the machine that measures, the workflow {workflow} does the same: *Run workflow*.\n\n"
+                )
+            });
         }
         let pages = link("the pages of the history", self.context.pages.as_deref());
         text += &pages.map_or(String::new(), |pages| format!("Every series: {pages}.\n\n"));

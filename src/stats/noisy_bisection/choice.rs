@@ -1,0 +1,172 @@
+//! What the next round measures: what tells most for its time.
+
+use super::belief::{Belief, LevelShift};
+use super::bisection::Bisection;
+use super::likelihood::DRIFTS;
+
+/// The ends are measured against each other in so many rounds before any commit between them is.
+const FIRST_ROUNDS: u32 = 3;
+/// Where it is so probable that nothing changed, the ends are measured further.
+const DOUBTED: f64 = 0.2;
+/// The interval is looked at after every round, and one of these looks may mislead: to call the ends alike it has to be so much wider.
+const WIDER: f64 = 1.5;
+/// Rounds without a process of an end, after which one has it: a drift that began late is then seen.
+const ROUNDS_WITHOUT_END: u32 = 2;
+/// Processes of the asked commit in one round.
+const MOST_PROCESSES: usize = 4;
+/// Of the commits that are not built, those are looked at whose answer is most open.
+const MOST_OPEN: usize = 8;
+
+/// What measuring costs, in seconds or any other unit.
+#[derive(Clone, Copy, Debug)]
+pub struct BisectionCosts<'a> {
+    /// One process.
+    pub process: f64,
+    /// A build of a commit that is not built.
+    pub build: f64,
+    /// By commit: it is built, so that a further process costs no build.
+    pub built: &'a [bool],
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BisectionStep {
+    /// A process of each of these commits, in this order, as one round.
+    Measure(Vec<usize>),
+    /// The change came with one of these commits, which cannot be told apart further; mostly it is one.
+    Found(Vec<usize>),
+    /// Nothing changed, or nothing for the worse.
+    Innocent,
+    /// The rounds are over before anything was certain enough.
+    Undecided,
+}
+
+impl Bisection {
+    /// The answer if there is one, else the next round.
+    pub fn next(&self, belief: &Belief, costs: &BisectionCosts<'_>) -> BisectionStep {
+        let rounds = self.rounds();
+        let ends = self.in_turn(vec![0, self.lineage.last()]);
+        if self.lineage.last() == 0 {
+            return BisectionStep::Innocent;
+        }
+        if rounds < FIRST_ROUNDS {
+            return BisectionStep::Measure(ends);
+        }
+        let (set, probability) = self.best_set(belief);
+        if probability >= self.rule.confidence {
+            return BisectionStep::Found(set);
+        }
+        let LevelShift { change, low, high } = belief.shift;
+        let above = change + WIDER * (high - change);
+        let below = change - WIDER * (change - low);
+        let within = above < self.rule.least && (self.rule.sided || below > -self.rule.least);
+        if belief.innocent >= self.rule.confidence && within {
+            return BisectionStep::Innocent;
+        }
+        if rounds >= self.rule.most_rounds {
+            return BisectionStep::Undecided;
+        }
+        if belief.innocent >= DOUBTED {
+            return BisectionStep::Measure(ends);
+        }
+        let commits = self.most_telling(belief, costs).unwrap_or(ends);
+        BisectionStep::Measure(commits)
+    }
+
+    /// The commits of a round, forwards and backwards in turn: what changes within rounds meets all alike.
+    fn in_turn(&self, mut commits: Vec<usize>) -> Vec<usize> {
+        if self.rounds() % 2 == 1 {
+            commits.reverse();
+        }
+        commits
+    }
+
+    fn most_telling(&self, belief: &Belief, costs: &BisectionCosts<'_>) -> Option<Vec<usize>> {
+        let is_built = |commit: usize| costs.built.get(commit).copied().unwrap_or(false);
+        let end = self.scarcer_end();
+        let last = self.lineage.last();
+        let mut open: Vec<(usize, f64)> = (1..last)
+            .filter(|commit| !self.broken[*commit])
+            .map(|commit| (commit, belief.behind(&self.lineage, commit)))
+            .collect();
+        let changed = 1.0 - belief.innocent;
+        open.sort_by(|one, other| (one.1 - changed / 2.0).abs().total_cmp(&(other.1 - changed / 2.0).abs()));
+        let mut unbuilt = 0;
+        open.retain(|(commit, _)| {
+            unbuilt += usize::from(!is_built(*commit));
+            is_built(*commit) || unbuilt <= MOST_OPEN
+        });
+        let needs_end = self.rounds_without_end() >= ROUNDS_WITHOUT_END;
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        let mut offer = |rate: f64, commits: Vec<usize>| {
+            if best.as_ref().is_none_or(|(other, _)| rate > *other) {
+                best = Some((rate, commits));
+            }
+        };
+        for (commit, behind) in open {
+            let build = if is_built(commit) { 0.0 } else { costs.build };
+            for processes in 1..=MOST_PROCESSES {
+                for ends in usize::from(needs_end)..=1 {
+                    let gain = belief.information(behind, processes as f64, ends as f64);
+                    let cost = build + costs.process * (processes + ends) as f64;
+                    // The end in the middle: what changes meanwhile is then half before it and half behind.
+                    let mut commits = vec![commit; processes];
+                    commits.splice(processes / 2..processes / 2, std::iter::repeat_n(end, ends));
+                    offer(gain / cost.max(f64::MIN_POSITIVE), commits);
+                }
+            }
+        }
+        // Both ends once more, where it is still open whether they differ.
+        let gain = belief.information(changed, 1.0, 1.0);
+        offer(gain / (2.0 * costs.process).max(f64::MIN_POSITIVE), vec![0, last]);
+        best.map(|(_, commits)| self.in_turn(commits))
+    }
+
+    /// The end that was measured less.
+    fn scarcer_end(&self) -> usize {
+        let last = self.lineage.last();
+        let count = |commit: usize| self.figures.iter().filter(|figure| figure.commit == commit).count();
+        if count(last) < count(0) { last } else { 0 }
+    }
+
+    fn rounds_without_end(&self) -> u32 {
+        let last = self.lineage.last();
+        let with_end = self.figures.iter().filter(|figure| figure.commit == 0 || figure.commit == last);
+        self.rounds() - with_end.map(|figure| figure.round + 1).max().unwrap_or(0)
+    }
+}
+
+impl Belief {
+    /// Nats that a round is expected to tell about a question whose answer is yes with probability `yes`: whether a commit is
+    /// behind the change. `processes` of the commit, and `ends` of an end beside them, which show the round's offset.
+    fn information(&self, yes: f64, processes: f64, ends: f64) -> f64 {
+        let shift = self.shift.change.abs().max(f64::MIN_POSITIVE);
+        let noise = self.noise.max(f64::MIN_POSITIVE);
+        let of_drift = |(drift, (share, middle)): (&f64, &(f64, f64))| {
+            let offset = drift / (1.0 + drift * ends);
+            let error = (1.0 / processes + offset + middle).sqrt();
+            if *share < 1e-3 { 0.0 } else { share * told(yes, shift / (noise * error)) }
+        };
+        DRIFTS.iter().zip(&self.drifts).map(of_drift).sum()
+    }
+}
+
+/// Nats that a figure with a normal error of 1 tells about a question whose two answers move it by `apart`.
+fn told(yes: f64, apart: f64) -> f64 {
+    /// Points of the integral over five standard deviations at each side.
+    const POINTS: i32 = 40;
+    if !(1e-9..1.0 - 1e-9).contains(&yes) {
+        return 0.0;
+    }
+    let (mut sum, mut weight) = (0.0, 0.0);
+    for point in -POINTS / 2..=POINTS / 2 {
+        let off = 10.0 * f64::from(point) / f64::from(POINTS);
+        let density = (-off * off / 2.0).exp();
+        weight += density;
+        // Logarithm of the other answer's density over this one's, where this one is true; by symmetry for each answer.
+        let other = (-apart * off - apart * apart / 2.0).exp();
+        sum -= density * yes * (yes + (1.0 - yes) * other).ln();
+        sum -= density * (1.0 - yes) * (1.0 - yes + yes * other).ln();
+    }
+    (sum / weight).max(0.0)
+}
