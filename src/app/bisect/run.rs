@@ -16,6 +16,8 @@ use crate::stats::noisy_bisection::{Bisection, BisectionCosts, BisectionRule, Bi
 /// Seconds of a build and of a process before any is known.
 const ASSUMED_BUILD: f64 = 10.0;
 const ASSUMED_PROCESS: f64 = 1.0;
+/// A commit of this probability is named while others are still asked.
+const TELLING: f64 = 0.2;
 
 /// What ended the loop without an answer.
 pub(super) enum Stopped {
@@ -178,21 +180,23 @@ impl BisectRun<'_> {
 
     fn tell(&self, bisection: &Bisection, round: u32, commits: &[usize]) {
         let belief = bisection.belief();
+        let mut asked = commits.to_vec();
+        asked.dedup();
+        let names: Vec<&str> = asked.iter().map(|commit| self.trees.name(*commit)).collect();
         let (set, probability) = bisection.best_set(&belief);
-        let names: Vec<String> = {
-            let mut asked: Vec<usize> = commits.to_vec();
-            asked.dedup();
-            asked.iter().map(|commit| self.trees.name(*commit).to_owned()).collect()
-        };
         let best = match set.as_slice() {
-            [] => String::new(),
+            _ if probability < TELLING => String::new(),
             [one] => format!("; {} {}", self.trees.name(*one), percent(rough(probability))),
-            several => {
-                format!("; one of {} {}", count(several.len(), "commit"), percent(rough(probability)))
-            }
+            set => format!("; one of {} {}", count(set.len(), "commit"), percent(rough(probability))),
         };
-        let nothing = format!("nothing changed {}", percent(rough(belief.innocent)));
-        self.reporter.note(&format!("round {}: {}{best}; {nothing}", round + 1, names.join(", ")));
+        let remaining = belief.fewest(self.rule.confidence);
+        self.reporter.note(&format!(
+            "round {}: {}; {} left{best}; nothing changed {}",
+            round + 1,
+            names.join(", "),
+            count(remaining, "commit"),
+            percent(rough(belief.innocent))
+        ));
     }
 
     pub(super) fn ended(self, stopped: Option<Stopped>, request: &BisectRequest) -> Result<Bisected> {

@@ -121,6 +121,20 @@ impl Belief {
         self.candidates.get(candidate).copied().unwrap_or(0.0)
     }
 
+    /// How few candidates together have so large a share of the probability that there is a change.
+    pub fn fewest(&self, share: f64) -> usize {
+        let mut ranked = self.candidates.clone();
+        ranked.sort_by(|one, other| other.total_cmp(one));
+        let needed = share * ranked.iter().sum::<f64>();
+        let mut held = 0.0;
+        let is_needed = |candidate: &&f64| {
+            let before = held;
+            held += **candidate;
+            before < needed
+        };
+        ranked.iter().take_while(is_needed).count()
+    }
+
     /// The probability that a commit is on the far side of the change.
     pub fn behind(&self, lineage: &Lineage, commit: usize) -> f64 {
         (1..self.candidates.len())

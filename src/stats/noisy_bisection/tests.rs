@@ -134,7 +134,9 @@ fn probabilities_are_whole() {
     let before = check(&[]);
     assert!((before.of_candidate(3) * 9.0 - 1.0 / 3.0).abs() < 1e-9);
     check(&[(0, 0.0), (9, 0.03)]);
+    assert_eq!((before.fewest(0.5), before.fewest(1.0 - 1e-9)), (5, 9));
     let belief = check(&[(9, 0.031), (0, 0.001), (5, 0.03)]);
+    assert!(belief.fewest(0.95) < 9);
     assert!(belief.of_candidate(2) > belief.of_candidate(7));
     assert!(check(&[(3, f64::NAN)]).candidates_are_finite());
 }
