@@ -28,6 +28,10 @@ doc:
 features:
     .ci/run features
 
+# The pages of a simulated year in Chromium: nothing loaded, nothing run, readable for everybody; screenshots in target/ci/site
+site:
+    .ci/run site
+
 # The workflows, by zizmor and actionlint
 lint-workflows:
     .ci/run lint-workflows

@@ -15,6 +15,7 @@ use crate::support::cli::{Ran, ended, ran};
 use crate::support::git::Sandbox;
 use crate::support::job::{Checkout, outside, work};
 use crate::support::nightly::{append, commit, night};
+use crate::support::records::{Planned, build_sized, crash, noise, plan};
 
 const HOSTILE: [&str; 5] = [
     "</script><script>alert(1)</script>",
@@ -148,32 +149,37 @@ fn a_year_becomes_an_overview_and_a_page_for_each_case() {
     }
 }
 
+/// That maria accepted a slowdown in a pull request that came with this commit.
+fn accepted(case: CaseId, merged_as: String, reason: &str) -> LandedDecision {
+    LandedDecision {
+        schema: SCHEMA_ACCEPTED.into(),
+        gate: "gbench-ci".into(),
+        pull: 7,
+        merged_as: merged_as.clone(),
+        decision: AcceptanceDecision {
+            kind: DecisionKind::Accept,
+            comment: 1,
+            by: "maria".into(),
+            at: "2026-03-01T00:00:00Z".into(),
+            head: merged_as,
+            reason: reason.into(),
+            rows: vec![AcceptedRow {
+                label: String::new(),
+                case,
+                metric: "time".into(),
+                finding: AcceptedFinding::Slower { slowdown: 0.06, low: 0.05, high: 0.07 },
+            }],
+        },
+    }
+}
+
 #[test]
 fn an_accepted_step_is_shown_as_accepted_with_who_and_why() {
     let sandbox = year();
     let document = ran(&sandbox.root(), "history --format json --store git:gbench-history").exits(0).out;
     let document: TrendsDocument = serde_json::from_str(&document).unwrap();
     let gemm = document.series.iter().find(|it| it.case.benchmark.as_str() == "kernels/gemm").unwrap();
-    let decision = LandedDecision {
-        schema: SCHEMA_ACCEPTED.into(),
-        gate: "gbench-ci".into(),
-        pull: 7,
-        merged_as: gemm.changes[0].bad.clone().unwrap(),
-        decision: AcceptanceDecision {
-            kind: DecisionKind::Accept,
-            comment: 1,
-            by: "maria".into(),
-            at: "2026-03-01T00:00:00Z".into(),
-            head: commit(60),
-            reason: HOSTILE[0].into(),
-            rows: vec![AcceptedRow {
-                label: String::new(),
-                case: gemm.case.clone(),
-                metric: "time".into(),
-                finding: AcceptedFinding::Slower { slowdown: 0.06, low: 0.05, high: 0.07 },
-            }],
-        },
-    };
+    let decision = accepted(gemm.case.clone(), gemm.changes[0].bad.clone().unwrap(), HOSTILE[0]);
     let bytes = serde_json::to_vec_pretty(&decision).unwrap();
     let beside = BesideFile { path: "history/accepted/7-1.json".into(), bytes };
     let history = HistoryBranch::open(&"git:gbench-history".parse().unwrap(), &sandbox.root(), None).unwrap();
@@ -296,4 +302,113 @@ fn what_is_wrong_is_said_before_anything_is_written() {
         assert!(ended.err.contains(words) || flags.contains("nothing"), "{}", ended.err);
         assert!(!out.exists(), "{flags}");
     }
+}
+
+/// The made-up year that `.ci/run site` looks at in a browser: 300 nights of 50 cases, in the folder that `GBENCH_SITE_YEAR` names, with
+/// a comparison beside it. Nothing in it was measured but the comparison.
+#[test]
+#[ignore = "it writes what .ci/run site needs"]
+fn a_simulated_year() {
+    let folder =
+        PathBuf::from(std::env::var_os("GBENCH_SITE_YEAR").expect("GBENCH_SITE_YEAR names a folder"));
+    let checkout = Checkout::of_pull_request(&[("work", &work(&[1.1, 1.0, 0.9]))]);
+    append(&checkout.root(), (0..YEAR).map(night_of_the_year));
+    accept_softmax(&checkout.root());
+    ended(outside(&checkout.root(), "compare main..topic --quiet")).exits(1);
+    let moved =
+        std::process::Command::new("cp").arg("-a").arg(checkout.root()).arg(&folder).status().unwrap();
+    assert!(moved.success(), "{}", folder.display());
+}
+
+const YEAR: u32 = 300;
+
+/// 48 cases of eight kernels by their size, and one kernel in two variants.
+fn cases_of_the_year() -> Vec<Planned> {
+    let kernels = [
+        ("kernels/gemm", "time", "s", 1.2e-3),
+        ("kernels/softmax", "time", "s", 2.1e-4),
+        ("kernels/layernorm", "time", "s", 9.0e-5),
+        ("kernels/attention", "throughput", "GB/s", 1650.0),
+        ("kernels/scan", "time", "s", 5.2e-5),
+        ("kernels/sort", "time", "s", 7.7e-4),
+        ("kernels/copy", "throughput", "GB/s", 2400.0),
+        ("kernels/reduce", "time", "s", 3.1e-5),
+    ];
+    let sizes = (0..6).map(|power| 256 << power);
+    let of_kernel = |(name, metric, unit, centre): (&'static str, &'static str, &'static str, f64)| {
+        let factor = move |n: i64| if unit == "s" { n as f64 / 1024.0 } else { 1.0 };
+        sizes.clone().map(move |n| plan(name, n, "cuda:0", metric, unit, centre * factor(n), 0.002))
+    };
+    let spmv = [1, 2].map(|_| plan("kernels/spmv", 4096, "cuda:0", "time", "s", 4.4e-4, 0.002));
+    kernels.into_iter().flat_map(of_kernel).chain(spmv).collect()
+}
+
+/// What the code makes of a case in a night, against the first.
+fn factor_of_the_year(number: u32, benchmark: &str, n: i64, is_optimized: bool) -> f64 {
+    let from = |night: u32, factor: f64| if number >= night { factor } else { 1.0 };
+    match (benchmark, n) {
+        ("kernels/gemm", 1024) => from(180, 1.041),
+        ("kernels/attention", _) => from(120, 1.08),
+        ("kernels/softmax", 4096) => from(240, 1.03),
+        ("kernels/layernorm", 2048) => 1.001_f64.powi(number.saturating_sub(230) as i32),
+        ("kernels/sort", 512) => from(60, 0.93) * from(260, 1.05),
+        ("kernels/spmv", _) if is_optimized => 0.8 * from(200, 0.9),
+        _ => 1.0,
+    }
+}
+
+fn night_of_the_year(number: u32) -> HistoryEntry {
+    let plans = cases_of_the_year();
+    let mut entry = night(number, &[]);
+    let mut record = build_sized(number, &plans, 4, 3);
+    (record.run_id, record.started) = (entry.record.run_id.clone(), entry.record.started.clone());
+    for (index, case) in record.cases.iter_mut().enumerate() {
+        let n = plans[index].n;
+        let is_optimized = index + 1 == plans.len();
+        let quiet = case.id.benchmark.as_str() != "kernels/copy" || n != 256;
+        let spread = if quiet { 0.006 } else { 0.03 };
+        let factor = factor_of_the_year(number, case.id.benchmark.as_str(), n, is_optimized);
+        let factor = factor * (spread * noise([number, index as u32, 3, 3])).exp();
+        for value in case.metrics.iter_mut().flat_map(|it| &mut it.processes).flat_map(|it| &mut it.values) {
+            *value *= factor;
+        }
+        let mut id = serde_json::to_value(&case.id).unwrap();
+        if case.id.benchmark.as_str() == "kernels/spmv" {
+            id["variant"] = if is_optimized { "optimized" } else { "baseline" }.into();
+        }
+        // What a program may say of itself.
+        if case.id.benchmark.as_str() == "kernels/reduce" {
+            id["params"]["layout"] = HOSTILE[index % HOSTILE.len()].into();
+        }
+        case.id = serde_json::from_value(id).unwrap();
+    }
+    if let (90.., Probe::Known(gpu)) = (number, &mut record.manifest.gpu) {
+        gpu.driver = Probe::Known("590.11".into());
+    }
+    if number >= 280 {
+        record.cases.retain(|case| {
+            case.id.benchmark.as_str() != "kernels/scan" || case.id.params["n"].to_string() != "512"
+        });
+    }
+    if number + 1 == YEAR {
+        crash(&mut record, "kernels/sort");
+    }
+    entry.record = record;
+    entry
+}
+
+fn accept_softmax(root: &Path) {
+    let history = HistoryBranch::open(&"git:gbench-history".parse().unwrap(), root, None).unwrap();
+    let last = night_of_the_year(YEAR);
+    let is_it =
+        |id: &CaseId| id.benchmark.as_str() == "kernels/softmax" && id.params["n"].to_string() == "4096";
+    let case = last.record.cases.iter().map(|case| case.id.clone()).find(is_it).unwrap();
+    let decision = accepted(case, commit(240), "exact results need the longer sum");
+    let bytes = serde_json::to_vec_pretty(&decision).unwrap();
+    // Another run of the last night brings it.
+    let beside = BesideFile { path: "history/accepted/412-1.json".into(), bytes };
+    let mut again = night_of_the_year(YEAR - 1);
+    again.record.run_id = "20261027T120000.000Z-00aaaa".parse().unwrap();
+    again.run_id = again.record.run_id.clone();
+    history.append_with(&again, &[beside]).unwrap();
 }
