@@ -7,9 +7,9 @@ use std::ops::Range;
 use maud::{Markup, html};
 
 use super::axis::Axis;
-use super::events::{ChangeTone, broken_fields, figure_words};
+use super::events::{ChangeTone, broken_fields, figure_words, size};
 use super::names::{SeriesNames, day};
-use crate::report::layout::number::{signed_percent, value};
+use crate::report::layout::number::value;
 use crate::report::layout::width::cut_middle;
 use crate::trend::{V1Point, V1Series};
 
@@ -21,6 +21,8 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 250.0;
 /// Days that are written below a chart, at most.
 const DAYS: usize = 7;
+/// Figures of a small picture, at most about so many.
+const SMALL: usize = 60;
 /// Characters of a label beside a line.
 const LABEL: usize = 26;
 
@@ -96,20 +98,27 @@ fn level(points: &[V1Point]) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// A series as a picture of its own size for a table: its line, and its newest point. For the eye alone; the table says it in words.
+/// A series as a picture of its own size for a table: its line, of many runs the medians of some each, and its newest figure. For the
+/// eye alone; the table says it in words.
 pub(super) fn small(series: &V1Series) -> Markup {
     let (width, height) = (120.0, 26.0);
-    let newest = &series.points[series.points.len().saturating_sub(90)..];
-    let skipped = series.points.len() - newest.len();
-    let y = Axis::over(newest.iter().map(|point| point.value), [height - 3.0, 3.0]);
-    let x = |at: usize| 3.0 + (width - 8.0) * at as f64 / newest.len().saturating_sub(1).max(1) as f64;
-    let cuts =
-        series.breaks.iter().filter_map(|it| (it.at as usize).checked_sub(skipped)).filter(|at| *at > 0);
-    let line = |range: Range<usize>| path(range.map(|at| (x(at), y.place(newest[at].value))), "");
-    let last = newest.last().map(|point| (x(newest.len() - 1), y.place(point.value)));
+    let each = series.points.len().div_ceil(SMALL).max(1);
+    let x = |at: f64| 3.0 + (width - 8.0) * at / series.points.len().saturating_sub(1).max(1) as f64;
+    // A figure never stands for runs on both sides of a break.
+    let medians: Vec<Vec<(f64, f64)>> = pieces(series)
+        .into_iter()
+        .map(|piece| {
+            let places = piece.clone().step_by(each).map(|at| at..(at + each).min(piece.end));
+            let middle = |place: &Range<usize>| f64::midpoint(place.start as f64, (place.end - 1) as f64);
+            places.filter_map(|place| Some((middle(&place), level(&series.points[place])?))).collect()
+        })
+        .collect();
+    let y = Axis::over(medians.iter().flatten().map(|(_, value)| *value), [height - 3.0, 3.0]);
+    let line = |piece: &[(f64, f64)]| path(piece.iter().map(|(at, value)| (x(*at), y.place(*value))), "");
+    let last = medians.last().and_then(|piece| piece.last()).map(|(at, value)| (x(*at), y.place(*value)));
     html! {
         svg.small viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) aria-hidden="true" focusable="false" {
-            @for range in cut_at(newest.len(), cuts) { path.line d=(line(range)) {} }
+            @for piece in &medians { path.line d=(line(piece)) {} }
             @if let Some((x, y)) = last { circle.newest cx=(tenth(x)) cy=(tenth(y)) r="2.5" {} }
         }
     }
@@ -160,8 +169,7 @@ fn days(drawn: &Drawn<'_>, names: &SeriesNames<'_>) -> Markup {
     html! {
         g.days {
             @for at in (0..count).step_by(step) {
-                @let anchor = if at == 0 { "" } else { "mid" };
-                text class=(anchor) x=(tenth(drawn.x(at))) y=(tenth(BOTTOM + 20.0)) { (names.day(drawn.series, at as u32)) }
+                text.mid x=(tenth(drawn.x(at))) y=(tenth(BOTTOM + 20.0)) { (names.day(drawn.series, at as u32)) }
             }
         }
     }
@@ -216,7 +224,7 @@ fn changes(drawn: &Drawn<'_>) -> Markup {
                 @let first = drawn.before(change.from).min(x);
                 rect.range x=(tenth(first)) y=(tenth(TOP)) width=(tenth(last - first)) height=(tenth(BOTTOM - TOP)) {}
                 path d=(path([(x, TOP - 8.0), (x, BOTTOM)].into_iter(), "")) {}
-                (label("", x, TOP - 1.0, &format!("{}{}", tone.sign(), signed_percent(change.change))))
+                (label("", x, TOP - 1.0, &size(change)))
             }
         }
     }
@@ -239,8 +247,14 @@ fn drift(drawn: &Drawn<'_>) -> Markup {
 fn dot(drawn: &Drawn<'_>, at: usize, point: &V1Point, names: &SeriesNames<'_>) -> Markup {
     let series = drawn.series;
     let run = names.run(series, at as u32);
+    // Many points must not cover their line.
+    let radius = match series.points.len() {
+        0..=120 => "3",
+        121..=400 => "2.2",
+        _ => "1.6",
+    };
     html! {
-        circle cx=(tenth(drawn.x(at))) cy=(tenth(drawn.y.place(point.value))) r="3" {
+        circle cx=(tenth(drawn.x(at))) cy=(tenth(drawn.y.place(point.value))) r=(radius) {
             title {
                 @if let Some(run) = run { (day(run)) " " (super::names::short(&run.commit)) ": " }
                 (figure_words(point, &series.unit))

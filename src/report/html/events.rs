@@ -39,16 +39,6 @@ impl ChangeTone {
         }
     }
 
-    /// Beside a figure: colour alone must not say it.
-    pub fn sign(self) -> &'static str {
-        match self {
-            Self::Worse => "▲ ",
-            Self::Better => "▼ ",
-            Self::Accepted => "✓ ",
-            Self::Neutral => "",
-        }
-    }
-
     pub fn word(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -74,10 +64,20 @@ pub(super) fn broken_fields(broken: &V1Break) -> String {
     visible(&broken.fields.iter().map(field).collect::<Vec<_>>().join(", ")).into_owned()
 }
 
+/// The size of a change with an arrow: colour alone must not say which way it went.
+pub(super) fn size(change: &V1ChangePoint) -> String {
+    let arrow = match ChangeTone::of(change) {
+        ChangeTone::Accepted => '✓',
+        _ if change.change > 0.0 => '▲',
+        _ => '▼',
+    };
+    format!("{arrow} {}", signed_percent(change.change))
+}
+
 /// The size of a change as a badge.
 pub(super) fn badge(change: &V1ChangePoint) -> Markup {
     let tone = ChangeTone::of(change);
-    html! { span class={ "badge " (tone.class()) } { (tone.sign()) (signed_percent(change.change)) " " (tone.word()) } }
+    html! { span class={ "badge " (tone.class()) } { (size(change)) " " (tone.word()) } }
 }
 
 /// When a change came, and with which commits.

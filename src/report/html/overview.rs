@@ -122,7 +122,7 @@ impl Overview<'_> {
         let table = html! {
             table {
                 thead { tr {
-                    th scope="col" { "case" } th scope="col" { "runs" } th scope="col" { "change" }
+                    th scope="col" { "case" } th scope="col" { "change" } th scope="col" { "runs" }
                     th scope="col" { "since" } th.figure scope="col" { "latest" }
                 } }
                 tbody {
@@ -130,12 +130,12 @@ impl Overview<'_> {
                         @if let Some(change) = series.last_change() {
                             tr {
                                 td { (self.link(series)) }
-                                td { (small(series)) }
                                 td {
                                     (badge(change))
                                     br;
                                     span.soft { (signed_percent(change.low)) " to " (signed_percent(change.high)) }
                                 }
+                                td { (small(series)) }
                                 td {
                                     (since(series, change, self.names, self.frame))
                                     @if change.new { br; span.soft { "new with the newest run" } }
