@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
+use super::args::RunsArgs;
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
-use crate::app::history::{HistoryRequest, USUAL_RUNS};
 use crate::app::verdict_files::bytes_of;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Style, TrendsFormat, trends};
@@ -22,27 +22,8 @@ use crate::suite::Benchmark;
 pub struct HistoryArgs {
     /// A case or a benchmark by its name, or a glob over benchmarks [default: all]
     case: Option<String>,
-    /// Metric by its name, or a glob [default: those that the gate judges by]
-    #[arg(long, value_name = "NAME")]
-    metric: Option<String>,
-    /// Runs since a date (2026-11-01), a time, or so long ago (30d)
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-    /// Runs of this branch, or of this name in a folder [default: all, apart]
-    #[arg(long, value_name = "BRANCH")]
-    branch: Option<String>,
-    /// Runs of this machine of a matrix [default: all, apart]
-    #[arg(long, value_name = "LABEL")]
-    label: Option<String>,
-    /// The newest runs that are looked at; 0: all
-    #[arg(long, value_name = "COUNT", default_value_t = USUAL_RUNS)]
-    runs: usize,
-    /// Suite file whose store is meant [default: gbench.toml of this folder]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
-    #[arg(long, value_name = "ADDRESS")]
-    store: Option<String>,
+    #[command(flatten)]
+    selected: RunsArgs,
     /// How to write it
     #[arg(long, value_enum, default_value = "terminal")]
     format: TrendsFormat,
@@ -64,16 +45,7 @@ pub fn run(args: &HistoryArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
         let next = "name a file: `--output figures.parquet`";
         return Err(Fault::at_flag("--format parquet", "a terminal cannot show it", next));
     }
-    let request = HistoryRequest {
-        config: args.config.clone(),
-        store: args.store.clone(),
-        case: args.case.clone(),
-        metric: args.metric.clone(),
-        since: args.since.clone(),
-        branch: args.branch.clone(),
-        label: args.label.clone(),
-        runs: args.runs,
-    };
+    let request = args.selected.request(args.case.clone());
     let document = request.document(builtins)?;
     let style = if args.output.is_some() { Style::PLAIN } else { style::of_stdout() };
     let write = |to: &mut dyn io::Write| trends(&document, args.format, style, args.all, to);

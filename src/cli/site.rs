@@ -3,8 +3,8 @@
 use std::io::{Write, stderr};
 use std::path::PathBuf;
 
+use super::args::RunsArgs;
 use super::terminal::write::wrote;
-use crate::app::history::{HistoryRequest, USUAL_RUNS};
 use crate::app::paths::shown;
 use crate::app::site::{SiteRequest, write_site};
 use crate::model::text::count;
@@ -36,42 +36,14 @@ pub struct SiteArgs {
     /// Folder of runs and comparisons instead of the suite file's
     #[arg(long, value_name = "DIR")]
     artifacts: Option<PathBuf>,
-    /// Metric by its name, or a glob [default: those that the gate judges by]
-    #[arg(long, value_name = "NAME")]
-    metric: Option<String>,
-    /// Runs since a date (2026-11-01), a time, or so long ago (30d)
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-    /// Runs of this branch, or of this name in a folder [default: all, apart]
-    #[arg(long, value_name = "BRANCH")]
-    branch: Option<String>,
-    /// Runs of this machine of a matrix [default: all, apart]
-    #[arg(long, value_name = "LABEL")]
-    label: Option<String>,
-    /// The newest runs that are shown; 0: all
-    #[arg(long, value_name = "COUNT", default_value_t = USUAL_RUNS)]
-    runs: usize,
-    /// Suite file whose store is meant [default: gbench.toml of this folder]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
-    #[arg(long, value_name = "ADDRESS")]
-    store: Option<String>,
+    #[command(flatten)]
+    selected: RunsArgs,
 }
 
 pub fn run(args: &SiteArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let request = SiteRequest {
         output: args.output.clone(),
-        history: HistoryRequest {
-            config: args.config.clone(),
-            store: args.store.clone(),
-            case: None,
-            metric: args.metric.clone(),
-            since: args.since.clone(),
-            branch: args.branch.clone(),
-            label: args.label.clone(),
-            runs: args.runs,
-        },
+        history: args.selected.request(None),
         comparisons: args.comparison.clone(),
         artifacts: args.artifacts.clone(),
         title: args.title.clone(),

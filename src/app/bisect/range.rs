@@ -47,7 +47,8 @@ pub(super) fn from_history(
 
 /// The change that the newest run stands behind, of all series of the case.
 fn newest(document: &TrendsDocument, any: bool) -> Option<ProposedRange> {
-    let counts = |change: &&V1ChangePoint| any || change.worse == Some(true);
+    // Of one that was accepted the cause is known.
+    let counts = |change: &&V1ChangePoint| any || change.worse == Some(true) && change.accepted.is_none();
     let changes = document.series.iter().flat_map(|series| {
         series.changes.iter().filter(counts).filter_map(move |change| {
             let (good, bad) = (change.good.as_ref()?, change.bad.as_ref()?);

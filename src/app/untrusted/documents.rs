@@ -18,6 +18,9 @@ use crate::compare::{
 use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine};
 use crate::trend::TrendsDocument;
 
+/// Series of one document of trends.
+const MOST_SERIES: usize = 20_000;
+
 /// Rules that a verdict may have been decided by.
 const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
 
@@ -167,6 +170,9 @@ fn merged_is_ours(merged: &Merged) -> Result<(), String> {
 }
 
 fn trends_are_ours(trends: &TrendsDocument) -> Result<(), String> {
+    if trends.series.len() > MOST_SERIES {
+        return Err(format!("it has more than {MOST_SERIES} series"));
+    }
     trends.check()?;
     let commits = trends.runs.iter().map(|run| &run.commit).filter(|commit| !commit.is_empty());
     let changes = || trends.series.iter().flat_map(|series| series.changes.iter().chain(&series.withdrawn));

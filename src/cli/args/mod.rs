@@ -3,6 +3,7 @@
 mod ingest;
 mod measure;
 mod rounds;
+mod runs;
 mod selection;
 mod sweep;
 mod words;
@@ -10,6 +11,7 @@ mod words;
 pub use ingest::IngestArgs;
 pub use measure::{ArtifactsArgs, MeasureArgs};
 pub use rounds::{RoundsArgs, budget};
+pub use runs::RunsArgs;
 pub use selection::{SelectionArgs, SettingsArgs};
 pub use sweep::{SweepArgs, SweepFilterArgs, check_sweep, sweep};
 pub use words::{PageFormat, format_parser};

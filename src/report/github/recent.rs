@@ -13,6 +13,8 @@ use crate::trend::{TrendsDocument, V1Break, V1Series};
 
 /// Rows of the table.
 const MAX_ROWS: usize = 20;
+/// Changed rows of a machine that are looked up: a stranger's document must not keep this busy.
+const LOOKED_UP: usize = 1000;
 /// Runs before the newest that are shown.
 const RUNS: usize = 30;
 /// Columns of a trend: the runs, and room for breaks among them.
@@ -55,7 +57,7 @@ fn of_rows<'m>(merged: &'m Merged, trends: &[TrendsDocument]) -> Vec<(V1Series, 
     for group in &merged.groups {
         let head = group.verdict.head.commit.as_deref();
         let changed = |row: &&Row| matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
-        for row in group.verdict.rows.iter().filter(changed) {
+        for row in group.verdict.rows.iter().filter(changed).take(LOOKED_UP) {
             let of_row = |series: &&V1Series| {
                 series.case == row.case && series.metric == row.metric && series.label == group.label
             };
