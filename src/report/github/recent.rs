@@ -160,19 +160,19 @@ mod tests {
     fn the_place_of_the_head_is_said_by_what_is_better() {
         let lower = Some(Better::Lower);
         let place = |values: &[f64], better| place(&series(values, &[], better));
-        assert_eq!(place(&[1.0, 1.1, 1.2], lower), "1.2\u{a0}s: worse than all 2");
-        assert_eq!(place(&[1.0, 1.3, 1.1, 1.2], lower), "1.2\u{a0}s: worse than 2 of 3");
-        assert_eq!(place(&[1.0, 0.9], lower), "900\u{a0}ms: better than the one");
-        assert_eq!(place(&[1.0, 1.1, 0.9], Some(Better::Higher)), "900\u{a0}ms: worse than all 2");
-        assert_eq!(place(&[1.0, 1.1, 1.2], None), "1.2\u{a0}s: above all 2");
+        assert_eq!(place(&[1.0, 1.1, 1.2], lower), "1.200\u{a0}s: worse than all 2");
+        assert_eq!(place(&[1.0, 1.3, 1.1, 1.2], lower), "1.200\u{a0}s: worse than 2 of 3");
+        assert_eq!(place(&[1.0, 0.9], lower), "900.0\u{a0}ms: better than the one");
+        assert_eq!(place(&[1.0, 1.1, 0.9], Some(Better::Higher)), "900.0\u{a0}ms: worse than all 2");
+        assert_eq!(place(&[1.0, 1.1, 1.2], None), "1.200\u{a0}s: above all 2");
     }
 
     #[test]
     fn a_break_is_told_and_what_lies_before_it_does_not_count() {
         let text = place(&series(&[1.0, 1.0, 2.0, 2.1], &[2], Some(Better::Lower)));
-        assert_eq!(text, "2.1\u{a0}s: worse than the one since the last break, 1 run ago");
+        assert_eq!(text, "2.100\u{a0}s: worse than the one since the last break, 1 run ago");
         let text = place(&series(&[1.0, 1.0, 2.0], &[2], Some(Better::Lower)));
-        assert_eq!(text, "2\u{a0}s; not comparable with them: driver 550.54 -\\> 560.28");
+        assert_eq!(text, "2.000\u{a0}s; not comparable with them: driver 550.54 -&#62; 560.28");
     }
 
     #[test]
