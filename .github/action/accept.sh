@@ -14,7 +14,7 @@ option name "$GBENCH_NAME"
 option artifact "$GBENCH_ARTIFACT"
 option fail-on "$GBENCH_FAIL_ON"
 option expect "$GBENCH_EXPECT"
-option pages "${GBENCH_PAGES-}"
+option pages "$GBENCH_PAGES"
 if is_true allow-forks "$GBENCH_ALLOW_FORKS"; then
     arguments+=(--allow-forks)
 fi

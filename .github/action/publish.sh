@@ -25,7 +25,7 @@ if [[ $GBENCH_PHASE == begin ]]; then
 fi
 
 option comment "$GBENCH_COMMENT"
-option pages "${GBENCH_PAGES-}"
+option pages "$GBENCH_PAGES"
 option artifact "$GBENCH_ARTIFACT"
 option fail-on "$GBENCH_FAIL_ON"
 option expect "$GBENCH_EXPECT"

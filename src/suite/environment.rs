@@ -74,7 +74,7 @@ const OTHERS: [&str; 13] = [
 const OTHER_PREFIXES: [&str; 3] = [line::env::PARAM_PREFIX, "GBENCH_TEST_", "GBENCH_CORPUS"];
 
 /// How the action hands its inputs to its scripts, which make flags of them.
-const OF_THE_ACTION: [&str; 26] = [
+const OF_THE_ACTION: [&str; 27] = [
     "ACTION_REPOSITORY",
     "ALLOW_FORKS",
     "ARTIFACT",
@@ -95,6 +95,7 @@ const OF_THE_ACTION: [&str; 26] = [
     "MEASURED",
     "NAME",
     "OUTCOME",
+    "PAGES",
     "PHASE",
     "SHARD",
     "STORE",
