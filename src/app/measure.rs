@@ -13,14 +13,15 @@ use super::listing::list_cases;
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::verdict_files::json_of;
+use super::watch::Watch;
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
-    Comparison, ComparisonPolicy, Conditions, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord,
-    RunSource, SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
+    Comparison, ComparisonPolicy, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord, RunSource,
+    SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
 use crate::report;
-use crate::run::{ConditionsProbe, Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
+use crate::run::{Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{Plan, RoundsPlan};
 use crate::suite::{Gate, Source, Suite};
@@ -37,13 +38,15 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let binary = own_binary()?;
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
-    let mut watch = machine::HostConditions::here();
+    let mut watch = Watch::of(suite)?;
+    watch.require_calm(&suite.run, &mut executor, reporter)?;
     let session = RunSession {
         executor: &mut executor,
         observer: &mut observer,
-        probe: suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
+        probe: watch.probe(),
         binary,
         deadline: suite.run.deadline.value,
+        calm_wait: suite.run.calm_wait.value,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
     let finished = PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header)?;
@@ -52,6 +55,7 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
         finished.folder.report("ranking.svg", chart.as_bytes())?;
     }
     keep_discovery(suite, &folder, &finished)?;
+    watch.end(reporter);
     Ok(finished)
 }
 
@@ -133,13 +137,15 @@ impl RoundsMeasuring<'_> {
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = reporter.clone();
-        let mut watch = machine::HostConditions::here();
+        let mut watch = Watch::of(head)?;
+        watch.require_calm(&head.run, &mut executor, reporter)?;
         let session = RunSession {
             executor: &mut executor,
             observer: &mut observer,
-            probe: head.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
+            probe: watch.probe(),
             binary,
             deadline: head.run.deadline.value,
+            calm_wait: head.run.calm_wait.value,
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
         };
         let finished = RoundsSession { plan, session, folder, resume }.run(headers, stopping)?;
@@ -149,6 +155,7 @@ impl RoundsMeasuring<'_> {
             let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
             keep_discovery(suite, folder, finished)?;
         }
+        watch.end(reporter);
         Ok(finished)
     }
 }
@@ -164,16 +171,6 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
             let next = "resume it where it was begun, or begin a new comparison";
             Err(Fault::at("--resume", what, next).exits(Exit::Machine))
         }
-    }
-}
-
-impl ConditionsProbe for machine::HostConditions {
-    fn begin(&mut self) {
-        machine::HostConditions::begin(self);
-    }
-
-    fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
-        machine::HostConditions::end(self, child_cpu_seconds, wall)
     }
 }
 

@@ -47,5 +47,6 @@ pub(crate) mod stores;
 pub(crate) mod subject;
 pub mod untrusted;
 pub(crate) mod verdict_files;
+mod watch;
 
 pub use builtins::micro_child;

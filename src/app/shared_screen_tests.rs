@@ -145,6 +145,7 @@ fn compared(simulated: &mut Simulated, seed: u64) -> VerdictDocument {
         probe: None,
         binary: PathBuf::from("gbench-ci"),
         deadline: 0.0,
+        calm_wait: 0.0,
         after_timeout: Default::default(),
     };
     let mut stopping = SequentialStopping::new(&comparison, Reporter::new(Silent));

@@ -48,6 +48,7 @@ mod samples;
 mod secret;
 mod settings;
 mod stage;
+mod telemetry;
 #[cfg(test)]
 pub(crate) mod test_support;
 pub mod text;
@@ -96,5 +97,9 @@ pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Isolation, Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
+pub use telemetry::{
+    CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,
+    Spread, Telemetry, TelemetryGap, Unrest,
+};
 pub use text::{is_unseen, shell_word};
 pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};

@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 
 use super::samples::{exact, is_default};
 use super::{
-    Better, CaseId, Comparison, Component, DeviceCode, Ingested, Kind, Manifest, Metric, NothingMeasured,
-    Outcome, RunId, Shown, StageReport,
+    Better, CalmWait, CaseId, Comparison, Component, DeviceCode, Ingested, Kind, Manifest, Metric,
+    NothingMeasured, Outcome, RunId, Shown, StageReport, Telemetry,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -245,6 +245,10 @@ pub struct Conditions {
     pub throttled: Vec<String>,
     /// Clock of the streaming multiprocessors in MHz at the end, of the first GPU.
     pub sm_clock_mhz: Option<u32>,
+    /// What was sampled while it ran, where the run was monitored.
+    pub telemetry: Option<Box<Telemetry>>,
+    /// The gate waited for a calm GPU before it, or did not get one.
+    pub waited: Option<Box<CalmWait>>,
 }
 
 /// One child process of a case.

@@ -2,6 +2,7 @@
 
 mod arm;
 mod build;
+mod calm;
 mod case_record;
 mod code_files;
 mod contained;
@@ -45,6 +46,7 @@ mod temporary;
 mod test_support;
 
 pub use arm::Finished;
+pub use calm::wait_for_calm;
 pub use case_record::summary_of;
 pub use event::{Observer, Progress, Silent};
 pub use executor::{

@@ -38,7 +38,16 @@ const AMOUNTS: [&str; 12] = [
 const OF_RUN: [&str; 2] = ["deadline", "artifacts"];
 
 /// Keys of `[run]` and `[gate]` that the environment may not set.
-const NOT_OF_RUN: [&str; 3] = ["store", "keep", "after_timeout"];
+const NOT_OF_RUN: [&str; 8] = [
+    "store",
+    "keep",
+    "after_timeout",
+    "monitor",
+    "monitor_interval",
+    "calm_wait",
+    "busy_gpu",
+    "max_gpu_temperature",
+];
 const OF_GATE: [&str; 11] = [
     "alpha",
     "alpha_improved",
@@ -256,6 +265,8 @@ fn not_here(name: &str, key: &str) -> Fault {
         "controls" => ", or give `--controls`",
         "sessions" => ", or give `--sessions`",
         "run.store" => ", or give `--store`",
+        "run.monitor" => ", or give `--monitor`",
+        "run.monitor_interval" => ", or give `--monitor-interval`",
         _ => "",
     };
     let what = format!("the environment says how much is measured, and not what `{key}` is");

@@ -219,6 +219,18 @@ fn read_run(mut table: Table) -> RunOptions {
         Action::Shell(_) | Action::Builtin(_) | Action::Python(_) | Action::Cuda(_) => None,
     });
     set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
+    set(&mut run.monitor, table.take("monitor"), |item| item.flag().map(Some));
+    set(&mut run.monitor_interval, table.take("monitor_interval"), |item| item.deadline().map(Some));
+    set(&mut run.calm_wait, table.take("calm_wait"), Item::seconds);
+    set(&mut run.busy_gpu, table.take("busy_gpu"), Item::variant);
+    set(&mut run.max_gpu_temperature, table.take("max_gpu_temperature"), |item| {
+        let limit = item.number()?;
+        if !(20.0..=150.0).contains(&limit) {
+            let next = "write degrees Celsius from 20 to 150";
+            return item.refuse(format!("`{}` cannot be {limit}", item.key), next);
+        }
+        Some(Some(limit))
+    });
     table.close();
     run
 }

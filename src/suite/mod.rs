@@ -324,6 +324,16 @@ impl Default for Gate {
     }
 }
 
+/// What becomes of a run whose GPU is in use by others when it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum BusyGpu {
+    /// It is measured all the same, and the record says so.
+    Warn,
+    /// It ends with exit code 5.
+    Refuse,
+}
+
 /// `[run]`: suite-wide matters of carrying a run out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
@@ -335,6 +345,18 @@ pub struct RunOptions {
     pub store: Setting<String>,
     /// Records that a stored baseline keeps.
     pub keep: Setting<u32>,
+    /// Sample the machine and its GPUs while processes run; `None`: where NVIDIA's library knows a GPU.
+    pub monitor: Setting<Option<bool>>,
+    /// Seconds between two samples; `None`: 0.1 where NVIDIA's library is asked, else 1.
+    pub monitor_interval: Setting<Option<f64>>,
+    /// File that the samples are written to. A flag alone sets it.
+    pub monitor_output: Setting<Option<PathBuf>>,
+    /// Seconds to wait at most for a GPU that others use, or that is too hot, before a process; 0: none.
+    pub calm_wait: Setting<f64>,
+    /// What a GPU means that others use when the run begins, and still do after the wait.
+    pub busy_gpu: Setting<BusyGpu>,
+    /// Degrees Celsius at which a GPU is too hot to begin with.
+    pub max_gpu_temperature: Setting<Option<f64>>,
     /// Program and arguments that run in the suite's folder after a process was stopped for its time, for example
     /// to reset a GPU; empty: none.
     pub after_timeout: Setting<Vec<String>>,
@@ -347,6 +369,12 @@ impl Default for RunOptions {
             artifacts: Setting::default("artifacts".into()),
             store: Setting::default("dir:.gbench".into()),
             keep: Setting::default(10),
+            monitor: Setting::default(None),
+            monitor_interval: Setting::default(None),
+            monitor_output: Setting::default(None),
+            calm_wait: Setting::default(30.0),
+            busy_gpu: Setting::default(BusyGpu::Warn),
+            max_gpu_temperature: Setting::default(None),
             after_timeout: Setting::default(Vec::new()),
         }
     }

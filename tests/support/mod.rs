@@ -158,6 +158,7 @@ pub fn run_suite_with(folder: &Path, executor: &mut dyn Executor) -> Finished {
         probe: None,
         binary: gbench(),
         deadline: suite.run.deadline.value,
+        calm_wait: 0.0,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_owned()),
     };
     PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header()).unwrap()

@@ -195,6 +195,7 @@ impl<'a> BisectTrees<'a> {
             probe: watch,
             binary: self.binary.clone(),
             deadline,
+            calm_wait: 0.0,
             after_timeout: (slot.suite.run.after_timeout.value.clone(), slot.tree.root().to_owned()),
         };
         let finished = PlanSession { plan: &plan, session, artifacts: &self.runs }.run(header)?;
