@@ -117,6 +117,7 @@ mod suite_file;
 mod suite_reference;
 mod supervisors;
 mod support;
+mod telemetry;
 mod threats_ci;
 mod throttling;
 mod tools;

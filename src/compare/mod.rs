@@ -11,6 +11,7 @@
 //!   counts      counts of executed instructions, which agree nearly
 //!   quantized, absolute, summary_only, throttling, session_variance    what is special about figures
 //! wording/                      reasons, advice and warnings, as values and in English; the sentence of the whole
+//! telemetry                     what was sampled of the GPU beside a row
 //! device_code, code_remarks     what became of the code that runs on the GPU, beside every verdict
 //! verdict, warnings             the whole; what a reader should know beside the rows
 //! conclusion                    what follows from rows: order, counts, conclusion, exit code
@@ -51,6 +52,7 @@ mod session_variance;
 mod speedups;
 mod stored_runs;
 mod summary_only;
+mod telemetry;
 mod test;
 mod throttling;
 mod trace;

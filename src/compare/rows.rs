@@ -444,6 +444,7 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
         time_verdict: None,
         pair: None,
         device_code: None,
+        telemetry: None,
     }
 }
 

@@ -17,7 +17,8 @@ use super::speedups::{Speedups, doubt_with_members, tell_of_members};
 use super::warnings::{of_comparison, of_side};
 use super::{
     Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, Rule,
-    SCHEMA_VERDICT, SeqE, SideSummary, Verdict, VerdictDocument, Warning, one_session, throttling, wording,
+    SCHEMA_VERDICT, SeqE, SideSummary, Verdict, VerdictDocument, Warning, one_session, telemetry, throttling,
+    wording,
 };
 
 /// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
@@ -165,6 +166,7 @@ pub fn compare_by(
         rows = prepared.rows;
         counts::tell_of_time(&mut rows);
         code_remarks::tell(&mut rows, &codes);
+        telemetry::tell(&mut rows, &pairs);
     }
     warnings.extend(throttling::warning(base.record, head.record));
     warnings.extend(common_suite(base).map(|common| Warning::CommonSuiteFile {

@@ -85,7 +85,7 @@ pub use manifest::*;
 pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome, OutcomeCode};
-pub use own_figures::OwnFigure;
+pub use own_figures::{ENERGY, OwnFigure, PER_WATT};
 pub use profile::{KernelProfile, MetricSet, Profile, ProfileFigure, ProfileOutcome, Profiler, RawMetric};
 pub use record::{
     CLOCK_DROP, CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,

@@ -138,6 +138,17 @@ pub struct Telemetry {
     pub gpus: Vec<GpuTelemetry>,
 }
 
+impl Telemetry {
+    /// The GPU that the process used, else the only one; `None`: which one it was is not known, or there is none.
+    pub fn gpu(&self) -> Option<&GpuTelemetry> {
+        let mut used = self.gpus.iter().filter(|gpu| gpu.used);
+        match (used.next(), used.next(), self.gpus.as_slice()) {
+            (Some(gpu), None, _) | (None, None, [gpu]) => Some(gpu),
+            _ => None,
+        }
+    }
+}
+
 /// One GPU in a window.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

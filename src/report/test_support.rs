@@ -85,6 +85,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         time_verdict: None,
         pair: None,
         device_code: None,
+        telemetry: None,
     }
 }
 

@@ -17,6 +17,7 @@ use crate::suite::plan::PlannedCase;
 use super::code_files::FilesCode;
 use super::devices::{Claim, Devices};
 use super::driver_advice;
+use super::energy::power_of;
 use super::executor::{Execution, ExecutionEnd};
 use super::outcome::{classify, failed, invalid, not_run};
 use super::samples::{self, CollectedSamples, Role, Throttled};
@@ -166,6 +167,13 @@ impl CaseRecorder {
         // What the program itself says of its code is nearer to it than files are.
         if let Some(code) = collected.device_code.clone().or_else(|| self.of_files.clone()) {
             collected.take_code(&code);
+        }
+        // A process of several cases, or of two in turns, does not tell whose energy it was.
+        let alone = shared.is_none_or(|cases| cases <= 1) && !lockstep;
+        let telemetry = conditions.as_ref().and_then(|conditions| conditions.telemetry.as_deref());
+        if let Some(watts) = telemetry.filter(|_| alone).and_then(power_of) {
+            let timed = benchmark.timed_metric();
+            collected.take_power(watts, timed, benchmark.declaration(timed, "").0.as_deref());
         }
         let mut outcome = classify(execution, &collected, &benchmark);
         if outcome.is_measured()

@@ -10,6 +10,7 @@ mod container;
 mod counting;
 mod devices;
 mod driver_advice;
+mod energy;
 mod environment;
 mod event;
 mod executor;

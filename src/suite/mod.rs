@@ -381,6 +381,11 @@ impl Default for RunOptions {
 }
 
 impl Benchmark {
+    /// The metric that is the time of an iteration.
+    pub fn timed_metric(&self) -> &'static str {
+        if self.timing == Timing::Process { "wall_time" } else { "time" }
+    }
+
     /// Whether its processes compile kernels, which those of one run share.
     pub fn compiles_kernels(&self) -> bool {
         match self.action {

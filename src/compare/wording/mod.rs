@@ -7,6 +7,7 @@ mod device_code;
 mod parts;
 mod reason;
 mod sentence;
+mod telemetry;
 mod warning;
 
 pub use advice::Advice;
