@@ -415,7 +415,8 @@ fn matches_on_a_bool(code: &str) -> bool {
 }
 
 /// Files in which a reason is an identifier: what a GPU's driver calls it.
-const REASONS_ARE_IDENTIFIERS: [&str; 2] = ["compare/throttling.rs", "machine/checks/gpu.rs"];
+const REASONS_ARE_IDENTIFIERS: [&str; 3] =
+    ["compare/throttling.rs", "machine/checks/gpu.rs", "machine/telemetry/calm.rs"];
 
 /// A document of an earlier version names the comparison that it is of in a command alone.
 const OLD_DOCUMENTS: &str = "compare/document.rs";

@@ -10,6 +10,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
     let policy = |fails: bool| if fails { "fail" } else { "pass" };
     let budget = format_duration(gate.budget.value.seconds().unwrap_or(0.0));
     let monitor_interval = run.monitor_interval.value.map_or("auto".into(), format_duration);
+    let hottest = run.max_gpu_temperature.value.map_or("none".into(), serde_json::Value::from);
     let rows = [
         ("run.deadline", shown(&run.deadline, format_duration(run.deadline.value))),
         ("run.artifacts", shown(&run.artifacts, run.artifacts.value.display().to_string())),
@@ -22,7 +23,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ("run.monitor_interval", shown(&run.monitor_interval, monitor_interval)),
         ("run.calm_wait", shown(&run.calm_wait, format_duration(run.calm_wait.value))),
         ("run.busy_gpu", shown(&run.busy_gpu, run.busy_gpu.value.into_str())),
-        ("run.max_gpu_temperature", shown(&run.max_gpu_temperature, run.max_gpu_temperature.value)),
+        ("run.max_gpu_temperature", shown(&run.max_gpu_temperature, hottest)),
         ("run.after_timeout", shown(&run.after_timeout, run.after_timeout.value.clone())),
         ("gate.alpha", shown(&gate.alpha, gate.alpha.value)),
         ("gate.alpha_improved", shown(&gate.alpha_improved, gate.alpha_improved.value)),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::progress::Reporter;
-use crate::machine::{HostConditions, Sampler, Timeline};
+use crate::machine::{HostConditions, MachineSampler, Timeline};
 use crate::model::{
     CalmWait, Component, Conditions, EndedProcess, Exit, Fault, MonitorRecord, Result, Unrest,
 };
@@ -38,8 +38,8 @@ impl Watch {
         let watches = suite.gate.watch.value;
         let sampler = match run.monitor.value {
             Some(false) => None,
-            Some(true) => Some(Sampler::start(interval, timeline.as_ref().map(TimelineFile::writer))),
-            None if watches && uses_gpu => Sampler::of_library(interval),
+            Some(true) => Some(MachineSampler::start(interval, timeline.as_ref().map(TimelineFile::writer))),
+            None if watches && uses_gpu => MachineSampler::of_library(interval),
             None => None,
         };
         let is_there = watches || sampler.is_some();

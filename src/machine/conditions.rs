@@ -14,7 +14,7 @@ use nix::sched::CpuSet;
 
 use super::host::{Root, affinity};
 use super::nvml::{self, ClocksNow};
-use super::telemetry::{CalmCheck, Sampler};
+use super::telemetry::{CalmCheck, MachineSampler};
 use crate::model::{Conditions, EndedProcess, Unrest, add_violations};
 
 /// Ticks of `/proc/stat` per second: USER_HZ, 100 on every architecture that we build for.
@@ -35,7 +35,7 @@ pub struct HostConditions {
     /// Those that count; `None`: all.
     processors: fn() -> Option<CpuSet>,
     gpu: Option<GpuLook>,
-    sampler: Option<Sampler>,
+    sampler: Option<MachineSampler>,
     calm: CalmCheck,
     /// Numbers of the GPUs that the run may use; `None`: all.
     gpus: Option<BTreeSet<u32>>,
@@ -71,7 +71,7 @@ impl HostConditions {
     /// that the run may use; `None`: all.
     pub fn sampled(
         self,
-        sampler: Option<Sampler>,
+        sampler: Option<MachineSampler>,
         max_temperature: Option<f64>,
         gpus: Option<BTreeSet<u32>>,
     ) -> Self {
@@ -90,7 +90,7 @@ impl HostConditions {
     }
 
     /// What samples meanwhile.
-    pub fn sampler(&self) -> Option<&Sampler> {
+    pub fn sampler(&self) -> Option<&MachineSampler> {
         self.sampler.as_ref()
     }
 
@@ -99,7 +99,7 @@ impl HostConditions {
         let processors = (self.processors)();
         let ticks = ticks(&self.root, processors.as_ref());
         let gpu = self.gpu.as_mut().and_then(|look| look());
-        self.sampler.iter().for_each(Sampler::forget);
+        self.sampler.iter().for_each(MachineSampler::forget);
         self.calm.started = true;
         self.before = Some(Before { at: Instant::now(), processors, ticks, gpu });
     }

@@ -25,7 +25,7 @@ pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};
 pub use nvml::{ClocksNow, clocks};
 pub use readings::{Readings, TempFolder, TimingNoise, readings};
-pub use telemetry::{GpuSource, Sampler, SamplingCost, Timeline};
+pub use telemetry::{GpuSource, MachineSampler, SamplingCost, Timeline};
 
 /// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:
 /// what cannot be found out stands in its field as a reason. Takes as long as the slowest tool that is asked for

@@ -53,7 +53,7 @@ pub(super) fn tools() -> BTreeMap<String, Probe<String>> {
 
 /// The first line that holds `word`, of what the command prints within the deadline.
 pub(super) fn version(command: &mut Command, word: &str, deadline: Duration) -> Probe<String> {
-    let Output { status, out, err } = match output(command, deadline) {
+    let ToolOutput { status, out, err } = match output(command, deadline) {
         Probe::Known(output) => output,
         Probe::Absent(reason) => return Probe::Absent(reason),
         Probe::Failed(reason) => return Probe::Failed(reason),
@@ -74,7 +74,7 @@ pub(super) fn version(command: &mut Command, word: &str, deadline: Duration) -> 
 }
 
 /// What a program left behind.
-pub(super) struct Output {
+pub(super) struct ToolOutput {
     pub status: ExitStatus,
     pub out: String,
     pub err: String,
@@ -82,7 +82,7 @@ pub(super) struct Output {
 
 /// Runs a command to its end. It is in a process group of its own, killed whole at the deadline; it sees no secrets and no
 /// input.
-pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<Output> {
+pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<ToolOutput> {
     for (name, _) in std::env::vars_os() {
         if scrubbed(&name.to_string_lossy()) {
             command.env_remove(name);
@@ -113,7 +113,7 @@ pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<Output>
         return Probe::Failed(format!("no answer within {} s", deadline.as_secs_f64()));
     }
     match (text, status) {
-        (Ok((out, err)), Ok(Some(status))) => Probe::Known(Output { status, out, err }),
+        (Ok((out, err)), Ok(Some(status))) => Probe::Known(ToolOutput { status, out, err }),
         _ => Probe::Failed("left a process behind that holds its output open".into()),
     }
 }

@@ -11,5 +11,5 @@ mod source;
 mod window;
 
 pub(super) use calm::CalmCheck;
-pub use sampler::{Sampler, SamplingCost, Timeline};
+pub use sampler::{MachineSampler, SamplingCost, Timeline};
 pub use source::GpuSource;

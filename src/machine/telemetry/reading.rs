@@ -7,7 +7,7 @@ use crate::model::MonitorRecord;
 
 /// The machine at one moment.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct MachineReading {
     pub at: Instant,
     pub when: SystemTime,
     /// Percent of all processors at work since the reading before.
@@ -25,7 +25,7 @@ pub(super) struct MemoryReading {
     pub used: u64,
 }
 
-impl Reading {
+impl MachineReading {
     /// The line of the timeline.
     pub fn record(&self) -> MonitorRecord {
         let percent = |memory: &MemoryReading| memory.used as f64 / memory.total.max(1) as f64 * 100.0;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::host::HostReader;
 use super::probe::PatientProbe;
-use super::reading::Reading;
+use super::reading::MachineReading;
 use super::source::{GpuSource, own_cpu};
 use super::window::window;
 use crate::machine::gpu_reading::GpuReading;
@@ -28,7 +28,7 @@ const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 pub type Timeline = Box<dyn FnMut(&MonitorRecord) + Send>;
 
 /// Reads processors, memory and GPUs at an interval, from its making to its end.
-pub struct Sampler {
+pub struct MachineSampler {
     interval: Duration,
     source: Option<GpuSource>,
     kept: Arc<Mutex<Kept>>,
@@ -40,7 +40,7 @@ pub struct Sampler {
 
 #[derive(Default)]
 struct Kept {
-    readings: Vec<Reading>,
+    readings: Vec<MachineReading>,
     samples: u64,
     /// CPU seconds of the threads that read.
     cost: f64,
@@ -57,7 +57,7 @@ pub struct SamplingCost {
     pub cores: f64,
 }
 
-impl Sampler {
+impl MachineSampler {
     /// Begins at once; the first reading is there when it returns. Without a GPU that can be asked, processors and memory are read.
     /// `interval`: `None` for the usual one.
     pub fn start(interval: Option<Duration>, timeline: Option<Timeline>) -> Self {
@@ -133,7 +133,7 @@ impl Sampler {
     }
 }
 
-impl Drop for Sampler {
+impl Drop for MachineSampler {
     fn drop(&mut self) {
         self.ask = None;
         // It ends after a reading at the latest, whose patience is short.
@@ -227,7 +227,7 @@ impl Worker {
         let (cpu, memory) = (self.host.cpu(), self.host.memory());
         let gpus = self.gpus();
         let cost = own_cpu() + self.gpu.as_ref().map_or(0.0, |gpu| gpu.cost);
-        let reading = Reading { at, when, cpu, memory, gpus, cost };
+        let reading = MachineReading { at, when, cpu, memory, gpus, cost };
         if let Some(timeline) = &mut self.timeline {
             timeline(&reading.record());
         }
@@ -247,7 +247,7 @@ mod tests {
         let told = Arc::new(Mutex::new(0));
         let count = Arc::clone(&told);
         let timeline: Timeline = Box::new(move |_| *count.lock().unwrap() += 1);
-        let sampler = Sampler::of(Some(Duration::from_secs(3600)), None, Some(timeline));
+        let sampler = MachineSampler::of(Some(Duration::from_secs(3600)), None, Some(timeline));
         assert_eq!(*told.lock().unwrap(), 1);
         sampler.forget();
         assert_eq!(sampler.cost().samples, 1);

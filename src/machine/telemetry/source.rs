@@ -31,7 +31,7 @@ pub enum GpuSource {
 }
 
 /// Asks once. Empty: no GPU could be asked.
-pub(super) type Ask = Box<dyn FnMut() -> Vec<GpuReading>>;
+pub(super) type AskGpus = Box<dyn FnMut() -> Vec<GpuReading>>;
 
 impl GpuSource {
     /// The best first.
@@ -42,7 +42,7 @@ impl GpuSource {
     }
 
     /// To be called in the thread that asks.
-    pub(super) fn open(self) -> Ask {
+    pub(super) fn open(self) -> AskGpus {
         match self {
             Self::Nvml => Box::new(nvml::telemetry()),
             Self::NvidiaSmi => Box::new(move || {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::reading::Reading;
+use super::reading::MachineReading;
 use crate::machine::gpu_reading::{GpuReading, GpuState, Whose};
 use crate::model::{ForeignProcess, GpuTelemetry, MeanPower, PowerSource, Spread, Telemetry};
 
@@ -13,12 +13,12 @@ const MIN_POWER_SAMPLES: usize = 3;
 /// `from` to `to`: the window. `readings`: in order, those before the window included; `started`: when the process did, before which
 /// nothing on a GPU can have been of it.
 pub(super) fn window(
-    readings: &[Reading],
+    readings: &[MachineReading],
     started: Instant,
     (from, to): (Instant, Instant),
     interval: Duration,
 ) -> Telemetry {
-    let within: Vec<&Reading> = readings.iter().filter(|it| (from..=to).contains(&it.at)).collect();
+    let within: Vec<&MachineReading> = readings.iter().filter(|it| (from..=to).contains(&it.at)).collect();
     let before = readings.iter().rfind(|reading| reading.at <= started);
     let seconds = to.saturating_duration_since(from).as_secs_f64();
     let due = (seconds / interval.as_secs_f64().max(1e-3)) as u32;
@@ -37,18 +37,20 @@ pub(super) fn window(
 }
 
 /// Between the first reading and the last.
-fn cost(within: &[&Reading]) -> Option<f64> {
+fn cost(within: &[&MachineReading]) -> Option<f64> {
     let [first, .., last] = within else { return None };
     let seconds = last.at.saturating_duration_since(first.at).as_secs_f64();
     Some((last.cost - first.cost) / seconds).filter(|cores| cores.is_finite())
 }
 
-fn gpus(within: &[&Reading], before: Option<&Reading>) -> Vec<GpuTelemetry> {
+fn gpus(within: &[&MachineReading], before: Option<&MachineReading>) -> Vec<GpuTelemetry> {
     let mut indices: Vec<u32> =
         within.iter().flat_map(|reading| &reading.gpus).map(|gpu| gpu.index).collect();
     indices.sort_unstable();
     indices.dedup();
-    let of = |reading: &'_ &Reading, index: u32| reading.gpus.iter().find(|gpu| gpu.index == index).cloned();
+    let of = |reading: &'_ &MachineReading, index: u32| {
+        reading.gpus.iter().find(|gpu| gpu.index == index).cloned()
+    };
     let one = |index: u32| {
         let met: Vec<(Instant, GpuReading)> =
             within.iter().filter_map(|reading| Some((reading.at, of(reading, index)?))).collect();
@@ -148,9 +150,9 @@ mod tests {
 
     const INTERVAL: Duration = Duration::from_millis(500);
 
-    fn reading(at: Instant, state: Result<GpuState, TelemetryGap>) -> Reading {
+    fn reading(at: Instant, state: Result<GpuState, TelemetryGap>) -> MachineReading {
         let gpu = GpuReading { index: 0, uuid: Some("GPU-1".into()), model: None, state };
-        Reading {
+        MachineReading {
             at,
             when: SystemTime::UNIX_EPOCH,
             cpu: Some(10.0),
@@ -168,7 +170,7 @@ mod tests {
     fn summed(states: Vec<Result<GpuState, TelemetryGap>>) -> Telemetry {
         let start = Instant::now();
         let at = |index: usize| start + INTERVAL * index as u32;
-        let readings: Vec<Reading> =
+        let readings: Vec<MachineReading> =
             states.into_iter().enumerate().map(|(index, state)| reading(at(index), state)).collect();
         let end = at(readings.len() - 1);
         window(&readings, start, (start, end), INTERVAL)
@@ -207,7 +209,7 @@ mod tests {
     #[test]
     fn only_readings_of_the_window_count_and_those_that_did_not_come_are_missed() {
         let start = Instant::now();
-        let readings: Vec<Reading> =
+        let readings: Vec<MachineReading> =
             [0u32, 1, 2, 8, 9].map(|index| reading(start + INTERVAL * index, drawing(1.0, None))).into();
         let from = start + INTERVAL;
         let summed = window(&readings, start, (from, start + INTERVAL * 8), INTERVAL);
