@@ -248,7 +248,7 @@ fn a_red_says_that_the_card_ran_slower_on_head_and_explain_draws_it() {
     assert_eq!(slow.verdict, Verdict::Regressed);
     let telemetry = slow.telemetry.as_deref().unwrap();
     assert!(
-        matches!(telemetry.remarks[..], [TelemetryRemark::LowerClock { side: Side::Head, .. }]),
+        matches!(telemetry.remarks[0], TelemetryRemark::LowerClock { side: Side::Head, .. }),
         "{telemetry:?}"
     );
     ran(it.root(), "explain c0").exits(0).says("Clock of the GPU in each round, in MHz");

@@ -38,8 +38,8 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let binary = own_binary()?;
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
-    let mut watch = Watch::of(suite)?;
-    watch.require_calm(&suite.run, &mut executor, reporter)?;
+    let mut watch = Watch::of(suite, reporter)?;
+    watch.require_calm(&suite.run, &mut executor)?;
     let session = RunSession {
         executor: &mut executor,
         observer: &mut observer,
@@ -55,7 +55,6 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
         finished.folder.report("ranking.svg", chart.as_bytes())?;
     }
     keep_discovery(suite, &folder, &finished)?;
-    watch.end(reporter);
     Ok(finished)
 }
 
@@ -137,8 +136,8 @@ impl RoundsMeasuring<'_> {
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = reporter.clone();
-        let mut watch = Watch::of(head)?;
-        watch.require_calm(&head.run, &mut executor, reporter)?;
+        let mut watch = Watch::of(head, reporter)?;
+        watch.require_calm(&head.run, &mut executor)?;
         let session = RunSession {
             executor: &mut executor,
             observer: &mut observer,
@@ -155,7 +154,6 @@ impl RoundsMeasuring<'_> {
             let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
             keep_discovery(suite, folder, finished)?;
         }
-        watch.end(reporter);
         Ok(finished)
     }
 }

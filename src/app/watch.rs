@@ -23,11 +23,12 @@ const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 pub(super) struct Watch {
     conditions: Option<HostConditions>,
     timeline: Option<TimelineFile>,
+    reporter: Reporter,
 }
 
 impl Watch {
     /// Errors: the file of `--monitor-output` cannot be written.
-    pub fn of(suite: &Suite) -> Result<Self> {
+    pub fn of(suite: &Suite, reporter: &Reporter) -> Result<Self> {
         let run = &suite.run;
         let gpus = gpus_of(suite);
         let output = run.monitor_output.value.as_deref();
@@ -45,7 +46,7 @@ impl Watch {
         let is_there = watches || sampler.is_some();
         let limit = run.max_gpu_temperature.value;
         let conditions = is_there.then(|| HostConditions::here().sampled(sampler, limit, gpus));
-        Ok(Self { conditions, timeline })
+        Ok(Self { conditions, timeline, reporter: reporter.clone() })
     }
 
     pub fn probe(&mut self) -> Option<&mut dyn ConditionsProbe> {
@@ -53,18 +54,13 @@ impl Watch {
     }
 
     /// Waits, before anything is measured, for GPUs that are calm, where the suite refuses others. Errors: they are not; exit code 5.
-    pub fn require_calm(
-        &mut self,
-        run: &RunOptions,
-        executor: &mut dyn Executor,
-        reporter: &Reporter,
-    ) -> Result<()> {
+    pub fn require_calm(&mut self, run: &RunOptions, executor: &mut dyn Executor) -> Result<()> {
         let Some(conditions) = self.conditions.as_mut().filter(|_| run.busy_gpu.value == BusyGpu::Refuse)
         else {
             return Ok(());
         };
         let limit = run.calm_wait.value;
-        let mut observer = reporter.clone();
+        let mut observer = self.reporter.clone();
         let wait = wait_for_calm(
             Duration::try_from_secs_f64(limit).unwrap_or_default(),
             &mut |waited| conditions.unrest(waited),
@@ -76,13 +72,15 @@ impl Watch {
             _ => Ok(()),
         }
     }
+}
 
-    /// Ends the watching. What is measured is worth more than its timeline: one that is not whole is told.
-    pub fn end(self, reporter: &Reporter) {
+impl Drop for Watch {
+    /// What is measured is worth more than its timeline: one that is not whole is told, and nothing else comes of it.
+    fn drop(&mut self) {
         // The thread that writes ends with it.
-        drop(self.conditions);
-        if let Some(Err(fault)) = self.timeline.map(TimelineFile::end) {
-            reporter.note(&format!("{}: {}", fault.place, fault.what));
+        self.conditions = None;
+        if let Some(Err(fault)) = self.timeline.take().map(TimelineFile::end) {
+            self.reporter.note(&format!("{}: {}", fault.place, fault.what));
         }
     }
 }

@@ -10,10 +10,10 @@ use crate::app::measure::{header, salt};
 use crate::app::progress::Reporter;
 use crate::app::request::Audience;
 use crate::app::side_suites::SideSuites;
-use crate::machine;
+use crate::app::watch::Watch;
 use crate::model::text::short_commit;
 use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Result, RunId, RunRecord};
-use crate::run::{ConditionsProbe, Finished, Observer, PlanSession, Progress, RunSession, Supervised};
+use crate::run::{Finished, Observer, PlanSession, Progress, RunSession, Supervised};
 use crate::suite::Suite;
 use crate::suite::plan::Plan;
 use crate::trees::{CommitRange, Tree};
@@ -36,7 +36,8 @@ pub(super) struct BisectTrees<'a> {
     /// Counts the uses of trees.
     clock: u64,
     executor: Supervised,
-    watch: machine::HostConditions,
+    /// Of the first tree that is measured.
+    watch: Option<Watch>,
     binary: PathBuf,
     reporter: Reporter,
     /// When everything must have ended.
@@ -84,7 +85,7 @@ impl<'a> BisectTrees<'a> {
             slots: Vec::new(),
             clock: 0,
             executor: executor(&binary)?,
-            watch: machine::HostConditions::here(),
+            watch: None,
             binary,
             reporter: reporter.clone(),
             until: None,
@@ -188,14 +189,16 @@ impl<'a> BisectTrees<'a> {
         let plan = Plan::single(&slot.suite);
         let mut builds =
             BuildsAlone { reporter: self.reporter.clone(), commit: self.name(slot.commit).to_owned() };
-        let watch = slot.suite.gate.watch.value.then_some(&mut self.watch as &mut dyn ConditionsProbe);
+        if self.watch.is_none() {
+            self.watch = Some(Watch::of(&slot.suite, &self.reporter)?);
+        }
         let session = RunSession {
             executor: &mut self.executor,
             observer: &mut builds,
-            probe: watch,
+            probe: self.watch.as_mut().and_then(Watch::probe),
             binary: self.binary.clone(),
             deadline,
-            calm_wait: 0.0,
+            calm_wait: slot.suite.run.calm_wait.value,
             after_timeout: (slot.suite.run.after_timeout.value.clone(), slot.tree.root().to_owned()),
         };
         let finished = PlanSession { plan: &plan, session, artifacts: &self.runs }.run(header)?;

@@ -19,6 +19,7 @@ const OPENING: Duration = Duration::from_secs(20);
 
 /// Longest wait for one answer of a GPU's driver.
 const MAX_PATIENCE: Duration = Duration::from_secs(1);
+const MIN_PATIENCE: Duration = Duration::from_millis(90);
 
 /// Without a word about it: where NVIDIA's library is asked, and elsewhere.
 const LIBRARY_INTERVAL: Duration = Duration::from_millis(100);
@@ -79,8 +80,8 @@ impl MachineSampler {
         let began = Instant::now();
         let mut worker = Worker {
             interval,
-            // The sampler keeps its own pace while a driver hangs.
-            patience: MAX_PATIENCE.min(interval.mul_f64(0.9)),
+            // The sampler keeps its own pace while a driver hangs, and a short interval makes no driver hang.
+            patience: interval.mul_f64(0.9).clamp(MIN_PATIENCE, MAX_PATIENCE),
             host: HostReader::new(Root::new("/")),
             gpu,
             kept: Arc::clone(&kept),
