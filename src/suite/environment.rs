@@ -39,7 +39,7 @@ const OF_RUN: [&str; 2] = ["deadline", "artifacts"];
 
 /// Keys of `[run]` and `[gate]` that the environment may not set.
 const NOT_OF_RUN: [&str; 3] = ["store", "keep", "after_timeout"];
-const OF_GATE: [&str; 11] = [
+const OF_GATE: [&str; 13] = [
     "alpha",
     "alpha_improved",
     "rounds",
@@ -47,6 +47,8 @@ const OF_GATE: [&str; 11] = [
     "controls",
     "way",
     "watch",
+    "lock_sm_clock",
+    "lock_memory_clock",
     "inconclusive",
     "failed",
     "paths",
@@ -255,6 +257,8 @@ fn not_here(name: &str, key: &str) -> Fault {
         "way" => ", or give `--interleave`",
         "controls" => ", or give `--controls`",
         "sessions" => ", or give `--sessions`",
+        "lock_sm_clock" => ", or give `--lock-sm-clock`",
+        "lock_memory_clock" => ", or give `--lock-memory-clock`",
         "run.store" => ", or give `--store`",
         _ => "",
     };
@@ -369,6 +373,8 @@ mod tests {
             "GATE_SESSIONS",
             "GATE_MATCH_DRIVER",
             "RUN_STORE",
+            "GATE_LOCK_SM_CLOCK",
+            "LOCK_MEMORY_CLOCK",
         ] {
             let fault = read(&[(&format!("GBENCH_{name}"), "1")]).err().unwrap_or_else(|| panic!("{name}"));
             assert!(fault.what.starts_with("the environment says how much is measured"), "{}", fault.what);
