@@ -69,10 +69,12 @@ impl Drop for HeldClocks {
     }
 }
 
-fn sentences(ClocksGivenBack { guard_was_gone, refused }: &ClocksGivenBack) -> Vec<String> {
+fn sentences(ClocksGivenBack { guard_was_gone, refused, reads }: &ClocksGivenBack) -> Vec<String> {
     let mut notes = Vec::new();
     if *guard_was_gone {
-        notes.push("warning: something ended the guard of the locked clocks; the gate gave them back itself".into());
+        notes.push(
+            "warning: something ended the guard of the locked clocks; the gate gave them back itself".into(),
+        );
     }
     for (uuid, domain, why) in refused {
         let (name, flag) = match domain {
@@ -82,6 +84,13 @@ fn sentences(ClocksGivenBack { guard_was_gone, refused }: &ClocksGivenBack) -> V
         notes.push(format!(
             "warning: the {name} clock of {uuid} is still locked: {why}; next: sudo nvidia-smi -i {uuid} {flag}"
         ));
+    }
+    if refused.is_empty() {
+        let reads = reads.iter().map(|(uuid, domain, mhz)| {
+            let name: &str = domain.into();
+            format!("; {name} of {uuid} reads {mhz} MHz")
+        });
+        notes.push(format!("clocks: given back{}", reads.collect::<String>()));
     }
     notes
 }

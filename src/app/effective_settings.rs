@@ -28,10 +28,8 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ("gate.failed", shown(&gate.failed_fails, policy(gate.failed_fails.value))),
     ];
     let mut rows: BTreeMap<String, Shown> = rows.map(|(name, shown)| (name.to_owned(), shown)).into();
-    let clocks = [
-        ("gate.lock_sm_clock", &gate.lock_sm_clock),
-        ("gate.lock_memory_clock", &gate.lock_memory_clock),
-    ];
+    let clocks =
+        [("gate.lock_sm_clock", &gate.lock_sm_clock), ("gate.lock_memory_clock", &gate.lock_memory_clock)];
     // Off unless somebody says otherwise: records without a word on them are as they were.
     let clocks = clocks.into_iter().filter(|(_, setting)| setting.origin != Origin::Default);
     rows.extend(clocks.map(|(name, setting)| (name.to_owned(), shown(setting, setting.value.to_string()))));

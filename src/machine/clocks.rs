@@ -40,7 +40,8 @@ impl ClockRequest {
             Err(_) => entry.starts_with("GPU-") && uuid.starts_with(entry),
         };
         self.visible.iter().any(|list| {
-            list.trim().is_empty() || list.split(',').map(str::trim).any(|entry| !entry.is_empty() && is_it(entry))
+            list.trim().is_empty()
+                || list.split(',').map(str::trim).any(|entry| !entry.is_empty() && is_it(entry))
         })
     }
 }
@@ -59,6 +60,8 @@ pub struct ClocksGivenBack {
     pub guard_was_gone: bool,
     /// UUID, clock and reason of each that is still locked.
     pub refused: Vec<(String, ClockDomain, String)>,
+    /// UUID, clock and MHz that each reads afterwards. NVML has no better question.
+    pub reads: Vec<(String, ClockDomain, u32)>,
 }
 
 impl ClockLock {
@@ -133,7 +136,12 @@ impl ClockLock {
         } else {
             refused
         };
-        ClocksGivenBack { guard_was_gone, refused }
+        let reads = |(uuid, domain): (String, ClockDomain)| {
+            let mhz = setter.reads(&uuid, domain)?;
+            Some((uuid, domain, mhz))
+        };
+        let reads = plan.clocks.into_iter().filter_map(reads).collect();
+        ClocksGivenBack { guard_was_gone, refused, reads }
     }
 }
 
@@ -174,7 +182,11 @@ mod tests {
         };
         assert!(means(&[""], 3, "GPU-a") && means(&["1, 3"], 3, "GPU-a") && means(&["0", "3"], 3, "GPU-a"));
         assert!(means(&["GPU-ab"], 0, "GPU-abc") && !means(&["GPU-b"], 0, "GPU-abc"));
-        assert!(!means(&["1"], 0, "GPU-a") && !means(&["MIG-GPU-a/1/0"], 0, "GPU-a") && !means(&["-1"], 0, "GPU-a"));
+        assert!(
+            !means(&["1"], 0, "GPU-a")
+                && !means(&["MIG-GPU-a/1/0"], 0, "GPU-a")
+                && !means(&["-1"], 0, "GPU-a")
+        );
         assert!(!means(&[], 0, "GPU-a"));
     }
 }

@@ -252,7 +252,7 @@ impl ClockSetter {
                 sm_clock: probe(device.clock_info(Clock::SM)),
                 memory_clock: probe(device.clock_info(Clock::Memory)),
                 application_clock: probe(device.applications_clock(Clock::SM)),
-                held: probe(clocks_locked(&device)),
+                held: probe(held_by_another(&device)),
                 persistence: probe(device.is_in_persistent_mode()),
             };
             Some((index, device.uuid().ok()?, before))
@@ -275,11 +275,15 @@ impl ClockSetter {
         };
         match (domain, range) {
             (ClockDomain::Sm, Some([min_clock_mhz, max_clock_mhz])) => {
-                device.set_gpu_locked_clocks(GpuLockedClocksSetting::Numeric { min_clock_mhz, max_clock_mhz })?;
+                device.set_gpu_locked_clocks(GpuLockedClocksSetting::Numeric {
+                    min_clock_mhz,
+                    max_clock_mhz,
+                })?;
             }
             (ClockDomain::Sm, None) => {
                 let (lower_bound, upper_bound) = (ClockLimitId::Tdp, ClockLimitId::Tdp);
-                device.set_gpu_locked_clocks(GpuLockedClocksSetting::Symbolic { lower_bound, upper_bound })?;
+                device
+                    .set_gpu_locked_clocks(GpuLockedClocksSetting::Symbolic { lower_bound, upper_bound })?;
             }
             (ClockDomain::Memory, Some([min, max])) => device.set_mem_locked_clocks(min, max)?,
             (ClockDomain::Memory, None) => return Err(NvmlError::InvalidArg.into()),
@@ -305,6 +309,16 @@ impl ClockSetter {
     fn device(&self, uuid: &str) -> Result<Device<'_>, NvmlError> {
         self.0.nvml.as_ref().ok_or(NvmlError::Uninitialized)?.device_by_uuid(uuid)
     }
+}
+
+/// Whether a busy GPU's clock is held by a setting that is no chosen application clock: those stay below a lock, and are there after it.
+fn held_by_another(gpu: &Device<'_>) -> Result<bool, NvmlError> {
+    let is_chosen = gpu
+        .applications_clock(Clock::SM)
+        .and_then(|clock| Ok(clock != gpu.default_applications_clock(Clock::SM)?))
+        .unwrap_or(false);
+    let reasons = gpu.current_throttle_reasons()?;
+    Ok(reasons.contains(ThrottleReasons::APPLICATIONS_CLOCKS_SETTING) && !is_chosen)
 }
 
 fn clock_of(domain: ClockDomain) -> Clock {

@@ -67,7 +67,11 @@ impl FromStr for ClockChoice {
         };
         let (min, max) = text.split_once('-').unwrap_or((text, text));
         let (min, max) = mhz(min).zip(mhz(max)).ok_or_else(wrong)?;
-        if min > max { Err(format!("{min} MHz are more than {max} MHz")) } else { Ok(Self::Range { min, max }) }
+        if min > max {
+            Err(format!("{min} MHz are more than {max} MHz"))
+        } else {
+            Ok(Self::Range { min, max })
+        }
     }
 }
 
@@ -194,9 +198,14 @@ impl ClockControl {
 
     /// A line for the reader: `clocks: locked: GPU 0 sm 1410 MHz (reads 1410 MHz)`.
     pub fn sentence(&self) -> String {
+        format!("clocks: {}", self.summary())
+    }
+
+    /// [`Self::sentence`] without its first word.
+    pub fn summary(&self) -> String {
         let state: &str = self.state.into();
         if let Some(why) = &self.why {
-            return format!("clocks: {state}: {why}");
+            return format!("{state}: {why}");
         }
         let clock = |(domain, clock): (ClockDomain, &ControlledClock)| {
             let name: &str = domain.into();
@@ -218,7 +227,7 @@ impl ClockControl {
             let clocks: Vec<String> = gpu.clocks().map(clock).collect();
             format!("GPU {} {}", gpu.index, clocks.join(", "))
         };
-        format!("clocks: {state}: {}", self.gpus.iter().map(gpu).collect::<Vec<_>>().join("; "))
+        format!("{state}: {}", self.gpus.iter().map(gpu).collect::<Vec<_>>().join("; "))
     }
 }
 

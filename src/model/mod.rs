@@ -65,7 +65,8 @@ pub use case::{
     Variant, error_of_result,
 };
 pub use clocks::{
-    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock, ControlledGpu,
+    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
+    ControlledGpu,
 };
 pub use code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS, OTHER_KERNELS};
 pub use comparison::{

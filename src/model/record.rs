@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 
 use super::samples::{exact, is_default};
 use super::{
-    Better, CaseId, ClockControl, Comparison, Component, DeviceCode, Ingested, Kind, Manifest, Metric, NothingMeasured,
-    Outcome, RunId, Shown, StageReport,
+    Better, CaseId, ClockControl, Comparison, Component, DeviceCode, Ingested, Kind, Manifest, Metric,
+    NothingMeasured, Outcome, RunId, Shown, StageReport,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take

@@ -13,7 +13,8 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use super::Declared;
 use super::words::{
-    advise, check_ratio, check_seconds, listed, parse_margin, parse_memory_clock, parse_ratio, parse_seconds, parse_size,
+    advise, check_ratio, check_seconds, listed, parse_margin, parse_memory_clock, parse_ratio, parse_seconds,
+    parse_size,
 };
 use crate::model::{ClockChoice, Fault, Margin, Origin};
 
@@ -277,7 +278,11 @@ impl<'t> Item<'t> {
 
     /// `"base"`, `"max"`, `"off"`, or MHz: `1410`, `"1200-1410"`.
     pub(super) fn clock(&self) -> Option<ClockChoice> {
-        self.quantity(str::parse, ClockChoice::of_mhz, "\"base\", \"max\" or MHz, such as 1410 or \"1200-1410\"")
+        self.quantity(
+            str::parse,
+            ClockChoice::of_mhz,
+            "\"base\", \"max\" or MHz, such as 1410 or \"1200-1410\"",
+        )
     }
 
     /// [`Item::clock`] of a memory.

@@ -297,8 +297,15 @@ mod tests {
 
     #[test]
     fn a_setting_that_makes_no_sense_names_its_flag_and_what_to_give() {
-        for line in ["--processes 0", "--iterations -1", "--duration soon", "--threshold 0", "--seed x", "--lock-sm-clock 0", "--lock-memory-clock base"]
-        {
+        for line in [
+            "--processes 0",
+            "--iterations -1",
+            "--duration soon",
+            "--threshold 0",
+            "--seed x",
+            "--lock-sm-clock 0",
+            "--lock-memory-clock base",
+        ] {
             let fault = parse(line).settings.overrides().unwrap_err();
             assert_eq!(fault.place.to_string(), line);
             assert!(fault.next.starts_with("give "), "{}", fault.next);
