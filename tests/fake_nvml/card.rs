@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::profiles::{self, Profile};
 use crate::settings::{self, Span, setting};
-use crate::{Code, Device, clocks, GPU_IS_LOST, INVALID_ARGUMENT, UNINITIALIZED};
+use crate::{Code, Device, GPU_IS_LOST, INVALID_ARGUMENT, UNINITIALIZED, clocks};
 
 /// More are not to be had: the counters are static.
 const MOST: usize = 64;

@@ -66,10 +66,18 @@ fn change(kind: &str, device: Device, range: Option<(u32, u32)>) {
     lines.extend(range.map(|(least, most)| format!("{name}{least} {most}")));
     // In one step: a process that is killed meanwhile leaves the one or the other.
     let new = neighbour(&format!(".{}", std::process::id())).expect("there is a file");
-    fs::write(&new, lines.join("\n")).and_then(|()| fs::rename(&new, path)).expect("the state can be written");
+    fs::write(&new, lines.join("\n"))
+        .and_then(|()| fs::rename(&new, path))
+        .expect("the state can be written");
 }
 
-fn call(verb: &str, kind: &str, device: Device, words: &str, act: impl FnOnce() -> Result<(), Code>) -> Result<(), Code> {
+fn call(
+    verb: &str,
+    kind: &str,
+    device: Device,
+    words: &str,
+    act: impl FnOnce() -> Result<(), Code>,
+) -> Result<(), Code> {
     let (key, line) = (format!("{verb}_{kind}"), format!("{verb}_{kind}.{}{words}", device - 1));
     log(&format!("> {line}"));
     let is_held = || {
