@@ -90,8 +90,13 @@ const COMMAND_LINE: &str = "cli";
 const STREAMS: [&str; 6] = ["println", "eprintln", "print", "eprint", "stdout", "stderr"];
 
 /// The hidden child programs: standard output and standard error are theirs, and the parent reads them.
-const CHILD_PROGRAMS: [&str; 4] =
-    ["supervise/supervisor.rs", "supervise/count.rs", "micro/channel.rs", "micro/catalog.rs"];
+const CHILD_PROGRAMS: [&str; 5] = [
+    "machine/clock_guard.rs",
+    "supervise/supervisor.rs",
+    "supervise/count.rs",
+    "micro/channel.rs",
+    "micro/catalog.rs",
+];
 
 /// The programs that the demonstration measures are no part of ours.
 const NOT_OURS: &str = "app/demo/repository";

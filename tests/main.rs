@@ -25,6 +25,7 @@ mod cli_run;
 mod cli_selection;
 mod cli_sessions;
 mod cli_store;
+mod clocks;
 mod coarse_timer;
 mod commits;
 mod commits_suite;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{MATCH_FIELDS, Setting, Shown, Strictness, format_duration};
+use crate::model::{MATCH_FIELDS, Origin, Setting, Shown, Strictness, format_duration};
 use crate::suite::{Gate, RunOptions};
 
 /// `[run]` and `[gate]` by their names in the suite file, with their origins.
@@ -38,6 +38,11 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ("gate.failed", shown(&gate.failed_fails, policy(gate.failed_fails.value))),
     ];
     let mut rows: BTreeMap<String, Shown> = rows.map(|(name, shown)| (name.to_owned(), shown)).into();
+    let clocks =
+        [("gate.lock_sm_clock", &gate.lock_sm_clock), ("gate.lock_memory_clock", &gate.lock_memory_clock)];
+    // Off unless somebody says otherwise: records without a word on them are as they were.
+    let clocks = clocks.into_iter().filter(|(_, setting)| setting.origin != Origin::Default);
+    rows.extend(clocks.map(|(name, setting)| (name.to_owned(), shown(setting, setting.value.to_string()))));
     for (field, usual) in MATCH_FIELDS {
         let unset: Setting<Strictness> = Setting::default(usual);
         let setting = gate.match_key.get(field).unwrap_or(&unset);

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use rand::RngExt;
 
+use super::clocks::HeldClocks;
 use super::discover::V1Discovery;
 use super::effective_settings::suite_wide;
 use super::executor::{executor, own_binary};
@@ -34,8 +35,10 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     list_cases(vec![(suite, None, &folder)], reporter)?;
     let plan = Plan::single(suite);
     let started = SystemTime::now();
-    let header = header(RunId::new(started, salt()), started, suite, None, &folder);
     let binary = own_binary()?;
+    let clocks = HeldClocks::take(suite, &[suite], &binary, reporter);
+    let mut header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    clocks.tell(&mut header);
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
     let mut watch = Watch::of(suite, reporter)?;
@@ -116,6 +119,9 @@ pub struct RoundsMeasuring<'a> {
 impl RoundsMeasuring<'_> {
     /// One finished record an arm: base, head and, where there are controls, control.
     pub fn carry_out(self, stopping: &mut dyn StoppingPolicy, reporter: &Reporter) -> Result<Vec<Finished>> {
+        let binary = own_binary()?;
+        let [(base, _), (head, tree)] = self.sides;
+        let clocks = HeldClocks::take(base, &[base, head], &binary, reporter);
         let started = SystemTime::now();
         let salt = salt();
         let mut headers = Vec::new();
@@ -126,14 +132,13 @@ impl RoundsMeasuring<'_> {
             let seed = Shown { value: self.plan.order.seed.into(), origin: Origin::Default };
             header.config.insert("coin_seed".into(), seed);
             header.comparison = Some(Box::new(self.comparison.clone()));
+            clocks.tell(&mut header);
             headers.push(header);
         }
         for (header, before) in headers.iter().zip(&self.resume) {
             same_machine(header, before, &self.comparison.policy.match_key)?;
         }
-        let (head, tree) = self.sides[1];
         let Self { plan, folder, resume, .. } = self;
-        let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = reporter.clone();
         let mut watch = Watch::of(head, reporter)?;
@@ -209,6 +214,7 @@ pub(super) fn header(
         command: without_secrets(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         config: suite_wide(&suite.run, &suite.gate),
         manifest: machine::manifest(folder),
+        clocks: None,
         cases: Vec::new(),
         warnings: Vec::new(),
     }

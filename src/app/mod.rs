@@ -7,6 +7,7 @@ pub(crate) mod builtins;
 pub(crate) mod calibrate;
 pub(crate) mod calibration;
 pub(crate) mod ci_job;
+mod clocks;
 pub(crate) mod compare_commits;
 pub(crate) mod compare_records;
 pub(crate) mod compare_target;

@@ -121,6 +121,7 @@ fn header(side: Option<Side>, salt: u32) -> RunRecord {
         command: Vec::new(),
         config: Default::default(),
         manifest: crate::machine::manifest(Path::new("/")),
+        clocks: None,
         cases: Vec::new(),
         warnings: Vec::new(),
     }

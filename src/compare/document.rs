@@ -264,6 +264,8 @@ pub struct Row {
     pub sequence: Option<Sequence>,
     /// Of executed instructions that changed: the verdict of the same case's time, which they do not stand for.
     pub time_verdict: Option<Verdict>,
+    /// Of a GPU's time that is red or open, where the clocks were not locked: what its cycles say by the same rule. It decides nothing.
+    pub in_cycles: Option<RowCycles>,
     /// Of the speedup of a pair that changed: what became of each member's own figure.
     pub pair: Option<PairShift>,
     /// What became of the case's device code, which `device_code` of the document tells in full.
@@ -318,6 +320,16 @@ pub enum TelemetryRemark {
     NotCalm { base: u32, head: u32 },
     /// The GPU did not answer.
     Gaps { base: u32, head: u32 },
+}
+
+/// What the cycles of a case say beside its time.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RowCycles {
+    pub verdict: Verdict,
+    /// Absent where there is nothing to compare.
+    pub change: Option<Change>,
 }
 
 /// How the members of a pair changed, each by its own row.

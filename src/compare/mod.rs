@@ -9,6 +9,7 @@
 //!   rounds, validity            the differences of rounds, and what must hold for them to be believed
 //!   test, scale                 the hypothesis test of one row over processes
 //!   counts      counts of executed instructions, which agree nearly
+//!   cycles      what a GPU's cycles say beside its time
 //!   quantized, absolute, summary_only, throttling, session_variance    what is special about figures
 //! wording/                      reasons, advice and warnings, as values and in English; the sentence of the whole
 //! telemetry                     what was sampled of the GPU beside a row
@@ -29,6 +30,7 @@ mod code_remarks;
 mod comparability;
 mod conclusion;
 mod counts;
+mod cycles;
 mod device_code;
 mod document;
 mod evidence;

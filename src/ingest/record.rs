@@ -89,6 +89,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         command: Vec::new(),
         config: BTreeMap::new(),
         manifest: Manifest::unknown("the file does not say"),
+        clocks: None,
         cases,
         warnings,
     })

@@ -1,6 +1,8 @@
 //! The machine that a run ran on: host, GPUs, repository, tools and telling environment variables, each probe for itself.
 
 mod checks;
+mod clock_guard;
+mod clocks;
 mod conditions;
 mod diff;
 mod environment;
@@ -20,6 +22,8 @@ use std::thread;
 use crate::model::{Manifest, Probe};
 
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
+pub use clock_guard::{CLOCKS_ARGUMENT, main as guard_clocks};
+pub use clocks::{ClockLock, ClockRequest, ClocksGivenBack};
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};

@@ -23,6 +23,7 @@ mod bisect;
 mod budget;
 mod caches;
 mod case;
+mod clocks;
 mod code_union;
 mod comparison;
 mod counting;
@@ -63,6 +64,10 @@ pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{
     CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM,
     Variant, error_of_result,
+};
+pub use clocks::{
+    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
+    ControlledGpu,
 };
 pub use code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS, OTHER_KERNELS};
 pub use comparison::{

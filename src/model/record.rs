@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 
 use super::samples::{exact, is_default};
 use super::{
-    Better, CalmWait, CaseId, Comparison, Component, DeviceCode, Ingested, Kind, Manifest, Metric,
-    NothingMeasured, Outcome, RunId, Shown, StageReport, Telemetry,
+    Better, CalmWait, CaseId, ClockControl, Comparison, Component, DeviceCode, Ingested, Kind, Manifest,
+    Metric, NothingMeasured, Outcome, RunId, Shown, StageReport, Telemetry,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -47,6 +47,8 @@ pub struct RunRecord {
     /// Suite-wide settings by name, with their origins.
     pub config: BTreeMap<String, Shown>,
     pub manifest: Manifest,
+    /// Present where the gate was asked to lock the GPUs' clocks.
+    pub clocks: Option<Box<ClockControl>>,
     /// Every selected case, also those that did not run.
     pub cases: Vec<CaseRecord>,
     /// What the reader should know before trusting the numbers.

@@ -83,6 +83,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         margin: None,
         sequence: None,
         time_verdict: None,
+        in_cycles: None,
         pair: None,
         device_code: None,
         telemetry: None,

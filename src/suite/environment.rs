@@ -48,7 +48,7 @@ const NOT_OF_RUN: [&str; 8] = [
     "busy_gpu",
     "max_gpu_temperature",
 ];
-const OF_GATE: [&str; 11] = [
+const OF_GATE: [&str; 13] = [
     "alpha",
     "alpha_improved",
     "rounds",
@@ -56,6 +56,8 @@ const OF_GATE: [&str; 11] = [
     "controls",
     "way",
     "watch",
+    "lock_sm_clock",
+    "lock_memory_clock",
     "inconclusive",
     "failed",
     "paths",
@@ -264,6 +266,8 @@ fn not_here(name: &str, key: &str) -> Fault {
         "way" => ", or give `--interleave`",
         "controls" => ", or give `--controls`",
         "sessions" => ", or give `--sessions`",
+        "lock_sm_clock" => ", or give `--lock-sm-clock`",
+        "lock_memory_clock" => ", or give `--lock-memory-clock`",
         "run.store" => ", or give `--store`",
         "run.monitor" => ", or give `--monitor`",
         "run.monitor_interval" => ", or give `--monitor-interval`",
@@ -380,6 +384,8 @@ mod tests {
             "GATE_SESSIONS",
             "GATE_MATCH_DRIVER",
             "RUN_STORE",
+            "GATE_LOCK_SM_CLOCK",
+            "LOCK_MEMORY_CLOCK",
         ] {
             let fault = read(&[(&format!("GBENCH_{name}"), "1")]).err().unwrap_or_else(|| panic!("{name}"));
             assert!(fault.what.starts_with("the environment says how much is measured"), "{}", fault.what);

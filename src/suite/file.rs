@@ -254,6 +254,8 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
     set(&mut gate.interleaving, table.take("way"), Item::variant);
     set(&mut gate.watch, table.take("watch"), Item::flag);
+    set(&mut gate.lock_sm_clock, table.take("lock_sm_clock"), Item::clock);
+    set(&mut gate.lock_memory_clock, table.take("lock_memory_clock"), Item::memory_clock);
     let rules = table.take("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
     set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
     set(&mut gate.failed_fails, table.take("failed"), |item| item.word(&POLICIES));

@@ -56,7 +56,7 @@ pub use self::template::substitute;
 pub use self::work::{Work, WorkAmount};
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Budget, Component, Interleaving, KERNEL_WORKLOAD, KernelCall, Kind,
+    BenchmarkId, Better, Budget, ClockChoice, Component, Interleaving, KERNEL_WORKLOAD, KernelCall, Kind,
     MetricDeclaration, Params, Setting, Settings, Timing,
 };
 
@@ -293,6 +293,9 @@ pub struct Gate {
     pub interleaving: Setting<Interleaving>,
     /// Look at what else the machine does while a process runs.
     pub watch: Setting<bool>,
+    /// The clock to which the multiprocessors of each GPU are locked while it is measured.
+    pub lock_sm_clock: Setting<ClockChoice>,
+    pub lock_memory_clock: Setting<ClockChoice>,
     /// Inconclusive cases make the exit code 3.
     pub inconclusive_fails: Setting<bool>,
     /// Missing, failed or invalid cases make the exit code 4.
@@ -315,6 +318,8 @@ impl Default for Gate {
             controls: Setting::default(5),
             interleaving: Setting::default(Interleaving::Alternating),
             watch: Setting::default(true),
+            lock_sm_clock: Setting::default(ClockChoice::Off),
+            lock_memory_clock: Setting::default(ClockChoice::Off),
             inconclusive_fails: Setting::default(false),
             failed_fails: Setting::default(true),
             sessions: Setting::default(4),

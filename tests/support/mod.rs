@@ -137,6 +137,7 @@ pub fn header() -> RunRecord {
         command: Vec::new(),
         config: Default::default(),
         manifest: blank_manifest(),
+        clocks: None,
         cases: Vec::new(),
         warnings: Vec::new(),
     }

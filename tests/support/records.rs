@@ -73,6 +73,7 @@ pub fn build_sized(seed: u32, plans: &[Planned], processes: u32, iterations: u32
         command: ["gbench-ci", "run"].map(String::from).to_vec(),
         config: BTreeMap::new(),
         manifest: manifest(),
+        clocks: None,
         cases: cases.map(|(index, plan)| case(plan, (seed, index as u32), processes, iterations)).collect(),
         warnings: Vec::new(),
     }

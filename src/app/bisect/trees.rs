@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
+use crate::app::clocks::HeldClocks;
 use crate::app::executor::{executor, own_binary};
 use crate::app::explain::cases;
 use crate::app::listing::list_cases;
@@ -35,6 +36,8 @@ pub(super) struct BisectTrees<'a> {
     slots: Vec<TreeSlot>,
     /// Counts the uses of trees.
     clock: u64,
+    /// Locked once the case is known.
+    clocks: Option<HeldClocks>,
     executor: Supervised,
     /// Of the first tree that is measured.
     watch: Option<Watch>,
@@ -84,6 +87,7 @@ impl<'a> BisectTrees<'a> {
             case: None,
             slots: Vec::new(),
             clock: 0,
+            clocks: None,
             executor: executor(&binary)?,
             watch: None,
             binary,
@@ -114,6 +118,7 @@ impl<'a> BisectTrees<'a> {
             return Err(Fault::at_flag(case, what, next));
         };
         keep_case(&mut suite, id);
+        self.clocks = Some(HeldClocks::take(&suite, &[&suite], &self.binary, &self.reporter));
         self.case = Some(id.clone());
         self.bad = Some(suite.clone());
         Ok((id.clone(), file, suite))
@@ -149,7 +154,8 @@ impl<'a> BisectTrees<'a> {
             }
             Err(fault) => return Ok(Visit::Broken { cause: fault.what, machine: false }),
         };
-        let header = header(self.new_id(), SystemTime::now(), &suite, None, tree.root());
+        let mut header = header(self.new_id(), SystemTime::now(), &suite, None, tree.root());
+        self.clocks.iter().for_each(|clocks| clocks.tell(&mut header));
         let mut slot = TreeSlot { slot, commit, suite, header, tree, used: clock };
         set_processes(&mut slot.suite, 0);
         let visit = self.session(&slot)?;

@@ -51,6 +51,7 @@ pub fn merge_records(parts: Vec<(String, RunRecord)>) -> Result<(RunRecord, Vec<
         command: earliest.command.clone(),
         config: earliest.config.clone(),
         manifest: earliest.manifest.clone(),
+        clocks: earliest.clocks.clone(),
         cases: Vec::new(),
         warnings,
     };

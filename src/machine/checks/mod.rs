@@ -38,6 +38,7 @@ mod tests {
             instruction_counter: CounterState::Works,
             valgrind: Probe::Known("valgrind-3.19.0".into()),
             gpu_counters_restricted: Probe::Known(false),
+            clock_control: Probe::Known(true),
             cuda_compiler: Probe::Known("NVRTC 12.4, CUDA 12.4 in the driver".into()),
             noise: TimingNoise { repeats: 100, median_seconds: 0.004, spread: 0.01, worst: 1.1 },
         }

@@ -86,6 +86,7 @@ fn record_of(cases: Vec<CaseRecord>) -> RunRecord {
         command: ["gbench-ci", "run", "--suite", "kernels", "--tag", "it's fast"].map(String::from).to_vec(),
         config: BTreeMap::new(),
         manifest: manifest(),
+        clocks: None,
         cases,
         warnings: Vec::new(),
     }
