@@ -6,6 +6,7 @@ mod diff;
 mod environment;
 mod git;
 mod host;
+pub mod locks;
 mod nvml;
 mod readings;
 #[cfg(test)]
@@ -15,7 +16,7 @@ mod tools;
 use std::path::Path;
 use std::thread;
 
-use crate::model::{Manifest, Probe};
+use crate::model::{GpuFacts, Manifest, Probe};
 
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
 pub use conditions::HostConditions;
@@ -23,6 +24,11 @@ pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};
 pub use nvml::{ClocksNow, clocks};
 pub use readings::{Readings, TempFolder, TimingNoise, readings};
+
+/// The GPUs of this machine alone, as [`manifest`] has them.
+pub fn gpus() -> Probe<GpuFacts> {
+    nvml::gpus()
+}
 
 /// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:
 /// what cannot be found out stands in its field as a reason. Takes as long as the slowest tool that is asked for
