@@ -80,6 +80,7 @@ mod keys;
 mod kill;
 mod kill_storm;
 mod listing;
+mod locks;
 mod lockstep;
 mod manifest;
 mod manifest_git;

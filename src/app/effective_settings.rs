@@ -11,6 +11,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
     let budget = format_duration(gate.budget.value.seconds().unwrap_or(0.0));
     let rows = [
         ("run.deadline", shown(&run.deadline, format_duration(run.deadline.value))),
+        ("run.lock_wait", shown(&run.lock_wait, format_duration(run.lock_wait.value))),
         ("run.artifacts", shown(&run.artifacts, run.artifacts.value.display().to_string())),
         ("run.store", shown(&run.store, run.store.value.clone())),
         ("run.keep", shown(&run.keep, run.keep.value)),

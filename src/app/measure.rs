@@ -10,6 +10,7 @@ use super::discover::V1Discovery;
 use super::effective_settings::suite_wide;
 use super::executor::{executor, own_binary};
 use super::listing::list_cases;
+use super::measuring_lock::MeasuringTurn;
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::verdict_files::json_of;
@@ -29,11 +30,14 @@ use crate::suite::{Gate, Source, Suite};
 pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
+    // Listing may build, which others would measure.
+    let turn = MeasuringTurn::take(&[suite], reporter)?;
     let suite = &mut suite.clone();
     list_cases(vec![(suite, None, &folder)], reporter)?;
     let plan = Plan::single(suite);
     let started = SystemTime::now();
-    let header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    let mut header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    turn.mark(&mut header);
     let binary = own_binary()?;
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
@@ -106,6 +110,7 @@ pub struct RoundsMeasuring<'a> {
     pub sides: [(&'a Suite, &'a Path); 2],
     pub comparison: &'a Comparison,
     pub folder: &'a ComparisonFolder,
+    pub turn: &'a MeasuringTurn,
     /// Records to go on from; empty: from the beginning.
     pub resume: Vec<RunRecord>,
 }
@@ -123,6 +128,7 @@ impl RoundsMeasuring<'_> {
             let seed = Shown { value: self.plan.order.seed.into(), origin: Origin::Default };
             header.config.insert("coin_seed".into(), seed);
             header.comparison = Some(Box::new(self.comparison.clone()));
+            self.turn.mark(&mut header);
             headers.push(header);
         }
         for (header, before) in headers.iter().zip(&self.resume) {
@@ -205,6 +211,7 @@ pub(super) fn header(
         tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
         state: RecordState::Interrupted,
         cut_short: None,
+        exclusive: None,
         started: humantime::format_rfc3339_millis(started).to_string(),
         finished: None,
         side,

@@ -23,7 +23,7 @@ pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};
 pub use nvml::{ClocksNow, clocks};
-pub use readings::{Readings, TempFolder, TimingNoise, readings};
+pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
 
 /// The GPUs of this machine alone, as [`manifest`] has them.
 pub fn gpus() -> Probe<GpuFacts> {

@@ -1,6 +1,7 @@
 //! Carries a plan out: processes in, records out.
 
 mod arm;
+mod bound_gpus;
 mod build;
 mod case_record;
 mod code_files;
@@ -45,6 +46,7 @@ mod temporary;
 mod test_support;
 
 pub use arm::Finished;
+pub use bound_gpus::{InheritedGpus, bound_list, gpus_of_list};
 pub use case_record::summary_of;
 pub use event::{Observer, Progress, Silent};
 pub use executor::{

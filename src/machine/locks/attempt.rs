@@ -153,9 +153,8 @@ mod tests {
     fn two_gpus_are_measured_on_at_once_and_one_never() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
-        let [mut a, mut b, mut both] = [&["GPU-a"][..], &["GPU-b"], &["GPU-b", "GPU-a"]].map(|gpus| {
-            attempt(path, gpus, gpus[0])
-        });
+        let [mut a, mut b, mut both] =
+            [&["GPU-a"][..], &["GPU-b"], &["GPU-b", "GPU-a"]].map(|gpus| attempt(path, gpus, gpus[0]));
         assert!(a.advance().unwrap() && b.advance().unwrap() && !both.advance().unwrap());
         assert!(both.obstacle().starts_with("GPU-a is held by pid "), "{}", both.obstacle());
         let mut all = attempt(path, &[], "all");

@@ -102,9 +102,8 @@ fn open(path: &Path) -> Result<Option<File>, String> {
 }
 
 fn existing(path: &Path) -> Result<Option<File>, String> {
-    let with = |write: bool| {
-        OpenOptions::new().read(true).write(write).custom_flags(DISTRUST.bits()).open(path)
-    };
+    let with =
+        |write: bool| OpenOptions::new().read(true).write(write).custom_flags(DISTRUST.bits()).open(path);
     let opened = match with(true) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => with(false),
         opened => opened,

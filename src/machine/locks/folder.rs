@@ -5,8 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Value of the variable for a machine on which gates need not take turns.
-pub const LOCKS_OFF: &str = "off";
+use crate::model::line::env::LOCKS_OFF;
 
 /// Not `TMPDIR`, which is another folder for every user. `/run/lock` comes first, because services may have a `/tmp` of their own.
 const USUAL: [&str; 2] = ["/run/lock", "/tmp"];
@@ -46,7 +45,8 @@ fn shared(folders: &[&Path]) -> Result<PathBuf, String> {
                 && found.mode() & (STICKY | WRITABLE_BY_ALL) == STICKY | WRITABLE_BY_ALL
         })
     };
-    let names = || folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" nor ");
+    let names =
+        || folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" nor ");
     let found = folders.iter().find(is_shared);
     found
         .map(|folder| folder.to_path_buf())

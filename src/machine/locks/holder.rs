@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn what_others_write_is_cut_and_commands_no_terminal() {
-        let text = format!(r#"{{"pid": 7, "user": "\u001b[2J\u202eeve\n", "suite": "{}"}}"#, "x".repeat(3000));
+        let text =
+            format!(r#"{{"pid": 7, "user": "\u001b[2J\u202eeve\n", "suite": "{}"}}"#, "x".repeat(3000));
         let said = LockHolder::read(text.as_bytes()).unwrap().to_string();
         assert!(said.starts_with("pid 7 (?[2J?eve?), suite xxx"), "{said}");
         assert!(said.chars().count() < 120);

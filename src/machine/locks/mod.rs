@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub use attempt::{LockAttempt, MeasuringLock};
-pub use folder::{LOCKS_OFF, lock_folder};
+pub use folder::lock_folder;
 pub use holder::LockHolder;
 
 use attempt::LockName;
