@@ -134,7 +134,7 @@ fn a_supervisor_that_is_stopped_is_given_up_and_nothing_of_its_tree_is_left() {
 /// A supervisor whose gate died right after it had told it what to start.
 fn supervisor_told(assignment: &Assignment) -> std::process::Child {
     let (gate, theirs) = UnixStream::pair().unwrap();
-    let supervisor = gate()
+    let supervisor = crate::support::gate()
         .arg(ARGUMENT)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
