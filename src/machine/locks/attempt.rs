@@ -1,35 +1,19 @@
 //! Takes the locks of a measurement one after the other, as far as others leave them.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use super::file::{self, LockFile};
+use super::file::LockFile;
 use super::holder::{self, LockHolder};
-use super::{LockScope, holders};
+use super::holders::{LockName, holders};
 
-/// The files of one folder.
-pub(super) enum LockName<'a> {
-    Queue,
+/// What a measurement needs for itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockScope {
+    /// Everything: nothing else is measured on the machine meanwhile.
     Machine,
-    /// Its UUID.
-    Gpu(&'a str),
-}
-
-const BEFORE_GPU: &str = "gbench-ci.gpu-";
-const AFTER_GPU: &str = ".lock";
-
-impl LockName<'_> {
-    pub(super) fn path(&self, folder: &Path) -> PathBuf {
-        folder.join(match self {
-            Self::Queue => "gbench-ci.queue.lock".to_owned(),
-            Self::Machine => "gbench-ci.machine.lock".to_owned(),
-            Self::Gpu(uuid) => {
-                // It comes from the driver's library, and becomes part of a path.
-                let word = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-                format!("{BEFORE_GPU}{}{AFTER_GPU}", uuid.chars().map(word).collect::<String>())
-            }
-        })
-    }
+    /// The GPUs of these UUIDs: others may be measured on meanwhile.
+    Gpus(BTreeSet<String>),
 }
 
 /// The locks of a measurement, for as long as this is kept.
@@ -120,25 +104,10 @@ impl LockAttempt {
     }
 }
 
-/// The GPUs on which gates measure now, each with its holder.
-pub(super) fn held_gpus(folder: &Path) -> Result<Vec<(String, String)>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut held = Vec::new();
-    for name in entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()) {
-        let uuid = name.strip_prefix(BEFORE_GPU).and_then(|name| name.strip_suffix(AFTER_GPU));
-        let Some(uuid) = uuid else { continue };
-        let path = folder.join(&name);
-        // What is no lock holds nobody up, and is told by who wants to take it.
-        if file::is_held(&path).unwrap_or(false) {
-            held.push((uuid.to_owned(), holder::of(&path)));
-        }
-    }
-    held.sort();
-    Ok(held)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn attempt(folder: &Path, gpus: &[&str], suite: &str) -> LockAttempt {
@@ -192,11 +161,5 @@ mod tests {
         drop(waiting);
         assert!(attempt(folder.path(), &["GPU-a"], "next").advance().unwrap());
         assert_eq!(holders(folder.path()).unwrap().len(), 1);
-    }
-
-    #[test]
-    fn a_uuid_stays_in_the_folder() {
-        let path = LockName::Gpu("../../etc/GPU 1").path(Path::new("/locks"));
-        assert_eq!(path, Path::new("/locks/gbench-ci.gpu-______etc_GPU_1.lock"));
     }
 }

@@ -17,31 +17,9 @@ mod attempt;
 mod file;
 mod folder;
 mod holder;
+mod holders;
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
-pub use attempt::{LockAttempt, MeasuringLock};
+pub use attempt::{LockAttempt, LockScope, MeasuringLock};
 pub use folder::lock_folder;
 pub use holder::LockHolder;
-
-use attempt::LockName;
-
-/// What a measurement needs for itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LockScope {
-    /// Everything: nothing else is measured on the machine meanwhile.
-    Machine,
-    /// The GPUs of these UUIDs: others may be measured on meanwhile.
-    Gpus(BTreeSet<String>),
-}
-
-/// Who measures on the machine now, a line each; empty: nobody. Errors: the folder cannot be used, for this reason.
-pub fn holders(folder: &Path) -> Result<Vec<String>, String> {
-    let machine = LockName::Machine.path(folder);
-    if file::is_held(&machine)? {
-        return Ok(vec![holder::of(&machine)]);
-    }
-    let held = attempt::held_gpus(folder)?;
-    Ok(held.into_iter().map(|(uuid, holder)| format!("{uuid}: {holder}")).collect())
-}
+pub use holders::holders;
