@@ -81,6 +81,7 @@ mod keys;
 mod kill;
 mod kill_storm;
 mod listing;
+mod locks;
 mod lockstep;
 mod manifest;
 mod manifest_git;

@@ -13,6 +13,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
     let hottest = run.max_gpu_temperature.value.map_or("none".into(), serde_json::Value::from);
     let rows = [
         ("run.deadline", shown(&run.deadline, format_duration(run.deadline.value))),
+        ("run.lock_wait", shown(&run.lock_wait, format_duration(run.lock_wait.value))),
         ("run.artifacts", shown(&run.artifacts, run.artifacts.value.display().to_string())),
         ("run.store", shown(&run.store, run.store.value.clone())),
         ("run.keep", shown(&run.keep, run.keep.value)),

@@ -11,6 +11,7 @@ use super::discover::V1Discovery;
 use super::effective_settings::suite_wide;
 use super::executor::{executor, own_binary};
 use super::listing::list_cases;
+use super::measuring_lock::MeasuringTurn;
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::verdict_files::json_of;
@@ -31,6 +32,8 @@ use crate::suite::{Gate, Source, Suite};
 pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
+    // Listing may build, which others would measure.
+    let turn = MeasuringTurn::take(&[suite], reporter)?;
     let suite = &mut suite.clone();
     list_cases(vec![(suite, None, &folder)], reporter)?;
     let plan = Plan::single(suite);
@@ -39,6 +42,7 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let clocks = HeldClocks::take(suite, &[suite], &binary, reporter);
     let mut header = header(RunId::new(started, salt()), started, suite, None, &folder);
     clocks.tell(&mut header);
+    turn.mark(&mut header);
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
     let mut watch = Watch::of(suite, reporter)?;
@@ -112,6 +116,7 @@ pub struct RoundsMeasuring<'a> {
     pub sides: [(&'a Suite, &'a Path); 2],
     pub comparison: &'a Comparison,
     pub folder: &'a ComparisonFolder,
+    pub turn: &'a MeasuringTurn,
     /// Records to go on from; empty: from the beginning.
     pub resume: Vec<RunRecord>,
 }
@@ -133,6 +138,7 @@ impl RoundsMeasuring<'_> {
             header.config.insert("coin_seed".into(), seed);
             header.comparison = Some(Box::new(self.comparison.clone()));
             clocks.tell(&mut header);
+            self.turn.mark(&mut header);
             headers.push(header);
         }
         for (header, before) in headers.iter().zip(&self.resume) {
@@ -205,6 +211,7 @@ pub(super) fn header(
         tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
         state: RecordState::Interrupted,
         cut_short: None,
+        exclusive: None,
         started: humantime::format_rfc3339_millis(started).to_string(),
         finished: None,
         side,

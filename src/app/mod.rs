@@ -28,6 +28,7 @@ pub(crate) mod listing;
 pub(crate) mod manifests;
 pub(crate) mod matrix;
 pub(crate) mod measure;
+pub(crate) mod measuring_lock;
 pub(crate) mod merge;
 pub(crate) mod paths;
 pub(crate) mod progress;

@@ -164,6 +164,10 @@ pub struct OutputRequest {
     pub artifacts: Option<PathBuf>,
     /// Seconds for the whole run; 0: no limit.
     pub deadline: Option<f64>,
+    /// Seconds for which other gates on the machine are waited for; 0: not at all.
+    pub lock_wait: Option<f64>,
+    /// Measure beside other gates.
+    pub no_lock: bool,
     pub monitor: MonitorRequest,
 }
 
@@ -190,6 +194,8 @@ impl OutputRequest {
         );
         set(&mut suite.run.monitor_interval, interval.map(Some), "--monitor-interval");
         set(&mut suite.run.monitor_output, output.clone().map(Some), "--monitor-output");
+        set(&mut suite.run.lock_wait, self.lock_wait, "--lock-wait");
+        suite.run.lock &= !self.no_lock;
         if let Some(folder) = &self.artifacts {
             let flag = || format!("--artifacts {}", folder.display());
             let folder = std::path::absolute(folder)

@@ -112,6 +112,7 @@ fn header(side: Option<Side>, salt: u32) -> RunRecord {
         tool: ToolInfo { name: "gbench-ci".into(), version: "test".into() },
         state: RecordState::Interrupted,
         cut_short: None,
+        exclusive: None,
         started: "2026-01-01T00:00:00.000Z".into(),
         finished: None,
         side,

@@ -8,16 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::measuring_lock::GateGpus;
 use super::progress::Reporter;
-use crate::machine::{HostConditions, MachineSampler, Timeline};
+use crate::machine::{self, HostConditions, MachineSampler, Timeline};
 use crate::model::{
-    CalmWait, Component, Conditions, EndedProcess, Exit, Fault, MonitorRecord, Result, Unrest,
+    CalmWait, Component, Conditions, EndedProcess, Exit, Fault, GpuFacts, MonitorRecord, Probe, Result,
+    Unrest,
 };
-use crate::run::{ConditionsProbe, Executor, Observer, Progress, wait_for_calm};
+use crate::run::{ConditionsProbe, Executor, Observer, Progress, bound_list, gpus_of_list, wait_for_calm};
 use crate::suite::{BusyGpu, RunOptions, Suite};
-
-/// A variable that hides GPUs from the gate's own processes.
-const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
 /// Watches the machine for one suite.
 pub(super) struct Watch {
@@ -30,7 +29,7 @@ impl Watch {
     /// Errors: the file of `--monitor-output` cannot be written.
     pub fn of(suite: &Suite, reporter: &Reporter) -> Result<Self> {
         let run = &suite.run;
-        let gpus = gpus_of(suite);
+        let gpus = gpus_of(suite, machine::gpus);
         let output = run.monitor_output.value.as_deref();
         let timeline = output.map(TimelineFile::create).transpose()?;
         let interval =
@@ -92,25 +91,21 @@ fn refused(wait: &CalmWait) -> Fault {
 }
 
 /// Numbers of the GPUs that a suite's processes can use, as far as its words and the environment tell; `None`: perhaps all.
-fn gpus_of(suite: &Suite) -> Option<BTreeSet<u32>> {
-    let visible = std::env::var(VISIBLE).unwrap_or_default();
-    let mut gpus = BTreeSet::new();
+fn gpus_of(suite: &Suite, facts: impl FnOnce() -> Probe<GpuFacts>) -> Option<BTreeSet<u32>> {
+    let gate = GateGpus::read();
+    let mut lists = BTreeSet::new();
     for benchmark in &suite.benchmarks {
         let declared = &benchmark.components;
-        if !declared.is_empty() && !declared.contains(&Component::Gpu) {
-            continue;
-        }
-        let own = benchmark.env.get(VISIBLE).unwrap_or(&visible);
-        let device =
-            Some(&benchmark.settings.device.value).filter(|device| !device.is_empty()).unwrap_or(own);
-        if device.is_empty() {
-            return None;
-        }
-        for entry in device.split(',') {
-            gpus.insert(entry.trim().parse().ok()?);
+        if declared.is_empty() || declared.contains(&Component::Gpu) {
+            lists.insert(bound_list(benchmark, gate.inherited())?);
         }
     }
-    Some(gpus)
+    if lists.is_empty() {
+        return Some(BTreeSet::new());
+    }
+    let facts = facts();
+    let found: Option<Vec<_>> = lists.iter().map(|list| gpus_of_list(list, &facts)).collect();
+    Some(found?.into_iter().flatten().map(|(index, _)| index).collect())
 }
 
 impl ConditionsProbe for HostConditions {
@@ -232,15 +227,13 @@ mod tests {
         let suite = |device: &str, components: Vec<Component>| {
             let mut benchmark =
                 Benchmark::new("s/x".parse().unwrap(), Action::Shell("true".into()), "/".into());
-            benchmark.env.insert(VISIBLE.into(), String::new());
             benchmark.settings.device.value = device.into();
             benchmark.components = components;
-            gpus_of(&Suite::new("s", Source::Builtin, vec![benchmark]))
+            let unknown = || Probe::Absent(String::new());
+            gpus_of(&Suite::new("s", Source::Builtin, vec![benchmark]), unknown)
         };
-        assert_eq!(suite("1, 3", Vec::new()), Some(BTreeSet::from([1, 3])));
         assert_eq!(suite("", Vec::new()), None);
-        assert_eq!(suite("GPU-aa11", Vec::new()), None);
+        assert_eq!(suite("0", Vec::new()), None, "the driver tells nothing");
         assert_eq!(suite("0", vec![Component::Cpu]), Some(BTreeSet::new()));
-        assert_eq!(suite("0", vec![Component::Cpu, Component::Gpu]), Some(BTreeSet::from([0])));
     }
 }

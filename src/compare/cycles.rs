@@ -82,6 +82,7 @@ fn without_cases(record: &RunRecord) -> RunRecord {
         config: record.config.clone(),
         manifest: record.manifest.clone(),
         clocks: record.clocks.clone(),
+        exclusive: record.exclusive.clone(),
         cases: Vec::new(),
         warnings: Vec::new(),
     }

@@ -9,6 +9,7 @@ mod environment;
 mod git;
 mod gpu_reading;
 mod host;
+pub mod locks;
 mod nvml;
 mod readings;
 mod telemetry;
@@ -19,7 +20,7 @@ mod tools;
 use std::path::Path;
 use std::thread;
 
-use crate::model::{Manifest, Probe};
+use crate::model::{GpuFacts, Manifest, Probe};
 
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
 pub use clock_guard::{CLOCKS_ARGUMENT, main as guard_clocks};
@@ -28,8 +29,13 @@ pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};
 pub use nvml::{ClocksNow, clocks};
-pub use readings::{Readings, TempFolder, TimingNoise, readings};
+pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
 pub use telemetry::{GpuSource, MachineSampler, SamplingCost, Timeline};
+
+/// The GPUs of this machine alone, as [`manifest`] has them.
+pub fn gpus() -> Probe<GpuFacts> {
+    nvml::gpus()
+}
 
 /// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:
 /// what cannot be found out stands in its field as a reason. Takes as long as the slowest tool that is asked for

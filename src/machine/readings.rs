@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::host::{Root, cpu_quota};
-use super::{nvml, tools};
+use super::{locks, nvml, tools};
+use crate::model::line::env::LOCKS;
 use crate::model::{CounterState, Probe};
 
 /// `valgrind` is a script's work away from its version.
@@ -44,7 +45,17 @@ pub struct Readings {
     pub cuda_compiler: Probe<String>,
     /// Whether the gate can lock the clocks of GPUs; absent: why not.
     pub clock_control: Probe<bool>,
+    pub measuring_lock: LockReading,
     pub noise: TimingNoise,
+}
+
+/// Who keeps other gates from measuring now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LockReading {
+    /// `None`: gates do not take turns, as the environment says; failed: no lock can be had.
+    pub folder: Option<Probe<String>>,
+    /// A line each, empty where nobody measures.
+    pub holders: Vec<String>,
 }
 
 /// The folder for temporary files, where disk benchmarks work.
@@ -95,7 +106,20 @@ pub fn readings(counter: CounterState, cuda_compiler: Probe<String>) -> Readings
         gpu_counters_restricted: gpu_counters(&root),
         cuda_compiler,
         clock_control: clock_control(),
+        measuring_lock: measuring_lock(),
         noise: noise(Duration::from_millis(400)),
+    }
+}
+
+fn measuring_lock() -> LockReading {
+    let failed = |why| LockReading { folder: Some(Probe::Failed(why)), holders: Vec::new() };
+    match locks::lock_folder(std::env::var_os(LOCKS).as_deref()) {
+        Ok(None) => LockReading { folder: None, holders: Vec::new() },
+        Ok(Some(folder)) => match locks::holders(&folder) {
+            Ok(holders) => LockReading { folder: Some(Probe::Known(folder.display().to_string())), holders },
+            Err(why) => failed(why),
+        },
+        Err(why) => failed(why),
     }
 }
 

@@ -28,6 +28,7 @@ mod code_union;
 mod comparison;
 mod counting;
 mod device_code;
+mod exclusive;
 mod exit;
 mod facts;
 mod fault;
@@ -75,6 +76,7 @@ pub use comparison::{
 };
 pub use counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
 pub use device_code::{DeviceCode, KernelCode};
+pub use exclusive::{ExclusiveUse, GpuPlace};
 pub use exit::Exit;
 pub use facts::{Fact, MATCH_FIELDS, Strictness, names_card};
 pub use fault::{DEFECT, Fault, Location, Result};

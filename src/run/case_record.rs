@@ -188,7 +188,9 @@ impl CaseRecorder {
         }
         let claim = collected.device.as_deref().filter(|_| outcome.is_measured());
         let visible = benchmark.env.get("CUDA_VISIBLE_DEVICES").map(String::as_str);
-        let objection = |claim| Devices::of(manifest).objection(claim, &self.settings.device.value, visible);
+        let (devices, device) = (Devices::of(manifest), benchmark.device_of(&self.planned.id.params));
+        let gpus = devices.used(claim, &device, visible);
+        let objection = |claim| devices.objection(claim, &device, visible);
         match claim.and_then(objection) {
             Some(Claim::Refuted(cause)) => {
                 let advice =
@@ -247,6 +249,7 @@ impl CaseRecorder {
             slot: place.map(|(_, slot)| slot),
             shared,
             lockstep,
+            gpus,
             conditions,
             error: collected.error.clone(),
         });

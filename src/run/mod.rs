@@ -1,6 +1,7 @@
 //! Carries a plan out: processes in, records out.
 
 mod arm;
+mod bound_gpus;
 mod build;
 mod calm;
 mod case_record;
@@ -47,6 +48,7 @@ mod temporary;
 mod test_support;
 
 pub use arm::Finished;
+pub use bound_gpus::{InheritedGpus, bound_list, gpus_of_list};
 pub use calm::wait_for_calm;
 pub use case_record::summary_of;
 pub use event::{Observer, Progress, Silent};

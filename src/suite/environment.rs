@@ -35,7 +35,7 @@ const AMOUNTS: [&str; 12] = [
 ];
 
 /// `[run]` likewise.
-const OF_RUN: [&str; 2] = ["deadline", "artifacts"];
+const OF_RUN: [&str; 3] = ["deadline", "lock_wait", "artifacts"];
 
 /// Keys of `[run]` and `[gate]` that the environment may not set.
 const NOT_OF_RUN: [&str; 8] = [
@@ -65,7 +65,7 @@ const OF_GATE: [&str; 13] = [
 ];
 
 /// The variables that the other commands and the children read.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 14] = [
     "GBENCH_TOKEN",
     "GBENCH_CUBINS",
     "GBENCH_NVRTC",
@@ -75,6 +75,7 @@ const OTHERS: [&str; 13] = [
     "GBENCH_CI_BINARY",
     "GBENCH_CI_MIRROR",
     "GBENCH_CI_ACTION",
+    line::env::LOCKS,
     line::env::FD,
     line::env::EVENTS,
     line::env::TURNS,
@@ -120,6 +121,7 @@ const OF_THE_ACTION: [&str; 27] = [
 pub struct Environment {
     changes: Vec<Changes>,
     deadline: Option<Setting<f64>>,
+    lock_wait: Option<Setting<f64>>,
     artifacts: Option<Setting<PathBuf>>,
     /// Variable and value of each setting, as they were found.
     set: Vec<(String, String)>,
@@ -202,6 +204,9 @@ impl Environment {
             "deadline" => {
                 self.deadline = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
             }
+            "lock_wait" => {
+                self.lock_wait = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
+            }
             _ => {
                 let path = |item: &Item| item.filled().map(PathBuf::from);
                 self.artifacts = as_line(name, key, value, |table| read(table, key, path))?;
@@ -222,6 +227,9 @@ impl Environment {
     pub fn apply_run(&self, run: &mut RunOptions, here: &std::path::Path) {
         if let Some(Setting { value, origin }) = &self.deadline {
             run.deadline.set(*value, origin.clone());
+        }
+        if let Some(Setting { value, origin }) = &self.lock_wait {
+            run.lock_wait.set(*value, origin.clone());
         }
         if let Some(Setting { value, origin }) = &self.artifacts {
             run.artifacts.set(here.join(value), origin.clone());
@@ -346,6 +354,7 @@ mod tests {
             ("GBENCH_DEVICE", "1"),
             ("GBENCH_DEADLINES_MEASURE", "1m 30s"),
             ("GBENCH_RUN_DEADLINE", "2h"),
+            ("GBENCH_RUN_LOCK_WAIT", "0"),
             ("GBENCH_RUN_ARTIFACTS", "results"),
         ]);
         let settings = &suite.benchmarks[0].settings;
@@ -357,6 +366,7 @@ mod tests {
         assert_eq!((settings.seed.value, settings.device.value.as_str()), (42, "1"));
         assert_eq!(settings.deadlines[&Stage::Measure].value, 90.0);
         assert_eq!((suite.run.deadline.value, suite.run.artifacts.value), (7200.0, "/here/results".into()));
+        assert_eq!(suite.run.lock_wait.value, 0.0);
         for (key, shown) in settings.shown() {
             let expected = if AMOUNTS.contains(&key.as_str()) || key == "deadlines.measure" {
                 Origin::Environment(variable(&key))

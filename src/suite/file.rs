@@ -205,6 +205,7 @@ fn read_names(table: Option<Table>) -> (String, String) {
 fn read_run(mut table: Table) -> RunOptions {
     let mut run = RunOptions::default();
     set(&mut run.deadline, table.take("deadline"), Item::seconds);
+    set(&mut run.lock_wait, table.take("lock_wait"), Item::seconds);
     set(&mut run.artifacts, table.take("artifacts"), |item| item.filled().map(PathBuf::from));
     set(&mut run.store, table.take("store"), |item| {
         let address = item.filled()?;

@@ -9,6 +9,7 @@ mod cuda;
 mod cuda_argument_reader;
 mod cuda_reader;
 pub mod discover;
+mod each_gpu;
 mod element_type;
 mod environment;
 mod file;
@@ -42,6 +43,7 @@ use std::path::PathBuf;
 
 pub use self::container::{Container, ContainerRuntime};
 pub use self::cuda::{CudaArgument, CudaEntry, CudaFill, CudaLaunch, CudaReference, shown_axes};
+pub use self::each_gpu::{is_each, own_params};
 pub use self::element_type::ElementType;
 pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
@@ -344,6 +346,10 @@ pub enum BusyGpu {
 pub struct RunOptions {
     /// Seconds for the whole run; 0: none.
     pub deadline: Setting<f64>,
+    /// Seconds for which other gates on the machine are waited for; 0: not at all.
+    pub lock_wait: Setting<f64>,
+    /// Keep other gates from measuring meanwhile. No suite file says otherwise: it is the machine's matter.
+    pub lock: bool,
     /// Folder that run folders are written into, absolute or relative to the suite file.
     pub artifacts: Setting<PathBuf>,
     /// Address of the store: `dir:.gbench`.
@@ -371,6 +377,8 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             deadline: Setting::default(4.0 * 3600.0),
+            lock_wait: Setting::default(2.0 * 3600.0),
+            lock: true,
             artifacts: Setting::default("artifacts".into()),
             store: Setting::default("dir:.gbench".into()),
             keep: Setting::default(10),

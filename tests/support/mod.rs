@@ -39,6 +39,13 @@ pub fn gbench() -> PathBuf {
     env!("CARGO_BIN_EXE_gbench-ci").into()
 }
 
+/// The binary, which takes no turns with other tests.
+pub fn gate() -> Command {
+    let mut gate = Command::new(gbench());
+    gate.env("GBENCH_LOCKS", "off");
+    gate
+}
+
 /// A file or folder under `fixtures/`.
 pub fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)
@@ -128,6 +135,7 @@ pub fn header() -> RunRecord {
         tool: ToolInfo { name: "gbench-ci".into(), version: "test".into() },
         state: RecordState::Interrupted,
         cut_short: None,
+        exclusive: None,
         started: "2026-01-01T00:00:00.000Z".into(),
         finished: None,
         side: None,

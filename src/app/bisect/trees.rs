@@ -1,13 +1,14 @@
 //! The commits as trees: checked out, built, and measured a process at a time with the session of an ordinary run.
 
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::app::clocks::HeldClocks;
 use crate::app::executor::{executor, own_binary};
 use crate::app::explain::cases;
 use crate::app::listing::list_cases;
 use crate::app::measure::{header, salt};
+use crate::app::measuring_lock::MeasuringTurn;
 use crate::app::progress::Reporter;
 use crate::app::request::Audience;
 use crate::app::side_suites::SideSuites;
@@ -43,6 +44,8 @@ pub(super) struct BisectTrees<'a> {
     watch: Option<Watch>,
     binary: PathBuf,
     reporter: Reporter,
+    /// From when the suite is known on.
+    turn: Option<MeasuringTurn>,
     /// When everything must have ended.
     pub until: Option<Instant>,
 }
@@ -92,6 +95,7 @@ impl<'a> BisectTrees<'a> {
             watch: None,
             binary,
             reporter: reporter.clone(),
+            turn: None,
             until: None,
         })
     }
@@ -108,6 +112,7 @@ impl<'a> BisectTrees<'a> {
         let file = self.suites.settle_on(&tree, kept)?;
         let mut suite = self.suites.of(&tree, Audience::Person, None)?;
         keep_benchmarks_called(case, &mut suite);
+        self.turn = Some(MeasuringTurn::take(&[&suite], &self.reporter)?);
         list_cases(vec![(&mut suite, None, tree.root())], &self.reporter)?;
         let plan = Plan::single(&suite);
         let found = cases(case, plan.cases.iter().map(|planned| &planned.id))?;
@@ -122,6 +127,11 @@ impl<'a> BisectTrees<'a> {
         self.case = Some(id.clone());
         self.bad = Some(suite.clone());
         Ok((id.clone(), file, suite))
+    }
+
+    /// How long other gates were waited for.
+    pub(super) fn waited(&self) -> Duration {
+        self.turn.as_ref().map_or(Duration::ZERO, MeasuringTurn::waited)
     }
 
     /// By commit: its tree is there and built.
@@ -156,6 +166,7 @@ impl<'a> BisectTrees<'a> {
         };
         let mut header = header(self.new_id(), SystemTime::now(), &suite, None, tree.root());
         self.clocks.iter().for_each(|clocks| clocks.tell(&mut header));
+        self.turn.iter().for_each(|turn| turn.mark(&mut header));
         let mut slot = TreeSlot { slot, commit, suite, header, tree, used: clock };
         set_processes(&mut slot.suite, 0);
         let visit = self.session(&slot)?;

@@ -26,6 +26,7 @@ impl MeasureArgs {
     pub fn request(&self) -> Result<RunRequest> {
         let next = "give a duration such as 90s or 2h";
         let deadline = duration("--deadline", self.output.deadline.as_deref(), next)?;
+        let lock_wait = duration("--lock-wait", self.output.lock_wait.as_deref(), next)?;
         Ok(RunRequest {
             selection: self.selection.request()?,
             settings: self.settings.request()?,
@@ -33,6 +34,8 @@ impl MeasureArgs {
                 artifacts: self.output.artifacts.clone(),
                 deadline,
                 monitor: self.monitor.request()?,
+                lock_wait,
+                no_lock: self.output.no_lock,
             },
         })
     }
@@ -52,6 +55,12 @@ struct OutputArgs {
     /// Time for the whole run; 0: no limit [default: 4h, or the suite file's]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     deadline: Option<String>,
+    /// How long to wait for other gates that measure on this machine; 0: not at all [default: 2h, or the suite file's]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
+    lock_wait: Option<String>,
+    /// Measure beside other gates on this machine, whose numbers suffer
+    #[arg(long, conflicts_with = "lock_wait")]
+    no_lock: bool,
     /// No progress on standard error
     #[arg(long, short)]
     quiet: bool,

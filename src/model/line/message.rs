@@ -42,6 +42,10 @@ pub mod env {
     pub const WARMUP: &str = "GBENCH_WARMUP";
     pub const DURATION: &str = "GBENCH_DURATION";
     pub const SEED: &str = "GBENCH_SEED";
+    /// Folder of the locks of this machine; for children always [`LOCKS_OFF`].
+    pub const LOCKS: &str = "GBENCH_LOCKS";
+    /// Value of [`LOCKS`] where gates need not take turns.
+    pub const LOCKS_OFF: &str = "off";
     /// Prefix of one variable a parameter: `GBENCH_PARAM_N=1024`. Letters are made upper case, and
     /// what is no letter or digit becomes `_`.
     pub const PARAM_PREFIX: &str = "GBENCH_PARAM_";
