@@ -43,6 +43,7 @@ pub mod ingest;
 pub mod machine;
 pub mod micro;
 pub mod model;
+pub mod profile;
 pub mod report;
 pub mod run;
 pub mod stats;

@@ -46,13 +46,36 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
         deadline: suite.run.deadline.value,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
-    let finished = PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header)?;
+    let finished = PlanSession { plan: &plan, session, artifacts: &artifacts }.run_and_profile(header, &suite.profile)?;
     finished.folder.report("summary.md", report::summary_page(&finished.record).as_bytes())?;
     if let Some(chart) = report::ranking_chart(&finished.record) {
         finished.folder.report("ranking.svg", chart.as_bytes())?;
     }
     keep_discovery(suite, &folder, &finished)?;
     Ok(finished)
+}
+
+/// Runs the cases of a suite under its profilers, and measures nothing.
+pub fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
+    let folder = project_root(suite)?;
+    let artifacts = folder.join(&suite.run.artifacts.value);
+    let suite = &mut suite.clone();
+    list_cases(vec![(suite, None, &folder)], reporter)?;
+    let plan = Plan::single(suite);
+    let started = SystemTime::now();
+    let header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    let binary = own_binary()?;
+    let mut executor = executor(&binary)?;
+    let mut observer = reporter.clone();
+    let session = RunSession {
+        executor: &mut executor,
+        observer: &mut observer,
+        probe: None,
+        binary,
+        deadline: suite.run.deadline.value,
+        after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
+    };
+    PlanSession { plan: &plan, session, artifacts: &artifacts }.profile_only(header, &suite.profile)
 }
 
 /// Keeps with a run what its layouts of Python modules found in the folder, and what they left out.
@@ -212,7 +235,7 @@ pub(super) fn header(
         ingested: None,
         source: RunSource { suite: suite.name.clone(), path, sha256 },
         command: without_secrets(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        config: suite_wide(&suite.run, &suite.gate),
+        config: suite_wide(&suite.run, &suite.gate, &suite.profile),
         manifest: machine::manifest(folder),
         cases: Vec::new(),
         warnings: Vec::new(),

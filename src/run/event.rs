@@ -1,6 +1,6 @@
 //! Progress of a session, for progress bars and CI logs.
 
-use crate::model::{CaseId, Outcome, Side};
+use crate::model::{CaseId, Outcome, Profiler, Side};
 
 /// One thing that happened. Nothing is told while a child measures.
 #[derive(Clone, Debug)]
@@ -70,6 +70,12 @@ pub enum Progress<'a> {
         outcome: &'a Outcome,
         done: usize,
         total: usize,
+    },
+    /// Behind all that is measured: a process of the case starts under a profiler.
+    ProfileStarted {
+        id: &'a CaseId,
+        side: Option<Side>,
+        profiler: Profiler,
     },
     /// A line of its own, such as an estimate.
     Note {

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::app::progress::Reporter;
 use crate::github::commands;
 use crate::model::text::count;
-use crate::model::{CaseId, Outcome, Side};
+use crate::model::{CaseId, Outcome, Profiler, Side};
 use crate::run::{Observer, Progress};
 
 /// Writes to standard error, so that standard output holds results alone.
@@ -146,6 +146,10 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progr
                 bar.finish_and_clear();
             }
         }
+        Progress::ProfileStarted { id, side, profiler } => {
+            bar.set_message(profiling(id, *side, *profiler));
+            bar.tick();
+        }
         Progress::Note { text } => bar.println(text),
         Progress::Finished => {
             said.untold().into_iter().for_each(|text| bar.println(text));
@@ -205,6 +209,7 @@ impl LogLines {
             Progress::BuildEnded { benchmark, side, seconds, .. } if *seconds >= FIRST_REPORT => {
                 format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds))
             }
+            Progress::ProfileStarted { id, side, profiler } => profiling(id, *side, *profiler),
             Progress::Note { text } => (*text).to_owned(),
             Progress::CaseEnded { id, side, outcome, total: 0, .. } => {
                 self.said.failure(id, *side, outcome)?
@@ -225,6 +230,10 @@ impl LogLines {
             _ => return None,
         })
     }
+}
+
+fn profiling(id: &CaseId, side: Option<Side>, profiler: Profiler) -> String {
+    format!("profiling {id}{} by {}", suffix(side), profiler.into_str())
 }
 
 fn building(benchmark: &str, side: Option<Side>, seconds: f64, line: &str) -> String {

@@ -42,6 +42,8 @@ pub mod env {
     pub const WARMUP: &str = "GBENCH_WARMUP";
     pub const DURATION: &str = "GBENCH_DURATION";
     pub const SEED: &str = "GBENCH_SEED";
+    /// `1` in a process that a profiler watches: mark ranges for it. Absent in one that is timed, unless the suite file sets it.
+    pub const NVTX: &str = "GBENCH_NVTX";
     /// Prefix of one variable a parameter: `GBENCH_PARAM_N=1024`. Letters are made upper case, and
     /// what is no letter or digit becomes `_`.
     pub const PARAM_PREFIX: &str = "GBENCH_PARAM_";
