@@ -27,7 +27,10 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("guard", &["model", "github"]),
     ("trend", &["model", "stats", "compare"]),
     ("report", &["model", "compare", "trend"]),
-    ("run", &["model", "stats", "adapters", "suite", "supervise", "store", "driver", "device_code", "profile"]),
+    (
+        "run",
+        &["model", "stats", "adapters", "suite", "supervise", "store", "driver", "device_code", "profile"],
+    ),
     ("trees", &["model", "suite", "machine", "store"]),
     ("ingest", &["model", "adapters", "run"]),
     ("app", BELOW_APP),

@@ -105,7 +105,10 @@ mod tests {
             " --config 'bench/my suite.toml' --iterations 30 --benchmark 'k/*' --profile ncu,nsys --cold-start"
         );
         let selection = SelectionRequest::of_file(Some("gbench.toml".into()));
-        assert!(job_flags(&RunRequest { selection, ..RunRequest::default() }, &ProfileRequest::default()).is_empty());
+        assert!(
+            job_flags(&RunRequest { selection, ..RunRequest::default() }, &ProfileRequest::default())
+                .is_empty()
+        );
         for odd in [
             "",
             "x",

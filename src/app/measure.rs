@@ -23,10 +23,15 @@ use crate::report;
 use crate::run::{ConditionsProbe, Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{Plan, RoundsPlan};
-use crate::suite::{Gate, Source, Suite};
+use crate::suite::{Gate, ProfileOptions, Source, Suite};
 
 /// Runs one suite in the folder that it belongs to and writes its Markdown summary beside the record.
 pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
+    measure_and_profile(suite, &ProfileOptions::default(), reporter)
+}
+
+/// [`measure`], and then the cases under the profilers that are asked for.
+pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
     let suite = &mut suite.clone();
@@ -46,7 +51,8 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
         deadline: suite.run.deadline.value,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
-    let finished = PlanSession { plan: &plan, session, artifacts: &artifacts }.run_and_profile(header, &suite.profile)?;
+    let finished =
+        PlanSession { plan: &plan, session, artifacts: &artifacts }.run_and_profile(header, profile)?;
     finished.folder.report("summary.md", report::summary_page(&finished.record).as_bytes())?;
     if let Some(chart) = report::ranking_chart(&finished.record) {
         finished.folder.report("ranking.svg", chart.as_bytes())?;

@@ -55,7 +55,8 @@ impl ProfileRequest {
     /// Errors: exit code 5; a flag about profilers where none is asked for.
     pub fn check(&self, options: &ProfileOptions, reporter: &Reporter) -> Result<()> {
         let profilers = &options.profilers.value;
-        let about_none = [(self.required, "--require-profilers"), (self.metrics.is_some(), "--profile-metrics")];
+        let about_none =
+            [(self.required, "--require-profilers"), (self.metrics.is_some(), "--profile-metrics")];
         if profilers.is_empty()
             && let Some((_, flag)) = about_none.into_iter().find(|(given, _)| *given)
         {
@@ -64,7 +65,7 @@ impl ProfileRequest {
         }
         for (profiler, what) in missing_profilers(profilers) {
             if self.required {
-                let next = "see docs/profiling.md, or take `--require-profilers` out";
+                let next = "install it as docs/profiling.md says, or name another profiler";
                 return Err(Fault::at_flag(format!("--profile {}", profiler.into_str()), what, next)
                     .exits(Exit::Machine));
             }
@@ -112,8 +113,10 @@ pub(super) fn profile_regressions(
         return Ok(false);
     }
     let [base_record, head_record] = measured.sides()?;
-    let pairs: Vec<[usize; 2]> =
-        regressed.into_iter().filter_map(|id| Some([place(base_record, id)?, place(head_record, id)?])).collect();
+    let pairs: Vec<[usize; 2]> = regressed
+        .into_iter()
+        .filter_map(|id| Some([place(base_record, id)?, place(head_record, id)?]))
+        .collect();
     let MeasuredCommits { plan, finished, head: (head, tree), .. } = measured;
     let binary = own_binary()?;
     let mut executor = executor(&binary)?;

@@ -4,7 +4,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::args::{IngestArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser, sweep};
+use super::args::{
+    IngestArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser, sweep,
+};
 use super::exit::{of_run, of_signal};
 use super::terminal::progress::reporter;
 use super::terminal::style;

@@ -68,7 +68,12 @@ pub fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> R
         let suite = RunRequest { selection, settings, ..RunRequest::default() }.suite(builtins)?;
         let shown = |benchmark: &Benchmark| (benchmark.id.clone(), benchmark.settings.shown());
         let benchmarks = suite.benchmarks.iter().map(shown).collect();
-        V1Config { schema, suite: suite_wide(&suite.run, &suite.gate, &suite.profile), defaults: None, benchmarks }
+        V1Config {
+            schema,
+            suite: suite_wide(&suite.run, &suite.gate, &suite.profile),
+            defaults: None,
+            benchmarks,
+        }
     };
     wrote(if args.json { write_json(&config, out) } else { write!(out, "{}", text(&config)) })?;
     Ok(Exit::Pass)

@@ -12,7 +12,7 @@ use super::terminal::progress::{planned, reporter};
 use super::terminal::style;
 use super::terminal::write::{check_place, table, wrote};
 use crate::app::export::Pattern;
-use crate::app::measure::measure;
+use crate::app::measure::measure_and_profile;
 use crate::app::paths::shown;
 use crate::app::profiling::profiles_of;
 use crate::app::verdict_files::json_of;
@@ -61,7 +61,7 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
     check_place("--export", place.as_deref())?;
     let reporter = reporter(args.measure.is_quiet());
     profile.check(&suite.profile, &reporter)?;
-    let finished = measure(&suite, &reporter)?;
+    let finished = measure_and_profile(&suite, &suite.profile, &reporter)?;
     print(&finished, out)?;
     if let Some(pattern) = export {
         let path = pattern.path(&suite.name, finished.record.run_id.as_str());

@@ -11,6 +11,7 @@ use super::conclusion::{conclude, counts as verdict_counts, severity_order};
 use super::counts;
 use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
+use super::profiles;
 use super::rows::prepare;
 use super::rules::RowDecision;
 use super::speedups::{Speedups, doubt_with_members, tell_of_members};
@@ -212,6 +213,7 @@ pub fn compare_by(
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
         device_code: codes,
         noise_of_identical_code: noise,
+        profiles: profiles::of(&pairs),
         reproduce,
         replays,
         records: None,

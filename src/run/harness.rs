@@ -137,7 +137,12 @@ impl Launcher<'_> {
         self.observed(case, process, |launcher| launcher.execute_harness(case, process, natives))
     }
 
-    pub(super) fn execute_harness(&mut self, case: &PlannedCase, process: u32, natives: &[&str]) -> Execution {
+    pub(super) fn execute_harness(
+        &mut self,
+        case: &PlannedCase,
+        process: u32,
+        natives: &[&str],
+    ) -> Execution {
         let benchmark = &case.benchmark;
         let Some(Harness(adapter)) = benchmark.harness.as_ref().and_then(|entry| entry.harness) else {
             return Execution::not_started("nothing is known of its harness".into());

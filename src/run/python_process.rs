@@ -181,7 +181,8 @@ impl Launcher<'_> {
             let cold = (cases[0].id.thermal == Thermal::Cold).then_some(out);
             let file = out.join("request.json");
             let mut request = request(entry, cases, benchmark_root(&benchmark.dir));
-            if let Some([trace, table]) = self.wrapping.as_ref().and_then(|wrapping| wrapping.torch.as_ref()) {
+            if let Some([trace, table]) = self.wrapping.as_ref().and_then(|wrapping| wrapping.torch.as_ref())
+            {
                 request["torch_profile"] = json!({ "trace": trace, "table": table });
             }
             let request = request.to_string();

@@ -64,9 +64,8 @@ fn trace(item: &Item) -> Option<Vec<String>> {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
     };
     match words.iter().find(|word| !is_plain(word)) {
-        Some(odd) => {
-            item.refuse(format!("`{odd}` is nothing that nsys traces"), "write words of `nsys profile --help`")
-        }
+        Some(odd) => item
+            .refuse(format!("`{odd}` is nothing that nsys traces"), "write words of `nsys profile --help`"),
         None if words.is_empty() => {
             item.refuse("`trace` is empty", "name what nsys is to trace, such as [\"cuda\"]")
         }

@@ -75,6 +75,9 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
     if !view.resources.is_empty() {
         let _ = write!(page, "\n{}", details("Resources", &resources(view, max_rows)));
     }
+    if !view.profiles.is_empty() {
+        let _ = write!(page, "\n{}", details("Profiles", &view.profiles.markdown()));
+    }
     if !view.environment.is_empty() {
         let _ = write!(page, "\n{}", details("Environment", &facts(&view.environment, prose)));
     }

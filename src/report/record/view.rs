@@ -18,6 +18,7 @@ use crate::model::{
 use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{counted, named, together};
 use crate::report::layout::names::CaseNames;
+use crate::report::profile::RunProfiles;
 
 /// The record, sorted for reading.
 pub(in crate::report) struct RunView<'a> {
@@ -35,6 +36,8 @@ pub(in crate::report) struct RunView<'a> {
     /// Of pairs, chapters and precisions.
     pub tables: Vec<RunTable>,
     pub resources: Vec<Resources>,
+    /// What profilers saw behind the measurement.
+    pub profiles: RunProfiles<'a>,
     /// Name and text of what it was measured with; empty for figures of other programs.
     pub environment: Vec<(&'static str, String)>,
     /// Cases that were started, and of which no resource is known.
@@ -98,6 +101,7 @@ impl<'a> RunView<'a> {
             pairs,
             tables,
             resources,
+            profiles: RunProfiles::of(record),
             environment: environment(record),
             unknown_resources,
             findings,

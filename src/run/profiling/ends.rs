@@ -13,7 +13,9 @@ pub(super) fn of(execution: &Execution, profiler: Profiler) -> Result<(), Profil
     match execution.stopped {
         None => {}
         Some(StopReason::Stage { limit, .. }) => return Err(ProfileOutcome::TimedOut { limit }),
-        Some(StopReason::RunDeadline) => return failed("the deadline of the whole run came while it ran".into()),
+        Some(StopReason::RunDeadline) => {
+            return failed("the deadline of the whole run came while it ran".into());
+        }
         Some(StopReason::OutputLimit) => {
             return failed("it sent more over the channel than a benchmark can mean".into());
         }
@@ -22,7 +24,9 @@ pub(super) fn of(execution: &Execution, profiler: Profiler) -> Result<(), Profil
     // What the case says itself is nearer to the cause than how the process ended.
     let said = execution.events.iter().find_map(|event| match event {
         Event::Error { message, .. } => Some(format!("the case failed under {under}: {}", one_line(message))),
-        Event::Skip { reason, .. } => Some(format!("the case was skipped under {under}: {}", one_line(reason))),
+        Event::Skip { reason, .. } => {
+            Some(format!("the case was skipped under {under}: {}", one_line(reason)))
+        }
         _ => None,
     });
     if let Some(cause) = said {

@@ -102,11 +102,7 @@ struct CaseProfiling<'l, 'h, 'o> {
 }
 
 impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
-    fn new(
-        launcher: &'l mut Launcher<'h>,
-        programs: &'l mut Programs,
-        options: &'o ProfileOptions,
-    ) -> Self {
+    fn new(launcher: &'l mut Launcher<'h>, programs: &'l mut Programs, options: &'o ProfileOptions) -> Self {
         Self { launcher, programs, options }
     }
 

@@ -27,7 +27,8 @@ pub(super) fn kernels(
         let execution = step(launcher, case, words.into_iter().chain(rest).chain([report]).collect());
         // Its database beside the report is made anew whenever it is wanted.
         let _ = std::fs::remove_file(files.export());
-        let unknown = is_unknown(&execution.stdout.bytes(), name) || is_unknown(&execution.stderr.bytes(), name);
+        let unknown =
+            is_unknown(&execution.stdout.bytes(), name) || is_unknown(&execution.stderr.bytes(), name);
         let read = printed(&execution, "nsys stats").and_then(|text| {
             read_nsys_stats(&text).map_err(|error| unread(&format!("nsys stats --report {name}"), &error))
         });

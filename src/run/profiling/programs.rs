@@ -72,7 +72,8 @@ struct Found {
 
 impl Programs {
     pub(super) fn find(profilers: &[Profiler]) -> Self {
-        let found = |profiler: &Profiler| Found { profiler: *profiler, program: here(*profiler), version: None };
+        let found =
+            |profiler: &Profiler| Found { profiler: *profiler, program: here(*profiler), version: None };
         Self(profilers.iter().map(found).collect())
     }
 
@@ -84,9 +85,11 @@ impl Programs {
     /// A warning for each that is not here.
     pub(super) fn missing(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|found| match &found.program {
-            Program::Missing { program } => {
-                Some(format!("nothing is profiled by {}: {}", found.profiler.into_str(), advice(found.profiler, program)?))
-            }
+            Program::Missing { program } => Some(format!(
+                "nothing is profiled by {}: {}",
+                found.profiler.into_str(),
+                advice(found.profiler, program)?
+            )),
             Program::Here(_) | Program::Inside => None,
         })
     }
@@ -94,7 +97,12 @@ impl Programs {
 
 impl CaseProfiling<'_, '_, '_> {
     /// The version that a profiler says of itself.
-    pub(super) fn version(&mut self, profiler: Profiler, program: &Path, case: &PlannedCase) -> Option<String> {
+    pub(super) fn version(
+        &mut self,
+        profiler: Profiler,
+        program: &Path,
+        case: &PlannedCase,
+    ) -> Option<String> {
         let at = self.programs.0.iter().position(|found| found.profiler == profiler)?;
         if let Some(known) = &self.programs.0[at].version {
             return known.clone();

@@ -29,7 +29,9 @@ pub(super) fn step(launcher: &mut Launcher<'_>, case: &PlannedCase, words: Vec<S
 pub(super) fn printed(execution: &Execution, what: &str) -> Result<Vec<u8>, String> {
     match &execution.end {
         _ if execution.stopped.is_some() => Err(format!("`{what}` took too long and was ended")),
-        ExecutionEnd::Process(ProcessEnd::Exit(0)) if execution.stdout.is_whole() => Ok(execution.stdout.bytes()),
+        ExecutionEnd::Process(ProcessEnd::Exit(0)) if execution.stdout.is_whole() => {
+            Ok(execution.stdout.bytes())
+        }
         ExecutionEnd::Process(ProcessEnd::Exit(0)) => Err(format!("`{what}` printed more than is kept")),
         ExecutionEnd::Process(ProcessEnd::Exit(code)) => {
             Err(format!("`{what}` ended with exit code {code}{}", told(execution)))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Files;
 use crate::model::line::env::NVTX;
 use crate::model::{MetricSet, Origin, Profiler, Setting, Settings, Stage};
-use crate::profile::ncu_metrics;
+use crate::profile::{ncu_metrics, ncu_section_set};
 use crate::run::executor::{Launch, StagePlan};
 use crate::suite::ProfileOptions;
 
@@ -94,8 +94,8 @@ fn ncu(metrics: MetricSet, report: String) -> Vec<String> {
             .map(str::to_owned)
             .to_vec();
     words.push(launches(metrics).to_string());
-    if metrics == MetricSet::Deep {
-        words.extend(["--set".into(), "full".into()]);
+    if let Some(set) = ncu_section_set(metrics) {
+        words.extend(["--set".into(), set.into()]);
     }
     let names = ncu_metrics(metrics);
     if !names.is_empty() {
@@ -136,6 +136,9 @@ mod tests {
         let words = |metrics| ncu(metrics, "x".into()).join(" ");
         assert!(words(MetricSet::Minimal).contains("--launch-count 100"));
         assert!(words(MetricSet::Deep).contains("--launch-count 20 --set full"));
-        assert!(!words(MetricSet::Roofline).contains("--set"));
+        assert!(
+            words(MetricSet::Roofline).contains("--set roofline")
+                && !words(MetricSet::Minimal).contains("--set")
+        );
     }
 }
