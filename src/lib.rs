@@ -10,15 +10,15 @@
 //! |---|---|---|
 //! | 0 | [`model`], [`stats`] | nothing of ours |
 //! | 1 | [`adapters`], [`machine`], [`supervise`], [`github`] | `model` |
-//! | 1 | [`device_code`] | `model` |
+//! | 1 | [`device_code`], [`profile`] | `model` |
 //! | 1 | [`driver`] | nothing of ours |
 //! | 2 | [`suite`] | `model`, `adapters` |
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
 //! | 2 | [`micro`] | `model`, `stats`, `device_code` |
-//! | 2 | [`compare`] | `model`, `stats`, `device_code` |
+//! | 2 | [`compare`] | `model`, `stats`, `device_code`, `profile` |
 //! | 3 | [`trend`] | `model`, `stats`, `compare` |
 //! | 4 | [`report`] | `model`, `compare`, `trend` |
-//! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver`, `device_code` |
+//! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver`, `device_code`, `profile` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
 //! | 4 | [`ingest`] | `model`, `adapters`, `run` |
 //! | 5 | [`app`] | any but `cli` |
