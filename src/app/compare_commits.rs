@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::listing::list_cases;
 use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use super::paths::project_root;
-use super::profiling::{profile_regressions, profiles_of};
+use super::profile_request::profiles_of;
+use super::profiling::profile_regressions;
 use super::progress::Reporter;
 use super::request::{Audience, CommitsRequest, shell_flags};
 use super::resume::resumed;
@@ -290,7 +291,9 @@ impl MeasuredCommits {
     /// reports are written before them, and once more with them.
     pub fn profiled_verdict(&mut self, reporter: &Reporter) -> Result<VerdictDocument> {
         let document = self.verdict()?;
-        if profile_regressions(self, &document, reporter)? { self.verdict() } else { Ok(document) }
+        let MeasuredCommits { plan, finished, head: (head, tree), .. } = self;
+        let profiled = profile_regressions((plan, finished), (head, tree), &document, reporter)?;
+        if profiled { self.verdict() } else { Ok(document) }
     }
 
     /// The profiles of both sides.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::paths::below_current_folder;
-use super::profiling::ProfileRequest;
+use super::profile_request::ProfileRequest;
 use super::request::RunRequest;
 use crate::model::{is_unseen, shell_word};
 use crate::suite::FILE_NAME;

@@ -29,6 +29,7 @@ pub(crate) mod matrix;
 pub(crate) mod measure;
 pub(crate) mod merge;
 pub(crate) mod paths;
+pub(crate) mod profile_request;
 pub(crate) mod profiling;
 pub(crate) mod progress;
 pub(crate) mod publish;

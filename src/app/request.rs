@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment;
 use super::paths::current_folder;
-use super::profiling::ProfileRequest;
+use super::profile_request::ProfileRequest;
 use crate::model::text::count;
 use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Setting, Shard, shell_word};
 use crate::suite::plan::keep_shard;

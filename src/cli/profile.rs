@@ -9,7 +9,7 @@ use super::terminal::style;
 use super::terminal::write::{write_json, wrote};
 use crate::app::measure;
 use crate::app::paths::shown;
-use crate::app::profiling::{ProfileRequest, of_profiles, profiles_of};
+use crate::app::profile_request::{ProfileRequest, of_profiles, profiles_of};
 use crate::model::{Exit, Fault, MetricSet, Outcome, OutcomeCode, Profiler, Result};
 use crate::report::{profile_page, profiles_document};
 use crate::run::Finished;

@@ -14,7 +14,7 @@ use super::terminal::write::{check_place, table, wrote};
 use crate::app::export::Pattern;
 use crate::app::measure::measure_and_profile;
 use crate::app::paths::shown;
-use crate::app::profiling::profiles_of;
+use crate::app::profile_request::profiles_of;
 use crate::app::verdict_files::json_of;
 use crate::model::text::count;
 use crate::model::{Exit, KernelCall, Result, Stage, Timing, format_duration};

@@ -16,9 +16,9 @@ use super::event::{Observer, Progress};
 use super::executor::{ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
 use super::left_files::{self, PutAside};
 use super::nothing;
-use super::profiling::Wrapping;
 use super::recognition::calibrating;
 use super::temporary::Temporary;
+use super::wrapping::Wrapping;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{
     CUBIN_FOLDER, CaseId, CutShort, NVML_LIBRARY, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side,

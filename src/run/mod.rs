@@ -44,6 +44,7 @@ mod telling;
 mod temporary;
 #[cfg(test)]
 mod test_support;
+mod wrapping;
 
 pub use arm::Finished;
 pub use case_record::summary_of;

@@ -9,27 +9,28 @@
 //! Whatever comes of it becomes an outcome in the record; what was measured stays as it is.
 
 mod ends;
+mod files;
 mod nsys;
 mod programs;
 mod reading;
-mod wrapping;
-
-use std::fs;
-use std::path::PathBuf;
+mod step;
+mod words;
 
 use super::arm::{Finished, slug};
 use super::event::Progress;
 use super::executor::Execution;
 use super::harness_launch::native;
 use super::launcher::{Launcher, RunSession};
+use super::wrapping::Wrapping;
 use crate::model::{CutShort, Profile, ProfileOutcome, Profiler, Result, Side};
 use crate::store::RunFolder;
 use crate::suite::ProfileOptions;
 use crate::suite::plan::{PlannedCase, RoundsPlan};
 
-use programs::{Program, Programs};
-pub(super) use wrapping::Wrapping;
-use wrapping::limit_of;
+use files::ProfileFiles;
+use programs::{ProfilerProgram, Programs};
+use reading::Left;
+use words::{limit_of, wrapping};
 
 pub use programs::missing_profilers;
 
@@ -147,22 +148,25 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         };
         let failed = |cause: &str| Ok(Ok(blank(ProfileOutcome::Failed { cause: cause.to_owned() })));
         let program = match self.programs.of(profiler) {
-            Program::Missing { program } => return Ok(Ok(blank(ProfileOutcome::Missing { program }))),
-            Program::Here(path) => Some(path),
-            Program::Inside => None,
+            ProfilerProgram::Missing { program } => {
+                return Ok(Ok(blank(ProfileOutcome::Missing { program })));
+            }
+            ProfilerProgram::Here(path) => Some(path),
+            ProfilerProgram::Inside => None,
         };
         if case.benchmark.container.is_some() {
             return failed("it runs in a container, in which the gate starts no profiler");
         }
         let side = side.map_or(String::new(), |side| format!(".{}", side.into_str()));
         let stem = format!("{index:03}-{}{side}", slug(&case.id.to_string()));
-        let files = Files::new(folder, &stem, profiler);
+        let files = ProfileFiles::new(folder, &stem, profiler);
         if let Err(error) = files.clear() {
             return failed(&format!("an earlier report cannot be removed: {error}"));
         }
-        let version = program.as_deref().and_then(|path| self.version(profiler, path, case));
+        let version =
+            program.as_deref().and_then(|path| self.programs.version(profiler, path, case, self.launcher));
         let limit = limit_of(profiler, &case.benchmark.settings);
-        let wrapping = Wrapping::new(profiler, program.as_deref(), &files, self.options, limit);
+        let wrapping = wrapping(profiler, program.as_deref(), &files, self.options, limit);
         let execution = self.execution(case, wrapping);
         let log = format!("{stem}.{}", profiler.into_str());
         folder.log(&format!("{log}.stdout.log"), &execution.stdout.bytes())?;
@@ -174,7 +178,11 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         let mut profile = blank(ProfileOutcome::Taken);
         (profile.version, profile.seconds) = (version, Some(execution.seconds));
         let read = match ends::of(&execution, profiler) {
-            Ok(()) => self.kernels(case, profiler, program.as_deref(), &files, &execution),
+            Ok(()) => {
+                let left =
+                    Left { files: &files, profiler, program: program.as_deref(), execution: &execution };
+                left.kernels(self.launcher, case)
+            }
             Err(outcome) => Err(outcome),
         };
         profile.reports = files.reports();
@@ -201,64 +209,3 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         execution
     }
 }
-
-/// Where one profile's files lie.
-struct Files {
-    folder: PathBuf,
-    stem: String,
-    profiler: Profiler,
-}
-
-impl Files {
-    fn new(folder: &RunFolder, stem: &str, profiler: Profiler) -> Self {
-        Self { folder: folder.root().join(PROFILES), stem: stem.to_owned(), profiler }
-    }
-
-    fn at(&self, suffix: &str) -> PathBuf {
-        self.folder.join(format!("{}{suffix}", self.stem))
-    }
-
-    /// What the profiler writes, under its own suffix.
-    fn report(&self) -> PathBuf {
-        self.at(match self.profiler {
-            Profiler::Nsys => ".nsys-rep",
-            Profiler::Ncu => ".ncu-rep",
-            Profiler::Torch => "_torch_trace.json",
-        })
-    }
-
-    /// The profiler's own table, as text.
-    fn table(&self) -> PathBuf {
-        self.at("_torch_table.txt")
-    }
-
-    /// What nsys writes before its report, and beside it.
-    fn stream(&self) -> PathBuf {
-        self.at(".qdstrm")
-    }
-
-    fn export(&self) -> PathBuf {
-        self.at(".sqlite")
-    }
-
-    /// Removes what an earlier process left under the same names: it must not pass for this one's.
-    fn clear(&self) -> std::io::Result<()> {
-        for path in [self.report(), self.table(), self.stream(), self.export()] {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Those that are there, from the run's folder.
-    fn reports(&self) -> Vec<String> {
-        let there = [self.report(), self.table()].into_iter().filter(|path| path.is_file());
-        let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        there.filter_map(name).map(|name| format!("{PROFILES}/{name}")).collect()
-    }
-}
-
-/// The part of a run's folder in which reports of profilers lie.
-const PROFILES: &str = "profiles";

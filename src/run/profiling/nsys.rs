@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Files;
-use super::reading::{Kernels, printed, step, unread};
+use super::files::ProfileFiles;
+use super::step::{Kernels, printed, step, unread};
 use crate::profile::read_nsys_stats;
 use crate::run::launcher::Launcher;
 use crate::suite::plan::PlannedCase;
@@ -17,7 +17,7 @@ pub(super) fn kernels(
     launcher: &mut Launcher<'_>,
     case: &PlannedCase,
     program: &Path,
-    files: &Files,
+    files: &ProfileFiles,
 ) -> Kernels {
     let mut why = Vec::new();
     for name in REPORTS {

@@ -3,16 +3,16 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::CaseProfiling;
-use super::reading::step;
+use super::step::step;
 use crate::model::{ProcessEnd, Profiler};
 use crate::run::executor::ExecutionEnd;
+use crate::run::launcher::Launcher;
 use crate::run::programs::find_binary;
 use crate::suite::plan::PlannedCase;
 
 /// Where one profiler is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Program {
+pub(super) enum ProfilerProgram {
     Here(PathBuf),
     /// How it was looked for.
     Missing {
@@ -31,17 +31,17 @@ fn known_as(profiler: Profiler) -> Option<(&'static str, &'static str, &'static 
     }
 }
 
-fn find(profiler: Profiler, variable: impl Fn(&str) -> Option<OsString>) -> Program {
-    let Some((name, named_by, _)) = known_as(profiler) else { return Program::Inside };
+fn find(profiler: Profiler, variable: impl Fn(&str) -> Option<OsString>) -> ProfilerProgram {
+    let Some((name, named_by, _)) = known_as(profiler) else { return ProfilerProgram::Inside };
     let named = variable(named_by).filter(|value| !value.is_empty());
     let program = named.map_or_else(|| name.to_owned(), |value| value.to_string_lossy().into_owned());
     match find_binary(&program, Path::new(".")) {
-        Some(path) => Program::Here(std::path::absolute(&path).unwrap_or(path)),
-        None => Program::Missing { program },
+        Some(path) => ProfilerProgram::Here(std::path::absolute(&path).unwrap_or(path)),
+        None => ProfilerProgram::Missing { program },
     }
 }
 
-fn here(profiler: Profiler) -> Program {
+fn here(profiler: Profiler) -> ProfilerProgram {
     find(profiler, |name| std::env::var_os(name))
 }
 
@@ -54,8 +54,8 @@ fn advice(profiler: Profiler, program: &str) -> Option<String> {
 /// Those of the profilers that are not here, each with what to do about it.
 pub fn missing_profilers(profilers: &[Profiler]) -> Vec<(Profiler, String)> {
     let missing = |profiler: &Profiler| match here(*profiler) {
-        Program::Missing { program } => Some((*profiler, advice(*profiler, &program)?)),
-        Program::Here(_) | Program::Inside => None,
+        ProfilerProgram::Missing { program } => Some((*profiler, advice(*profiler, &program)?)),
+        ProfilerProgram::Here(_) | ProfilerProgram::Inside => None,
     };
     profilers.iter().filter_map(missing).collect()
 }
@@ -65,7 +65,7 @@ pub(super) struct Programs(Vec<Found>);
 
 struct Found {
     profiler: Profiler,
-    program: Program,
+    program: ProfilerProgram,
     /// Asked for before its first case; `None` in it: it does not say.
     version: Option<Option<String>>,
 }
@@ -77,7 +77,7 @@ impl Programs {
         Self(profilers.iter().map(found).collect())
     }
 
-    pub(super) fn of(&self, profiler: Profiler) -> Program {
+    pub(super) fn of(&self, profiler: Profiler) -> ProfilerProgram {
         let found = self.0.iter().find(|found| found.profiler == profiler);
         found.map_or_else(|| here(profiler), |found| found.program.clone())
     }
@@ -85,34 +85,33 @@ impl Programs {
     /// A warning for each that is not here.
     pub(super) fn missing(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|found| match &found.program {
-            Program::Missing { program } => Some(format!(
+            ProfilerProgram::Missing { program } => Some(format!(
                 "nothing is profiled by {}: {}",
                 found.profiler.into_str(),
                 advice(found.profiler, program)?
             )),
-            Program::Here(_) | Program::Inside => None,
+            ProfilerProgram::Here(_) | ProfilerProgram::Inside => None,
         })
     }
-}
 
-impl CaseProfiling<'_, '_, '_> {
     /// The version that a profiler says of itself.
     pub(super) fn version(
         &mut self,
         profiler: Profiler,
         program: &Path,
         case: &PlannedCase,
+        launcher: &mut Launcher<'_>,
     ) -> Option<String> {
-        let at = self.programs.0.iter().position(|found| found.profiler == profiler)?;
-        if let Some(known) = &self.programs.0[at].version {
+        let found = self.0.iter_mut().find(|found| found.profiler == profiler)?;
+        if let Some(known) = &found.version {
             return known.clone();
         }
         let words = [program.to_string_lossy().into_owned(), "--version".into()];
-        let execution = step(self.launcher, case, words.to_vec());
+        let execution = step(launcher, case, words.to_vec());
         let ended_well = execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0));
         let said = String::from_utf8_lossy(&execution.stdout.bytes()).into_owned();
         let version = ended_well.then(|| version_in(&said)).flatten();
-        self.programs.0[at].version = Some(version.clone());
+        found.version = Some(version.clone());
         version
     }
 }
@@ -143,9 +142,9 @@ mod tests {
             let value = OsString::from(value);
             find(Profiler::Ncu, move |name| (name == "GBENCH_NCU").then(|| value.clone()))
         };
-        assert_eq!(named("/bin/sh"), Program::Here("/bin/sh".into()));
-        assert_eq!(named("/no/such/ncu"), Program::Missing { program: "/no/such/ncu".into() });
-        assert_eq!(find(Profiler::Torch, |_| None), Program::Inside);
+        assert_eq!(named("/bin/sh"), ProfilerProgram::Here("/bin/sh".into()));
+        assert_eq!(named("/no/such/ncu"), ProfilerProgram::Missing { program: "/no/such/ncu".into() });
+        assert_eq!(find(Profiler::Torch, |_| None), ProfilerProgram::Inside);
         assert!(advice(Profiler::Ncu, "ncu").unwrap().contains("GBENCH_NCU"));
     }
 }

@@ -1,13 +1,11 @@
-//! The words of a profiler before those of a case, and what else is other in such a process.
+//! The words of a profiler before those of a case, and how long both may take.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::Files;
-use crate::model::line::env::NVTX;
-use crate::model::{MetricSet, Origin, Profiler, Setting, Settings, Stage};
+use super::files::ProfileFiles;
+use crate::model::{Deadlines, MetricSet, Origin, Profiler, Setting, Settings, Stage};
 use crate::profile::{ncu_metrics, ncu_section_set};
-use crate::run::executor::{Launch, StagePlan};
+use crate::run::wrapping::Wrapping;
 use crate::suite::ProfileOptions;
 
 /// Seconds for nsys, unless the suite file sets `deadlines.profile`, whose own default holds for the others.
@@ -23,19 +21,9 @@ fn launches(metrics: MetricSet) -> u32 {
     }
 }
 
-/// Makes of a process of a case one under a profiler.
-#[derive(Clone, Debug)]
-pub(in crate::run) struct Wrapping {
-    /// Before the case's own words.
-    words: Vec<String>,
-    limit: Setting<f64>,
-    /// Of the profiler that the Python driver has: where its trace goes, and its table.
-    pub torch: Option<[PathBuf; 2]>,
-}
-
 /// Seconds that a process of a benchmark may take under a profiler, before the multiplier.
 pub(super) fn limit_of(profiler: Profiler, settings: &Settings) -> Setting<f64> {
-    let usual = || Setting::default(crate::model::Deadlines::default().get(Stage::Profile));
+    let usual = || Setting::default(Deadlines::default().get(Stage::Profile));
     let limit = settings.deadlines.get(&Stage::Profile).cloned().unwrap_or_else(usual);
     match (profiler, &limit.origin) {
         (Profiler::Nsys, Origin::Default) => Setting::default(NSYS_LIMIT.min(limit.value)),
@@ -43,39 +31,23 @@ pub(super) fn limit_of(profiler: Profiler, settings: &Settings) -> Setting<f64> 
     }
 }
 
-impl Wrapping {
-    /// `program`: that of the profiler; `None`: it has none.
-    pub(super) fn new(
-        profiler: Profiler,
-        program: Option<&Path>,
-        files: &Files,
-        options: &ProfileOptions,
-        limit: Setting<f64>,
-    ) -> Self {
-        let report = pattern(&files.report());
-        let words = match profiler {
-            Profiler::Nsys => nsys(&options.trace.value, report),
-            Profiler::Ncu => ncu(options.metrics.value, report),
-            Profiler::Torch => Vec::new(),
-        };
-        let program = program.map(|path| path.to_string_lossy().into_owned());
-        let torch = (profiler == Profiler::Torch).then(|| [files.report(), files.table()]);
-        Self { words: program.into_iter().chain(words).collect(), limit, torch }
-    }
-
-    /// All of it is one stage: a program that is watched takes so much longer that its own limits say nothing.
-    pub(in crate::run) fn apply(&self, launch: &mut Launch) {
-        launch.argv.splice(0..0, self.words.iter().cloned());
-        launch.env.push((NVTX.into(), "1".into()));
-        launch.stages = StagePlan {
-            follows_events: false,
-            first: Stage::Profile,
-            deadlines: BTreeMap::from([(Stage::Profile, self.limit.clone())]),
-            multiplier: launch.stages.multiplier,
-        };
-        // The profiler takes address space, too.
-        launch.memory_limit = 0;
-    }
+/// `program`: that of the profiler; `None`: it has none.
+pub(super) fn wrapping(
+    profiler: Profiler,
+    program: Option<&Path>,
+    files: &ProfileFiles,
+    options: &ProfileOptions,
+    limit: Setting<f64>,
+) -> Wrapping {
+    let report = pattern(&files.report());
+    let words = match profiler {
+        Profiler::Nsys => nsys(&options.trace.value, report),
+        Profiler::Ncu => ncu(options.metrics.value, report),
+        Profiler::Torch => Vec::new(),
+    };
+    let program = program.map(|path| path.to_string_lossy().into_owned());
+    let torch = (profiler == Profiler::Torch).then(|| [files.report(), files.table()]);
+    Wrapping { words: program.into_iter().chain(words).collect(), limit, torch }
 }
 
 /// Without samples of the CPU, which many kernels refuse and no figure is read from.
