@@ -25,7 +25,8 @@
 //! | 6 | [`cli`] | any |
 //!
 //! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and
-//! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `device_code`, `compare`, `trend` and `report` do no I/O. NVML is reached from one
+//! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `device_code`, `compare`, `trend`,
+//! `profile` and `report` do no I/O. NVML is reached from one
 //! file, CUDA from four of `micro::cuda`, process control from one room; they and the matrix product's file are the only ones with `unsafe`.
 
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.

@@ -62,12 +62,13 @@ const BELOW_CLI: [&str; 20] = [
 const BELOW_APP: &[&str] = BELOW_CLI.split_at(BELOW_CLI.len() - 1).0;
 
 /// Rooms, or parts of one, that turn values into values: their callers read and write.
-const WITHOUT_IO: [&str; 9] = [
+const WITHOUT_IO: [&str; 10] = [
     "model/",
     "stats/",
     "adapters/",
     "suite/plan/",
     "device_code/",
+    "profile/",
     "compare/",
     "trend/",
     "report/",

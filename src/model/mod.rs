@@ -42,6 +42,7 @@ mod nothing;
 mod outcome;
 mod own_figures;
 mod profile;
+pub mod profiler_csv;
 mod record;
 mod reference;
 mod samples;
