@@ -10,7 +10,7 @@ use regex::Regex;
 use circles::Source;
 
 /// Every room and the rooms that it may import. `app` alone knows the whole route, and `cli` alone its flags.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("model", &[]),
     ("stats", &[]),
     ("adapters", &["model"]),
@@ -21,18 +21,22 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("supervise", &["model"]),
     ("github", &["model"]),
     ("device_code", &["model"]),
-    ("compare", &["model", "stats", "device_code"]),
+    ("profile", &["model"]),
+    ("compare", &["model", "stats", "device_code", "profile"]),
     ("store", &["model", "github"]),
     ("guard", &["model", "github"]),
     ("trend", &["model", "stats", "compare"]),
     ("report", &["model", "compare", "trend"]),
-    ("run", &["model", "stats", "adapters", "suite", "supervise", "store", "driver", "device_code"]),
+    (
+        "run",
+        &["model", "stats", "adapters", "suite", "supervise", "store", "driver", "device_code", "profile"],
+    ),
     ("trees", &["model", "suite", "machine", "store"]),
     ("ingest", &["model", "adapters", "run"]),
     ("app", BELOW_APP),
     ("cli", &BELOW_CLI),
 ];
-const BELOW_CLI: [&str; 19] = [
+const BELOW_CLI: [&str; 20] = [
     "model",
     "stats",
     "adapters",
@@ -43,6 +47,7 @@ const BELOW_CLI: [&str; 19] = [
     "supervise",
     "github",
     "device_code",
+    "profile",
     "compare",
     "store",
     "guard",
@@ -57,12 +62,13 @@ const BELOW_CLI: [&str; 19] = [
 const BELOW_APP: &[&str] = BELOW_CLI.split_at(BELOW_CLI.len() - 1).0;
 
 /// Rooms, or parts of one, that turn values into values: their callers read and write.
-const WITHOUT_IO: [&str; 9] = [
+const WITHOUT_IO: [&str; 10] = [
     "model/",
     "stats/",
     "adapters/",
     "suite/plan/",
     "device_code/",
+    "profile/",
     "compare/",
     "trend/",
     "report/",

@@ -94,6 +94,7 @@ mod old_records;
 mod operator_sweep;
 mod optional_metrics;
 
+mod profiling;
 mod protocol;
 mod publish;
 mod publish_order;

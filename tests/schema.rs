@@ -7,6 +7,7 @@ use gbench_ci::compare::{
     AcceptanceLedger, Calibration, LandedDecision, Merged, Policy, SideInput, VerdictDocument, compare,
 };
 use gbench_ci::model::{BisectDocument, BisectEntry, Job, RunRecord, Shard};
+use gbench_ci::report::V1Profiles;
 use gbench_ci::store::HistoryEntry;
 use gbench_ci::trend::TrendsDocument;
 use serde_json::Value;
@@ -58,6 +59,7 @@ fn the_checked_in_schemas_are_those_of_the_types() {
         ("discovery-v1.json", V1Discovery::schema()),
         ("trends-v1.json", TrendsDocument::schema()),
         ("bisect-v1.json", BisectDocument::schema()),
+        ("profiles-v1.json", V1Profiles::schema()),
         ("bisect-state-v1.json", BisectEntry::schema()),
     ];
     for (name, schema) in schemas {

@@ -6,6 +6,8 @@ use super::listing::list_cases;
 use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use super::measuring_lock::MeasuringTurn;
 use super::paths::project_root;
+use super::profile_request::profiles_of;
+use super::profiling::profile_regressions;
 use super::progress::Reporter;
 use super::request::{Audience, CommitsRequest, shell_flags};
 use super::resume::resumed;
@@ -17,7 +19,7 @@ use super::{calibration, environment};
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
-    CaseId, Comparison, Fault, Origin, Result, RunRecord, SequentialRule, Shard, Side, shell_word,
+    CaseId, Comparison, Fault, Origin, Profile, Result, RunRecord, SequentialRule, Shard, Side, shell_word,
 };
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
@@ -30,10 +32,14 @@ pub struct MeasuredCommits {
     /// Base, head and, where there are controls, control.
     pub finished: Vec<Finished>,
     pub folder: ComparisonFolder,
+    /// What was measured, side by side.
+    pub plan: RoundsPlan,
     /// The head's measurements, and where its files lie.
     pub head: (Suite, PathBuf),
     /// A case could not be measured further because the budget was spent.
     pub out_of_time: bool,
+    /// Base and head, held while profilers are still to look into them; else given back already.
+    _trees: Vec<Tree>,
 }
 
 /// Both sides checked out, built and measured in rounds, until all is decided or the time is up.
@@ -76,6 +82,8 @@ pub fn measure(
     let base_tree = prepare(&sides.base, Side::Base)?;
     suites.settle([&base_tree, &head_tree], &sides, *audience)?;
     let mut head = suites.of(&head_tree, *audience, None)?;
+    request.profile.apply(&mut head);
+    request.profile.check(&head.profile, reporter)?;
     let mut base = suites.of(&base_tree, *audience, Some(&head))?;
     for benchmark in &base.benchmarks {
         if let Some(before) = &benchmark.renamed_from {
@@ -150,8 +158,16 @@ pub fn measure(
     let finished = measuring.carry_out(&mut stopping, reporter);
     reporter.finish();
     let finished = finished?;
+    let is_profiled = !head.profile.profilers.value.is_empty();
     let head = (head, head_tree.root().to_owned());
-    Ok(MeasuredCommits { finished, folder, head, out_of_time: stopping.out_of_time })
+    Ok(MeasuredCommits {
+        finished,
+        folder,
+        plan,
+        head,
+        out_of_time: stopping.out_of_time,
+        _trees: if is_profiled { vec![base_tree, head_tree] } else { Vec::new() },
+    })
 }
 
 fn has_pairs(cases: &[CaseId]) -> bool {
@@ -275,6 +291,20 @@ impl MeasuredCommits {
         Ok(document)
     }
 
+    /// [`MeasuredCommits::verdict`], and for what regressed the profiles that are asked for, which decide nothing: the document and its
+    /// reports are written before them, and once more with them.
+    pub fn profiled_verdict(&mut self, reporter: &Reporter) -> Result<VerdictDocument> {
+        let document = self.verdict()?;
+        let MeasuredCommits { plan, finished, head: (head, tree), .. } = self;
+        let profiled = profile_regressions((plan, finished), (head, tree), &document, reporter)?;
+        if profiled { self.verdict() } else { Ok(document) }
+    }
+
+    /// The profiles of both sides.
+    pub fn profiles(&self) -> impl Iterator<Item = &Profile> {
+        self.finished.iter().flat_map(|side| profiles_of(&side.record))
+    }
+
     pub fn reports(&self) -> PathBuf {
         self.folder.root().join("reports")
     }
@@ -335,7 +365,16 @@ mod tests {
         let id = RunId::new(SystemTime::UNIX_EPOCH, 7);
         let folder = ComparisonFolder::create(artifacts.path(), &id).unwrap();
         let head = (Suite::new("s", Source::Builtin, Vec::new()), PathBuf::new());
-        let measured = MeasuredCommits { finished: Vec::new(), folder, head, out_of_time: false };
+        let order = RunOrder::from(1);
+        let plan = RoundsPlan { arms: Vec::new(), pairs: Vec::new(), order };
+        let measured = MeasuredCommits {
+            finished: Vec::new(),
+            folder,
+            plan,
+            head,
+            out_of_time: false,
+            _trees: Vec::new(),
+        };
         assert_eq!(
             measured.resume_command(None, &CommitsRequest::default()),
             format!("gbench-ci compare --resume {id}")

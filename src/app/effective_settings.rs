@@ -1,17 +1,21 @@
-//! Settings of `[run]` and `[gate]` in force, and who set them: for records and for `config show`.
+//! Settings of `[run]`, `[gate]` and `[profile]` in force, and who set them: for records and for `config show`.
 
 use std::collections::BTreeMap;
 
 use crate::model::{MATCH_FIELDS, Origin, Setting, Shown, Strictness, format_duration};
-use crate::suite::{Gate, RunOptions};
+use crate::suite::{Gate, ProfileOptions, RunOptions};
 
-/// `[run]` and `[gate]` by their names in the suite file, with their origins.
-pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
+/// `[run]`, `[gate]` and `[profile]` by their names in the suite file, with their origins.
+pub fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BTreeMap<String, Shown> {
     let policy = |fails: bool| if fails { "fail" } else { "pass" };
     let budget = format_duration(gate.budget.value.seconds().unwrap_or(0.0));
     let monitor_interval = run.monitor_interval.value.map_or("auto".into(), format_duration);
     let hottest = run.max_gpu_temperature.value.map_or("none".into(), serde_json::Value::from);
+    let profilers: Vec<&str> = profile.profilers.value.iter().map(|profiler| profiler.into_str()).collect();
     let rows = [
+        ("profile.profilers", shown(&profile.profilers, profilers)),
+        ("profile.metrics", shown(&profile.metrics, profile.metrics.value.into_str())),
+        ("profile.trace", shown(&profile.trace, profile.trace.value.clone())),
         ("run.deadline", shown(&run.deadline, format_duration(run.deadline.value))),
         ("run.lock_wait", shown(&run.lock_wait, format_duration(run.lock_wait.value))),
         ("run.artifacts", shown(&run.artifacts, run.artifacts.value.display().to_string())),

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::paths::below_current_folder;
+use super::profile_request::ProfileRequest;
 use super::request::RunRequest;
 use crate::model::{is_unseen, shell_word};
 use crate::suite::FILE_NAME;
 
 /// Flags that choose what is measured and how, and may stand in a `job.json`; those without a value.
-const OF_A_JOB: [&str; 17] = [
+const OF_A_JOB: [&str; 19] = [
     "--config",
     "--benchmark",
     "--suite",
@@ -26,6 +27,8 @@ const OF_A_JOB: [&str; 17] = [
     "--seed",
     "--preset",
     "--timing-mode",
+    "--profile",
+    "--profile-metrics",
 ];
 const WITHOUT_VALUE: [&str; 3] = ["--cold-start", "--reproducible", "--check-determinism"];
 
@@ -34,11 +37,15 @@ const MAX_SHOWN: usize = 1000;
 
 /// The flags of a job in words for its `job.json`: a reader types them beside the two commits. The shard stands there
 /// by itself, and the usual suite file needs no word.
-pub fn job_flags(RunRequest { selection, settings, .. }: &RunRequest) -> Vec<String> {
+pub fn job_flags(
+    RunRequest { selection, settings, .. }: &RunRequest,
+    profile: &ProfileRequest,
+) -> Vec<String> {
     let config = selection.config.as_deref().map(below_current_folder);
     let config = config.filter(|path| *path != Path::new(FILE_NAME));
     let config = config.map(|path| format!("--config={}", path.display()));
-    let given = settings.given.iter().chain(&selection.given);
+    let of_profile = profile.given();
+    let given = settings.given.iter().chain(&selection.given).chain(&of_profile);
     let given = given.map(|(flag, value)| format!("{flag}={value}"));
     let bare = settings.without_value().map(str::to_owned);
     config.into_iter().chain(given).chain(bare).collect()
@@ -65,6 +72,7 @@ pub fn shell_job_flags(words: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::app::request::{SelectionRequest, SettingsRequest};
+    use crate::model::Profiler;
     use crate::suite::Overrides;
 
     #[test]
@@ -77,16 +85,30 @@ mod tests {
         };
         let overrides = Overrides { cold: true, ..Overrides::default() };
         let settings = SettingsRequest { overrides, given: vec![("--iterations", "30".into())] };
-        let words = job_flags(&RunRequest { selection, settings, ..RunRequest::default() });
+        let profile =
+            ProfileRequest { profilers: Some(vec![Profiler::Ncu, Profiler::Nsys]), ..Default::default() };
+        let words = job_flags(&RunRequest { selection, settings, ..RunRequest::default() }, &profile);
         assert_eq!(
             words,
-            ["--config=bench/my suite.toml", "--iterations=30", "--benchmark=k/*", "--cold-start"]
+            [
+                "--config=bench/my suite.toml",
+                "--iterations=30",
+                "--benchmark=k/*",
+                "--profile=ncu,nsys",
+                "--cold-start"
+            ]
         );
         assert!(words.iter().all(|word| is_job_flag(word)));
         let shown = shell_job_flags(&words);
-        assert_eq!(shown, " --config 'bench/my suite.toml' --iterations 30 --benchmark 'k/*' --cold-start");
+        assert_eq!(
+            shown,
+            " --config 'bench/my suite.toml' --iterations 30 --benchmark 'k/*' --profile ncu,nsys --cold-start"
+        );
         let selection = SelectionRequest::of_file(Some("gbench.toml".into()));
-        assert!(job_flags(&RunRequest { selection, ..RunRequest::default() }).is_empty());
+        assert!(
+            job_flags(&RunRequest { selection, ..RunRequest::default() }, &ProfileRequest::default())
+                .is_empty()
+        );
         for odd in [
             "",
             "x",

@@ -26,10 +26,15 @@ use crate::report;
 use crate::run::{Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{Plan, RoundsPlan};
-use crate::suite::{Gate, Source, Suite};
+use crate::suite::{Gate, ProfileOptions, Source, Suite};
 
 /// Runs one suite in the folder that it belongs to and writes its Markdown summary beside the record.
 pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
+    measure_and_profile(suite, &ProfileOptions::default(), reporter)
+}
+
+/// [`measure`], and then the cases under the profilers that are asked for.
+pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
     // Listing may build, which others would measure.
@@ -56,13 +61,40 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
         calm_wait: suite.run.calm_wait.value,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
-    let finished = PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header)?;
+    let finished =
+        PlanSession { plan: &plan, session, artifacts: &artifacts }.run_and_profile(header, profile)?;
     finished.folder.report("summary.md", report::summary_page(&finished.record).as_bytes())?;
     if let Some(chart) = report::ranking_chart(&finished.record) {
         finished.folder.report("ranking.svg", chart.as_bytes())?;
     }
     keep_discovery(suite, &folder, &finished)?;
     Ok(finished)
+}
+
+/// Runs the cases of a suite under its profilers, and measures nothing.
+pub fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
+    let folder = project_root(suite)?;
+    let artifacts = folder.join(&suite.run.artifacts.value);
+    let turn = MeasuringTurn::take(&[suite], reporter)?;
+    let suite = &mut suite.clone();
+    list_cases(vec![(suite, None, &folder)], reporter)?;
+    let plan = Plan::single(suite);
+    let started = SystemTime::now();
+    let mut header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    turn.mark(&mut header);
+    let binary = own_binary()?;
+    let mut executor = executor(&binary)?;
+    let mut observer = reporter.clone();
+    let session = RunSession {
+        executor: &mut executor,
+        observer: &mut observer,
+        probe: None,
+        binary,
+        deadline: suite.run.deadline.value,
+        calm_wait: 0.0,
+        after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
+    };
+    PlanSession { plan: &plan, session, artifacts: &artifacts }.profile_only(header, &suite.profile)
 }
 
 /// Keeps with a run what its layouts of Python modules found in the folder, and what they left out.
@@ -219,7 +251,7 @@ pub(super) fn header(
         ingested: None,
         source: RunSource { suite: suite.name.clone(), path, sha256 },
         command: without_secrets(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        config: suite_wide(&suite.run, &suite.gate),
+        config: suite_wide(&suite.run, &suite.gate, &suite.profile),
         manifest: machine::manifest(folder),
         clocks: None,
         cases: Vec::new(),

@@ -31,6 +31,8 @@ pub(crate) mod measure;
 pub(crate) mod measuring_lock;
 pub(crate) mod merge;
 pub(crate) mod paths;
+pub(crate) mod profile_request;
+pub(crate) mod profiling;
 pub(crate) mod progress;
 pub(crate) mod publish;
 pub(crate) mod replay;

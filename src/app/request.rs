@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment;
 use super::paths::current_folder;
+use super::profile_request::ProfileRequest;
 use crate::model::text::count;
 use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Setting, Shard, shell_word};
 use crate::suite::plan::keep_shard;
@@ -269,6 +270,7 @@ pub struct CommitsRequest {
     pub range: Option<String>,
     pub run: RunRequest,
     pub rounds: RoundsRequest,
+    pub profile: ProfileRequest,
     pub store: Option<String>,
     /// The comparison to resume: its id or folder; empty: the latest one.
     pub resume: Option<String>,

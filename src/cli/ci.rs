@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::args::{MeasureArgs, RoundsArgs};
+use super::args::{MeasureArgs, ProfileArgs, RoundsArgs};
 use super::exit::of_signal;
 use super::terminal::progress::{reporter, runner_reporter};
 use super::terminal::style;
@@ -53,6 +53,8 @@ pub struct CiArgs {
     measure: MeasureArgs,
     #[command(flatten)]
     rounds: RoundsArgs,
+    #[command(flatten)]
+    profile: ProfileArgs,
 }
 
 impl CiArgs {
@@ -62,6 +64,7 @@ impl CiArgs {
                 store: self.store.clone(),
                 run: self.measure.request()?,
                 rounds: self.rounds.request()?,
+                profile: self.profile.request(),
                 ..CommitsRequest::default()
             },
             base: self.base.clone(),
@@ -143,7 +146,10 @@ fn judged(
     let reporter = if context.is_some() { runner_reporter } else { reporter };
     let result = judge(&request, context, &base, builtins, &reporter(args.measure.is_quiet()))?;
     let exit = match &result {
-        CiResult::Verdict(judged) => print_verdict(judged, &args.fail_on, out)?,
+        CiResult::Verdict(judged) => {
+            let exit = print_verdict(judged, &args.fail_on, out)?;
+            request.comparison.profile.exit(exit, &judged.profiles)
+        }
         CiResult::Untouched { job, folder } => {
             let words = job.untouched.as_ref().map_or_else(String::new, untouched_words);
             wrote(writeln!(out, "{words}\n\njob {}", shown(&folder.join("job.json"))))?;

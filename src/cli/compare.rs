@@ -4,7 +4,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::args::{IngestArgs, MeasureArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser, sweep};
+use super::args::{
+    IngestArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser, sweep,
+};
 use super::exit::{of_run, of_signal};
 use super::terminal::progress::reporter;
 use super::terminal::style;
@@ -103,6 +105,8 @@ pub struct CompareArgs {
     measure: MeasureArgs,
     #[command(flatten)]
     rounds: RoundsArgs,
+    #[command(flatten)]
+    profile: ProfileArgs,
     /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
     #[arg(
         long,
@@ -179,6 +183,7 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
     match target {
         CompareTarget::Commits(range) => commits(args, range, run.clone(), builtins, out),
         CompareTarget::Records { base, .. } => {
+            refuse_profiles(args)?;
             let request = RecordsRequest {
                 base: base.to_owned(),
                 head: args.head.clone(),
@@ -193,6 +198,18 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
             };
             records(args, &request, &stores, &local, out)
         }
+    }
+}
+
+/// Refuses profiles where a side is a stored run: its program is not here.
+fn refuse_profiles(args: &CompareArgs) -> Result<()> {
+    match args.profile.first() {
+        Some(flag) => {
+            let what = "a stored run cannot be profiled, and a verdict needs both sides";
+            let next = "compare commits: `gbench-ci compare BASE..HEAD`, or profile a fresh run: `gbench-ci profile CASE`";
+            Err(Fault::at_flag(flag, what, next))
+        }
+        None => Ok(()),
     }
 }
 
@@ -242,6 +259,7 @@ fn commits(
         range: range.map(str::to_owned),
         run,
         rounds: args.rounds.request()?,
+        profile: args.profile.request(),
         store: args.store.clone(),
         resume: args.resume.clone(),
         suite_file: args.suite_file.clone(),
@@ -250,11 +268,12 @@ fn commits(
     };
     request.run.settings.refuse_between_commits()?;
     refuse_between_commits(args)?;
-    let measured = compare_commits::measure(&request, builtins, &reporter(args.measure.is_quiet()))?;
+    let reporter = reporter(args.measure.is_quiet());
+    let mut measured = compare_commits::measure(&request, builtins, &reporter)?;
     if let Some(signal) = measured.interrupted() {
         return interrupted(&measured, signal, args, &request, out);
     }
-    let document = measured.verdict()?;
+    let document = measured.profiled_verdict(&reporter)?;
     deliver(&document, None, Some(&measured.reports()), args, out)?;
     if let Some(path) = &args.html {
         write_verdict_page(&document, Some(measured.folder.root()), path, builtins)?;
@@ -263,7 +282,7 @@ fn commits(
         let why = if measured.out_of_time { "  # the budget was spent" } else { "" };
         wrote(writeln!(out, "resume  {resume}{why}"))?;
     }
-    Ok(exit_from(&document))
+    Ok(request.profile.exit(exit_from(&document), measured.profiles()))
 }
 
 /// Refuses flags that mean nothing between commits, rather than passing over them.

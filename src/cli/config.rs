@@ -10,7 +10,7 @@ use super::terminal::write::{table, wrap, write_json, wrote};
 use crate::app::effective_settings::suite_wide;
 use crate::app::request::RunRequest;
 use crate::model::{BenchmarkId, Exit, Result, Settings, Shown};
-use crate::suite::{Benchmark, Gate, RunOptions};
+use crate::suite::{Benchmark, Gate, ProfileOptions, RunOptions};
 
 /// Show the effective configuration
 #[derive(clap::Args, Clone, Debug)]
@@ -43,7 +43,7 @@ pub struct ShowArgs {
 #[derive(Serialize)]
 struct V1Config {
     schema: &'static str,
-    /// `run.*` and `gate.*`.
+    /// `run.*`, `gate.*` and `profile.*`.
     suite: BTreeMap<String, Shown>,
     /// Under `--defaults`: what a benchmark that sets nothing has.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> R
     let Command::Show(args) = &args.command;
     let schema = "gbench-ci/config/v1";
     let config = if args.defaults {
-        let suite = suite_wide(&RunOptions::default(), &Gate::default());
+        let suite = suite_wide(&RunOptions::default(), &Gate::default(), &ProfileOptions::default());
         let defaults = Some(Settings::default().shown());
         V1Config { schema, suite, defaults, benchmarks: BTreeMap::new() }
     } else {
@@ -68,7 +68,12 @@ pub fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> R
         let suite = RunRequest { selection, settings, ..RunRequest::default() }.suite(builtins)?;
         let shown = |benchmark: &Benchmark| (benchmark.id.clone(), benchmark.settings.shown());
         let benchmarks = suite.benchmarks.iter().map(shown).collect();
-        V1Config { schema, suite: suite_wide(&suite.run, &suite.gate), defaults: None, benchmarks }
+        V1Config {
+            schema,
+            suite: suite_wide(&suite.run, &suite.gate, &suite.profile),
+            defaults: None,
+            benchmarks,
+        }
     };
     wrote(if args.json { write_json(&config, out) } else { write!(out, "{}", text(&config)) })?;
     Ok(Exit::Pass)

@@ -25,6 +25,7 @@ mod list;
 mod manifest;
 mod matrix;
 mod merge;
+mod profile;
 mod publish;
 mod replay;
 mod report;
@@ -66,6 +67,7 @@ enum Command {
     Describe(describe::DescribeArgs),
     Config(config::ConfigArgs),
     Run(Box<run::RunArgs>),
+    Profile(Box<profile::ProfileCommandArgs>),
     Compare(Box<compare::CompareArgs>),
     Ci(Box<ci::CiArgs>),
     Calibrate(Box<calibrate::CalibrateArgs>),
@@ -131,6 +133,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
     let mut out = terminal::write::Output::new(io::stdout().lock());
     // `ci` does so by itself, once it has begun anew without its tokens.
     if let Command::Run(_)
+    | Command::Profile(_)
     | Command::Compare(_)
     | Command::Calibrate(_)
     | Command::Bisect(_)
@@ -148,6 +151,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Describe(args) => describe::run(args, &builtins(), &mut out),
         Command::Config(args) => config::run(args, &builtins(), &mut out),
         Command::Run(args) => run::run(args, &builtins(), &mut out),
+        Command::Profile(args) => profile::run(args, &builtins(), &mut out),
         Command::Compare(args) => compare::run(args, &builtins(), &mut out),
         Command::Ci(args) => ci::run(args, &builtins(), &mut out),
         Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),

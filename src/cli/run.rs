@@ -6,14 +6,15 @@ use std::path::PathBuf;
 
 use strum::IntoEnumIterator;
 
-use super::args::{MeasureArgs, SweepArgs, SweepFilterArgs, check_sweep, sweep};
+use super::args::{MeasureArgs, ProfileArgs, SweepArgs, SweepFilterArgs, check_sweep, sweep};
 use super::exit::of_run;
 use super::terminal::progress::{planned, reporter};
 use super::terminal::style;
 use super::terminal::write::{check_place, table, wrote};
 use crate::app::export::Pattern;
-use crate::app::measure::measure;
+use crate::app::measure::measure_and_profile;
 use crate::app::paths::shown;
+use crate::app::profile_request::profiles_of;
 use crate::app::verdict_files::json_of;
 use crate::model::text::count;
 use crate::model::{Exit, KernelCall, Result, Stage, Timing, format_duration};
@@ -33,6 +34,8 @@ pub struct RunArgs {
     sweep: SweepArgs,
     #[command(flatten)]
     filter: SweepFilterArgs,
+    #[command(flatten)]
+    profile: ProfileArgs,
     /// Also write the record to this file; {suite} and {run_id} in its name are replaced
     #[arg(long, value_name = "PATTERN")]
     export: Option<PathBuf>,
@@ -44,7 +47,9 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
     let sweep_request = args.sweep.request(&args.filter)?;
-    let suite = args.measure.request()?.suite(builtins)?;
+    let mut suite = args.measure.request()?.suite(builtins)?;
+    let profile = args.profile.request();
+    profile.apply(&mut suite);
     if let Some(request) = &sweep_request {
         check_sweep(&Plan::single(&suite), request)?;
     }
@@ -54,7 +59,9 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
     }
     let place = export.as_ref().map(|pattern| pattern.path(&suite.name, "{run_id}"));
     check_place("--export", place.as_deref())?;
-    let finished = measure(&suite, &reporter(args.measure.is_quiet()))?;
+    let reporter = reporter(args.measure.is_quiet());
+    profile.check(&suite.profile, &reporter)?;
+    let finished = measure_and_profile(&suite, &suite.profile, &reporter)?;
     print(&finished, out)?;
     if let Some(pattern) = export {
         let path = pattern.path(&suite.name, finished.record.run_id.as_str());
@@ -65,7 +72,7 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
         let options = Options { format: Format::Terminal, style: style::of_stdout(), all: false };
         wrote(tables.write(&options, out))?;
     }
-    Ok(of_run(&finished))
+    Ok(profile.exit(of_run(&finished), profiles_of(&finished.record)))
 }
 
 fn print(finished: &Finished, out: &mut impl Write) -> Result<()> {

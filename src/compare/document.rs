@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, Reason, Verdict, Warning};
+use super::{
+    Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, ProfiledCase, Reason, Verdict, Warning,
+};
 use crate::model::{
     Better, CaseId, CommonSuite, ForeignProcess, Interleaving, NoReference, NothingMeasured, Outcome, RunId,
     RunRecord, Side,
@@ -52,6 +54,9 @@ pub struct VerdictDocument {
     pub device_code: Vec<CaseCode>,
     /// How far times lie apart whose device code is the same. Absent where there is none.
     pub noise_of_identical_code: Option<CodeNoise>,
+    /// Cases that were looked into by profilers on both sides, where that was asked for. It decides nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<ProfiledCase>,
     /// A command that gives the same comparison again, ready for a shell.
     pub reproduce: String,
     /// The comparisons in rounds that `reproduce` judges again. Empty where it compares two records, and in documents of

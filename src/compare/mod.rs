@@ -13,6 +13,7 @@
 //!   quantized, absolute, summary_only, throttling, session_variance    what is special about figures
 //! wording/                      reasons, advice and warnings, as values and in English; the sentence of the whole
 //! telemetry                     what was sampled of the GPU beside a row
+//! profiles                      what profilers saw of a case on both sides, beside every verdict
 //! device_code, code_remarks     what became of the code that runs on the GPU, beside every verdict
 //! verdict, warnings             the whole; what a reader should know beside the rows
 //! conclusion                    what follows from rows: order, counts, conclusion, exit code
@@ -43,6 +44,7 @@ mod outcome;
 mod pairing;
 mod pairs;
 mod policy;
+mod profiles;
 mod progress;
 mod quantized;
 mod replay;
@@ -80,6 +82,7 @@ pub use merged::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
 pub use outcome::{Conclusion, Verdict};
 pub use pairs::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPair, VariantPairs, chapter_of};
 pub use policy::{Policy, Reproduce, SideInput};
+pub use profiles::ProfiledCase;
 pub use progress::{CaseProgress, case_progress};
 pub use quantized::{Unit, unresolved};
 pub use replay::{named_sides, verdict_of};

@@ -236,6 +236,7 @@ pub(super) fn speedup_case(
         nothing_measured: Vec::new(),
         device_code: None,
         device_code_varies: false,
+        profiles: Vec::new(),
     })
 }
 

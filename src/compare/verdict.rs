@@ -12,6 +12,7 @@ use super::counts;
 use super::cycles;
 use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
+use super::profiles;
 use super::rows::prepare;
 use super::rules::RowDecision;
 use super::speedups::{Speedups, doubt_with_members, tell_of_members};
@@ -219,6 +220,7 @@ pub fn compare_by(
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
         device_code: codes,
         noise_of_identical_code: noise,
+        profiles: profiles::of(&pairs),
         reproduce,
         replays,
         records: None,

@@ -53,6 +53,7 @@ files! {
     "gbench_driver/timers.py",
     "gbench_driver/versions.py",
     "gbench_driver/wall.py",
+    "gbench_driver/watched.py",
 }
 
 /// Writes the driver's files below a folder. Errors: it cannot be written.

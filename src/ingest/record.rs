@@ -280,6 +280,7 @@ impl Case<'_> {
             nothing_measured: Vec::new(),
             device_code: None,
             device_code_varies: false,
+            profiles: Vec::new(),
         };
         for (index, (place, reading)) in self.readings.iter().enumerate() {
             let file = &files[*place];

@@ -44,6 +44,7 @@ mod nothing;
 mod outcome;
 mod own_figures;
 mod profile;
+pub mod profiler_csv;
 mod record;
 mod reference;
 mod samples;
@@ -93,7 +94,9 @@ pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome, OutcomeCode};
 pub use own_figures::{ENERGY, OwnFigure, PER_WATT};
-pub use profile::{KernelProfile, MetricSet, Profile, ProfileFigure, ProfileOutcome, Profiler, RawMetric};
+pub use profile::{
+    KernelProfile, MetricSet, MovedFigure, Profile, ProfileFigure, ProfileOutcome, Profiler, RawMetric,
+};
 pub use record::{
     CLOCK_DROP, CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
     RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK, Side, ToolInfo,

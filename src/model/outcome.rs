@@ -82,6 +82,8 @@ pub enum OutcomeCode {
     PartnerEnded,
     /// Not run: the process that it shares failed in another case.
     SharedProcessFailed,
+    /// Not run: it ran under profilers alone, which nothing times.
+    ProfiledOnly,
 }
 
 /// How a process failed.

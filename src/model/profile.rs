@@ -84,6 +84,8 @@ pub enum ProfileFigure {
     Launches,
     /// Percent of the peak.
     SmThroughput,
+    /// Of the busiest of DRAM, the caches and the paths between them.
+    MemoryThroughput,
     DramThroughput,
     L2Throughput,
     L1Throughput,
@@ -93,20 +95,54 @@ pub enum ProfileFigure {
     /// Bytes.
     DramBytesRead,
     DramBytesWritten,
+    /// Bytes a second, read and written.
+    DramBandwidth,
     /// Percent of accesses.
     L2HitRate,
     L1HitRate,
     /// Of one thread.
     Registers,
-    /// Bytes of a block.
+    /// Bytes of a block that the program asks for.
     SharedBytes,
     /// Hz.
     SmClock,
     DramClock,
     /// Instructions of all warps.
     Instructions,
+    /// Instructions of a multiprocessor in each cycle in which it had work.
+    InstructionsPerCycle,
     /// Cycles of a multiprocessor.
     Cycles,
+}
+
+impl ProfileFigure {
+    /// As other figures have it: `s`, `%`, `B`, `B/s`, `Hz`; `count` and names of what is counted.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::KernelTime => "s",
+            Self::Launches => "count",
+            Self::SmThroughput
+            | Self::MemoryThroughput
+            | Self::DramThroughput
+            | Self::L2Throughput
+            | Self::L1Throughput
+            | Self::Occupancy
+            | Self::TheoreticalOccupancy
+            | Self::L2HitRate
+            | Self::L1HitRate => "%",
+            Self::DramBytesRead | Self::DramBytesWritten | Self::SharedBytes => "B",
+            Self::DramBandwidth => "B/s",
+            Self::Registers => "registers",
+            Self::SmClock | Self::DramClock => "Hz",
+            Self::Instructions => "instructions",
+            Self::InstructionsPerCycle => "instructions/cycle",
+            Self::Cycles => "cycles",
+        }
+    }
+
+    pub const fn is_percent(self) -> bool {
+        matches!(self.unit().as_bytes(), b"%")
+    }
 }
 
 /// A metric under the profiler's own name.
@@ -130,6 +166,21 @@ pub struct KernelProfile {
     /// Metrics that are no figure, by their names; means over the launches.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub raw_metrics: BTreeMap<String, RawMetric>,
+}
+
+/// A figure of one kernel on both sides of a comparison. One of the two at least is known.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MovedFigure {
+    /// As the profiler writes it: of the base, where it has the kernel.
+    pub kernel: String,
+    /// What it is called on the side of the head, where that is another name.
+    pub head_kernel: Option<String>,
+    pub figure: ProfileFigure,
+    /// In the unit of the figure; `None`: not known on this side.
+    pub base: Option<f64>,
+    pub head: Option<f64>,
 }
 
 /// What came of one profiler's process.

@@ -9,7 +9,8 @@ use serde_with::skip_serializing_none;
 use super::samples::{exact, is_default};
 use super::{
     Better, CalmWait, CaseId, ClockControl, Comparison, Component, DeviceCode, ExclusiveUse, GpuPlace,
-    Ingested, Kind, Manifest, Metric, NothingMeasured, Outcome, RunId, Shown, StageReport, Telemetry,
+    Ingested, Kind, Manifest, Metric, NothingMeasured, Outcome, Profile, RunId, Shown, StageReport,
+    Telemetry,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -183,6 +184,9 @@ pub struct CaseRecord {
     /// Its processes ran different code; `device_code` is that of the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub device_code_varies: bool,
+    /// What profilers saw of it, each in a process of its own whose times are in no metric.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<Profile>,
 }
 
 /// How the suite file wants a metric judged.

@@ -26,6 +26,7 @@ pub mod github;
 pub mod html;
 mod input;
 mod layout;
+mod profile;
 mod record;
 mod sweep;
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub use self::format::{Format, Options};
 pub use self::input::Input;
 pub use self::layout::terminal::{Style, table};
 pub use self::layout::width::{COLUMNS, paragraph, wrap};
+pub use self::profile::{V1Profiles, profile_page, profiles_document};
 pub use self::record::{ranking_chart, record, summary_page};
 pub use self::sweep::{SweepRequest, SweepTables, UnknownField};
 pub use self::trends::{TrendsFormat, trends};

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use strum::{IntoEnumIterator, VariantArray};
 
 use crate::compare::{
-    CaseCode, Change, CodeGap, CodeNoise, CodeState, Conclusion, Difference, KernelChange, Method, Row,
-    RowSide, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+    CaseCode, Change, CodeGap, CodeNoise, CodeState, Conclusion, Difference, KernelChange, Method,
+    ProfiledCase, Row, RowSide, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
 };
 use crate::model::{
-    Better, CaseId, FailureKind, KernelCode, Outcome, ParamValue, Params, Stage, Thermal, Timing,
+    Better, CaseId, FailureKind, KernelCode, MovedFigure, Outcome, ParamValue, Params, Profile,
+    ProfileFigure, ProfileOutcome, Profiler, Stage, Thermal, Timing,
 };
 
 pub use super::record::test_support::record;
@@ -25,6 +26,7 @@ pub(super) fn all() -> Vec<(&'static str, VerdictDocument)> {
         ("long_names", long_names()),
         ("hostile", hostile()),
         ("device_code", device_code()),
+        ("profiled", profiled()),
     ]
 }
 
@@ -155,6 +157,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         nothing_measured: Vec::new(),
         device_code: Vec::new(),
         noise_of_identical_code: None,
+        profiles: Vec::new(),
         reproduce: "gbench-ci compare .gbench/baselines/main.json artifacts/20261121T110102.345Z-7d01aa/results/record.json"
             .into(),
         replays: Vec::new(),
@@ -250,6 +253,58 @@ pub(super) fn device_code() -> VerdictDocument {
     }
     document.noise_of_identical_code =
         Some(CodeNoise { rows: 13, median: 0.004, largest: 0.31, case: document.rows[2].case.clone() });
+    document
+}
+
+/// The regressed cases under profilers: one whose kernel moved, one that hung on one side.
+pub(super) fn profiled() -> VerdictDocument {
+    let mut document = one_regressed();
+    let profile = |profiler, side: &str| Profile {
+        profiler,
+        version: Some("2022.3.0.0".into()),
+        outcome: ProfileOutcome::Taken,
+        seconds: Some(4.2),
+        reports: vec![format!("profiles/000-kernels-gemm.{side}.ncu-rep")],
+        kernels: Vec::new(),
+    };
+    let moved = |figure, base, head| MovedFigure {
+        kernel: "void gemm_tiled<float, (int)16>(const float *, const float *, float *, int)".into(),
+        head_kernel: None,
+        figure,
+        base: Some(base),
+        head: Some(head),
+    };
+    let hung = ProfileOutcome::TimedOut { limit: 120.0 };
+    let bare = |outcome| Profile {
+        version: None,
+        outcome,
+        seconds: Some(120.0),
+        reports: Vec::new(),
+        ..profile(Profiler::Nsys, "")
+    };
+    document.profiles = vec![
+        ProfiledCase {
+            case: document.rows[0].case.clone(),
+            base: profile(Profiler::Ncu, "base"),
+            head: profile(Profiler::Ncu, "head"),
+            moved: vec![
+                moved(ProfileFigure::DramBytesRead, 4.2e6, 1.68e7),
+                moved(ProfileFigure::KernelTime, 11.2e-6, 13.4e-6),
+                moved(ProfileFigure::DramThroughput, 41.2, 78.9),
+                moved(ProfileFigure::Registers, 32.0, 40.0),
+                moved(ProfileFigure::Occupancy, 62.5, 50.0),
+                moved(ProfileFigure::Instructions, 2_097_152.0, 2_228_224.0),
+                moved(ProfileFigure::SmThroughput, 71.0, 66.5),
+                MovedFigure { head: None, ..moved(ProfileFigure::L1HitRate, 12.0, 0.0) },
+            ],
+        },
+        ProfiledCase {
+            case: document.rows[1].case.clone(),
+            base: bare(ProfileOutcome::Missing { program: "nsys".into() }),
+            head: bare(hung),
+            moved: Vec::new(),
+        },
+    ];
     document
 }
 

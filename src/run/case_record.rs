@@ -134,6 +134,7 @@ impl CaseRecorder {
             nothing_measured: Vec::new(),
             device_code: None,
             device_code_varies: false,
+            profiles: Vec::new(),
         }
     }
 

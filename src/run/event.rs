@@ -1,6 +1,6 @@
 //! Progress of a session, for progress bars and CI logs.
 
-use crate::model::{CalmWait, CaseId, Outcome, Side, Unrest};
+use crate::model::{CalmWait, CaseId, Outcome, Profiler, Side, Unrest};
 
 /// One thing that happened. Nothing is told while a child measures.
 #[derive(Clone, Debug)]
@@ -78,6 +78,12 @@ pub enum Progress<'a> {
     },
     WaitedForCalm {
         wait: &'a CalmWait,
+    },
+    /// Behind all that is measured: a process of the case starts under a profiler.
+    ProfileStarted {
+        id: &'a CaseId,
+        side: Option<Side>,
+        profiler: Profiler,
     },
     /// A line of its own, such as an estimate.
     Note {

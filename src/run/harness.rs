@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use super::case_record::{CaseParts, ProcessContext};
-use super::contained;
 use super::container::ContainerLaunch;
 use super::executor::{Execution, ExecutionEnd};
 use super::harness_launch::{
@@ -138,7 +137,12 @@ impl Launcher<'_> {
         self.observed(case, process, |launcher| launcher.execute_harness(case, process, natives))
     }
 
-    fn execute_harness(&mut self, case: &PlannedCase, process: u32, natives: &[&str]) -> Execution {
+    pub(super) fn execute_harness(
+        &mut self,
+        case: &PlannedCase,
+        process: u32,
+        natives: &[&str],
+    ) -> Execution {
         let benchmark = &case.benchmark;
         let Some(Harness(adapter)) = benchmark.harness.as_ref().and_then(|entry| entry.harness) else {
             return Execution::not_started("nothing is known of its harness".into());
@@ -174,7 +178,7 @@ impl Launcher<'_> {
                 Ok(aside) => aside,
                 Err(cause) => return Execution::not_started(cause),
             };
-            let mut execution = contained::execute(&mut *self.session.executor, &launch);
+            let mut execution = self.start(launch);
             let brought = bring_file(benchmark, out);
             let readings =
                 brought.and_then(|()| read(&execution, out, |output| adapters::read(adapter, output)));

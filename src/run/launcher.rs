@@ -18,6 +18,7 @@ use super::left_files::{self, PutAside};
 use super::nothing;
 use super::recognition::calibrating;
 use super::temporary::Temporary;
+use super::wrapping::Wrapping;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{
     CUBIN_FOLDER, CalmWait, CaseId, Conditions, CutShort, EndedProcess, NVML_LIBRARY, NVRTC_LIBRARY, Outcome,
@@ -51,6 +52,8 @@ pub(super) struct Launcher<'a> {
     pub(super) driver: Option<Temporary>,
     /// Where processes keep the kernels that they compile, once one may; `None` in it: it could not be made.
     cubins: OnceCell<Option<Temporary>>,
+    /// While a case is profiled: what its process is started under.
+    pub(super) wrapping: Option<Wrapping>,
     /// Processes that were started or left out so far, and in all: of the plan, or of the round.
     pub done: usize,
     pub total: usize,
@@ -62,7 +65,16 @@ impl<'a> Launcher<'a> {
     pub(super) fn new(session: RunSession<'a>) -> Self {
         let limit = session.deadline.min(1e9);
         let until = (limit > 0.0).then(|| Instant::now() + Duration::from_secs_f64(limit));
-        Self { session, until, driver: None, cubins: OnceCell::new(), done: 0, total: 0, gave_up: false }
+        Self {
+            session,
+            until,
+            driver: None,
+            cubins: OnceCell::new(),
+            wrapping: None,
+            done: 0,
+            total: 0,
+            gave_up: false,
+        }
     }
 
     pub(super) fn until(&self) -> Option<Instant> {
@@ -195,7 +207,15 @@ impl<'a> Launcher<'a> {
         (execution, context)
     }
 
-    fn execute(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
+    /// Starts a process of a case, under a profiler while it is profiled, and sees it through to its end.
+    pub(super) fn start(&mut self, mut launch: Launch) -> Execution {
+        if let Some(wrapping) = &self.wrapping {
+            wrapping.apply(&mut launch);
+        }
+        contained::execute(&mut *self.session.executor, &launch)
+    }
+
+    pub(super) fn execute(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
         if let Some(cause) = no_kernel(&case.benchmark, &case.id.params) {
             return Execution::not_started(cause);
         }
@@ -215,7 +235,7 @@ impl<'a> Launcher<'a> {
             Ok(aside) => aside,
             Err(cause) => return Execution::not_started(cause),
         };
-        let mut execution = contained::execute(&mut *self.session.executor, &launch);
+        let mut execution = self.start(launch);
         execution.left_files = left_files::read(files.into_iter(), &case.benchmark.dir);
         execution
     }

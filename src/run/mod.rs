@@ -31,6 +31,7 @@ mod oom_kills;
 mod outcome;
 mod peaks;
 mod process;
+mod profiling;
 mod programs;
 mod python_process;
 mod recognition;
@@ -46,6 +47,7 @@ mod telling;
 mod temporary;
 #[cfg(test)]
 mod test_support;
+mod wrapping;
 
 pub use arm::Finished;
 pub use bound_gpus::{InheritedGpus, bound_list, gpus_of_list};
@@ -60,6 +62,7 @@ pub use interrupt::{Interrupt, outlive_file_size_limit};
 pub use launcher::RunSession;
 pub use listing::{CaseLister, Unlisted};
 pub use lockstep::schedule::{Block, TurnFault, Turns};
+pub use profiling::{ProfileSession, missing_profilers};
 pub use programs::has_binary;
 pub use rounds::{NextRound, PairState, RoundsSession, RoundsState, StoppingPolicy};
 pub use session::{PlanSession, PlannedProcesses};

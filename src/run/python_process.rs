@@ -164,7 +164,7 @@ fn stages_by_case(execution: &Execution, cases: usize) -> Vec<Range<usize>> {
 
 impl Launcher<'_> {
     /// One process of the driver that measures these cases of one benchmark.
-    fn execute_python(&mut self, cases: &[&PlannedCase]) -> Execution {
+    pub(super) fn execute_python(&mut self, cases: &[&PlannedCase]) -> Execution {
         let benchmark = &cases[0].benchmark;
         let Some(entry) = benchmark.python() else {
             return Execution::not_started("its modules are not known".into());
@@ -180,7 +180,11 @@ impl Launcher<'_> {
         with_folder(|out| {
             let cold = (cases[0].id.thermal == Thermal::Cold).then_some(out);
             let file = out.join("request.json");
-            let request = request(entry, cases, benchmark_root(&benchmark.dir));
+            let mut request = request(entry, cases, benchmark_root(&benchmark.dir));
+            if let Some([trace, table]) = self.wrapping.as_ref().and_then(|wrapping| wrapping.torch.as_ref())
+            {
+                request["torch_profile"] = json!({ "trace": trace, "table": table });
+            }
             let request = request.to_string();
             if let Err(error) = fs::write(&file, &request) {
                 return Execution::not_started(format!("the driver's request cannot be written: {error}"));
@@ -189,9 +193,10 @@ impl Launcher<'_> {
             launch.env = environment::of_driver(benchmark, &cases[0].id, cold);
             launch.argv = interpreter;
             launch.argv.extend([start, file].map(|path| path.to_string_lossy().into_owned()));
-            let mut execution = self.session.executor.execute(&launch);
+            let interpreter = launch.argv[0].clone();
+            let mut execution = self.start(launch);
             if let ExecutionEnd::NotStarted { cause, .. } = &mut execution.end {
-                *cause = format!("{}: {cause}", launch.argv[0]);
+                *cause = format!("{interpreter}: {cause}");
             }
             Execution { request: Some(request), ..execution }
         })

@@ -8,10 +8,12 @@ use super::counting;
 use super::event::Progress;
 use super::executor::Execution;
 use super::launcher::{Launcher, RunSession};
-use super::outcome::cut_short;
+use super::outcome::{cut_short, not_run};
+use super::profiling::profile_run;
 use crate::model::text::count;
-use crate::model::{CutShort, Result, RunRecord};
+use crate::model::{CutShort, Outcome, OutcomeCode, Result, RunRecord};
 use crate::store::note_start;
+use crate::suite::ProfileOptions;
 use crate::suite::plan::{Plan, PlannedCase};
 
 /// A plan, ready to run.
@@ -28,6 +30,12 @@ impl PlanSession<'_> {
     /// Never ends early without a record: deadlines, interrupts and failures become outcomes. Errors: the artifacts
     /// folder cannot be written.
     pub fn run(self, header: RunRecord) -> Result<Finished> {
+        self.run_and_profile(header, &ProfileOptions::default())
+    }
+
+    /// [`PlanSession::run`], and then each case that was measured under the profilers that are asked for. Whatever becomes of that
+    /// changes nothing of what was measured.
+    pub fn run_and_profile(self, header: RunRecord, profile: &ProfileOptions) -> Result<Finished> {
         let PlanSession { plan, session, artifacts } = self;
         let mut launcher = Launcher::new(session);
         let id = header.run_id.clone();
@@ -69,8 +77,58 @@ impl PlanSession<'_> {
             launcher.tell_case(&arm, index);
             index += 1;
         }
-        arm.finish(ended)
+        let mut finished = arm.finish(ended)?;
+        if ended.is_none() && !profile.profilers.value.is_empty() {
+            let measured: Vec<bool> =
+                finished.record.cases.iter().map(|case| case.outcome.is_measured()).collect();
+            profile_all(&mut launcher, profile, plan, &measured, &mut finished)?;
+        }
+        Ok(finished)
     }
+
+    /// Builds, and runs every case under profilers alone. No case of the record has run; its folder is none of a run, whose record
+    /// could be taken for the latest. Errors: as of [`PlanSession::run`].
+    pub fn profile_only(self, header: RunRecord, profile: &ProfileOptions) -> Result<Finished> {
+        let PlanSession { plan, session, artifacts } = self;
+        let mut launcher = Launcher::new(session);
+        let root = artifacts.join(format!("profile-{}", header.run_id));
+        let mut arm = ArmRecorder::begin(&plan.arm, plan.cases.iter(), header, &root)?;
+        let ended = launcher.build_all(&plan.arm, &mut arm)?;
+        let mut open = Vec::new();
+        for index in 0..plan.cases.len() {
+            arm.decide_early(index);
+            open.push(!arm.is_aborted(index));
+            arm.abort(index, profiled_only());
+            arm.end_case(index, ended.is_none());
+        }
+        let mut finished = arm.finish(ended)?;
+        if ended.is_none() {
+            profile_all(&mut launcher, profile, plan, &open, &mut finished)?;
+        }
+        Ok(finished)
+    }
+}
+
+/// Profiles the cases that are `wanted`. An interrupt ends that, and takes nothing of what was measured.
+fn profile_all(
+    launcher: &mut Launcher<'_>,
+    profile: &ProfileOptions,
+    plan: &Plan,
+    wanted: &[bool],
+    finished: &mut Finished,
+) -> Result<()> {
+    if let Some(CutShort::Interrupt { signal }) =
+        profile_run(launcher, profile, plan.cases.iter(), wanted, finished)?
+    {
+        finished.interrupted = Some(signal);
+    }
+    launcher.session.observer.on(&Progress::Finished);
+    Ok(())
+}
+
+fn profiled_only() -> Outcome {
+    let cause = "it was profiled, and not measured".into();
+    not_run(OutcomeCode::ProfiledOnly, cause, "measure it with `gbench-ci run`")
 }
 
 /// Settles a case that the end of the run found before it had all of its processes; one that is settled stays as it is.

@@ -177,12 +177,22 @@ impl RunFolder {
     /// Writes the whole record and its fingerprint, then drops the journal: at every moment one of record and journal
     /// is whole.
     pub fn finish(&self, record: &RunRecord) -> Result<PathBuf> {
+        let path = self.write(record)?;
+        std::fs::remove_file(self.root.join(JOURNAL)).map_err(|error| self.fault(error))?;
+        Ok(path)
+    }
+
+    /// Writes the record of a finished run again, with what was added to it behind its measurements.
+    pub fn rewrite(&self, record: &RunRecord) -> Result<()> {
+        self.write(record).map(drop)
+    }
+
+    fn write(&self, record: &RunRecord) -> Result<PathBuf> {
         let path = self.record_path();
         let text = serde_json::to_vec(record).map_err(|error| self.fault(error.into()))?;
         write_atomically(&path, &text)?;
         let sums = format!("{}  record.json\n", sha256_hex(&text));
         write_atomically(&self.root.join(SUMS), sums.as_bytes())?;
-        std::fs::remove_file(self.root.join(JOURNAL)).map_err(|error| self.fault(error))?;
         Ok(path)
     }
 
@@ -232,6 +242,7 @@ fn head_of(case: &CaseRecord) -> CaseRecord {
         nothing_measured: case.nothing_measured.clone(),
         device_code: case.device_code.clone(),
         device_code_varies: case.device_code_varies,
+        profiles: case.profiles.clone(),
     }
 }
 

@@ -65,12 +65,14 @@ const OF_GATE: [&str; 13] = [
 ];
 
 /// The variables that the other commands and the children read.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 16] = [
     "GBENCH_TOKEN",
     "GBENCH_CUBINS",
     "GBENCH_NVRTC",
     "GBENCH_CUDA_HOME",
     "GBENCH_NVML_LIBRARY",
+    "GBENCH_NSYS",
+    "GBENCH_NCU",
     "GBENCH_PLANTED_WORK",
     "GBENCH_CI_BINARY",
     "GBENCH_CI_MIRROR",

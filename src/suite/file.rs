@@ -16,7 +16,7 @@ use super::benchmark::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
 use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
 use super::sweep::MAX_POINTS;
-use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
+use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics, profiling};
 use crate::model::{BenchmarkId, Budget, Component, Fault, MATCH_FIELDS, Result, Setting, near, sha256_hex};
 
 /// The file that is looked for where none is named.
@@ -131,6 +131,7 @@ fn read_suite(
     let mut root = Table::root(page, tree);
     let (name, description) = read_names(root.table("suite"));
     let run = root.table("run").map(read_run).unwrap_or_default();
+    let profile = root.table("profile").map(profiling::read).unwrap_or_default();
     let (gate, gate_threshold, mut rules) = root.table("gate").map(read_gate).unwrap_or_default();
     rules.extend(root.table("metrics").map(|table| metrics::rules(&table)).unwrap_or_default());
     let (mut env, mut keep_env, mut defaults, mut timing) = Default::default();
@@ -176,7 +177,7 @@ fn read_suite(
     }
     let source = Source::File { path: path.into(), sha256: sha256_hex(text.as_bytes()) };
     let components = components.unwrap_or_default();
-    Some(Suite { description, components, gate, run, ..Suite::new(name, source, benchmarks) })
+    Some(Suite { description, components, gate, run, profile, ..Suite::new(name, source, benchmarks) })
 }
 
 /// The folder that a suite file's relative paths begin at.

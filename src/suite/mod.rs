@@ -21,6 +21,7 @@ mod metrics;
 mod overrides;
 mod param_values;
 pub mod plan;
+mod profiling;
 mod python;
 mod python_modules;
 mod python_reader;
@@ -51,6 +52,7 @@ pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
 pub use self::kernel_number::KernelNumber;
 pub use self::overrides::{Overrides, Preset};
+pub use self::profiling::ProfileOptions;
 pub use self::python::{DriverOptions, PythonEntry, PythonModule, PythonSource, SideTree, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::source_pairs::SourcePairs;
@@ -74,6 +76,7 @@ pub struct Suite {
     pub components: BTreeMap<Component, Vec<BenchmarkId>>,
     pub gate: Gate,
     pub run: RunOptions,
+    pub profile: ProfileOptions,
 }
 
 impl Suite {
@@ -87,6 +90,7 @@ impl Suite {
             components: BTreeMap::new(),
             gate: Gate::default(),
             run: RunOptions::default(),
+            profile: ProfileOptions::default(),
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod json;
 pub mod kernels;
 pub mod merging;
 pub mod nightly;
+pub mod profilers;
 pub mod records;
 pub mod repository;
 pub mod rest;

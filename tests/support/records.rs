@@ -130,6 +130,7 @@ fn case(plan: &Planned, (seed, index): (u32, u32), processes: u32, iterations: u
         nothing_measured: Vec::new(),
         device_code: None,
         device_code_varies: false,
+        profiles: Vec::new(),
     }
 }
 

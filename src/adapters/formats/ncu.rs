@@ -11,15 +11,16 @@
 //! `ncu` writes numbers as the locale has them, with two decimals at most: a comma with three digits behind it parts thousands, and any other
 //! comma shows that the decimals are behind commas, so that points may part thousands: such a file is refused.
 
-mod records;
+mod figure;
 
 use std::collections::{BTreeMap, HashSet};
 
-use self::records::{Figure, HEADER, Record, is_header, records};
+use self::figure::Figure;
 use super::case::{failed, measured, named, shown};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::param;
 use crate::adapters::{ReadError, Reading, Reads};
+use crate::model::profiler_csv::{NCU_HEADER, ProfilerRecord, is_ncu_header, ncu_records};
 use crate::model::{ParamValue, Params};
 
 pub struct Ncu;
@@ -47,12 +48,13 @@ impl ResultFormat for Ncu {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line(HEADER, is_header)
+        file.any_line(NCU_HEADER, is_ncu_header)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let text = file.text()?;
-        let mut records = records(file, text)?.into_iter();
+        let records = ncu_records(text).map_err(|damage| file.line(damage.line, damage.what))?;
+        let mut records = records.into_iter();
         let Some(header) = records.next() else {
             let said =
                 text.lines().find(|line| line.starts_with("==ERROR==") || line.starts_with("==WARNING=="));
@@ -60,7 +62,7 @@ impl ResultFormat for Ncu {
                 file.wrong(format!("it holds no table: {}", said.unwrap_or("no line begins with `\"ID\"`")))
             );
         };
-        let records: Vec<Record> = records.collect();
+        let records: Vec<ProfilerRecord> = records.collect();
         let columns = Columns(&header.cells);
         let readings = match columns.of("Metric Name") {
             Some(_) => long(file, &columns, &records)?,
@@ -87,7 +89,7 @@ impl Columns<'_> {
 struct Launches(BTreeMap<(String, Params), i64>);
 
 impl Launches {
-    fn next(&mut self, columns: &Columns, record: &Record) -> Reading {
+    fn next(&mut self, columns: &Columns, record: &ProfilerRecord) -> Reading {
         let kernel = record.cell(columns.of("Kernel Name")).to_owned();
         let mut params = Params::new();
         for (column, name) in KEYS {
@@ -110,7 +112,7 @@ fn shape(text: &str) -> ParamValue {
 }
 
 /// A row a metric: the durations.
-fn long(file: &ResultFile, columns: &Columns, records: &[Record]) -> Result<Vec<Reading>, ReadError> {
+fn long(file: &ResultFile, columns: &Columns, records: &[ProfilerRecord]) -> Result<Vec<Reading>, ReadError> {
     let (name, unit) = (columns.need(file, "Metric Name")?, columns.need(file, "Metric Unit")?);
     let (value, id) = (columns.need(file, "Metric Value")?, columns.of("ID"));
     let process = columns.of("Process ID");
@@ -134,7 +136,7 @@ fn long(file: &ResultFile, columns: &Columns, records: &[Record]) -> Result<Vec<
 }
 
 /// A row a launch, below a row of units.
-fn wide(file: &ResultFile, columns: &Columns, records: &[Record]) -> Result<Vec<Reading>, ReadError> {
+fn wide(file: &ResultFile, columns: &Columns, records: &[ProfilerRecord]) -> Result<Vec<Reading>, ReadError> {
     let [units, rows @ ..] = records else { return Err(file.wrong("it holds no row of units")) };
     let is_of_units = units.cell(columns.of("ID")).is_empty() && units.cells.len() == columns.0.len();
     if !is_of_units {
@@ -175,7 +177,7 @@ fn is_metric(column: &str) -> bool {
 
 fn duration(
     file: &ResultFile,
-    record: &Record,
+    record: &ProfilerRecord,
     reading: &mut Reading,
     unit: &str,
     figure: Figure,

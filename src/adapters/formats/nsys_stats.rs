@@ -5,22 +5,14 @@
 
 use super::case::{alone, failed, named, shown, summarised, summary};
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{CsvRow, CsvTable, lines, param};
+use super::table::{CsvRow, CsvTable, param};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::Params;
+use crate::model::profiler_csv::nsys::{COUNTS, MAX, MEAN, MEDIAN, MIN, NAMES, SHARE, STDDEV, TOTAL};
+use crate::model::profiler_csv::{is_nsys_header, nsys_tables};
 
 pub struct NsysStats;
 
-const TOTAL: &str = "Total Time (ns)";
-const SHARE: [&str; 2] = ["Time (%)", "Time(%)"];
-/// How often each ran, by report.
-const COUNTS: [&str; 4] = ["Instances", "Num Calls", "Count", "Operations"];
-const NAMES: [&str; 3] = ["Name", "Operation", "Range"];
-const MEAN: [&str; 3] = ["Avg (ns)", "Average (ns)", "Average"];
-const MEDIAN: [&str; 2] = ["Med (ns)", "Median (ns)"];
-const MIN: [&str; 3] = ["Min (ns)", "Minimum (ns)", "Minimum"];
-const MAX: [&str; 3] = ["Max (ns)", "Maximum (ns)", "Maximum"];
-const STDDEV: [&str; 2] = ["StdDev (ns)", "StdDev"];
 /// What tells nothing of what ran, or changes from run to run.
 const OTHERS: [&str; 3] = [TOTAL, "PID", "TID"];
 
@@ -42,48 +34,24 @@ impl ResultFormat for NsysStats {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line(TOTAL, is_header)
+        file.any_line(TOTAL, is_nsys_header)
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let text = file.text()?;
-        let firsts: Vec<usize> =
-            lines(text).filter(|(_, line, _)| is_header(line)).map(|(at, ..)| at).collect();
-        if firsts.is_empty() {
+        let tables = nsys_tables(text).map_err(|damage| file.line(damage.line, damage.what))?;
+        if tables.is_empty() {
             return Err(file.wrong(format!("no line names the columns `Time (%)` and `{TOTAL}`")));
         }
         let mut readings = Vec::new();
-        for first in firsts {
-            let part: Vec<&str> = text
-                .split_inclusive('\n')
-                .skip(first - 1)
-                .enumerate()
-                .take_while(|(at, line)| !line.trim().is_empty() && (*at == 0 || !is_header(line)))
-                .map(|(_, line)| line)
-                .collect();
-            if part.last().is_some_and(|line| !line.ends_with('\n')) {
-                return Err(file.line(first + part.len() - 1, "it breaks off here"));
-            }
-            let table = CsvTable::read(*file, &part.concat(), first, b',')?;
+        for (first, part) in tables {
+            let table = CsvTable::read(*file, &part, first, b',')?;
             for row in &table.rows {
                 readings.push(reading(file, &table, row)?);
             }
         }
         Ok(RunReading::only(readings))
     }
-}
-
-fn is_header(line: &str) -> bool {
-    if !line.contains(TOTAL) {
-        return false;
-    }
-    let cells: Vec<&str> = line.split(',').map(|cell| cell.trim().trim_matches('"')).collect();
-    let any = |names: &[&str]| names.iter().any(|name| cells.contains(name));
-    cells.first().is_some_and(|first| SHARE.contains(first))
-        && cells.contains(&TOTAL)
-        && any(&COUNTS)
-        && any(&NAMES)
-        && any(&MEAN)
 }
 
 fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {

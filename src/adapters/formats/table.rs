@@ -2,6 +2,7 @@
 
 use super::format::ResultFile;
 use crate::adapters::output::ReadError;
+pub(super) use crate::model::profiler_csv::lines;
 use crate::model::{ParamValue, Params};
 
 /// A table whose first line names its columns.
@@ -139,14 +140,6 @@ pub(super) fn params_of<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> 
         .filter(|(_, cell)| !cell.trim().is_empty())
         .map(|(name, cell)| (name.to_owned(), param(cell)))
         .collect()
-}
-
-/// The lines of a text from 1, each with whether it ends as a line does. What no line end follows may be half a line.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
-    text.split_inclusive('\n').enumerate().map(|(at, line)| {
-        let bare = line.strip_suffix('\n').unwrap_or(line);
-        (at + 1, bare.strip_suffix('\r').unwrap_or(bare), line.ends_with('\n'))
-    })
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use super::stores::{history_of, store_of};
 use super::verdict_files::json_of;
 use crate::compare::VerdictDocument;
 use crate::github::Context;
-use crate::model::{Exit, Job, NoReference, Result, SCHEMA_JOB};
+use crate::model::{Exit, Job, NoReference, Profile, Result, SCHEMA_JOB};
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 use base::BaseRequest;
@@ -64,6 +64,8 @@ pub struct JudgedJob {
     pub folder: PathBuf,
     /// The missing reference, where its commit was compared with itself for want of another.
     pub missing: Option<NoReference>,
+    /// Of both sides.
+    pub profiles: Vec<Profile>,
 }
 
 /// Which commit is judged, and against which. `context`: none outside of GitHub Actions. `warn`: told of a history that could not
@@ -107,12 +109,12 @@ pub fn judge(
     comparison.no_reference = base.missing;
     comparison.audience = if is_pull { Audience::PullRequest } else { Audience::Job };
     comparison.range = Some(base.range());
-    let measured = compare_commits::measure(&comparison, builtins, reporter)?;
+    let mut measured = compare_commits::measure(&comparison, builtins, reporter)?;
     let folder = measured.folder.root().to_owned();
     if let Some(signal) = measured.interrupted() {
         return Ok(CiResult::Interrupted { signal, folder });
     }
-    let document = measured.verdict()?;
+    let document = measured.profiled_verdict(reporter)?;
     let (suite, root) = &measured.head;
     let job = Job {
         sources: source_lines::of(suite, root, base.head.as_str()),
@@ -127,7 +129,8 @@ pub fn judge(
     };
     trends::leave(&about, context, (&measured, &document), builtins, reporter);
     write_atomically(&folder.join("job.json"), &json_of(&job)?)?;
-    Ok(CiResult::Verdict(Box::new(JudgedJob { document, job, folder, missing: base.missing })))
+    let profiles = measured.profiles().cloned().collect();
+    Ok(CiResult::Verdict(Box::new(JudgedJob { document, job, folder, missing: base.missing, profiles })))
 }
 
 /// The job beside its verdict, without the source lines of what it measured.
@@ -142,7 +145,7 @@ fn job_of(request: &CiJobRequest, context: Option<&Context>, base: &BaseSelectio
         shard: request.comparison.run.selection.shard,
         exit_code,
         fail_on: request.fail_on.iter().map(|class| class.into_str().to_owned()).collect(),
-        flags: job_flags(&request.comparison.run),
+        flags: job_flags(&request.comparison.run, &request.comparison.profile),
         sources: Vec::new(),
         fork: context.is_some_and(Context::is_fork),
         untouched: None,

@@ -2,6 +2,7 @@
 
 mod ingest;
 mod measure;
+mod profile;
 mod rounds;
 mod runs;
 mod selection;
@@ -10,6 +11,7 @@ mod words;
 
 pub use ingest::IngestArgs;
 pub use measure::{ArtifactsArgs, MeasureArgs};
+pub use profile::{ProfileArgs, metrics, profiler};
 pub use rounds::{RoundsArgs, budget};
 pub use runs::RunsArgs;
 pub use selection::{SelectionArgs, SettingsArgs};

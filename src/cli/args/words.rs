@@ -14,8 +14,9 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
 }
 
 /// The formats of what has but one table or page.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageFormat {
+    #[default]
     Terminal,
     Json,
 }

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::app::progress::Reporter;
 use crate::github::commands;
 use crate::model::text::count;
-use crate::model::{CalmWait, CaseId, Outcome, Side, Unrest, format_duration};
+use crate::model::{CalmWait, CaseId, Outcome, Profiler, Side, Unrest, format_duration};
 use crate::run::{Observer, Progress};
 
 /// Writes to standard error, so that standard output holds results alone.
@@ -148,6 +148,10 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progr
         }
         Progress::WaitsForCalm { causes, limit } => bar.println(waits_for_calm(causes, *limit)),
         Progress::WaitedForCalm { wait } => bar.println(waited_for_calm(wait)),
+        Progress::ProfileStarted { id, side, profiler } => {
+            bar.set_message(profiling(id, *side, *profiler));
+            bar.tick();
+        }
         Progress::Note { text } => bar.println(text),
         Progress::Finished => {
             said.untold().into_iter().for_each(|text| bar.println(text));
@@ -209,6 +213,7 @@ impl LogLines {
             }
             Progress::WaitsForCalm { causes, limit } => waits_for_calm(causes, *limit),
             Progress::WaitedForCalm { wait } => waited_for_calm(wait),
+            Progress::ProfileStarted { id, side, profiler } => profiling(id, *side, *profiler),
             Progress::Note { text } => (*text).to_owned(),
             Progress::CaseEnded { id, side, outcome, total: 0, .. } => {
                 self.said.failure(id, *side, outcome)?
@@ -229,6 +234,10 @@ impl LogLines {
             _ => return None,
         })
     }
+}
+
+fn profiling(id: &CaseId, side: Option<Side>, profiler: Profiler) -> String {
+    format!("profiling {id}{} by {}", suffix(side), profiler.into_str())
 }
 
 fn building(benchmark: &str, side: Option<Side>, seconds: f64, line: &str) -> String {

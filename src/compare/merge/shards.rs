@@ -96,6 +96,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),
         device_code: codes,
         noise_of_identical_code: noise,
+        profiles: parts.iter().flat_map(|part| part.verdict.profiles.iter().cloned()).collect(),
         reproduce: again(&parts),
         replays: replays(&parts),
         records: None,

@@ -46,6 +46,8 @@ pub mod env {
     pub const LOCKS: &str = "GBENCH_LOCKS";
     /// Value of [`LOCKS`] where gates need not take turns.
     pub const LOCKS_OFF: &str = "off";
+    /// `1` in a process that a profiler watches: mark ranges for it. Absent in one that is timed, unless the suite file sets it.
+    pub const NVTX: &str = "GBENCH_NVTX";
     /// Prefix of one variable a parameter: `GBENCH_PARAM_N=1024`. Letters are made upper case, and
     /// what is no letter or digit becomes `_`.
     pub const PARAM_PREFIX: &str = "GBENCH_PARAM_";

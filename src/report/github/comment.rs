@@ -114,6 +114,9 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
     for section in &mut sections {
         section.explain(&mut budget);
     }
+    for section in &mut sections {
+        section.profile(&mut budget);
+    }
     fill(&mut sections, &[Verdict::Improved, Verdict::New], &mut budget);
     let recent = recent_runs(merged, context, &mut budget);
     if let Some(rows) = layout.unchanged {

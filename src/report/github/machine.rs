@@ -8,8 +8,11 @@ use super::budget::{ByteBudget, ShortNames, Width, figure, prose};
 use crate::compare::{Conclusion, Group, Verdict};
 use crate::model::text::count;
 use crate::report::layout::emphasis::Emphasis;
+use crate::report::layout::escape::{markdown_code, visible};
 use crate::report::layout::grouped::joined;
-use crate::report::verdict::markdown::{MAX_NAMED, NoteStyle, Notes, differences};
+use crate::report::layout::width::cut_middle;
+use crate::report::verdict::device_code::MarkdownStyle;
+use crate::report::verdict::markdown::{LONGEST_KERNEL, MAX_NAMED, NoteStyle, Notes, differences};
 use crate::report::verdict::method::certified;
 use crate::report::verdict::table::Shape;
 use crate::report::verdict::view::{RowView, VerdictView};
@@ -46,6 +49,8 @@ pub(super) struct MachineSection<'a> {
     /// By columns.
     names: BTreeMap<usize, ShortNames>,
     notes: String,
+    /// What profilers saw of the cases that regressed.
+    profiles: String,
     pub folded: String,
 }
 
@@ -78,6 +83,7 @@ impl<'a> MachineSection<'a> {
             rows: changed().map(|line| (line, String::new())).collect(),
             names: BTreeMap::new(),
             notes: String::new(),
+            profiles: String::new(),
             folded: String::new(),
         })
     }
@@ -110,6 +116,21 @@ impl<'a> MachineSection<'a> {
         self.notes = told;
     }
 
+    /// What profilers saw, base beside head, with what moved most in sight and the rest folded; without the rest, or not at all, where
+    /// there is no room for it.
+    pub fn profile(&mut self, budget: &mut ByteBudget) {
+        const MAX_FOLDED: usize = 20;
+        let Some(profiles) = &self.view.profiles else { return };
+        let name = |name: &str| markdown_code(&cut_middle(&visible(name), LONGEST_KERNEL, "…"));
+        let prose = |text: &str| prose(text, 400);
+        let part = |rows| {
+            let style = MarkdownStyle { name: &name, prose: &prose, rows, max_named: MAX_NAMED };
+            format!("\n**{}**\n\n{}", profiles.title(), profiles.markdown(&style))
+        };
+        let parts = [MAX_FOLDED, 0].into_iter().map(part);
+        self.profiles = parts.into_iter().find(|part| budget.take(part.len())).unwrap_or_default();
+    }
+
     /// All but the folded parts; `more` is where the rows are that are left out.
     pub fn text(&self, more: &str) -> String {
         let mut text = format!("{}{}", self.head, self.strict);
@@ -120,6 +141,7 @@ impl<'a> MachineSection<'a> {
         }
         text += &left_out(self.rows.len() - shown().count(), more);
         text += &self.notes;
+        text += &self.profiles;
         if text.is_empty() { text } else { text.trim_end_matches('\n').to_owned() + "\n\n" }
     }
 }

@@ -78,6 +78,9 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
     if let Some(table) = &view.telemetry {
         let _ = write!(page, "\n{}", details(&table.title, &table.markdown_body(max_rows)));
     }
+    if !view.profiles.is_empty() {
+        let _ = write!(page, "\n{}", details("Profiles", &view.profiles.markdown()));
+    }
     if !view.environment.is_empty() {
         let _ = write!(page, "\n{}", details("Environment", &facts(&view.environment, prose)));
     }

@@ -126,6 +126,7 @@ fn measured(benchmark: &str, n: i64, centers: &[f64]) -> CaseRecord {
         nothing_measured: Vec::new(),
         device_code: None,
         device_code_varies: false,
+        profiles: Vec::new(),
     }
 }
 

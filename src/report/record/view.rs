@@ -19,6 +19,7 @@ use crate::model::{
 use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{counted, named, together};
 use crate::report::layout::names::CaseNames;
+use crate::report::profile::RunProfiles;
 
 /// The record, sorted for reading.
 pub(in crate::report) struct RunView<'a> {
@@ -38,6 +39,8 @@ pub(in crate::report) struct RunView<'a> {
     pub resources: Vec<Resources>,
     /// What was sampled of the machine meanwhile.
     pub telemetry: Option<RunTable>,
+    /// What profilers saw behind the measurement.
+    pub profiles: RunProfiles<'a>,
     /// Name and text of what it was measured with; empty for figures of other programs.
     pub environment: Vec<(&'static str, String)>,
     /// Cases that were started, and of which no resource is known.
@@ -104,6 +107,7 @@ impl<'a> RunView<'a> {
             tables,
             resources,
             telemetry,
+            profiles: RunProfiles::of(record),
             environment: environment(record),
             unknown_resources,
             findings,

@@ -9,10 +9,11 @@ use super::view::{RowView, VerdictGroup, VerdictView};
 use crate::compare::{Conclusion, Difference, Verdict};
 use crate::model::text::{capitalized, count};
 use crate::report::layout::emphasis::Emphasis;
-use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
+use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code, visible};
 use crate::report::layout::grouped::{named, together};
 use crate::report::layout::markdown::{self, bullets, details, facts, stacked};
 use crate::report::layout::number;
+use crate::report::layout::width::cut_middle;
 use crate::report::sweep::SweepTables;
 
 /// Rows of one table before the rest is only counted, as long as the page is not too long.
@@ -20,6 +21,9 @@ const MAX_ROWS: usize = 60;
 
 /// Rows that one note names before the rest is counted.
 pub(in crate::report) const MAX_NAMED: usize = 10;
+
+/// Characters of a kernel's name: templates have names of thousands.
+pub(in crate::report) const LONGEST_KERNEL: usize = 120;
 
 /// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
 const MAX_PAGE: usize = 65_000;
@@ -61,6 +65,11 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     }
     for group in &view.groups {
         say(section(group, limit));
+    }
+    if let Some(profiles) = &view.profiles {
+        let name = |name: &str| code(&cut_middle(&visible(name), LONGEST_KERNEL, "…"));
+        let style = MarkdownStyle { name: &name, prose: &prose, rows: limit, max_named: MAX_NAMED };
+        say(format!("### {}\n\n{}", profiles.title(), profiles.markdown(&style)));
     }
     if !document.reproduce.is_empty() {
         say(format!("### {}\n\n{}", view.again(), markdown_block("sh", &document.reproduce)));

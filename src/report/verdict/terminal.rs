@@ -10,6 +10,7 @@ use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{MAX_NAMED, named, together};
 use crate::report::layout::number;
 use crate::report::layout::terminal::{GridRow, Style, TerminalLayout};
+use crate::report::profile::SHOWN_ROWS;
 use crate::report::sweep::SweepTables;
 
 /// Rows of one group before the rest is only counted.
@@ -32,6 +33,9 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
     for group in &view.groups {
         page.heading(&group.title(), group.verdict.into());
         rows(&mut page, &group.lines, if all { usize::MAX } else { MAX_ROWS });
+    }
+    if let Some(profiles) = &view.profiles {
+        profiles.terminal(&mut page, if all { usize::MAX } else { SHOWN_ROWS });
     }
     if !document.reproduce.is_empty() {
         page.command(view.again(), &document.reproduce);

@@ -14,6 +14,7 @@ use crate::model::{error_of_result, shell_word};
 use crate::report::layout::grouped::joined;
 use crate::report::layout::names::CaseNames;
 use crate::report::layout::number;
+use crate::report::profile::ProfilesView;
 
 /// The document, sorted for reading.
 pub(in crate::report) struct VerdictView<'a> {
@@ -27,6 +28,8 @@ pub(in crate::report) struct VerdictView<'a> {
     pub speedup: Option<Speedup>,
     /// Absent where no case says what its device code is.
     pub code: Option<CodeView<'a>>,
+    /// Absent where nothing was profiled.
+    pub profiles: Option<ProfilesView<'a>>,
 }
 
 pub(in crate::report) struct VerdictGroup<'a> {
@@ -82,7 +85,8 @@ impl<'a> VerdictView<'a> {
             .collect();
         let suites = SuiteSummary::all(&document.rows, &names);
         let speedup = Speedup::over(document.rows.iter(), &names);
-        Self { document, groups, unchanged, suites, speedup, code: CodeView::new(document) }
+        let code = CodeView::new(document);
+        Self { document, groups, unchanged, suites, speedup, code, profiles: ProfilesView::new(document) }
     }
 
     /// All rows: what changed first, and then what did not.

@@ -14,6 +14,7 @@ from .provenance import Provenance
 from .results import Returned
 from .samples import Samples
 from .settings import Settings
+from .watched import StageRanges, TorchProfile
 
 WAYS = ("class", "function", "self_timed", "sweep")
 
@@ -24,6 +25,8 @@ class CaseRun:
         self.outcome = Outcome(channel)
         self.settings = Settings(request, case)
         self.subject = self.timer = self.before_setup = self.before_calls = self.busy_before = self.place = None
+        self.ranges = StageRanges()
+        self.torch_profile = TorchProfile(request.torch_profile)
         self.notes_sent = {}
         self.work = {}
 
@@ -41,9 +44,11 @@ class CaseRun:
         self._look_for_threads()
         self._look_for_clocks()
         self._teardown()
+        self.ranges.leave()
 
     def stage(self, name):
         self.channel.send("stage", stage=name)
+        self.ranges.enter(name)
 
     def notes(self, notes, **keys):
         """Sends notes, those that were not sent yet."""
@@ -99,7 +104,12 @@ class CaseRun:
             self.timer = timers.Timer(self.request.options, self.settings, subject, returned.look)
         self.stage("warmup")
         self.timer.warm_up()
-        self._measure(returned)
+        # Its threads are there before the benchmark's own are looked for.
+        self.torch_profile.start()
+        try:
+            self._measure(returned)
+        finally:
+            self.torch_profile.stop()
         self.stage("verify")
         self._verify()
         subject.send_figures(self.channel)

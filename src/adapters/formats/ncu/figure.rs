@@ -1,58 +1,9 @@
-//! Records and numbers of Nsight Compute's CSV.
+//! Numbers of Nsight Compute's CSV.
 
 use super::super::format::ResultFile;
-use super::super::table::{lines, number};
+use super::super::table::number;
 use crate::adapters::ReadError;
-
-/// The first columns.
-pub(super) const HEADER: &str = "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",";
-
-pub(super) fn is_header(line: &str) -> bool {
-    line.starts_with(HEADER) && line.contains("\"Kernel Name\"")
-}
-
-pub(super) struct Record {
-    /// In the file, from 1.
-    pub line: usize,
-    pub cells: Vec<String>,
-}
-
-impl Record {
-    pub fn cell(&self, column: Option<usize>) -> &str {
-        column.and_then(|column| self.cells.get(column)).map_or("", String::as_str)
-    }
-}
-
-/// The records of the table with its header, without the lines between them. A text in quotes may go over several lines.
-pub(super) fn records(file: &ResultFile, text: &str) -> Result<Vec<Record>, ReadError> {
-    let mut records = Vec::new();
-    let mut open: Option<(usize, String)> = None;
-    for (at, line, is_whole) in lines(text) {
-        let is_row = line.starts_with('"') && (!records.is_empty() || is_header(line));
-        let (first, record) = match open.take() {
-            Some((first, before)) => (first, format!("{before}\n{line}")),
-            None if is_row => (at, line.to_owned()),
-            None => continue,
-        };
-        if !is_whole {
-            return Err(file.line(at, "it breaks off here"));
-        }
-        if record.matches('"').count() % 2 == 1 {
-            open = Some((first, record));
-            continue;
-        }
-        let mut reader =
-            csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(record.as_bytes());
-        let parsed = reader.records().next().and_then(Result::ok);
-        let cells = parsed.ok_or_else(|| file.line(first, "it cannot be read as comma-separated values"))?;
-        records
-            .push(Record { line: first, cells: cells.iter().map(|cell| cell.trim().to_owned()).collect() });
-    }
-    match open {
-        Some((first, _)) => Err(file.line(first, "a text in quotes begins here and does not end")),
-        None => Ok(records),
-    }
-}
+use crate::model::profiler_csv::ProfilerRecord;
 
 pub(super) enum Figure {
     Number(f64),
@@ -86,7 +37,7 @@ impl Figure {
         }
     }
 
-    pub fn refuse_comma(&self, file: &ResultFile, record: &Record) -> Result<(), ReadError> {
+    pub fn refuse_comma(&self, file: &ResultFile, record: &ProfilerRecord) -> Result<(), ReadError> {
         let what =
             "it has decimals behind a comma, so that a point may part thousands: run `ncu` with LC_ALL=C";
         if matches!(self, Self::Comma) { Err(file.line(record.line, what)) } else { Ok(()) }

@@ -1,0 +1,73 @@
+//! The confirmed regressions of a comparison that profilers look into.
+
+use std::path::Path;
+
+use super::executor::{executor, own_binary};
+use super::measure::base_and_head;
+use super::progress::Reporter;
+use crate::compare::{Verdict, VerdictDocument};
+use crate::model::{CaseId, Result, RunRecord};
+use crate::run::{Finished, ProfileSession, RunSession};
+use crate::suite::Suite;
+use crate::suite::plan::RoundsPlan;
+
+/// Regressions of one comparison that are profiled, the worst first: each takes a process a side and profiler.
+const MAX_PROFILED: usize = 3;
+
+/// Runs base and head of the worst confirmed regressions under the profilers that are asked for, one after the other, into
+/// the records of the comparison. Decides nothing.
+///
+/// Says whether there was anything to profile. Errors: a record cannot be written.
+pub(super) fn profile_regressions(
+    (plan, finished): (&RoundsPlan, &mut [Finished]),
+    (head, tree): (&Suite, &Path),
+    document: &VerdictDocument,
+    reporter: &Reporter,
+) -> Result<bool> {
+    let regressed = worst_regressed(document);
+    if head.profile.profilers.value.is_empty() || regressed.is_empty() {
+        return Ok(false);
+    }
+    let [base_record, head_record] = base_and_head(finished)?.map(|side| &side.record);
+    let pairs: Vec<[usize; 2]> = regressed
+        .into_iter()
+        .filter_map(|id| Some([place(base_record, id)?, place(head_record, id)?]))
+        .collect();
+    let binary = own_binary()?;
+    let mut executor = executor(&binary)?;
+    let mut observer = reporter.clone();
+    let session = RunSession {
+        executor: &mut executor,
+        observer: &mut observer,
+        probe: None,
+        binary,
+        // Each process has its own limit, and there are few.
+        deadline: 0.0,
+        calm_wait: 0.0,
+        after_timeout: (head.run.after_timeout.value.clone(), tree.to_owned()),
+    };
+    let profiling = ProfileSession { session, options: &head.profile };
+    let ended = profiling.run(plan, finished, &pairs)?;
+    reporter.finish();
+    if ended.is_some() {
+        reporter.note("warning: the profiles were interrupted; the verdict stands");
+    }
+    Ok(true)
+}
+
+/// The cases of the worst regressed rows, each once. Rows stand in that order.
+fn worst_regressed(document: &VerdictDocument) -> Vec<&CaseId> {
+    let mut cases: Vec<&CaseId> = Vec::new();
+    for row in document.rows.iter().filter(|row| row.verdict == Verdict::Regressed) {
+        if !cases.contains(&&row.case) && cases.len() < MAX_PROFILED {
+            cases.push(&row.case);
+        }
+    }
+    cases
+}
+
+/// A side may name another device than the row does.
+fn place(record: &RunRecord, id: &CaseId) -> Option<usize> {
+    let same = |other: &CaseId| CaseId { device: id.device.clone(), ..other.clone() } == *id;
+    record.cases.iter().position(|case| same(&case.id))
+}

@@ -1,0 +1,69 @@
+//! The flags about profilers.
+
+use strum::IntoEnumIterator;
+
+use crate::app::profile_request::ProfileRequest;
+use crate::model::{MetricSet, Profiler, near};
+
+/// What runs under profilers, once all is measured.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Profilers")]
+pub struct ProfileArgs {
+    /// Profilers that look into cases behind their measurement: nsys, ncu, torch [default: `profilers` in [profile], else none]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler)]
+    profile: Vec<Profiler>,
+    /// How much ncu counts: minimal, roofline or deep [default: `metrics` in [profile], else minimal]
+    #[arg(long, value_name = "SET", value_parser = metrics)]
+    profile_metrics: Option<MetricSet>,
+    /// A profiler that is not here is an error before anything is measured (exit code 5), a profile that fails one behind it (4)
+    #[arg(long)]
+    require_profilers: bool,
+    /// No profiler, whatever the suite file says
+    #[arg(long, conflicts_with_all = ["profile", "profile_metrics", "require_profilers"])]
+    no_profile: bool,
+}
+
+impl ProfileArgs {
+    pub fn request(&self) -> ProfileRequest {
+        let mut named: Vec<Profiler> = Vec::new();
+        for profiler in &self.profile {
+            if !named.contains(profiler) {
+                named.push(*profiler);
+            }
+        }
+        let profilers = match (self.no_profile, named.is_empty()) {
+            (true, _) => Some(Vec::new()),
+            (false, true) => None,
+            (false, false) => Some(named),
+        };
+        ProfileRequest { profilers, metrics: self.profile_metrics, required: self.require_profilers }
+    }
+
+    /// The first flag that asks for profiles, for refusing it where none are made.
+    pub fn first(&self) -> Option<&'static str> {
+        let given = [
+            (!self.profile.is_empty(), "--profile"),
+            (self.profile_metrics.is_some(), "--profile-metrics"),
+            (self.require_profilers, "--require-profilers"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+    }
+}
+
+/// A word of `--profile`.
+pub fn profiler(text: &str) -> Result<Profiler, String> {
+    word(text)
+}
+
+/// The word of `--profile-metrics`.
+pub fn metrics(text: &str) -> Result<MetricSet, String> {
+    word(text)
+}
+
+fn word<T: IntoEnumIterator + Into<&'static str> + std::str::FromStr>(text: &str) -> Result<T, String> {
+    let words: Vec<&str> = T::iter().map(Into::into).collect();
+    text.parse().map_err(|_| match near(text, &words).first() {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write one of {}", words.join(", ")),
+    })
+}
