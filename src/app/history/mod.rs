@@ -79,7 +79,7 @@ impl HistoryRequest {
         let LoadedTrends { mut table, dictionary, left_out, mut warnings } = read(&runs)?;
         if table.runs.is_empty() {
             let all = if runs.is_narrowed() { read(&RunSelection::all())?.table } else { table };
-            return Err(match all.runs.iter().map(|run| day(run)).max() {
+            return Err(match all.runs.iter().map(day).max() {
                 Some(newest) => no_such_run(&all, newest, &address),
                 None => no_run(&address, self.store.is_some()),
             });
