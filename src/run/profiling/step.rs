@@ -40,5 +40,10 @@ pub(super) fn printed(execution: &Execution, what: &str) -> Result<Vec<u8>, Stri
 }
 
 pub(super) fn unread(what: &str, error: &ProfileReadError) -> String {
-    format!("what `{what}` printed cannot be read: {error}")
+    match error {
+        ProfileReadError::Nothing => {
+            format!("`{what}` has no kernel: nothing ran on a GPU while it was watched")
+        }
+        _ => format!("what `{what}` printed cannot be read: {error}"),
+    }
 }
