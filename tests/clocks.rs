@@ -408,7 +408,7 @@ fn s3_8_a_red_at_free_clocks_says_what_its_cycles_say_and_stays_what_it_is() {
 #[test]
 fn in_rounds_the_cycles_are_judged_by_the_rule_of_the_rounds() {
     let judged = |follow: bool| {
-        let quiet = |index| timed(&format!("s/quiet{index}"), &differences(100 + index, 0.0, 0.003, 20));
+        let quiet = |index: u32| timed(&format!("s/quiet{index}"), &differences(100 + index, 0.0, 0.003, 20));
         let mut plans: Vec<_> = (0..8).map(quiet).collect();
         plans.push(timed("s/slow", &differences(1, 0.1, 0.004, 20)));
         let (mut base, mut head) = sides(&plans);
