@@ -7,7 +7,7 @@ use super::progress::Reporter;
 use crate::machine;
 use crate::machine::locks::{LockAttempt, LockHolder, LockScope, MeasuringLock, lock_folder};
 use crate::model::line::env::LOCKS;
-use crate::model::{ExclusiveUse, Exit, Fault, Gpu, Result, RunRecord};
+use crate::model::{ExclusiveUse, Exit, Fault, Gpu, Result, RunRecord, format_duration};
 use crate::run::{InheritedGpus, Interrupt, bound_list, gpus_of_list};
 use crate::suite::{RunOptions, Suite};
 
@@ -124,10 +124,7 @@ fn wait(
 
 fn given_up(obstacle: &str, options: &RunOptions) -> Fault {
     let seconds = options.lock_wait.value;
-    let waited = match seconds > 0.0 {
-        true => format!(", after {}", crate::model::format_duration(seconds)),
-        false => String::new(),
-    };
+    let waited = if seconds > 0.0 { format!(", after {}", format_duration(seconds)) } else { String::new() };
     let next = "wait for it with `--lock-wait 2h`, or measure beside it with `--no-lock`";
     Fault::at("the measuring lock", format!("{obstacle}{waited}"), next).exits(Exit::Machine)
 }

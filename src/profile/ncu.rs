@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::ProfileReadError;
 use super::figures::{NamedMetric, figures_of};
-use super::kernels::{Kernels, LaunchFigures};
+use super::kernels::{LaunchFigures, WatchedKernels};
 use super::number::{CellKind, NumberStyle, kind, style_of};
 use super::unit::scale;
 use crate::model::profiler_csv::{ProfilerRecord, ncu_records};
@@ -64,7 +64,7 @@ pub fn read_ncu_csv(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadError>
     let metrics = || launches.iter().flat_map(|launch| &launch.metrics);
     let cells: Vec<(usize, &str)> = metrics().map(|metric| (metric.line, metric.text.as_str())).collect();
     let style = style_of(&cells)?;
-    let mut kernels = Kernels::default();
+    let mut kernels = WatchedKernels::default();
     for launch in launches {
         let metrics = launch.metrics.into_iter().filter_map(|metric| named(metric, style)).collect();
         let (figures, raw) = figures_of(metrics);

@@ -1,4 +1,4 @@
-//! The profiler of PyTorch: its Chrome trace. Kernels where a GPU took part, else operators on the CPU.
+//! The profiler of PyTorch: its Chrome trace. WatchedKernels where a GPU took part, else operators on the CPU.
 //!
 //! <https://docs.pytorch.org/docs/stable/profiler.html>, and the trace event format that it names. Durations are microseconds. The time of an
 //! operator holds that of the operators which it calls.
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ProfileReadError;
-use super::kernels::{Kernels, LaunchFigures};
+use super::kernels::{LaunchFigures, WatchedKernels};
 use crate::model::ProfileFigure::{KernelTime, Registers, SharedBytes};
 use crate::model::{KernelProfile, RawMetric};
 
@@ -65,7 +65,7 @@ pub fn read_torch_trace(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadEr
         ProfileReadError::line(error.line().max(1), what)
     })?;
     for categories in [KERNELS, OPERATORS] {
-        let mut kernels = Kernels::default();
+        let mut kernels = WatchedKernels::default();
         for (at, event) in trace.trace_events.iter().enumerate().filter(|(_, event)| event.is_of(categories))
         {
             let wrong = |what: &str| ProfileReadError::Event { event: at, what: what.to_owned() };

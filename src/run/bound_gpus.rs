@@ -42,9 +42,10 @@ pub fn bound_list(benchmark: &Benchmark, inherited: InheritedGpus<'_>) -> Option
 pub fn gpus_of_list<'g>(list: &str, facts: &'g Probe<GpuFacts>) -> Option<Vec<(u32, &'g Gpu)>> {
     let gpus = &facts.known()?.devices;
     let entries = list.split(',').map(str::trim);
-    let found: Option<Vec<(u32, &Gpu)>> = match is_each(list) {
-        true => Some((0..).zip(gpus).collect()),
-        false => entries.map(|entry| gpu_of(entry, gpus)).collect(),
+    let found: Option<Vec<(u32, &Gpu)>> = if is_each(list) {
+        Some((0..).zip(gpus).collect())
+    } else {
+        entries.map(|entry| gpu_of(entry, gpus)).collect()
     };
     found.filter(|found| !found.is_empty() && found.iter().all(|(_, gpu)| gpu.uuid.known().is_some()))
 }
