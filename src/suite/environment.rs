@@ -37,7 +37,7 @@ const AMOUNTS: [&str; 12] = [
 /// `[run]` likewise.
 const OF_RUN: [&str; 3] = ["deadline", "lock_wait", "artifacts"];
 
-/// Keys of `[run]` and `[gate]` that the environment may not set.
+/// Keys of `[run]`, `[profile]` and `[gate]` that the environment may not set.
 const NOT_OF_RUN: [&str; 8] = [
     "store",
     "keep",
@@ -48,6 +48,7 @@ const NOT_OF_RUN: [&str; 8] = [
     "busy_gpu",
     "max_gpu_temperature",
 ];
+const OF_PROFILE: [&str; 3] = ["profilers", "metrics", "trace"];
 const OF_GATE: [&str; 13] = [
     "alpha",
     "alpha_improved",
@@ -259,9 +260,10 @@ fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-/// The keys of `[run]` and `[gate]` that the environment may not set, also as a user may write them without their table.
+/// The keys of `[run]`, `[profile]` and `[gate]` that the environment may not set, also as a user may write them without their table.
 fn of_others() -> Vec<String> {
-    let keys = || OF_GATE.iter().map(|key| ("gate", *key)).chain(NOT_OF_RUN.iter().map(|key| ("run", *key)));
+    let of = |table: &'static str, keys: &'static [&'static str]| keys.iter().map(move |key| (table, *key));
+    let keys = || of("gate", &OF_GATE).chain(of("run", &NOT_OF_RUN)).chain(of("profile", &OF_PROFILE));
     let whole = keys().map(|(table, key)| format!("{table}.{key}"));
     let short = keys().map(|(_, key)| key.to_owned());
     let fields = MATCH_FIELDS.iter().map(|(field, _)| format!("gate.match.{field}"));
@@ -279,6 +281,8 @@ fn not_here(name: &str, key: &str) -> Fault {
         "lock_sm_clock" => ", or give `--lock-sm-clock`",
         "lock_memory_clock" => ", or give `--lock-memory-clock`",
         "run.store" => ", or give `--store`",
+        "profile.profilers" => ", or give `--profile`",
+        "profile.metrics" => ", or give `--profile-metrics`",
         "run.monitor" => ", or give `--monitor`",
         "run.monitor_interval" => ", or give `--monitor-interval`",
         _ => "",
