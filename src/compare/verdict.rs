@@ -184,6 +184,8 @@ pub fn compare_by(
     warnings.extend(of_side(Side::Base, base));
     warnings.extend(of_side(Side::Head, head));
     rows.sort_by(severity_order);
+    let mut profiles = profiles::of(&pairs);
+    profiles.sort_by_key(|profiled| rows.iter().position(|row| row.case == profiled.case));
 
     let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy.into());
     let (reproduce, replays) = match &policy.reproduce {
@@ -220,7 +222,7 @@ pub fn compare_by(
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
         device_code: codes,
         noise_of_identical_code: noise,
-        profiles: profiles::of(&pairs),
+        profiles,
         reproduce,
         replays,
         records: None,

@@ -42,7 +42,7 @@ pub(super) fn printed(execution: &Execution, what: &str) -> Result<Vec<u8>, Stri
 pub(super) fn unread(what: &str, error: &ProfileReadError) -> String {
     match error {
         ProfileReadError::Nothing => {
-            format!("`{what}` has no kernel: nothing ran on a GPU while it was watched")
+            format!("`{what}` shows no kernel: perhaps nothing ran on a GPU while it was watched")
         }
         _ => format!("what `{what}` printed cannot be read: {error}"),
     }
