@@ -78,7 +78,6 @@ pub use merged::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
 pub use outcome::{Conclusion, Verdict};
 pub use pairs::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPair, VariantPairs, chapter_of};
 pub use policy::{Policy, Reproduce, SideInput};
-pub use profiles::ProfiledCase;
 pub use progress::{CaseProgress, case_progress};
 pub use quantized::{Unit, unresolved};
 pub use replay::{named_sides, verdict_of};

@@ -1,29 +1,14 @@
 //! What profilers saw of a case on both sides, for a reader who asks why. It decides nothing.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::document::ProfiledCase;
 use super::pairing::PairedCase;
-use crate::model::{CaseId, CaseRecord, KernelProfile, MovedFigure, Profile, ProfileOutcome};
+use crate::model::{CaseId, CaseRecord, KernelProfile, Profile, ProfileOutcome};
 use crate::profile::moved_most;
 
 /// Kernels of a side that a verdict has, those of most time first; the records have all, with every metric.
 const MAX_KERNELS: usize = 20;
 /// Figures of a case that a verdict has, those that moved most first.
 const MAX_MOVED: usize = 100;
-
-/// A case under one profiler, on base and on head.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProfiledCase {
-    pub case: CaseId,
-    /// Without metrics that are no figure, which the record has. `reports` are from the side's run folder.
-    pub base: Profile,
-    pub head: Profile,
-    /// What moved most comes first. Empty unless both were taken.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub moved: Vec<MovedFigure>,
-}
 
 /// Of every case that both sides have a profile of by the same profiler.
 pub(super) fn of(pairs: &[PairedCase]) -> Vec<ProfiledCase> {
