@@ -6,12 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{
-    Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, ProfiledCase, Reason, Verdict, Warning,
-};
+use super::{Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, Reason, Verdict, Warning};
 use crate::model::{
-    Better, CaseId, CommonSuite, ForeignProcess, Interleaving, NoReference, NothingMeasured, Outcome, RunId,
-    RunRecord, Side,
+    Better, CaseId, CommonSuite, ForeignProcess, Interleaving, MovedFigure, NoReference, NothingMeasured,
+    Outcome, Profile, RunId, RunRecord, Side,
 };
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
@@ -65,6 +63,19 @@ pub struct VerdictDocument {
     pub replays: Vec<RunId>,
     /// The evidence itself, where the document is to stand alone; reports do not look at it.
     pub records: Option<Box<Records>>,
+}
+
+/// A case under one profiler, on base and on head.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProfiledCase {
+    pub case: CaseId,
+    /// Without metrics that are no figure, which the record has. `reports` are from the side's run folder.
+    pub base: Profile,
+    pub head: Profile,
+    /// What moved most comes first. Empty unless both were taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<MovedFigure>,
 }
 
 /// A case of one side that shows a sign of having measured nothing.

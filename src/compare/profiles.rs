@@ -1,6 +1,6 @@
 //! What profilers saw of a case on both sides, for a reader who asks why. It decides nothing.
 
-use super::ProfiledCase;
+use super::document::ProfiledCase;
 use super::pairing::PairedCase;
 use crate::model::{CaseId, CaseRecord, KernelProfile, Profile, ProfileOutcome};
 use crate::profile::moved_most;
