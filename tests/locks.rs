@@ -199,7 +199,7 @@ fn two_gpus_are_measured_on_at_once() {
     assert!(one_span.0 < two_span.1 && two_span.0 < one_span.1, "{one_span:?} {two_span:?}");
     for (index, record) in (0..).zip([one, two]) {
         let uuid = format!("GPU-0000-{}", index + 1);
-        assert_eq!(record.exclusive.unwrap().gpus, [uuid.clone()]);
+        assert_eq!(record.exclusive.unwrap().gpus, std::slice::from_ref(&uuid));
         assert_eq!(record.cases[0].processes[0].gpus, [GpuPlace { index, uuid }]);
     }
 }
