@@ -16,7 +16,9 @@ use super::benchmark::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
 use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
 use super::sweep::MAX_POINTS;
-use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics, profiling};
+use super::{
+    Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics, profiling_reader,
+};
 use crate::model::{BenchmarkId, Budget, Component, Fault, MATCH_FIELDS, Result, Setting, near, sha256_hex};
 
 /// The file that is looked for where none is named.
@@ -131,7 +133,7 @@ fn read_suite(
     let mut root = Table::root(page, tree);
     let (name, description) = read_names(root.table("suite"));
     let run = root.table("run").map(read_run).unwrap_or_default();
-    let profile = root.table("profile").map(profiling::read).unwrap_or_default();
+    let profile = root.table("profile").map(profiling_reader::read).unwrap_or_default();
     let (gate, gate_threshold, mut rules) = root.table("gate").map(read_gate).unwrap_or_default();
     rules.extend(root.table("metrics").map(|table| metrics::rules(&table)).unwrap_or_default());
     let (mut env, mut keep_env, mut defaults, mut timing) = Default::default();

@@ -21,6 +21,7 @@ mod overrides;
 mod param_values;
 pub mod plan;
 mod profiling;
+mod profiling_reader;
 mod python;
 mod python_modules;
 mod python_reader;
