@@ -76,6 +76,10 @@ shared-screens:
 counts:
     cargo test --test all -- --ignored --nocapture counting_real::
 
+# What sampling the machine costs while processes run, and whether it moves a median: the table of docs/monitoring.md
+monitoring:
+    cargo bench --bench monitoring
+
 # The gate on this machine, end to end: 60 whole comparisons of a real repository, under load. `just endtoend --output FILE` goes on where it was cut; `--check` looks at the repository alone
 endtoend *arguments:
     cargo bench --bench endtoend -- {{arguments}}

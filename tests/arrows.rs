@@ -96,8 +96,13 @@ const COMMAND_LINE: &str = "cli";
 const STREAMS: [&str; 6] = ["println", "eprintln", "print", "eprint", "stdout", "stderr"];
 
 /// The hidden child programs: standard output and standard error are theirs, and the parent reads them.
-const CHILD_PROGRAMS: [&str; 4] =
-    ["supervise/supervisor.rs", "supervise/count.rs", "micro/channel.rs", "micro/catalog.rs"];
+const CHILD_PROGRAMS: [&str; 5] = [
+    "machine/clock_guard.rs",
+    "supervise/supervisor.rs",
+    "supervise/count.rs",
+    "micro/channel.rs",
+    "micro/catalog.rs",
+];
 
 /// The programs that the demonstration measures are no part of ours.
 const NOT_OURS: &str = "app/demo/repository";
@@ -421,7 +426,8 @@ fn matches_on_a_bool(code: &str) -> bool {
 }
 
 /// Files in which a reason is an identifier: what a GPU's driver calls it.
-const REASONS_ARE_IDENTIFIERS: [&str; 2] = ["compare/throttling.rs", "machine/checks/gpu.rs"];
+const REASONS_ARE_IDENTIFIERS: [&str; 3] =
+    ["compare/throttling.rs", "machine/checks/gpu.rs", "machine/telemetry/calm.rs"];
 
 /// A document of an earlier version names the comparison that it is of in a command alone.
 const OLD_DOCUMENTS: &str = "compare/document.rs";

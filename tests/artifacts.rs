@@ -7,7 +7,7 @@ use gbench_ci::compare::{Policy, SideInput, VerdictDocument, compare};
 use gbench_ci::model::RunRecord;
 use serde::de::DeserializeOwned;
 
-use crate::support::{fixture, folder_with, gbench};
+use crate::support::{fixture, folder_with};
 
 const SUITE: &str = r#"
 suite.name = "kernels"
@@ -19,7 +19,7 @@ command = ["true"]
 "#;
 
 fn gate(folder: &Path, args: &[&str]) -> Output {
-    Command::new(gbench()).current_dir(folder).args(args).output().unwrap()
+    crate::support::gate().current_dir(folder).args(args).output().unwrap()
 }
 
 fn document<T: DeserializeOwned>(path: &Path) -> T {

@@ -320,7 +320,13 @@ fn mistakes_say_what_to_do() {
     line.bisect("c9 good").exits(2).says("no case is called so").says("s/c0");
     line.bisect("c good").exits(2);
     line.bisect("c0 nowhere..main").exits(2).says("nowhere");
-    line.bisect("c0 main..good").exits(2).says("no ancestor").says("GOOD...BAD");
+    line.bisect("c0 main..good").exits(2).says("is newer than the bad end").says("give the older one first");
+    line.git(&["checkout", "--quiet", "-b", "beside", "good"]);
+    line.write("other", "x");
+    line.git(&["add", "."]);
+    line.git(&["commit", "--quiet", "--message", "Beside"]);
+    line.bisect("c0 beside..main").exits(2).says("no ancestor").says("GOOD...BAD");
+    line.git(&["checkout", "--quiet", "main"]);
     line.bisect("c0 main..main").exits(2).says("nothing between them");
     line.bisect("c0 good --metric speed").exits(2).says("no metric `speed`").says("time");
     line.bisect("c0 good --confidence 2").exits(2).says("from 50% to 99.99%");

@@ -1,9 +1,7 @@
 //! A baseline of everything against a run of a part: what was not asked for is not missing, what is gone is.
 
 use std::path::Path;
-use std::process::{Command, Output};
-
-use crate::support::gbench;
+use std::process::Output;
 
 /// Two benchmarks that print a constant, which is declared to be counted, so that every verdict is exact.
 const SUITE: &str = "[suite]\nname = \"s\"\n[defaults]\nprocesses = 2\n\
@@ -14,7 +12,7 @@ const SECOND: &str = "[[benchmark]]\nid = \"b\"\nshell = \"echo 7 ms\"\n\
                       [[benchmark.extract]]\nmetric = \"time\"\nunit = \"ms\"\nregex = '([0-9]+) ms'\n";
 
 fn gate(folder: &Path, line: &str) -> Output {
-    Command::new(gbench()).args(line.split_whitespace()).current_dir(folder).output().unwrap()
+    crate::support::gate().args(line.split_whitespace()).current_dir(folder).output().unwrap()
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
         throttled: false,
         reasons: &[],
         clock: None,
+        sampled_clock: None,
     }
 }
 

@@ -11,7 +11,7 @@ use gbench_ci::supervise::instruction_counter;
 
 use crate::support::cli::{newest, ran};
 use crate::support::repository::Repository;
-use crate::support::{gbench, harness};
+use crate::support::{gate, harness};
 
 fn suite(more: &str) -> String {
     let program = harness().to_str().unwrap();
@@ -192,7 +192,7 @@ fn what_cannot_be_counted_is_refused_and_in_defaults_it_means_what_can() {
 fn the_counting_process_ends_as_its_target_does_and_leaves_what_it_counted() {
     let folder = tempfile::tempdir().unwrap();
     let run = |events: &str, script: &str| {
-        let mut command = Command::new(gbench());
+        let mut command = gate();
         command.args(["__count"]).arg(folder.path()).args([events, "sh", "-c", script]);
         command.status().unwrap()
     };

@@ -18,6 +18,7 @@ const SUITE: &str =
 fn limited(folder: &Path, blocks: u32, line: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit -f {blocks}; exec \"$0\" {line}")]).arg(gbench()).current_dir(folder);
+    shell.env("GBENCH_LOCKS", "off");
     shell
 }
 

@@ -21,7 +21,7 @@ fn every_mistake_is_answered_with_where_what_and_what_next() {
     for folder in folders {
         let name = folder.file_name().unwrap().to_str().unwrap();
         let args = fs::read_to_string(folder.join("args")).unwrap_or("list".into());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gbench-ci"));
+        let mut command = Command::from_std(crate::support::gate());
         let output = command.args(args.split_whitespace()).current_dir(&folder).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
 

@@ -65,6 +65,7 @@ fn the_acceptance_passes_on_the_stand_in_and_what_it_found_there_is_not_kept() {
         "one kernel",
         "micro suite, answers checked",
         "hot against cold",
+        "the card sampled",
         "wrong answer, out of memory",
         "init, repositories",
         "a kernel of a user: run",

@@ -289,7 +289,7 @@ fn a_file_that_no_format_is_certain_of_is_refused_with_what_to_do() {
     for wrong in ["--metric time", "--metric ti me=x", "--metric t=x:ms:up", "--unit t", "--better t=up"] {
         let arguments: Vec<&str> = wrong.split_inclusive(' ').collect();
         let [flag, value @ ..] = arguments.as_slice() else { panic!() };
-        let out = std::process::Command::new(crate::support::gbench())
+        let out = crate::support::gate()
             .args(["ingest", "table.csv", flag.trim(), &value.concat()])
             .current_dir(folder.path())
             .output()

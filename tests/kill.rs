@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, IoSlice, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use gbench_ci::model::{Outcome, RecordState};
@@ -13,7 +13,7 @@ use gbench_ci::supervise::{ARGUMENT, Assignment};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 
 use crate::runner::assert_nothing_alive;
-use crate::support::{folder_with, gbench};
+use crate::support::{folder_with, gate};
 
 /// Eight cases of two processes, 20 ms each: about half a second in all.
 const SUITE: &str = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"ok\"\ncommand = [\"./child\", \"ok\", \"4\"]\n\
@@ -21,13 +21,8 @@ const SUITE: &str = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"ok\"\ncommand 
 
 /// Starts a run and kills it with SIGKILL after `delay`. Returns the cases that it had reported as measured.
 fn run_and_kill(folder: &Path, delay: Duration) -> Vec<String> {
-    let mut gate = Command::new(gbench())
-        .arg("run")
-        .current_dir(folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut gate =
+        gate().arg("run").current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(gate.stderr.take().unwrap());
     // The plan's line: from here on the run has begun, whatever the machine is busy with.
     let mut line = String::new();
@@ -77,12 +72,8 @@ fn children_and_their_stubborn_descendants_die_with_the_gate() {
     let suite = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"stubborn\"\ncommand = [\"./child\", \"stubborn\"]\n\
                  timing = \"protocol\"\n";
     let folder = folder_with(suite);
-    let mut gate = Command::new(gbench())
-        .args(["run", "--quiet"])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut gate =
+        gate().args(["run", "--quiet"]).current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while crate::runner::alive_in(folder.path()).len() < 2 {
         assert!(Instant::now() < deadline, "the child and its grandchild do not start");
@@ -99,12 +90,8 @@ fn a_supervisor_that_is_killed_takes_the_child_with_it_and_the_run_goes_on() {
                  timing = \"protocol\"\n[[benchmark]]\nid = \"ok\"\ncommand = [\"./child\", \"ok\"]\n\
                  timing = \"protocol\"\nprocesses = 1\n";
     let folder = folder_with(suite);
-    let gate = Command::new(gbench())
-        .args(["run", "--quiet"])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let gate =
+        gate().args(["run", "--quiet"]).current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     let supervisor = loop {
         // The whole tree must be there before its root is cut off.
@@ -136,12 +123,8 @@ fn a_supervisor_that_is_stopped_is_given_up_and_nothing_of_its_tree_is_left() {
     let suite = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"stops\"\ncommand = [\"./child\", \"stops-supervisor\"]\n\
                  timing = \"protocol\"\nprocesses = 1\ndeadlines.measure = \"500ms\"\n";
     let folder = folder_with(suite);
-    let status = Command::new(gbench())
-        .args(["run", "--quiet"])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
+    let status =
+        gate().args(["run", "--quiet"]).current_dir(folder.path()).stdout(Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(4));
     let record = read_record(&latest_run(&folder.path().join("artifacts")).unwrap()).unwrap();
     assert!(matches!(record.cases[0].outcome, Outcome::TimedOut { .. }), "{:?}", record.cases[0].outcome);
@@ -151,7 +134,7 @@ fn a_supervisor_that_is_stopped_is_given_up_and_nothing_of_its_tree_is_left() {
 /// A supervisor whose gate died right after it had told it what to start.
 fn supervisor_told(assignment: &Assignment) -> std::process::Child {
     let (gate, theirs) = UnixStream::pair().unwrap();
-    let supervisor = Command::new(gbench())
+    let supervisor = crate::support::gate()
         .arg(ARGUMENT)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())

@@ -11,7 +11,7 @@ fn kernels() -> PathBuf {
 
 /// Runs the binary in a folder; its stdout. It has to exit with 0.
 fn run(folder: &Path, line: &str) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gbench-ci"));
+    let mut command = Command::from_std(crate::support::gate());
     let assert = command.args(line.split_whitespace()).current_dir(folder).assert().success();
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }

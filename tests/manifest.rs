@@ -10,7 +10,7 @@ use crate::fake_nvml;
 
 /// The binary in a folder without a repository, and without the caller's devices and job.
 pub fn gbench(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gbench-ci"));
+    let mut command = Command::new(crate::support::gbench());
     command.current_dir(folder);
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
@@ -18,6 +18,7 @@ pub fn gbench(folder: &Path) -> Command {
             command.env_remove(name);
         }
     }
+    command.env("GBENCH_LOCKS", "off");
     command
 }
 

@@ -1,12 +1,10 @@
 //! Records are a contract between years: what an earlier version wrote is read, says the same again, and gives the same
 //! verdict.
 
-use std::process::Command;
-
 use gbench_ci::compare::VerdictDocument;
 use gbench_ci::store::read_record;
 
-use crate::support::{fixture, gbench};
+use crate::support::{fixture, gate};
 
 #[test]
 fn every_record_of_version_1_is_read_and_nothing_of_it_is_lost() {
@@ -23,7 +21,7 @@ fn every_record_of_version_1_is_read_and_nothing_of_it_is_lost() {
 
 #[test]
 fn a_stored_verdict_comes_out_the_same_from_its_records() {
-    let replayed = Command::new(gbench())
+    let replayed = gate()
         .args(["compare", "demo-base.json", "demo-head.json", "--format", "json"])
         .current_dir(fixture("records/v1"))
         .output()

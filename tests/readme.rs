@@ -1,14 +1,12 @@
 //! The README is what a stranger believes: its commands run, its flags exist, its links lead somewhere.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use strum::IntoEnumIterator;
 
 use gbench_ci::model::Exit;
 use gbench_ci::stats::seq_e::{SequentialLimits, Version};
-
-use crate::support::gbench;
 
 fn root() -> PathBuf {
     env!("CARGO_MANIFEST_DIR").into()
@@ -41,7 +39,7 @@ fn marked(readme: &str, name: &str) -> String {
 }
 
 fn gate(arguments: &[&str]) -> Output {
-    Command::new(gbench()).args(arguments).output().expect("the gate starts")
+    crate::support::gate().args(arguments).output().expect("the gate starts")
 }
 
 #[test]
@@ -51,7 +49,7 @@ fn the_main_command_of_the_readme_does_what_it_says() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("demo");
     let arguments: Vec<&str> = arguments.split(' ').chain(["--quiet", "--output"]).collect();
-    let ran = Command::new(gbench()).args(&arguments).arg(&output).output().unwrap();
+    let ran = crate::support::gate().args(&arguments).arg(&output).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert_eq!(ran.status.code(), Some(0), "{out}\n{err}");
     let named = |word: &str| {

@@ -8,7 +8,7 @@ use gbench_ci::compare::{self, Policy, Reproduce, SideInput};
 use gbench_ci::model::{CaseRecord, RunRecord};
 use serde_json::json;
 
-use crate::support::{folder_with, gbench};
+use crate::support::{folder_with, gate};
 
 /// A record of two cases measured by five processes each; `factor` stretches the first one's times.
 fn record(run_id: &str, factor: f64) -> RunRecord {
@@ -195,7 +195,7 @@ fn a_group_of_the_suite_file_is_ranked_in_every_human_report_and_in_the_table() 
         "#,
     );
     let gate = |args: &[&str]| {
-        let output = Command::new(gbench()).current_dir(&folder).args(args).output().unwrap();
+        let output = gate().current_dir(&folder).args(args).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };

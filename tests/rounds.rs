@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use gbench_ci::model::{Conditions, Outcome, ProcessEnd, RecordState, RunId};
+use gbench_ci::model::{Conditions, EndedProcess, Outcome, ProcessEnd, RecordState, RunId};
 use gbench_ci::run::{ConditionsProbe, NextRound, RoundsState, StopReason, StoppingPolicy, Supervised};
 use gbench_ci::store::{ComparisonFolder, latest_comparison, latest_run, read_comparison, read_record};
 use gbench_ci::suite::Suite;
@@ -224,8 +224,8 @@ impl ConditionsProbe for EveryThird {
         self.begun += 1;
     }
 
-    fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
-        assert_eq!((child_cpu_seconds, wall), (None, 0.5));
+    fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
+        assert_eq!((ended.cpu_seconds, ended.seconds), (None, 0.5));
         self.ended += 1;
         Some(Conditions { busy: self.ended.is_multiple_of(3), ..Conditions::default() })
     }

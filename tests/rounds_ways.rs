@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gbench_ci::model::{
-    Conditions, Interleaving, Outcome, ParamValue, Params, Probe, RecordState, RunRecord, Stage,
+    Conditions, EndedProcess, Interleaving, Outcome, ParamValue, Params, Probe, RecordState, RunRecord, Stage,
 };
 use gbench_ci::run::{ConditionsProbe, RoundsSession, StopReason, Supervised};
 use gbench_ci::store::{ComparisonFolder, read_comparison, read_sides};
@@ -229,8 +229,8 @@ fn both_sides_of_a_pair_have_the_same_conditions() {
     struct Counting(f64);
     impl ConditionsProbe for Counting {
         fn begin(&mut self) {}
-        fn end(&mut self, _cpu: Option<f64>, wall: f64) -> Option<Conditions> {
-            assert_eq!(wall, 0.5);
+        fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
+            assert_eq!(ended.seconds, 0.5);
             self.0 += 1.0;
             Some(Conditions { other_cpu: Some(self.0), ..Conditions::default() })
         }

@@ -130,11 +130,21 @@ fn a_year_becomes_an_overview_and_a_page_for_each_case() {
     ] {
         assert!(index.contains(words), "`{words}` in {index}");
     }
+    assert!(!index.contains("without a figure"), "every case has one: {index}");
     let document = ran(&sandbox.root(), "history --format json --store git:gbench-history").exits(0).out;
     let document: TrendsDocument = serde_json::from_str(&document).unwrap();
     let gemm = document.series.iter().find(|it| it.case.benchmark.as_str() == "kernels/gemm").unwrap();
     let page = text(&out, &case_page(&gemm.case));
     assert_eq!(page.matches("<circle").count(), 90, "each run is a point");
+    // What is wider than the chart ends at the chart's edges: it is drawn in a picture of that size.
+    let (before, bands) = page.split_once("<path class=\"band\"").unwrap();
+    assert!(
+        before.ends_with(
+            "<svg x=\"76.0\" y=\"34.0\" width=\"808.0\" height=\"216.0\" viewBox=\"76 34 808 216\">"
+        ),
+        "{before}"
+    );
+    assert!(!bands.split_once("</svg>").unwrap().1.contains("class=\"band\""), "{page}");
     let change = &gemm.changes[0];
     let (good, bad) = (change.good.clone().unwrap(), change.bad.clone().unwrap());
     for words in [

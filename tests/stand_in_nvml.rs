@@ -89,7 +89,7 @@ fn each_function_of_the_stand_in_has_the_type_that_nvml_h_gives_it() {
     assert_eq!(found, exported.lines().filter(|line| line.contains(" T nvml")).count(), "{exported}");
 
     let folder = tempfile::tempdir().unwrap();
-    for name in ["card.rs", "profiles.rs", "settings.rs"] {
+    for name in ["card.rs", "clocks.rs", "profiles.rs", "settings.rs"] {
         std::fs::copy(fake_nvml::source(name), folder.path().join(name)).unwrap();
     }
     let root = folder.path().join("nvml.rs");
@@ -244,7 +244,7 @@ fn each_profile_is_read_by_the_gate_as_the_card_that_it_is() {
 #[test]
 fn a_card_that_is_lost_while_a_process_runs_leaves_the_record_without_its_clocks() {
     let folder = folder_with(
-        "[suite]\nname = 's'\n[defaults]\nprocesses = 3\ntiming = 'protocol'\n[[benchmark]]\nid = 'a'\n\
+        "[suite]\nname = 's'\n[run]\ncalm_wait = '0s'\n[defaults]\nprocesses = 3\ntiming = 'protocol'\n[[benchmark]]\nid = 'a'\n\
          shell = 'echo fallen_off_bus >> card; ./child ok 0.1'\n",
     );
     let mut run = command(folder.path(), "run");

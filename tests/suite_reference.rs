@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
 use gbench_ci::model::Fault;
 use gbench_ci::suite::Suite;
 
-use crate::support::gbench;
+use crate::support::gate;
 
 const SMALLEST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
 
@@ -107,7 +106,7 @@ fn every_key_stands_in_the_reference_and_no_other() {
 
 #[test]
 fn every_default_in_the_reference_is_what_config_show_prints() {
-    let shown = Command::new(gbench()).args(["config", "show", "--defaults", "--json"]).output().unwrap();
+    let shown = gate().args(["config", "show", "--defaults", "--json"]).output().unwrap();
     let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
     let reference = reference();
     let mut checked = 0;
@@ -146,7 +145,7 @@ fn every_example_of_the_reference_is_a_suite_file() {
         std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
         std::fs::create_dir(folder.path().join("kernels")).unwrap();
         std::fs::write(folder.path().join("kernels/saxpy.cu"), "").unwrap();
-        let listed = Command::new(gbench()).args(["list", "--json"]).current_dir(&folder).output().unwrap();
+        let listed = gate().args(["list", "--json"]).current_dir(&folder).output().unwrap();
         let errors = String::from_utf8_lossy(&listed.stderr);
         assert!(listed.status.success(), "example {index}: {errors}");
     }

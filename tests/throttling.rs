@@ -131,7 +131,7 @@ fn on_a_hot_card<'a>(reasons: &'a str, library: &'a str) -> [(&'a str, &'a str);
 
 #[test]
 fn n5_a_comparison_on_a_card_that_is_slowed_all_along_says_so_everywhere() {
-    let text = suite("[gate]\nrounds = 5\n", "");
+    let text = suite("[gate]\nrounds = 5\n[run]\ncalm_wait = '0s'\n", "");
     let it = Repository::new(&[("gbench.toml", &text)], &[("cost", "1.3\n")]);
     let library = fake_nvml::library("");
     let hot = on_a_hot_card(HW_THERMAL, library.to_str().unwrap());

@@ -173,8 +173,19 @@ fn what_nobody_looked_at_is_not_called_steady() {
     ran(&root, "history --runs 3")
         .exits(0)
         .says("NOT JUDGED")
-        .says("3 runs only")
+        .says("3 runs, and 24 are needed")
         .says("37 older runs left out");
+}
+
+#[test]
+fn a_series_too_short_for_any_step_is_not_called_steady() {
+    for (runs, words) in [(23, "NOT JUDGED"), (24, "WORSE")] {
+        let factor = |number| if number < 12 { 1.0 } else { 2.0 };
+        let sandbox = repository((0..runs).map(|number| night(number, &[("kernels/gemm", factor(number))])));
+        let page = ran(&sandbox.root(), "history gemm").exits(0).says(words);
+        assert_eq!(page.out.contains("23 runs, and 24 are needed"), runs == 23, "{}", page.out);
+        assert!(!page.out.contains("STEADY"), "{}", page.out);
+    }
 }
 
 #[test]
@@ -265,7 +276,10 @@ fn machines_and_branches_are_series_of_their_own() {
     assert_eq!(count(&document(&root, "gemm --label h100 --branch main")), [10]);
     assert_eq!(count(&document(&root, "gemm --label h100 --branch main --runs 8")), [8]);
     assert_eq!(count(&document(&root, "gemm --since 2026-01-21 --label a100")), [2]);
-    ran(&root, "history gemm --branch nowhere").exits(2).says("no run is of this time, branch and label");
+    ran(&root, "history gemm --branch nowhere")
+        .exits(2)
+        .says("no run is of this time, branch and label")
+        .says("main on a100, main on h100");
 }
 
 #[test]
@@ -323,7 +337,9 @@ fn wrong_names_are_told_what_there_is() {
         .says("did you mean time?");
     ran(&root, "history kernels/gemm[n=1024]").exits(0);
     ran(&root, "history gemm[n=1024]").exits(0);
-    ran(&root, "history gemm[n=102]").exits(2).says("no run has a case of this name");
+    ran(&root, "history gemm[n=102]").exits(2).says("did you mean kernels/gemm[n=1024]?");
+    ran(&root, "history gemm[m=7]").exits(2).says("there are kernels/gemm[n=1024]");
+    ran(&root, "history --store dir:nowhere").exits(2).says("there is no such folder");
     let mut empty = crate::support::cli::command(&root, "history");
     empty.arg("");
     crate::support::cli::ended(empty).exits(2).says("it is empty");
@@ -340,13 +356,28 @@ fn a_folder_of_baselines_is_a_history_too() {
     let sandbox = Sandbox::new();
     let root = sandbox.root();
     for number in 0..4 {
-        let record = night(number, &[]).record;
-        crate::support::cli::write(&root, "record.json", &record);
+        crate::support::cli::write(&root, "record.json", &night(number, &[]).record);
         ran(&root, "baseline save nightly record.json").exits(0);
     }
     let document = document(&root, "");
     assert_eq!(document.runs.len(), 4);
+    assert!(document.warnings.is_empty(), "{:?}", document.warnings);
     assert_eq!(series(&document, "kernels/gemm").branch, "nightly");
+}
+
+#[test]
+fn a_folder_that_drops_older_records_says_so() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.root();
+    let save = |number| {
+        crate::support::cli::write(&root, "record.json", &night(number, &[]).record);
+        ran(&root, "baseline save nightly record.json").exits(0);
+    };
+    (0..12).for_each(save);
+    let document = document(&root, "");
+    assert_eq!(document.runs.len(), 10);
+    assert!(document.warnings[0].contains("`nightly` keeps its newest 10 runs"), "{:?}", document.warnings);
+    ran(&root, "history").exits(0).says("Warnings").says("keep = 400");
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn what_is_fixed_or_accepted_closes_the_issue_with_what_became_of_it() {
     hub.published(&nights, &head).says("trends: closed");
     let issue = hub.about_trends().remove(0);
     let notes = hub.fake.comments(issue.number);
-    assert!(notes[0].body.contains("`s/c0` time: accepted by @maria in #7"), "{}", notes[0].body);
+    assert!(notes[0].body.contains("`s/c0` time: accepted by `maria` in #7"), "{}", notes[0].body);
     let ran = crate::support::cli::ran(&nights.checkout.root(), "history --store git:gbench-history s/c0");
     ran.exits(0).says("accepted by maria in #7");
 }

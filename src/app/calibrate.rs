@@ -6,6 +6,7 @@ use super::calibration;
 use super::compare_commits::rule_of;
 use super::listing::list_cases;
 use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
+use super::measuring_lock::MeasuringTurn;
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::request::RunRequest;
@@ -67,6 +68,7 @@ pub fn calibrate(
 
     let seed = request.order_seed.unwrap_or_else(new_seed);
     let comparison = comparison(&suite, seed, request.run.settings.overrides.threshold);
+    let turn = MeasuringTurn::take(&[&suite], reporter)?;
     let mut suite = suite;
     list_cases(vec![(&mut suite, None, &root)], reporter)?;
     let plan = RoundsPlan::new(&suite, &suite, &[], seed);
@@ -84,6 +86,7 @@ pub fn calibrate(
         sides: [(&suite, &root), (&suite, &root)],
         comparison: &comparison,
         folder: &folder,
+        turn: &turn,
         resume: Vec::new(),
     };
     let mut even = Even { rounds: request.rounds, budget: request.budget };
@@ -95,7 +98,7 @@ pub fn calibrate(
     let mut calibration = compare::calibrate(&base.record, &head.record, &comparison, request.rounds)?;
     propose_counting(&mut calibration, &suite);
     if calibration.has_figures() && request.positive_control {
-        match planted(&artifacts, &root, seed, reporter)? {
+        match planted([&artifacts, &root], seed, &turn, reporter)? {
             Planted::Measured(control) => calibration.control = Some(control),
             Planted::Failed(why) => {
                 calibration.warnings.push(format!("the planted slowdown could not be measured: {why}"));
@@ -178,7 +181,12 @@ enum Planted {
 }
 
 /// Measures until it is decided, in at most the usual rounds. Its records go below `artifacts`.
-fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) -> Result<Planted> {
+fn planted(
+    [artifacts, home]: [&Path; 2],
+    seed: u64,
+    turn: &MeasuringTurn,
+    reporter: &Reporter,
+) -> Result<Planted> {
     let (Some(base), Some(head)) = (planted_suite(home, USUAL), planted_suite(home, MORE)) else {
         return Ok(Planted::Failed("its name is none".into()));
     };
@@ -192,6 +200,7 @@ fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) -> Res
         sides: [(&base, home), (&head, home)],
         comparison: &comparison,
         folder: &folder,
+        turn,
         resume: Vec::new(),
     };
     let finished =

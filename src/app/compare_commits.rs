@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::listing::list_cases;
 use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
+use super::measuring_lock::MeasuringTurn;
 use super::paths::project_root;
 use super::profile_request::profiles_of;
 use super::profiling::profile_regressions;
@@ -97,6 +98,8 @@ pub fn measure(
     request.rounds.apply(&mut gate);
     (base.gate, head.gate) = (gate.clone(), gate.clone());
     base.run = head.run.clone();
+    // From here on it builds and measures.
+    let turn = MeasuringTurn::take(&[&base, &head], reporter)?;
     let sides_to_list = vec![
         (&mut base, Some(Side::Base), base_tree.root()),
         (&mut head, Some(Side::Head), head_tree.root()),
@@ -149,6 +152,7 @@ pub fn measure(
         sides: [(&base, base_tree.root()), (&head, head_tree.root())],
         comparison: &comparison,
         folder: &folder,
+        turn: &turn,
         resume: resumed.map(|resumed| resumed.records).unwrap_or_default(),
     };
     let finished = measuring.carry_out(&mut stopping, reporter);

@@ -175,7 +175,12 @@ fn refuse_measuring(request: &RecordsRequest) -> Result<()> {
         return Err(Fault::at("compare", what, "take the flags out, or name the base alone to measure anew"));
     }
     let output = &request.run.output;
-    let flags = [(output.artifacts.is_some(), "--artifacts"), (output.deadline.is_some(), "--deadline")];
+    let flags = [
+        (output.artifacts.is_some(), "--artifacts"),
+        (output.deadline.is_some(), "--deadline"),
+        (output.lock_wait.is_some(), "--lock-wait"),
+        (output.no_lock, "--no-lock"),
+    ];
     flags.into_iter().find(|(is_given, _)| *is_given).map_or(Ok(()), |(_, flag)| {
         let what = "it says how to measure, and two records are measured already";
         Err(Fault::at_flag(flag, what, "take it out, or name the base alone to measure anew"))

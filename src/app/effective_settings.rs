@@ -2,22 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{MATCH_FIELDS, Setting, Shown, Strictness, format_duration};
+use crate::model::{MATCH_FIELDS, Origin, Setting, Shown, Strictness, format_duration};
 use crate::suite::{Gate, ProfileOptions, RunOptions};
 
 /// `[run]`, `[gate]` and `[profile]` by their names in the suite file, with their origins.
 pub fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BTreeMap<String, Shown> {
     let policy = |fails: bool| if fails { "fail" } else { "pass" };
     let budget = format_duration(gate.budget.value.seconds().unwrap_or(0.0));
+    let monitor_interval = run.monitor_interval.value.map_or("auto".into(), format_duration);
+    let hottest = run.max_gpu_temperature.value.map_or("none".into(), serde_json::Value::from);
     let profilers: Vec<&str> = profile.profilers.value.iter().map(|profiler| profiler.into_str()).collect();
     let rows = [
         ("profile.profilers", shown(&profile.profilers, profilers)),
         ("profile.metrics", shown(&profile.metrics, profile.metrics.value.into_str())),
         ("profile.trace", shown(&profile.trace, profile.trace.value.clone())),
         ("run.deadline", shown(&run.deadline, format_duration(run.deadline.value))),
+        ("run.lock_wait", shown(&run.lock_wait, format_duration(run.lock_wait.value))),
         ("run.artifacts", shown(&run.artifacts, run.artifacts.value.display().to_string())),
         ("run.store", shown(&run.store, run.store.value.clone())),
         ("run.keep", shown(&run.keep, run.keep.value)),
+        (
+            "run.monitor",
+            shown(&run.monitor, run.monitor.value.map_or("auto".into(), serde_json::Value::from)),
+        ),
+        ("run.monitor_interval", shown(&run.monitor_interval, monitor_interval)),
+        ("run.calm_wait", shown(&run.calm_wait, format_duration(run.calm_wait.value))),
+        ("run.busy_gpu", shown(&run.busy_gpu, run.busy_gpu.value.into_str())),
+        ("run.max_gpu_temperature", shown(&run.max_gpu_temperature, hottest)),
         ("run.after_timeout", shown(&run.after_timeout, run.after_timeout.value.clone())),
         ("gate.alpha", shown(&gate.alpha, gate.alpha.value)),
         ("gate.alpha_improved", shown(&gate.alpha_improved, gate.alpha_improved.value)),
@@ -32,6 +43,11 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BT
         ("gate.failed", shown(&gate.failed_fails, policy(gate.failed_fails.value))),
     ];
     let mut rows: BTreeMap<String, Shown> = rows.map(|(name, shown)| (name.to_owned(), shown)).into();
+    let clocks =
+        [("gate.lock_sm_clock", &gate.lock_sm_clock), ("gate.lock_memory_clock", &gate.lock_memory_clock)];
+    // Off unless somebody says otherwise: records without a word on them are as they were.
+    let clocks = clocks.into_iter().filter(|(_, setting)| setting.origin != Origin::Default);
+    rows.extend(clocks.map(|(name, setting)| (name.to_owned(), shown(setting, setting.value.to_string()))));
     for (field, usual) in MATCH_FIELDS {
         let unset: Setting<Strictness> = Setting::default(usual);
         let setting = gate.match_key.get(field).unwrap_or(&unset);

@@ -17,6 +17,7 @@ pub fn list_cases(mut sides: Vec<(&mut Suite, Option<Side>, &Path)>, reporter: &
     for (suite, _, folder) in &mut sides {
         scale_work(suite, folder);
     }
+    spread_over_gpus(&mut sides)?;
     let mut observer = reporter.clone();
     for (suite, side, _) in &sides {
         for text in said_of_files(suite, *side) {
@@ -54,6 +55,23 @@ fn list_harnesses(sides: &mut [(&mut Suite, Option<Side>, &Path)], mut observer:
     if let [(base, ..), (head, ..)] = sides {
         copy_points(base, head);
         copy_points(head, base);
+    }
+    Ok(())
+}
+
+/// Makes a case a GPU where a suite says `device = "each"`.
+fn spread_over_gpus(sides: &mut [(&mut Suite, Option<Side>, &Path)]) -> Result<()> {
+    let benchmarks = sides.iter_mut().flat_map(|(suite, ..)| &mut suite.benchmarks);
+    let mut asking = benchmarks.filter(|benchmark| benchmark.settings.is_on_each_gpu()).peekable();
+    if asking.peek().is_none() {
+        return Ok(());
+    }
+    let gpus = machine::gpus().known().map_or(0, |facts| facts.devices.len());
+    for benchmark in asking {
+        benchmark.spread_over_gpus(gpus).map_err(|why| {
+            let what = format!("`device` asks for each GPU, and {why}");
+            Fault::at(benchmark.id.to_string(), what, "name one GPU by its number or UUID")
+        })?;
     }
     Ok(())
 }

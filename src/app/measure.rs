@@ -6,21 +6,24 @@ use std::time::SystemTime;
 
 use rand::RngExt;
 
+use super::clocks::HeldClocks;
 use super::discover::V1Discovery;
 use super::effective_settings::suite_wide;
 use super::executor::{executor, own_binary};
 use super::listing::list_cases;
+use super::measuring_lock::MeasuringTurn;
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::verdict_files::json_of;
+use super::watch::Watch;
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
-    Comparison, ComparisonPolicy, Conditions, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord,
-    RunSource, SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
+    Comparison, ComparisonPolicy, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord, RunSource,
+    SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
 use crate::report;
-use crate::run::{ConditionsProbe, Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
+use crate::run::{Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{Plan, RoundsPlan};
 use crate::suite::{Gate, ProfileOptions, Source, Suite};
@@ -34,21 +37,28 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
 pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
+    // Listing may build, which others would measure.
+    let turn = MeasuringTurn::take(&[suite], reporter)?;
     let suite = &mut suite.clone();
     list_cases(vec![(suite, None, &folder)], reporter)?;
     let plan = Plan::single(suite);
     let started = SystemTime::now();
-    let header = header(RunId::new(started, salt()), started, suite, None, &folder);
     let binary = own_binary()?;
+    let clocks = HeldClocks::take(suite, &[suite], &binary, reporter);
+    let mut header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    clocks.tell(&mut header);
+    turn.mark(&mut header);
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
-    let mut watch = machine::HostConditions::here();
+    let mut watch = Watch::of(suite, reporter)?;
+    watch.require_calm(&suite.run, &mut executor)?;
     let session = RunSession {
         executor: &mut executor,
         observer: &mut observer,
-        probe: suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
+        probe: watch.probe(),
         binary,
         deadline: suite.run.deadline.value,
+        calm_wait: suite.run.calm_wait.value,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
     let finished =
@@ -65,11 +75,13 @@ pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &R
 pub fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
+    let turn = MeasuringTurn::take(&[suite], reporter)?;
     let suite = &mut suite.clone();
     list_cases(vec![(suite, None, &folder)], reporter)?;
     let plan = Plan::single(suite);
     let started = SystemTime::now();
-    let header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    let mut header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    turn.mark(&mut header);
     let binary = own_binary()?;
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
@@ -79,6 +91,7 @@ pub fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
         probe: None,
         binary,
         deadline: suite.run.deadline.value,
+        calm_wait: 0.0,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
     PlanSession { plan: &plan, session, artifacts: &artifacts }.profile_only(header, &suite.profile)
@@ -135,6 +148,7 @@ pub struct RoundsMeasuring<'a> {
     pub sides: [(&'a Suite, &'a Path); 2],
     pub comparison: &'a Comparison,
     pub folder: &'a ComparisonFolder,
+    pub turn: &'a MeasuringTurn,
     /// Records to go on from; empty: from the beginning.
     pub resume: Vec<RunRecord>,
 }
@@ -142,6 +156,9 @@ pub struct RoundsMeasuring<'a> {
 impl RoundsMeasuring<'_> {
     /// One finished record an arm: base, head and, where there are controls, control.
     pub fn carry_out(self, stopping: &mut dyn StoppingPolicy, reporter: &Reporter) -> Result<Vec<Finished>> {
+        let binary = own_binary()?;
+        let [(base, _), (head, tree)] = self.sides;
+        let clocks = HeldClocks::take(base, &[base, head], &binary, reporter);
         let started = SystemTime::now();
         let salt = salt();
         let mut headers = Vec::new();
@@ -152,23 +169,25 @@ impl RoundsMeasuring<'_> {
             let seed = Shown { value: self.plan.order.seed.into(), origin: Origin::Default };
             header.config.insert("coin_seed".into(), seed);
             header.comparison = Some(Box::new(self.comparison.clone()));
+            clocks.tell(&mut header);
+            self.turn.mark(&mut header);
             headers.push(header);
         }
         for (header, before) in headers.iter().zip(&self.resume) {
             same_machine(header, before, &self.comparison.policy.match_key)?;
         }
-        let (head, tree) = self.sides[1];
         let Self { plan, folder, resume, .. } = self;
-        let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = reporter.clone();
-        let mut watch = machine::HostConditions::here();
+        let mut watch = Watch::of(head, reporter)?;
+        watch.require_calm(&head.run, &mut executor)?;
         let session = RunSession {
             executor: &mut executor,
             observer: &mut observer,
-            probe: head.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
+            probe: watch.probe(),
             binary,
             deadline: head.run.deadline.value,
+            calm_wait: head.run.calm_wait.value,
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
         };
         let finished = RoundsSession { plan, session, folder, resume }.run(headers, stopping)?;
@@ -193,16 +212,6 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
             let next = "resume it where it was begun, or begin a new comparison";
             Err(Fault::at("--resume", what, next).exits(Exit::Machine))
         }
-    }
-}
-
-impl ConditionsProbe for machine::HostConditions {
-    fn begin(&mut self) {
-        machine::HostConditions::begin(self);
-    }
-
-    fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
-        machine::HostConditions::end(self, child_cpu_seconds, wall)
     }
 }
 
@@ -234,6 +243,7 @@ pub(super) fn header(
         tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
         state: RecordState::Interrupted,
         cut_short: None,
+        exclusive: None,
         started: humantime::format_rfc3339_millis(started).to_string(),
         finished: None,
         side,
@@ -243,6 +253,7 @@ pub(super) fn header(
         command: without_secrets(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         config: suite_wide(&suite.run, &suite.gate, &suite.profile),
         manifest: machine::manifest(folder),
+        clocks: None,
         cases: Vec::new(),
         warnings: Vec::new(),
     }

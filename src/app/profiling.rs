@@ -43,6 +43,7 @@ pub(super) fn profile_regressions(
         binary,
         // Each process has its own limit, and there are few.
         deadline: 0.0,
+        calm_wait: 0.0,
         after_timeout: (head.run.after_timeout.value.clone(), tree.to_owned()),
     };
     let profiling = ProfileSession { session, options: &head.profile };

@@ -165,6 +165,21 @@ pub struct OutputRequest {
     pub artifacts: Option<PathBuf>,
     /// Seconds for the whole run; 0: no limit.
     pub deadline: Option<f64>,
+    /// Seconds for which other gates on the machine are waited for; 0: not at all.
+    pub lock_wait: Option<f64>,
+    /// Measure beside other gates.
+    pub no_lock: bool,
+    pub monitor: MonitorRequest,
+}
+
+/// How the machine is sampled; what is absent is as the suite file has it.
+#[derive(Clone, Debug, Default)]
+pub struct MonitorRequest {
+    pub on: Option<bool>,
+    /// Seconds, above 0.
+    pub interval: Option<f64>,
+    /// File for the samples, from the current folder.
+    pub output: Option<PathBuf>,
 }
 
 impl OutputRequest {
@@ -172,6 +187,16 @@ impl OutputRequest {
     pub fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply_run(&mut suite.run, &current_folder()?);
         set(&mut suite.run.deadline, self.deadline, "--deadline");
+        let MonitorRequest { on, interval, output } = &self.monitor;
+        set(
+            &mut suite.run.monitor,
+            on.map(Some),
+            if *on == Some(true) { "--monitor" } else { "--no-monitor" },
+        );
+        set(&mut suite.run.monitor_interval, interval.map(Some), "--monitor-interval");
+        set(&mut suite.run.monitor_output, output.clone().map(Some), "--monitor-output");
+        set(&mut suite.run.lock_wait, self.lock_wait, "--lock-wait");
+        suite.run.lock &= !self.no_lock;
         if let Some(folder) = &self.artifacts {
             let flag = || format!("--artifacts {}", folder.display());
             let folder = std::path::absolute(folder)

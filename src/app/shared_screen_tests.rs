@@ -112,6 +112,7 @@ fn header(side: Option<Side>, salt: u32) -> RunRecord {
         tool: ToolInfo { name: "gbench-ci".into(), version: "test".into() },
         state: RecordState::Interrupted,
         cut_short: None,
+        exclusive: None,
         started: "2026-01-01T00:00:00.000Z".into(),
         finished: None,
         side,
@@ -121,6 +122,7 @@ fn header(side: Option<Side>, salt: u32) -> RunRecord {
         command: Vec::new(),
         config: Default::default(),
         manifest: crate::machine::manifest(Path::new("/")),
+        clocks: None,
         cases: Vec::new(),
         warnings: Vec::new(),
     }
@@ -145,6 +147,7 @@ fn compared(simulated: &mut Simulated, seed: u64) -> VerdictDocument {
         probe: None,
         binary: PathBuf::from("gbench-ci"),
         deadline: 0.0,
+        calm_wait: 0.0,
         after_timeout: Default::default(),
     };
     let mut stopping = SequentialStopping::new(&comparison, Reporter::new(Silent));

@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 
 use super::{Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, Reason, Verdict, Warning};
 use crate::model::{
-    Better, CaseId, CommonSuite, Interleaving, MovedFigure, NoReference, NothingMeasured, Outcome, Profile,
-    RunId, RunRecord, Side,
+    Better, CaseId, CommonSuite, ForeignProcess, Interleaving, MovedFigure, NoReference, NothingMeasured,
+    Outcome, Profile, RunId, RunRecord, Side,
 };
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
@@ -280,10 +280,72 @@ pub struct Row {
     pub sequence: Option<Sequence>,
     /// Of executed instructions that changed: the verdict of the same case's time, which they do not stand for.
     pub time_verdict: Option<Verdict>,
+    /// Of a GPU's time that is red or open, where the clocks were not locked: what its cycles say by the same rule. It decides nothing.
+    pub in_cycles: Option<RowCycles>,
     /// Of the speedup of a pair that changed: what became of each member's own figure.
     pub pair: Option<PairShift>,
     /// What became of the case's device code, which `device_code` of the document tells in full.
     pub device_code: Option<CodeState>,
+    /// What was sampled of the machine while its processes ran, of rows that are not plainly unchanged.
+    pub telemetry: Option<Box<RowTelemetry>>,
+}
+
+/// What was sampled of the GPU while both sides of a row were measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RowTelemetry {
+    pub base: SideTelemetry,
+    pub head: SideTelemetry,
+    /// What of it may explain the row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<TelemetryRemark>,
+}
+
+/// Medians over the processes of one side.
+#[skip_serializing_none]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SideTelemetry {
+    /// Processes that were sampled.
+    pub processes: u32,
+    /// Of these, those of which a clock is known.
+    pub clocked: u32,
+    /// MHz: of each process the mean of its samples.
+    pub sm_clock: Option<f64>,
+    /// Watts: of each process the mean.
+    pub power: Option<f64>,
+    /// Degrees Celsius: of each process the highest.
+    pub temperature: Option<f64>,
+    /// Processes in which the power limit held the clocks down.
+    pub capped: u32,
+    /// Processes in which a GPU did not answer.
+    pub gaps: u32,
+}
+
+/// What was sampled and may explain a row; processes are counted by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TelemetryRemark {
+    /// `share`: by how much that side's is lower.
+    LowerClock { side: Side, share: f64, base_mhz: f64, head_mhz: f64 },
+    /// The power limit held the clocks down, on one side more often than on the other.
+    PowerCap { base: u32, head: u32 },
+    /// A process of somebody else was on the GPU.
+    OtherProcess { gpu: u32, process: ForeignProcess, base: u32, head: u32 },
+    /// The gate did not get a calm GPU before the process.
+    NotCalm { base: u32, head: u32 },
+    /// The GPU did not answer.
+    Gaps { base: u32, head: u32 },
+}
+
+/// What the cycles of a case say beside its time.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RowCycles {
+    pub verdict: Verdict,
+    /// Absent where there is nothing to compare.
+    pub change: Option<Change>,
 }
 
 /// How the members of a pair changed, each by its own row.

@@ -80,6 +80,8 @@ pub struct ProcessValues<'a> {
     pub reasons: &'a [String],
     /// Of a time on a GPU: the clock of its multiprocessors meanwhile, the median in the unit of its metric.
     pub clock: Option<f64>,
+    /// The mean of what was sampled of the GPU's clock meanwhile, in MHz: for pictures, never for a decision.
+    pub sampled_clock: Option<f64>,
 }
 
 /// The median clock of one process.
@@ -138,6 +140,8 @@ impl<'a> MeasuredSide<'a> {
                 throttled: conditions.is_some_and(|conditions| !conditions.throttled.is_empty()),
                 reasons: conditions.map_or(&[], |conditions| &conditions.throttled),
                 clock: clocks.and_then(|clocks| clock_of(clocks, entry.process, scratch)),
+                sampled_clock: conditions
+                    .and_then(|conditions| Some(conditions.telemetry.as_deref()?.gpu()?.sm_clock?.mean)),
             });
             centres.push(centre);
         }

@@ -9,8 +9,10 @@
 //!   rounds, validity            the differences of rounds, and what must hold for them to be believed
 //!   test, scale                 the hypothesis test of one row over processes
 //!   counts      counts of executed instructions, which agree nearly
+//!   cycles      what a GPU's cycles say beside its time
 //!   quantized, absolute, summary_only, throttling, session_variance    what is special about figures
 //! wording/                      reasons, advice and warnings, as values and in English; the sentence of the whole
+//! telemetry                     what was sampled of the GPU beside a row
 //! profiles                      what profilers saw of a case on both sides, beside every verdict
 //! device_code, code_remarks     what became of the code that runs on the GPU, beside every verdict
 //! verdict, warnings             the whole; what a reader should know beside the rows
@@ -29,6 +31,7 @@ mod code_remarks;
 mod comparability;
 mod conclusion;
 mod counts;
+mod cycles;
 mod device_code;
 mod document;
 mod evidence;
@@ -53,6 +56,7 @@ mod session_variance;
 mod speedups;
 mod stored_runs;
 mod summary_only;
+mod telemetry;
 mod test;
 mod throttling;
 mod trace;

@@ -43,6 +43,8 @@ pub struct MeasuredRound {
     pub base_first: Option<bool>,
     /// Why a GPU's clocks were held down, on base and on head.
     pub throttled: [Vec<String>; 2],
+    /// The GPU's clock as it was sampled, in MHz, on base and on head.
+    pub clocks: [Option<f64>; 2],
 }
 
 /// The processes of the rounds that both sides finished.
@@ -83,6 +85,7 @@ pub fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
         head: of(head),
         base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
         throttled: [base.reasons.to_vec(), head.reasons.to_vec()],
+        clocks: [base.sampled_clock, head.sampled_clock],
     });
     measured.collect()
 }

@@ -442,8 +442,10 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
         margin: None,
         sequence: None,
         time_verdict: None,
+        in_cycles: None,
         pair: None,
         device_code: None,
+        telemetry: None,
     }
 }
 

@@ -269,6 +269,7 @@ fn of_both(baseline: &ProcessRecord, optimized: &ProcessRecord, index: u32) -> P
         slot: optimized.slot,
         shared: optimized.shared,
         lockstep: optimized.lockstep,
+        gpus: optimized.gpus.clone(),
         conditions: looked_at.then(|| Conditions { busy, throttled, ..Conditions::default() }),
         error: None,
     }

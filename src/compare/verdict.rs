@@ -1,14 +1,15 @@
 //! The comparison as a whole: rows by weight, one conclusion, one exit code.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::model::text::short_commit;
-use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
+use crate::model::{CaseId, CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
 use super::code_remarks;
 use super::comparability::differences;
 use super::conclusion::{conclude, counts as verdict_counts, severity_order};
 use super::counts;
+use super::cycles;
 use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
 use super::profiles;
@@ -17,8 +18,9 @@ use super::rules::RowDecision;
 use super::speedups::{Speedups, doubt_with_members, tell_of_members};
 use super::warnings::{of_comparison, of_side};
 use super::{
-    Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, Rule,
-    SCHEMA_VERDICT, SeqE, SideSummary, Verdict, VerdictDocument, Warning, one_session, throttling, wording,
+    Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, RowCycles, Rule,
+    SCHEMA_VERDICT, SeqE, SideSummary, Verdict, VerdictDocument, Warning, one_session, telemetry, throttling,
+    wording,
 };
 
 /// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
@@ -165,9 +167,14 @@ pub fn compare_by(
         tell_of_members(&mut prepared.rows, &prepared.members);
         rows = prepared.rows;
         counts::tell_of_time(&mut rows);
+        if cycles::are_asked(&rows, base.record, head.record) {
+            cycles::tell(&mut rows, &in_cycles(rule, base, head, policy)?);
+        }
         code_remarks::tell(&mut rows, &codes);
+        telemetry::tell(&mut rows, &pairs);
     }
     warnings.extend(throttling::warning(base.record, head.record));
+    warnings.extend(cycles::warning(base.record, head.record));
     warnings.extend(common_suite(base).map(|common| Warning::CommonSuiteFile {
         path: common.path.clone(),
         sha256: common.sha256.clone(),
@@ -222,6 +229,20 @@ pub fn compare_by(
     };
     document.sentence = wording::of_verdict(&document, &[]);
     Ok(document)
+}
+
+/// What the rule says of the cycles, by case: a comparison of its own, of which nothing else is kept.
+fn in_cycles(
+    rule: &dyn Rule,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+) -> Result<HashMap<CaseId, RowCycles>> {
+    let [of_base, of_head] = [base, head].map(|side| cycles::of_record(side.record));
+    let base = SideInput { record: &of_base, name: base.name.clone() };
+    let head = SideInput { record: &of_head, name: head.name.clone() };
+    let has_cases = !of_base.cases.is_empty() && !of_head.cases.is_empty();
+    Ok(if has_cases { cycles::by_case(compare_by(rule, &base, &head, policy)?.rows) } else { HashMap::new() })
 }
 
 /// Takes back an improvement that no program makes, and says so of a slowdown of that size, which stays what it is.

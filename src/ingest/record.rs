@@ -80,6 +80,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
         state: RecordState::Complete,
         cut_short: None,
+        exclusive: None,
         started: started.clone(),
         finished: Some(started),
         side: None,
@@ -89,6 +90,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         command: Vec::new(),
         config: BTreeMap::new(),
         manifest: Manifest::unknown("the file does not say"),
+        clocks: None,
         cases,
         warnings,
     })
@@ -352,6 +354,7 @@ fn process(index: u32, file: &FileRun, outcome: Outcome) -> ProcessRecord {
         slot: None,
         shared: None,
         lockstep: false,
+        gpus: Vec::new(),
         conditions: None,
         error: None,
     }

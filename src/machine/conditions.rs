@@ -1,17 +1,21 @@
 //! Reads what else the machine does while one process runs: the work of others on the processors that it may use, and what
 //! holds a GPU's clocks down.
 //!
-//! Looked at right before and right after the process, never while it measures. What is not seen: the throttling of a
+//! Looked at right before and right after the process, and while it measures only where the run is monitored. What is not seen: the throttling of a
 //! control group's quota and of its neighbours' memory traffic; processors of the host in a container whose `/proc/stat`
 //! is made up (lxcfs, gVisor), where the work of others may read as none or not at all; a GPU that was held down only in
 //! the middle of the process, where its driver keeps no count of that; GPUs that the process did not use, which speak
 //! too.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
 use nix::sched::CpuSet;
 
 use super::host::{Root, affinity};
 use super::nvml::{self, ClocksNow};
-use crate::model::{Conditions, add_violations};
+use super::telemetry::{CalmCheck, MachineSampler};
+use crate::model::{Conditions, EndedProcess, Unrest, add_violations};
 
 /// Ticks of `/proc/stat` per second: USER_HZ, 100 on every architecture that we build for.
 const TICKS: f64 = 100.0;
@@ -31,11 +35,16 @@ pub struct HostConditions {
     /// Those that count; `None`: all.
     processors: fn() -> Option<CpuSet>,
     gpu: Option<GpuLook>,
+    sampler: Option<MachineSampler>,
+    calm: CalmCheck,
+    /// Numbers of the GPUs that the run may use; `None`: all.
+    gpus: Option<BTreeSet<u32>>,
     before: Option<Before>,
 }
 
 /// Right before a process.
 struct Before {
+    at: Instant,
     processors: Option<CpuSet>,
     ticks: Option<Ticks>,
     gpu: Option<ClocksNow>,
@@ -53,26 +62,63 @@ impl HostConditions {
     /// Of this machine. Opens the driver's library where there is one, and keeps it open.
     pub fn here() -> Self {
         let gpu = nvml::clocks(None).map(|look| Box::new(look) as GpuLook);
-        Self { root: Root::new("/"), processors: || affinity().ok(), gpu, before: None }
+        let (root, calm) = (Root::new("/"), CalmCheck::default());
+        let processors = || affinity().ok();
+        Self { root, processors, gpu, sampler: None, calm, gpus: None, before: None }
+    }
+
+    /// Samples while processes run, too. `max_temperature`: degrees Celsius at which a GPU is no longer calm. `gpus`: numbers of those
+    /// that the run may use; `None`: all.
+    pub fn sampled(
+        self,
+        sampler: Option<MachineSampler>,
+        max_temperature: Option<f64>,
+        gpus: Option<BTreeSet<u32>>,
+    ) -> Self {
+        Self { sampler, gpus, calm: CalmCheck::new(max_temperature), ..self }
+    }
+
+    /// Why the GPUs are not calm, while nothing of the run is on them; empty: they are, or cannot be asked. `waited`: for more than a
+    /// second.
+    pub fn unrest(&mut self, waited: bool) -> Vec<Unrest> {
+        let Some(sampler) = &self.sampler else { return Vec::new() };
+        let mut gpus = sampler.gpus_now();
+        if let Some(of_run) = &self.gpus {
+            gpus.retain(|gpu| of_run.contains(&gpu.index));
+        }
+        self.calm.unrest(&gpus, waited)
+    }
+
+    /// What samples meanwhile.
+    pub fn sampler(&self) -> Option<&MachineSampler> {
+        self.sampler.as_ref()
     }
 
     /// Right before a process starts.
     pub fn begin(&mut self) {
         let processors = (self.processors)();
         let ticks = ticks(&self.root, processors.as_ref());
-        self.before = Some(Before { processors, ticks, gpu: self.gpu.as_mut().and_then(|look| look()) });
+        let gpu = self.gpu.as_mut().and_then(|look| look());
+        self.sampler.iter().for_each(MachineSampler::forget);
+        self.calm.started = true;
+        self.before = Some(Before { at: Instant::now(), processors, ticks, gpu });
     }
 
-    /// Right after its end. `child_cpu_seconds`: its own work and that of its descendants; `wall`: its seconds. `None`
-    /// where nothing could be seen.
-    pub fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
+    /// Right after its end. `None` where nothing could be seen.
+    pub fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
         let before = self.before.take()?;
+        let wall = ended.seconds;
+        let telemetry = self.sampler.as_ref().map(|sampler| {
+            let after = |seconds: f64| before.at + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+            let (from, to) = ended.measured.unwrap_or((0.0, wall));
+            Box::new(sampler.window(before.at, (after(from), after(to))))
+        });
         let gpu_after = self.gpu.as_mut().and_then(|look| look());
         // The kernel counts every interrupt since its start for this file: not where it would tell nothing.
         let look = || before.ticks.zip(ticks(&self.root, before.processors.as_ref()));
         let ticks = if wall < MIN_WALL { None } else { look() };
-        let other = ticks.and_then(|(before, after)| other_cpu(before, after, child_cpu_seconds?, wall));
-        if other.is_none() && gpu_after.is_none() {
+        let other = ticks.and_then(|(before, after)| other_cpu(before, after, ended.cpu_seconds?, wall));
+        if other.is_none() && gpu_after.is_none() && telemetry.is_none() {
             return None;
         }
         let cores = ticks.map_or(1, |(before, _)| before.cores);
@@ -81,6 +127,8 @@ impl HostConditions {
             busy: other.is_some_and(|other| other > cores as f64 - MIN_LEFT),
             throttled: throttled(before.gpu.as_ref(), gpu_after.as_ref(), wall),
             sm_clock_mhz: gpu_after.and_then(|now| now.sm_clock),
+            telemetry,
+            waited: None,
         })
     }
 }
@@ -161,7 +209,19 @@ mod tests {
     }
 
     fn without_gpu(root: Root) -> HostConditions {
-        HostConditions { root, processors: || None, gpu: None, before: None }
+        HostConditions {
+            root,
+            processors: || None,
+            gpu: None,
+            sampler: None,
+            calm: CalmCheck::default(),
+            gpus: None,
+            before: None,
+        }
+    }
+
+    fn ended(cpu_seconds: Option<f64>, seconds: f64) -> EndedProcess {
+        EndedProcess { cpu_seconds, seconds, measured: None }
     }
 
     fn the_first_two() -> Option<CpuSet> {
@@ -178,7 +238,7 @@ mod tests {
         watch.begin();
         let after = format!("cpu0 {cpu0} 0 0 0\ncpu1 {cpu1} 0 0 0\ncpu2 900 0 0 300 0 0 0 0\n");
         std::fs::write(folder.path().join("proc/stat"), after).unwrap();
-        watch.end(Some(0.9), wall)
+        watch.end(&ended(Some(0.9), wall))
     }
 
     #[test]
@@ -206,9 +266,9 @@ mod tests {
         assert_eq!(said("100 0 0 300 0", "100 0 0 300 0", 1.0), None, "counters that stand still");
         let (_folder, root) = tree(&[]);
         let mut watch = without_gpu(root);
-        assert_eq!(watch.end(Some(1.0), 1.0), None, "nobody began");
+        assert_eq!(watch.end(&ended(Some(1.0), 1.0)), None, "nobody began");
         watch.begin();
-        assert_eq!(watch.end(Some(1.0), 1.0), None, "no counters");
+        assert_eq!(watch.end(&ended(Some(1.0), 1.0)), None, "no counters");
     }
 
     #[test]
@@ -221,7 +281,7 @@ mod tests {
         let (_folder, root) = tree(&[]);
         let mut watch = HostConditions { gpu: Some(Box::new(move || looks.pop())), ..without_gpu(root) };
         watch.begin();
-        let said = watch.end(None, 1.0).unwrap();
+        let said = watch.end(&ended(None, 1.0)).unwrap();
         assert_eq!(said.throttled, ["sw_power_cap", "hw_thermal_slowdown"]);
         assert_eq!((said.sm_clock_mhz, said.other_cpu), (Some(1980), None));
     }

@@ -1,13 +1,18 @@
 //! The machine that a run ran on: host, GPUs, repository, tools and telling environment variables, each probe for itself.
 
 mod checks;
+mod clock_guard;
+mod clocks;
 mod conditions;
 mod diff;
 mod environment;
 mod git;
+mod gpu_reading;
 mod host;
+pub mod locks;
 mod nvml;
 mod readings;
+mod telemetry;
 #[cfg(test)]
 mod test_support;
 mod tools;
@@ -15,14 +20,22 @@ mod tools;
 use std::path::Path;
 use std::thread;
 
-use crate::model::{Manifest, Probe};
+use crate::model::{GpuFacts, Manifest, Probe};
 
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
+pub use clock_guard::{CLOCKS_ARGUMENT, main as guard_clocks};
+pub use clocks::{ClockLock, ClockRequest, ClocksGivenBack};
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};
 pub use nvml::{ClocksNow, clocks};
-pub use readings::{Readings, TempFolder, TimingNoise, readings};
+pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
+pub use telemetry::{GpuSource, MachineSampler, SamplingCost, Timeline};
+
+/// The GPUs of this machine alone, as [`manifest`] has them.
+pub fn gpus() -> Probe<GpuFacts> {
+    nvml::gpus()
+}
 
 /// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:
 /// what cannot be found out stands in its field as a reason. Takes as long as the slowest tool that is asked for

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::host::{Root, cpu_quota};
-use super::tools;
+use super::{locks, nvml, tools};
+use crate::model::line::env::LOCKS;
 use crate::model::{CounterState, Probe};
 
 /// `valgrind` is a script's work away from its version.
@@ -42,7 +43,19 @@ pub struct Readings {
     pub gpu_counters_restricted: Probe<bool>,
     /// What compiles kernels for this machine's driver: `NVRTC 12.4, CUDA 12.4 in the driver`.
     pub cuda_compiler: Probe<String>,
+    /// Whether the gate can lock the clocks of GPUs; absent: why not.
+    pub clock_control: Probe<bool>,
+    pub measuring_lock: LockReading,
     pub noise: TimingNoise,
+}
+
+/// Who keeps other gates from measuring now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LockReading {
+    /// `None`: gates do not take turns, as the environment says; failed: no lock can be had.
+    pub folder: Option<Probe<String>>,
+    /// A line each, empty where nobody measures.
+    pub holders: Vec<String>,
 }
 
 /// The folder for temporary files, where disk benchmarks work.
@@ -92,7 +105,21 @@ pub fn readings(counter: CounterState, cuda_compiler: Probe<String>) -> Readings
         valgrind: tools::version(Command::new("valgrind").arg("--version"), "", TOOL_DEADLINE),
         gpu_counters_restricted: gpu_counters(&root),
         cuda_compiler,
+        clock_control: clock_control(),
+        measuring_lock: measuring_lock(),
         noise: noise(Duration::from_millis(400)),
+    }
+}
+
+fn measuring_lock() -> LockReading {
+    let failed = |why| LockReading { folder: Some(Probe::Failed(why)), holders: Vec::new() };
+    match locks::lock_folder(std::env::var_os(LOCKS).as_deref()) {
+        Ok(None) => LockReading { folder: None, holders: Vec::new() },
+        Ok(Some(folder)) => match locks::holders(&folder) {
+            Ok(holders) => LockReading { folder: Some(Probe::Known(folder.display().to_string())), holders },
+            Err(why) => failed(why),
+        },
+        Err(why) => failed(why),
     }
 }
 
@@ -129,6 +156,18 @@ fn gpu_counters(root: &Root) -> Probe<bool> {
     match restricted {
         Some(value) => Probe::Known(value.trim() != "0"),
         None => Probe::Absent("the driver does not say".into()),
+    }
+}
+
+/// As far as can be told without setting one: the driver's library has the function, and this user may call it.
+fn clock_control() -> Probe<bool> {
+    match nvml::knows_locked_clocks() {
+        None => Probe::Absent("no NVIDIA driver's library".into()),
+        Some(false) => Probe::Absent("this driver's library cannot lock clocks".into()),
+        Some(true) if !nix::unistd::geteuid().is_root() => {
+            Probe::Absent("only root may lock clocks, and this user is not root".into())
+        }
+        Some(true) => Probe::Known(true),
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ use crate::model::{Probe, scrubbed};
 
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// No tool's version takes a page.
-const LONGEST_OUTPUT: u64 = 16 << 10;
+/// No tool's version takes a page, and no list of GPUs a book.
+const LONGEST_OUTPUT: u64 = 1 << 20;
 
 /// Name, how to ask, and a word of the telling line where that is not the first one.
 const TOOLS: [(&str, &str, &str); 9] = [
@@ -51,9 +51,38 @@ pub(super) fn tools() -> BTreeMap<String, Probe<String>> {
     })
 }
 
-/// The first line that holds `word`, of what the command prints within the deadline. The command is in a process
-/// group of its own, killed whole at the deadline; it sees no secrets and no input.
+/// The first line that holds `word`, of what the command prints within the deadline.
 pub(super) fn version(command: &mut Command, word: &str, deadline: Duration) -> Probe<String> {
+    let ToolOutput { status, out, err } = match output(command, deadline) {
+        Probe::Known(output) => output,
+        Probe::Absent(reason) => return Probe::Absent(reason),
+        Probe::Failed(reason) => return Probe::Failed(reason),
+    };
+    let first = |text: &str| {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let all: Vec<&str> = lines.by_ref().collect();
+        all.iter().find(|line| line.contains(word)).or(all.first()).map(|line| (*line).to_owned())
+    };
+    match (status.success(), first(&out), first(&err)) {
+        (true, Some(line), _) | (true, None, Some(line)) => Probe::Known(line),
+        (true, None, None) => Probe::Failed("printed no version".into()),
+        (false, out, err) => Probe::Failed(match err.or(out) {
+            Some(line) => format!("{status}: {line}"),
+            None => status.to_string(),
+        }),
+    }
+}
+
+/// What a program left behind.
+pub(super) struct ToolOutput {
+    pub status: ExitStatus,
+    pub out: String,
+    pub err: String,
+}
+
+/// Runs a command to its end. It is in a process group of its own, killed whole at the deadline; it sees no secrets and no
+/// input.
+pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<ToolOutput> {
     for (name, _) in std::env::vars_os() {
         if scrubbed(&name.to_string_lossy()) {
             command.env_remove(name);
@@ -83,21 +112,9 @@ pub(super) fn version(command: &mut Command, word: &str, deadline: Duration) -> 
         let _ = child.wait();
         return Probe::Failed(format!("no answer within {} s", deadline.as_secs_f64()));
     }
-    let (Ok((out, err)), Ok(Some(status))) = (text, status) else {
-        return Probe::Failed("left a process behind that holds its output open".into());
-    };
-    let first = |text: &str| {
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let all: Vec<&str> = lines.by_ref().collect();
-        all.iter().find(|line| line.contains(word)).or(all.first()).map(|line| (*line).to_owned())
-    };
-    match (status.success(), first(&out), first(&err)) {
-        (true, Some(line), _) | (true, None, Some(line)) => Probe::Known(line),
-        (true, None, None) => Probe::Failed("printed no version".into()),
-        (false, out, err) => Probe::Failed(match err.or(out) {
-            Some(line) => format!("{status}: {line}"),
-            None => status.to_string(),
-        }),
+    match (text, status) {
+        (Ok((out, err)), Ok(Some(status))) => Probe::Known(ToolOutput { status, out, err }),
+        _ => Probe::Failed("left a process behind that holds its output open".into()),
     }
 }
 

@@ -23,10 +23,12 @@ mod bisect;
 mod budget;
 mod caches;
 mod case;
+mod clocks;
 mod code_union;
 mod comparison;
 mod counting;
 mod device_code;
+mod exclusive;
 mod exit;
 mod facts;
 mod fault;
@@ -49,6 +51,7 @@ mod samples;
 mod secret;
 mod settings;
 mod stage;
+mod telemetry;
 #[cfg(test)]
 pub(crate) mod test_support;
 pub mod text;
@@ -64,12 +67,17 @@ pub use case::{
     CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM,
     Variant, error_of_result,
 };
+pub use clocks::{
+    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
+    ControlledGpu,
+};
 pub use code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS, OTHER_KERNELS};
 pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
 pub use counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
 pub use device_code::{DeviceCode, KernelCode};
+pub use exclusive::{ExclusiveUse, GpuPlace};
 pub use exit::Exit;
 pub use facts::{Fact, MATCH_FIELDS, Strictness, names_card};
 pub use fault::{DEFECT, Fault, Location, Result};
@@ -85,7 +93,7 @@ pub use manifest::*;
 pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome, OutcomeCode};
-pub use own_figures::OwnFigure;
+pub use own_figures::{ENERGY, OwnFigure, PER_WATT};
 pub use profile::{
     KernelProfile, MetricSet, MovedFigure, Profile, ProfileFigure, ProfileOutcome, Profiler, RawMetric,
 };
@@ -99,5 +107,9 @@ pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Isolation, Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
+pub use telemetry::{
+    CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,
+    Spread, Telemetry, TelemetryGap, Unrest,
+};
 pub use text::{is_unseen, shell_word};
 pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};

@@ -5,6 +5,12 @@ use super::{CODE_FIGURES, CaseRecord, Metric, SM_CLOCK};
 /// What the gate's own GPU programs send beside the time, with `gate: false`.
 const BESIDE_TIME: [&str; 3] = ["cycles", SM_CLOCK, "throttled_time"];
 
+/// Joules of the GPU in an iteration, where its power was sampled.
+pub const ENERGY: &str = "energy_per_iteration";
+
+/// Behind an amount of work: its rate a watt.
+pub const PER_WATT: &str = "_per_watt";
+
 /// Amounts of work that a program declares, of which each has a rate.
 const AMOUNTS: [&str; 4] = ["items", "bytes", "flops", "tokens"];
 
@@ -28,6 +34,10 @@ impl OwnFigure {
             return None;
         }
         let name = metric.name.as_str();
+        let per_watt = name.strip_suffix(PER_WATT).is_some_and(|amount| AMOUNTS.contains(&amount));
+        if per_watt || name == ENERGY {
+            return Some(Self::Rate);
+        }
         let rate = name.strip_suffix(OF_PEAK).unwrap_or(name);
         if is_rate(rate) && (rate != name || is_derived_rate(case, name)) {
             return Some(Self::Rate);

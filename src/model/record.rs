@@ -8,8 +8,9 @@ use serde_with::skip_serializing_none;
 
 use super::samples::{exact, is_default};
 use super::{
-    Better, CaseId, Comparison, Component, DeviceCode, Ingested, Kind, Manifest, Metric, NothingMeasured,
-    Outcome, Profile, RunId, Shown, StageReport,
+    Better, CalmWait, CaseId, ClockControl, Comparison, Component, DeviceCode, ExclusiveUse, GpuPlace,
+    Ingested, Kind, Manifest, Metric, NothingMeasured, Outcome, Profile, RunId, Shown, StageReport,
+    Telemetry,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -31,6 +32,8 @@ pub struct RunRecord {
     pub state: RecordState,
     /// Present where an interrupt or the deadline ended the run; absent in records of earlier versions.
     pub cut_short: Option<CutShort>,
+    /// Present where other gates were kept from measuring meanwhile.
+    pub exclusive: Option<ExclusiveUse>,
     /// UTC, RFC 3339 with milliseconds.
     pub started: String,
     /// Absent in a record recovered from a run that was killed.
@@ -47,6 +50,8 @@ pub struct RunRecord {
     /// Suite-wide settings by name, with their origins.
     pub config: BTreeMap<String, Shown>,
     pub manifest: Manifest,
+    /// Present where the gate was asked to lock the GPUs' clocks.
+    pub clocks: Option<Box<ClockControl>>,
     /// Every selected case, also those that did not run.
     pub cases: Vec<CaseRecord>,
     /// What the reader should know before trusting the numbers.
@@ -248,6 +253,10 @@ pub struct Conditions {
     pub throttled: Vec<String>,
     /// Clock of the streaming multiprocessors in MHz at the end, of the first GPU.
     pub sm_clock_mhz: Option<u32>,
+    /// What was sampled while it ran, where the run was monitored.
+    pub telemetry: Option<Box<Telemetry>>,
+    /// The gate waited for a calm GPU before it, or did not get one.
+    pub waited: Option<Box<CalmWait>>,
 }
 
 /// One child process of a case.
@@ -295,6 +304,9 @@ pub struct ProcessRecord {
     /// It was alive together with the other side's process, and the two took turns. Left out where it was not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lockstep: bool,
+    /// The GPUs that the suite, a flag or its own word bound it to, where the driver knows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<GpuPlace>,
     /// What else the machine did meanwhile, where it was looked at.
     pub conditions: Option<Conditions>,
     /// What the program itself reported as its error, if it did.

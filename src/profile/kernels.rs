@@ -43,12 +43,12 @@ struct KernelLaunches {
 
 /// Kernels by their names.
 #[derive(Default)]
-pub(super) struct Kernels {
+pub(super) struct WatchedKernels {
     kernels: Vec<KernelLaunches>,
     places: HashMap<String, usize>,
 }
 
-impl Kernels {
+impl WatchedKernels {
     pub fn add(&mut self, name: &str, launch: LaunchFigures) {
         let place = *self.places.entry(name.to_owned()).or_insert_with(|| {
             self.kernels.push(KernelLaunches { name: name.to_owned(), ..KernelLaunches::default() });
@@ -118,7 +118,7 @@ mod tests {
             figures: vec![(ProfileFigure::KernelTime, seconds)],
             raw: vec![("traffic".to_owned(), RawMetric { value, unit: unit.to_owned() })],
         };
-        let mut kernels = Kernels::default();
+        let mut kernels = WatchedKernels::default();
         kernels.add("short", launch(1.0, 1.0, "sector"));
         kernels.add("long", launch(2.0, 500.0, "Kbyte"));
         kernels.add("long", launch(4.0, 1.5, "Mbyte"));

@@ -1,7 +1,10 @@
 //! What Nsight Compute is asked to count.
 //!
-//! The names hold for compute capability 7.5 to 10.0. A name with a suffix (`.sum`, `.avg.per_second`) is read from counters in passes of its own;
-//! `launch__` is known from the launch itself.
+//! The names are those of compute capability 7.5 to 10.0 with memory of its own, by `ncu --query-metrics --chips` of 2022.3 and 2024.1 (TU102 to
+//! GH100) and by the library that CUPTI 13.2 brings (TU102 to GB112). Cards of 12.0 have `dram__bytes_op_read` and `dram__bytes_op_write` in place of
+//! `dram__bytes_read` and `dram__bytes_write`; chips that share the memory of the processor have no metric of DRAM.
+//!
+//! `launch__` and `sm__maximum_warps_per_active_cycle_pct` follow from the launch and cost no pass.
 
 use crate::model::MetricSet;
 

@@ -3,12 +3,13 @@
 //! <https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html>. Nothing closes either table. A text that ends within a row is refused; one
 //! that ends between the rows of a launch is, where another launch of the same kernel has metrics that this one lacks.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::ProfileReadError;
 use super::figures::{NamedMetric, figures_of};
-use super::kernels::{Kernels, LaunchFigures};
+use super::kernels::{LaunchFigures, WatchedKernels};
 use super::number::{CellKind, NumberStyle, kind, style_of};
+use super::unit::scale;
 use crate::model::profiler_csv::{ProfilerRecord, ncu_records};
 use crate::model::{KernelProfile, RawMetric};
 
@@ -28,6 +29,14 @@ struct NcuMetric {
     unit: String,
     text: String,
     line: usize,
+}
+
+impl NcuMetric {
+    /// `Memory Throughput` in percent is another one than in bytes a second; in `Gbyte/s` and `Tbyte/s` it is the same.
+    fn is_same(&self, other: &Self) -> bool {
+        let base = |metric: &Self| scale(&metric.unit).map(|(_, base)| base);
+        self.name == other.name && (self.unit == other.unit || base(self) == base(other))
+    }
 }
 
 /// The kernels that `ncu --csv` tells of, with means over their launches; those that took most time come first. Lines of the program and of `ncu`
@@ -55,7 +64,7 @@ pub fn read_ncu_csv(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadError>
     let metrics = || launches.iter().flat_map(|launch| &launch.metrics);
     let cells: Vec<(usize, &str)> = metrics().map(|metric| (metric.line, metric.text.as_str())).collect();
     let style = style_of(&cells)?;
-    let mut kernels = Kernels::default();
+    let mut kernels = WatchedKernels::default();
     for launch in launches {
         let metrics = launch.metrics.into_iter().filter_map(|metric| named(metric, style)).collect();
         let (figures, raw) = figures_of(metrics);
@@ -106,16 +115,15 @@ fn long(header: &ProfilerRecord, rows: &[ProfilerRecord]) -> Result<Vec<NcuLaunc
             launches.len() - 1
         });
         let Some(launch) = launches.get_mut(place).filter(|_| !cell(name).is_empty()) else { continue };
-        let (own, of) = (cell(name), cell(unit));
+        let metric = NcuMetric {
+            name: cell(name).to_owned(),
+            unit: cell(unit).to_owned(),
+            text: cell(value).to_owned(),
+            line: row.line,
+        };
         // The same metric may stand in several sections.
-        if !launch.metrics.iter().any(|metric| metric.name == own && metric.unit == of) {
-            let text = cell(value).to_owned();
-            launch.metrics.push(NcuMetric {
-                name: own.to_owned(),
-                unit: of.to_owned(),
-                text,
-                line: row.line,
-            });
+        if !launch.metrics.iter().any(|known| known.is_same(&metric)) {
+            launch.metrics.push(metric);
         }
         launch.line = row.line;
     }
@@ -123,15 +131,20 @@ fn long(header: &ProfilerRecord, rows: &[ProfilerRecord]) -> Result<Vec<NcuLaunc
     Ok(launches)
 }
 
-/// Errors: the last launch lacks what another one of its kernel has: the text ends within it.
+/// Errors: another launch of the kernel has metrics behind the last one of the last launch: the text ends within it. Where it lacks one in between, it was
+/// not counted.
 fn whole(launches: &[NcuLaunch]) -> Result<(), ProfileReadError> {
     let Some((last, before)) = launches.split_last() else { return Ok(()) };
-    let names = |launch: &NcuLaunch| {
-        launch.metrics.iter().map(|metric| metric.name.clone()).collect::<BTreeSet<String>>()
+    let end = last.metrics.last();
+    let behind = |other: &NcuLaunch| {
+        let place = match end {
+            None => 0,
+            Some(end) => 1 + other.metrics.iter().position(|metric| metric.is_same(end))?,
+        };
+        other.metrics.get(place).map(|metric| metric.name.clone())
     };
-    let own = names(last);
     let mut same = before.iter().filter(|launch| launch.kernel == last.kernel);
-    match same.find_map(|launch| names(launch).difference(&own).next().cloned()) {
+    match same.find_map(behind) {
         Some(missing) => Err(ProfileReadError::line(
             last.line,
             format!("it breaks off here: this launch has no `{missing}`, which others of its kernel have"),

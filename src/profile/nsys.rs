@@ -5,7 +5,7 @@
 //! where the rows make up less than all, some are missing.
 
 use super::ProfileReadError;
-use super::kernels::{Kernels, LaunchFigures};
+use super::kernels::{LaunchFigures, WatchedKernels};
 use crate::model::ProfileFigure::KernelTime;
 use crate::model::profiler_csv::nsys::{MAX, MEDIAN, MIN, SHARE, STDDEV, TOTAL};
 use crate::model::profiler_csv::{ProfilerRecord, cells, lines, nsys_tables};
@@ -64,7 +64,7 @@ impl SummaryTable {
 
     fn kernels(&self) -> Result<Vec<KernelProfile>, ProfileReadError> {
         let [total, instances, name] = [TOTAL, INSTANCES, NAME].map(|column| self.column(column));
-        let mut kernels = Kernels::default();
+        let mut kernels = WatchedKernels::default();
         let mut all = 0.0;
         for row in &self.rows {
             if row.cells.len() != self.header.cells.len() {

@@ -144,6 +144,26 @@ fn each_metric_that_is_asked_for_is_a_figure() {
     assert_eq!((of(SmClock), of(Launches), of(Registers)), (1_049_574_474.67, 1.0, 24.0));
 }
 
+#[test]
+fn the_documentation_names_each_figure_and_each_metric_that_is_asked_for() {
+    use strum::IntoEnumIterator;
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/profiling-metrics.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for figure in ProfileFigure::iter() {
+        let name: &str = figure.into();
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("no row of `{name}`"));
+        assert!(row.split('|').nth(2).unwrap().contains(figure.unit()), "unit of {row}");
+    }
+    for set in [MetricSet::Minimal, MetricSet::Roofline, MetricSet::Deep] {
+        assert!(page.contains(&format!("`{}`", <&str>::from(set))));
+        assert!(ncu_section_set(set).is_none_or(|asked| page.contains(&format!("`--set {asked}`"))));
+        for name in ncu_metrics(set) {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}
+
 /// Two kernels of one example, of which the second one has no bank conflicts.
 #[test]
 fn a_real_pair_shows_what_moved_most_first() {

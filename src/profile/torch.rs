@@ -1,4 +1,4 @@
-//! The profiler of PyTorch: its Chrome trace. Kernels where a GPU took part, else operators on the CPU.
+//! The profiler of PyTorch: its Chrome trace. WatchedKernels where a GPU took part, else operators on the CPU.
 //!
 //! <https://docs.pytorch.org/docs/stable/profiler.html>, and the trace event format that it names. Durations are microseconds. The time of an
 //! operator holds that of the operators which it calls.
@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ProfileReadError;
-use super::kernels::{Kernels, LaunchFigures};
-use crate::model::ProfileFigure::{self, KernelTime, Registers, SharedBytes};
+use super::kernels::{LaunchFigures, WatchedKernels};
+use crate::model::ProfileFigure::{KernelTime, Registers, SharedBytes};
 use crate::model::{KernelProfile, RawMetric};
 
 #[derive(Deserialize)]
@@ -29,19 +29,29 @@ struct TorchEvent<'a> {
     #[serde(borrow)]
     name: Option<Cow<'a, str>>,
     dur: Option<Value>,
-    args: Option<Value>,
+    args: Option<TorchLaunch>,
+}
+
+/// What the events of kernels say of their launch. Those of operators say other things, which are passed over: traces are large.
+#[derive(Default, Deserialize)]
+struct TorchLaunch {
+    #[serde(rename = "registers per thread")]
+    registers: Option<Value>,
+    /// Bytes of a block.
+    #[serde(rename = "shared memory")]
+    shared: Option<Value>,
+    /// Computed from the launch, not counted.
+    #[serde(rename = "est. achieved occupancy %")]
+    occupancy: Option<Value>,
+    #[serde(rename = "blocks per SM")]
+    blocks: Option<Value>,
+    #[serde(rename = "warps per SM")]
+    warps: Option<Value>,
 }
 
 /// Categories of events, newer names first.
 const KERNELS: [&str; 2] = ["kernel", "Kernel"];
 const OPERATORS: [&str; 2] = ["cpu_op", "Operator"];
-
-/// What the events of kernels say of their launch, as figures.
-const FIGURES: [(&str, ProfileFigure); 2] =
-    [("registers per thread", Registers), ("shared memory", SharedBytes)];
-/// And what is no figure: the occupancy is computed from the launch, not counted.
-const OTHERS: [(&str, &str); 3] =
-    [("est. achieved occupancy %", "%"), ("blocks per SM", "blocks"), ("warps per SM", "warps")];
 
 /// The kernels of a trace with means over their launches, or the operators where no kernel ran; those that took most time come first. Errors: it is no
 /// trace, or is cut off, with the line; it has neither; an event without its name or its duration.
@@ -55,7 +65,7 @@ pub fn read_torch_trace(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadEr
         ProfileReadError::line(error.line().max(1), what)
     })?;
     for categories in [KERNELS, OPERATORS] {
-        let mut kernels = Kernels::default();
+        let mut kernels = WatchedKernels::default();
         for (at, event) in trace.trace_events.iter().enumerate().filter(|(_, event)| event.is_of(categories))
         {
             let wrong = |what: &str| ProfileReadError::Event { event: at, what: what.to_owned() };
@@ -80,12 +90,20 @@ impl TorchEvent<'_> {
     }
 
     fn launch(&self, seconds: f64) -> LaunchFigures {
-        let said = |key: &str| self.args.as_ref()?.get(key)?.as_f64();
-        let figures = FIGURES.iter().filter_map(|(key, figure)| Some((*figure, said(key)?)));
-        let raw = OTHERS.iter().filter_map(|(key, unit)| {
-            Some(((*key).to_owned(), RawMetric { value: said(key)?, unit: (*unit).to_owned() }))
+        let none = TorchLaunch::default();
+        let launch = self.args.as_ref().unwrap_or(&none);
+        let said = |value: &Option<Value>| value.as_ref().and_then(Value::as_f64);
+        let known = [(Registers, &launch.registers), (SharedBytes, &launch.shared)];
+        let known = known.into_iter().filter_map(|(figure, value)| Some((figure, said(value)?)));
+        let others = [
+            ("est. achieved occupancy %", "%", &launch.occupancy),
+            ("blocks per SM", "blocks", &launch.blocks),
+            ("warps per SM", "warps", &launch.warps),
+        ];
+        let raw = others.into_iter().filter_map(|(name, unit, value)| {
+            Some((name.to_owned(), RawMetric { value: said(value)?, unit: unit.to_owned() }))
         });
-        let figures = [(KernelTime, seconds)].into_iter().chain(figures).collect();
+        let figures = [(KernelTime, seconds)].into_iter().chain(known).collect();
         LaunchFigures { count: 1.0, figures, raw: raw.collect() }
     }
 }

@@ -85,8 +85,10 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         margin: None,
         sequence: None,
         time_verdict: None,
+        in_cycles: None,
         pair: None,
         device_code: None,
+        telemetry: None,
     }
 }
 

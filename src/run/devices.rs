@@ -1,7 +1,8 @@
 //! Which GPUs a process can have run on: what the suite asks for, and what a program says of itself, against what the
 //! machine has.
 
-use crate::model::{Gpu, GpuFacts, Manifest, Probe};
+use crate::model::{Gpu, GpuFacts, GpuPlace, Manifest, Probe};
+use crate::suite::is_each;
 
 /// Variables that hide GPUs from a CUDA program.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
@@ -30,6 +31,14 @@ impl<'m> Devices<'m> {
     /// The device of a suite's `device` that is not here. A machine without an NVIDIA driver may have other GPUs, which are
     /// numbered alike, so that nothing is said there.
     pub(super) fn missing(&self, device: &str) -> Option<String> {
+        if is_each(device) {
+            let why = match self.here {
+                Probe::Known(facts) if !facts.devices.is_empty() => return None,
+                Probe::Known(_) => "this machine has no GPU",
+                Probe::Absent(reason) | Probe::Failed(reason) => reason,
+            };
+            return Some(format!("`device` asks for each GPU, and {why}"));
+        }
         let gpus = &self.here.known()?.devices;
         let wrong = entries(device).find(|entry| !is_here(entry, gpus))?;
         let count = match gpus.len() {
@@ -51,6 +60,30 @@ impl<'m> Devices<'m> {
         let named =
             entries(device).find(|entry| entry.parse::<usize>().is_ok() || entry.starts_with("GPU-"))?;
         Some(format!("`device` asks for `{named}`, and whether that is here was not checked: {reason}"))
+    }
+
+    /// The GPUs that a process ran on: the one of its `claim`, or those that `device` or `env` bind it to, both as of
+    /// [`Self::objection`].
+    pub(super) fn used(&self, claim: Option<&str>, device: &str, env: Option<&str>) -> Vec<GpuPlace> {
+        let Some(facts) = self.here.known() else { return Vec::new() };
+        let bound = Some(device).filter(|device| !device.is_empty()).or(env);
+        let seen: Vec<(u32, &Gpu)> = match bound.or(self.visible) {
+            None => (0..).zip(&facts.devices).collect(),
+            Some(list) => list.split(',').map_while(|entry| gpu_of(entry.trim(), &facts.devices)).collect(),
+        };
+        let (kind, rest) = claim.map_or(("", ""), |claim| claim.split_once(':').unwrap_or((claim, "")));
+        let on_cuda = kind.trim().eq_ignore_ascii_case("cuda");
+        let used = match rest.trim() {
+            // The name of a model does not say which of several it is.
+            name if on_cuda && seen.len() > 1 => match if name.is_empty() { Ok(0) } else { name.parse() } {
+                Ok(index) => seen.get::<usize>(index).copied().into_iter().collect(),
+                Err(_) => Vec::new(),
+            },
+            _ if on_cuda || bound.is_some() => seen,
+            _ => Vec::new(),
+        };
+        let place = |(index, gpu): (u32, &Gpu)| Some(GpuPlace { index, uuid: gpu.uuid.known()?.clone() });
+        used.into_iter().filter_map(place).collect()
     }
 
     /// The objection to `claim`, the device that a program says it ran on. `device`: what the suite lets it see; `env`:
@@ -117,6 +150,13 @@ fn is_here(entry: &str, gpus: &[Gpu]) -> bool {
     }
 }
 
+/// The GPU that an entry names, with its index; `None`: none, or a slice of one.
+pub(super) fn gpu_of<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<(u32, &'k Gpu)> {
+    let gpu = of_entry(entry, gpus).filter(|_| !entry.starts_with("MIG-"))?;
+    let index = gpus.iter().position(|other| std::ptr::eq(other, gpu))?;
+    Some((index as u32, gpu))
+}
+
 fn of_entry<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<&'k Gpu> {
     match entry.parse::<usize>() {
         Ok(index) => gpus.get(index),
@@ -163,9 +203,28 @@ mod tests {
         assert_eq!(said, "`device` asks for `7`, and this machine has 2 GPUs, 0 to 1");
         assert!(two.missing("0,2").unwrap().contains("`2`"));
         assert!(two.missing("GPU-cc").is_some());
-        assert_eq!(silent.missing("7"), None);
+        assert_eq!((silent.missing("7"), two.missing("each")), (None, None));
+        assert!(silent.missing("each").unwrap().starts_with("`device` asks for each GPU, and "));
         assert!(silent.unchecked("7").unwrap().contains("`7`"));
         assert_eq!((two.unchecked("7"), silent.unchecked("cpu")), (None, None));
+    }
+
+    #[test]
+    fn a_process_ran_on_the_gpu_that_it_names_or_on_those_it_is_bound_to() {
+        let two = two();
+        let devices = without_variable(&two);
+        let used = |claim, device, env| -> Vec<u32> {
+            devices.used(claim, device, env).into_iter().map(|place| place.index).collect()
+        };
+        assert_eq!(used(None, "", None), [0; 0], "work for the processor");
+        assert_eq!(used(Some("host"), "", None), [0; 0]);
+        assert_eq!((used(Some("cuda"), "", None), used(Some("cuda:1"), "", None)), (vec![0], vec![1]));
+        assert_eq!(used(Some("cuda:0"), "1", None), [1], "it counts what it sees");
+        assert_eq!(used(Some("cuda:NVIDIA H100"), "GPU-bb", None), [1]);
+        assert_eq!(used(Some("cuda:NVIDIA H100"), "", None), [0; 0], "two have that name");
+        assert_eq!((used(None, "1,0", None), used(None, "", Some("1"))), (vec![1, 0], vec![1]));
+        assert_eq!(devices.used(Some("cuda:1"), "", None)[0].uuid, "GPU-bb22");
+        assert_eq!(used(Some("cuda:7"), "", None), [0; 0]);
     }
 
     #[test]

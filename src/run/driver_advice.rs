@@ -39,6 +39,7 @@ pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
         "left_running" => "wait in the benchmark for what it starts, and end it in `teardown()`",
         "mode" => "choose another `mode`, or take the option out that it excludes",
         "cuda_graph" => "take `cuda_graph` out for what cannot be captured",
+        "profile" => "let the benchmark import torch before it is measured, or profile it with nsys or ncu",
         "exit" => "let the module return: what ends the interpreter ends the measurement, too",
         _ => return None,
     })

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::model::line::env::LOCKS_OFF;
 use crate::model::line::{self, PROTOCOL, Request};
 use crate::model::{CACHE_HOME, CaseId, KERNEL_CACHES, KERNEL_CALL, Params, Settings, Thermal, scrubbed};
-use crate::suite::Benchmark;
+use crate::suite::{Benchmark, own_params};
 
 /// The whole environment of one process, later entries winning: the gate's own without secrets, the benchmark's,
 /// the request.
@@ -32,7 +33,7 @@ pub(super) fn of_process(
         env.extend(caches.map(|name| (name.into(), folder.join(name).into_os_string())));
     }
     let mut set = |name: &str, value: String| env.push((name.into(), value.into()));
-    let device = &benchmark.settings.device.value;
+    let device = benchmark.device_of(&id.params);
     if !device.is_empty() {
         for name in ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"] {
             set(name, device.clone());
@@ -89,8 +90,10 @@ pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
         // Ours is written anew below: a gate inside a gate must not pass on the outer one's channel.
         !name.starts_with("GBENCH_") && (kept(&name) || !is_scrubbed(&name))
     });
+    // A gate that it starts is part of this measurement, which has the lock: it would wait for itself.
+    let locks = (OsString::from(line::env::LOCKS), OsString::from(LOCKS_OFF));
     let own = benchmark.env.iter().map(|(name, value)| (name.into(), value.into()));
-    inherited.chain(own).collect()
+    inherited.chain([locks]).chain(own).collect()
 }
 
 /// [`scrubbed`], which every process asks about the same names.
@@ -125,7 +128,7 @@ pub(super) fn request(settings: &Settings, id: &CaseId, process: u32) -> Request
         protocol: PROTOCOL,
         benchmark: id.benchmark.to_string(),
         process,
-        params: id.params.clone(),
+        params: own_params(settings, &id.params),
         iterations: settings.iterations.value,
         warmup: if cold { 0 } else { settings.warmup.value },
         duration: settings.duration.value,

@@ -1,6 +1,6 @@
 //! Progress of a session, for progress bars and CI logs.
 
-use crate::model::{CaseId, Outcome, Profiler, Side};
+use crate::model::{CalmWait, CaseId, Outcome, Profiler, Side, Unrest};
 
 /// One thing that happened. Nothing is told while a child measures.
 #[derive(Clone, Debug)]
@@ -70,6 +70,14 @@ pub enum Progress<'a> {
         outcome: &'a Outcome,
         done: usize,
         total: usize,
+    },
+    /// Before a process: the GPU is not calm, and the gate waits, `limit` seconds at most.
+    WaitsForCalm {
+        causes: &'a [Unrest],
+        limit: f64,
+    },
+    WaitedForCalm {
+        wait: &'a CalmWait,
     },
     /// Behind all that is measured: a process of the case starts under a profiler.
     ProfileStarted {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::adapters::{ReadError, Reading};
 use crate::model::line::{Event, LineError};
-use crate::model::{Conditions, CutShort, ProcessEnd, Setting, Stage, StageReport};
+use crate::model::{Conditions, CutShort, EndedProcess, ProcessEnd, Setting, Stage, StageReport, Unrest};
 use crate::suite::Benchmark;
 
 use super::container::ContainerLaunch;
@@ -37,6 +37,11 @@ pub trait Executor {
     /// Starts two processes that are alive at once and measure in turns, as their requests say, and sees both through to
     /// their end.
     fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2];
+
+    /// The user has asked for the end: nothing is to be waited for.
+    fn is_interrupted(&mut self) -> bool {
+        false
+    }
 }
 
 /// Reads before and after a process what else the machine does.
@@ -44,8 +49,14 @@ pub trait ConditionsProbe {
     /// Right before a process, or a lock-step pair, starts.
     fn begin(&mut self);
 
-    /// Right after its end. `child_cpu_seconds`: its own work, where known; `wall`: its seconds.
-    fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions>;
+    /// Right after its end.
+    fn end(&mut self, ended: &EndedProcess) -> Option<Conditions>;
+
+    /// Why the machine is not calm now, while nothing of the run is on it; empty: it is, or nobody looks. `waited`: nothing was for more
+    /// than a second.
+    fn unrest(&mut self, _waited: bool) -> Vec<Unrest> {
+        Vec::new()
+    }
 }
 
 /// One process to start.

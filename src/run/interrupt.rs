@@ -3,6 +3,9 @@
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// Lets a write beyond the limit for a file's size (`ulimit -f`) fail like any other, instead of ending the process
 /// without a word (SIGXFSZ). A child begins with the usual effect of the signal. Errors: signals cannot be taken.
@@ -39,6 +42,14 @@ impl Interrupt {
     /// The descriptors to poll.
     pub fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
         [self.int.as_fd(), self.term.as_fd()]
+    }
+
+    /// Waits for a signal, at most this long. Gives the one that came first, if any came.
+    pub fn wait(&mut self, time: Duration) -> Option<i32> {
+        let [int, term] = self.descriptors().map(|pipe| PollFd::new(pipe, PollFlags::POLLIN));
+        // Interrupted, or failed: as if the time were over.
+        let _ = poll(&mut [int, term], PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX));
+        self.check().0
     }
 
     /// The signal that came first, if any came. `fresh` is true when one has come since the last call.

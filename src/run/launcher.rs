@@ -21,8 +21,8 @@ use super::temporary::Temporary;
 use super::wrapping::Wrapping;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{
-    CUBIN_FOLDER, CaseId, CutShort, NVML_LIBRARY, NVRTC_LIBRARY, Outcome, Params, ProcessEnd, Result, Side,
-    Stage, Thermal, Timing,
+    CUBIN_FOLDER, CalmWait, CaseId, Conditions, CutShort, EndedProcess, NVML_LIBRARY, NVRTC_LIBRARY, Outcome,
+    Params, ProcessEnd, Result, Side, Stage, StageReport, Thermal, Timing,
 };
 use crate::suite::plan::{Arm, PlannedCase};
 use crate::suite::{Action, Benchmark, Build};
@@ -37,6 +37,8 @@ pub struct RunSession<'a> {
     pub binary: PathBuf,
     /// Seconds for everything; 0: no limit.
     pub deadline: f64,
+    /// Seconds to wait at most for a calm machine before a process; 0: none.
+    pub calm_wait: f64,
     /// Program and arguments to call after a process was stopped for its time, with its folder; empty: none.
     pub after_timeout: (Vec<String>, PathBuf),
 }
@@ -55,13 +57,28 @@ pub(super) struct Launcher<'a> {
     /// Processes that were started or left out so far, and in all: of the plan, or of the round.
     pub done: usize,
     pub total: usize,
+    /// The last wait for a calm machine was in vain.
+    pub(super) gave_up: bool,
 }
 
 impl<'a> Launcher<'a> {
     pub(super) fn new(session: RunSession<'a>) -> Self {
         let limit = session.deadline.min(1e9);
         let until = (limit > 0.0).then(|| Instant::now() + Duration::from_secs_f64(limit));
-        Self { session, until, driver: None, cubins: OnceCell::new(), wrapping: None, done: 0, total: 0 }
+        Self {
+            session,
+            until,
+            driver: None,
+            cubins: OnceCell::new(),
+            wrapping: None,
+            done: 0,
+            total: 0,
+            gave_up: false,
+        }
+    }
+
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until
     }
 
     /// Runs each build step of an arm once. A failed build settles its benchmark's cases, or the case of its source.
@@ -163,13 +180,19 @@ impl<'a> Launcher<'a> {
         process: u32,
         execute: impl FnOnce(&mut Self) -> Execution,
     ) -> (Execution, ProcessContext) {
+        let waited = self.wait_for_calm();
         let started = SystemTime::now();
         if let Some(probe) = &mut self.session.probe {
             probe.begin();
         }
         let execution = execute(self);
         let probe = self.session.probe.as_mut();
-        let conditions = probe.and_then(|probe| probe.end(execution.cpu_seconds, execution.seconds));
+        let ended = EndedProcess {
+            cpu_seconds: execution.cpu_seconds,
+            seconds: execution.seconds,
+            measured: measured(&execution.stages),
+        };
+        let conditions = with_wait(probe.and_then(|probe| probe.end(&ended)), waited);
         let after_timeout = self.after_timeout(&execution, case);
         self.tell_end(&execution);
         let context = ProcessContext {
@@ -182,10 +205,6 @@ impl<'a> Launcher<'a> {
             conditions,
         };
         (execution, context)
-    }
-
-    pub(super) fn until(&self) -> Option<Instant> {
-        self.until
     }
 
     /// Starts a process of a case, under a profiler while it is profiled, and sees it through to its end.
@@ -296,6 +315,27 @@ impl<'a> Launcher<'a> {
         let (done, total) = if side.is_some() { (0, 0) } else { (self.done, self.total) };
         self.session.observer.on(&Progress::CaseEnded { id, side, outcome, done, total });
     }
+}
+
+/// The state of the machine with the wait before it.
+pub(super) fn with_wait(conditions: Option<Conditions>, waited: Option<Box<CalmWait>>) -> Option<Conditions> {
+    match waited {
+        None => conditions,
+        waited => Some(Conditions { waited, ..conditions.unwrap_or_default() }),
+    }
+}
+
+/// From the beginning of the first measure stage to the end of the last, in seconds after the process's start.
+fn measured(stages: &[StageReport]) -> Option<(f64, f64)> {
+    let (mut now, mut span) = (0.0, None);
+    for report in stages {
+        let begin = now;
+        now += report.seconds;
+        if report.stage == Stage::Measure {
+            span = Some((span.map_or(begin, |(first, _)| first), now));
+        }
+    }
+    span
 }
 
 /// Why the kernel of a case cannot be asked for; `None`: it can, or the benchmark is none.

@@ -1,7 +1,9 @@
 //! Carries a plan out: processes in, records out.
 
 mod arm;
+mod bound_gpus;
 mod build;
+mod calm;
 mod case_record;
 mod code_files;
 mod contained;
@@ -9,6 +11,7 @@ mod container;
 mod counting;
 mod devices;
 mod driver_advice;
+mod energy;
 mod environment;
 mod event;
 mod executor;
@@ -47,6 +50,8 @@ mod test_support;
 mod wrapping;
 
 pub use arm::Finished;
+pub use bound_gpus::{InheritedGpus, bound_list, gpus_of_list};
+pub use calm::wait_for_calm;
 pub use case_record::summary_of;
 pub use event::{Observer, Progress, Silent};
 pub use executor::{

@@ -88,8 +88,12 @@ pub(super) enum Role {
     Code,
 }
 
+/// Amounts of work, with the units of their rates.
+pub(super) const RATES: [(&str, &str); 4] =
+    [("items", "items/s"), ("bytes", "B/s"), ("flops", "FLOP/s"), ("tokens", "tokens/s")];
+
 impl MetricSamples {
-    fn figures(unit: &str, better: Better, values: Vec<f64>, role: Role) -> Self {
+    pub(super) fn figures(unit: &str, better: Better, values: Vec<f64>, role: Role) -> Self {
         let (unit, better, role) = (Some(unit.into()), Some(better), Some(role));
         Self { unit, better, values, role, ..Self::default() }
     }
@@ -159,7 +163,7 @@ impl CollectedSamples {
             }),
             Err(why) => _ = collected.invalid.get_or_insert(why),
         }
-        let timed = if benchmark.timing == Timing::Process { "wall_time" } else { "time" };
+        let timed = benchmark.timed_metric();
         collected.derive_rates(timed, benchmark.declaration(timed, "").0.as_deref());
         collected.compare_with_peaks(id);
         collected.excuse(benchmark, case);
@@ -315,27 +319,30 @@ impl CollectedSamples {
         gathered
     }
 
-    /// Units per iteration over the time of each iteration: `items` and `time` give `items_rate` in items/s.
-    ///
-    /// `timed`: the metric that is the time of an iteration. `declared`: its unit by the suite file, for children that do not say.
-    fn derive_rates(&mut self, timed: &str, declared: Option<&str>) {
-        let Some(time) = self.metrics.get(timed) else { return };
-        let unit = time.unit.as_deref().or(declared).unwrap_or("s");
-        let scale = match unit {
+    /// The time of an iteration, with the seconds of its unit; `None`: there is none, or its unit is no time.
+    pub(super) fn timed(&self, timed: &str, declared: Option<&str>) -> Option<(&MetricSamples, f64)> {
+        let time = self.metrics.get(timed)?;
+        let seconds = match time.unit.as_deref().or(declared).unwrap_or("s") {
             "s" => 1.0,
             "ms" => 1e-3,
             "us" | "µs" => 1e-6,
             "ns" => 1e-9,
-            _ => return,
+            _ => return None,
         };
+        Some((time, seconds))
+    }
+
+    /// Units per iteration over the time of each iteration: `items` and `time` give `items_rate` in items/s.
+    ///
+    /// `timed`: the metric that is the time of an iteration. `declared`: its unit by the suite file, for children that do not say.
+    fn derive_rates(&mut self, timed: &str, declared: Option<&str>) {
+        let Some((time, scale)) = self.timed(timed, declared) else { return };
         let times = time.values.clone();
         let stated = time.stated.clone().filter(|_| times.is_empty());
         if times.is_empty() && stated.is_none() {
             return;
         }
-        for (name, unit) in
-            [("items", "items/s"), ("bytes", "B/s"), ("flops", "FLOP/s"), ("tokens", "tokens/s")]
-        {
+        for (name, unit) in RATES {
             let metric = format!("{name}_rate");
             let Some(amount) = self.per_iteration.get(name) else { continue };
             let values: Vec<f64> = times.iter().map(|time| amount / (time * scale)).collect();

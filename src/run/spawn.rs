@@ -245,6 +245,10 @@ fn not_followed(error: &std::io::Error) -> Execution {
 }
 
 impl Executor for Supervised {
+    fn is_interrupted(&mut self) -> bool {
+        self.interrupted().is_some()
+    }
+
     fn execute(&mut self, launch: &Launch) -> Execution {
         self.execute_telling(launch, Duration::MAX, &mut |_, _| {})
     }

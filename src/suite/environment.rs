@@ -35,11 +35,21 @@ const AMOUNTS: [&str; 12] = [
 ];
 
 /// `[run]` likewise.
-const OF_RUN: [&str; 2] = ["deadline", "artifacts"];
+const OF_RUN: [&str; 3] = ["deadline", "lock_wait", "artifacts"];
 
-/// Keys of `[run]` and `[gate]` that the environment may not set.
-const NOT_OF_RUN: [&str; 3] = ["store", "keep", "after_timeout"];
-const OF_GATE: [&str; 11] = [
+/// Keys of `[run]`, `[profile]` and `[gate]` that the environment may not set.
+const NOT_OF_RUN: [&str; 8] = [
+    "store",
+    "keep",
+    "after_timeout",
+    "monitor",
+    "monitor_interval",
+    "calm_wait",
+    "busy_gpu",
+    "max_gpu_temperature",
+];
+const OF_PROFILE: [&str; 3] = ["profilers", "metrics", "trace"];
+const OF_GATE: [&str; 13] = [
     "alpha",
     "alpha_improved",
     "rounds",
@@ -47,6 +57,8 @@ const OF_GATE: [&str; 11] = [
     "controls",
     "way",
     "watch",
+    "lock_sm_clock",
+    "lock_memory_clock",
     "inconclusive",
     "failed",
     "paths",
@@ -54,7 +66,7 @@ const OF_GATE: [&str; 11] = [
 ];
 
 /// The variables that the other commands and the children read.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 16] = [
     "GBENCH_TOKEN",
     "GBENCH_CUBINS",
     "GBENCH_NVRTC",
@@ -66,6 +78,7 @@ const OTHERS: [&str; 15] = [
     "GBENCH_CI_BINARY",
     "GBENCH_CI_MIRROR",
     "GBENCH_CI_ACTION",
+    line::env::LOCKS,
     line::env::FD,
     line::env::EVENTS,
     line::env::TURNS,
@@ -111,6 +124,7 @@ const OF_THE_ACTION: [&str; 27] = [
 pub struct Environment {
     changes: Vec<Changes>,
     deadline: Option<Setting<f64>>,
+    lock_wait: Option<Setting<f64>>,
     artifacts: Option<Setting<PathBuf>>,
     /// Variable and value of each setting, as they were found.
     set: Vec<(String, String)>,
@@ -193,6 +207,9 @@ impl Environment {
             "deadline" => {
                 self.deadline = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
             }
+            "lock_wait" => {
+                self.lock_wait = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
+            }
             _ => {
                 let path = |item: &Item| item.filled().map(PathBuf::from);
                 self.artifacts = as_line(name, key, value, |table| read(table, key, path))?;
@@ -213,6 +230,9 @@ impl Environment {
     pub fn apply_run(&self, run: &mut RunOptions, here: &std::path::Path) {
         if let Some(Setting { value, origin }) = &self.deadline {
             run.deadline.set(*value, origin.clone());
+        }
+        if let Some(Setting { value, origin }) = &self.lock_wait {
+            run.lock_wait.set(*value, origin.clone());
         }
         if let Some(Setting { value, origin }) = &self.artifacts {
             run.artifacts.set(here.join(value), origin.clone());
@@ -240,9 +260,10 @@ fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-/// The keys of `[run]` and `[gate]` that the environment may not set, also as a user may write them without their table.
+/// The keys of `[run]`, `[profile]` and `[gate]` that the environment may not set, also as a user may write them without their table.
 fn of_others() -> Vec<String> {
-    let keys = || OF_GATE.iter().map(|key| ("gate", *key)).chain(NOT_OF_RUN.iter().map(|key| ("run", *key)));
+    let of = |table: &'static str, keys: &'static [&'static str]| keys.iter().map(move |key| (table, *key));
+    let keys = || of("gate", &OF_GATE).chain(of("run", &NOT_OF_RUN)).chain(of("profile", &OF_PROFILE));
     let whole = keys().map(|(table, key)| format!("{table}.{key}"));
     let short = keys().map(|(_, key)| key.to_owned());
     let fields = MATCH_FIELDS.iter().map(|(field, _)| format!("gate.match.{field}"));
@@ -257,7 +278,13 @@ fn not_here(name: &str, key: &str) -> Fault {
         "way" => ", or give `--interleave`",
         "controls" => ", or give `--controls`",
         "sessions" => ", or give `--sessions`",
+        "lock_sm_clock" => ", or give `--lock-sm-clock`",
+        "lock_memory_clock" => ", or give `--lock-memory-clock`",
         "run.store" => ", or give `--store`",
+        "profile.profilers" => ", or give `--profile`",
+        "profile.metrics" => ", or give `--profile-metrics`",
+        "run.monitor" => ", or give `--monitor`",
+        "run.monitor_interval" => ", or give `--monitor-interval`",
         _ => "",
     };
     let what = format!("the environment says how much is measured, and not what `{key}` is");
@@ -333,6 +360,7 @@ mod tests {
             ("GBENCH_DEVICE", "1"),
             ("GBENCH_DEADLINES_MEASURE", "1m 30s"),
             ("GBENCH_RUN_DEADLINE", "2h"),
+            ("GBENCH_RUN_LOCK_WAIT", "0"),
             ("GBENCH_RUN_ARTIFACTS", "results"),
         ]);
         let settings = &suite.benchmarks[0].settings;
@@ -344,6 +372,7 @@ mod tests {
         assert_eq!((settings.seed.value, settings.device.value.as_str()), (42, "1"));
         assert_eq!(settings.deadlines[&Stage::Measure].value, 90.0);
         assert_eq!((suite.run.deadline.value, suite.run.artifacts.value), (7200.0, "/here/results".into()));
+        assert_eq!(suite.run.lock_wait.value, 0.0);
         for (key, shown) in settings.shown() {
             let expected = if AMOUNTS.contains(&key.as_str()) || key == "deadlines.measure" {
                 Origin::Environment(variable(&key))
@@ -371,6 +400,8 @@ mod tests {
             "GATE_SESSIONS",
             "GATE_MATCH_DRIVER",
             "RUN_STORE",
+            "GATE_LOCK_SM_CLOCK",
+            "LOCK_MEMORY_CLOCK",
         ] {
             let fault = read(&[(&format!("GBENCH_{name}"), "1")]).err().unwrap_or_else(|| panic!("{name}"));
             assert!(fault.what.starts_with("the environment says how much is measured"), "{}", fault.what);

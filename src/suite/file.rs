@@ -208,6 +208,7 @@ fn read_names(table: Option<Table>) -> (String, String) {
 fn read_run(mut table: Table) -> RunOptions {
     let mut run = RunOptions::default();
     set(&mut run.deadline, table.take("deadline"), Item::seconds);
+    set(&mut run.lock_wait, table.take("lock_wait"), Item::seconds);
     set(&mut run.artifacts, table.take("artifacts"), |item| item.filled().map(PathBuf::from));
     set(&mut run.store, table.take("store"), |item| {
         let address = item.filled()?;
@@ -222,6 +223,18 @@ fn read_run(mut table: Table) -> RunOptions {
         Action::Shell(_) | Action::Builtin(_) | Action::Python(_) | Action::Cuda(_) => None,
     });
     set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
+    set(&mut run.monitor, table.take("monitor"), |item| item.flag().map(Some));
+    set(&mut run.monitor_interval, table.take("monitor_interval"), |item| item.deadline().map(Some));
+    set(&mut run.calm_wait, table.take("calm_wait"), Item::seconds);
+    set(&mut run.busy_gpu, table.take("busy_gpu"), Item::variant);
+    set(&mut run.max_gpu_temperature, table.take("max_gpu_temperature"), |item| {
+        let limit = item.number()?;
+        if !(20.0..=150.0).contains(&limit) {
+            let next = "write degrees Celsius from 20 to 150";
+            return item.refuse(format!("`{}` cannot be {limit}", item.key), next);
+        }
+        Some(Some(limit))
+    });
     table.close();
     run
 }
@@ -245,6 +258,8 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
     set(&mut gate.interleaving, table.take("way"), Item::variant);
     set(&mut gate.watch, table.take("watch"), Item::flag);
+    set(&mut gate.lock_sm_clock, table.take("lock_sm_clock"), Item::clock);
+    set(&mut gate.lock_memory_clock, table.take("lock_memory_clock"), Item::memory_clock);
     let rules = table.take("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
     set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
     set(&mut gate.failed_fails, table.take("failed"), |item| item.word(&POLICIES));

@@ -9,6 +9,7 @@ mod cuda;
 mod cuda_argument_reader;
 mod cuda_reader;
 pub mod discover;
+mod each_gpu;
 mod element_type;
 mod environment;
 mod file;
@@ -44,6 +45,7 @@ use std::path::PathBuf;
 
 pub use self::container::{Container, ContainerRuntime};
 pub use self::cuda::{CudaArgument, CudaEntry, CudaFill, CudaLaunch, CudaReference, shown_axes};
+pub use self::each_gpu::{is_each, own_params};
 pub use self::element_type::ElementType;
 pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
@@ -59,7 +61,7 @@ pub use self::template::substitute;
 pub use self::work::{Work, WorkAmount};
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Budget, Component, Interleaving, KERNEL_WORKLOAD, KernelCall, Kind,
+    BenchmarkId, Better, Budget, ClockChoice, Component, Interleaving, KERNEL_WORKLOAD, KernelCall, Kind,
     MetricDeclaration, Params, Setting, Settings, Timing,
 };
 
@@ -298,6 +300,9 @@ pub struct Gate {
     pub interleaving: Setting<Interleaving>,
     /// Look at what else the machine does while a process runs.
     pub watch: Setting<bool>,
+    /// The clock to which the multiprocessors of each GPU are locked while it is measured.
+    pub lock_sm_clock: Setting<ClockChoice>,
+    pub lock_memory_clock: Setting<ClockChoice>,
     /// Inconclusive cases make the exit code 3.
     pub inconclusive_fails: Setting<bool>,
     /// Missing, failed or invalid cases make the exit code 4.
@@ -320,6 +325,8 @@ impl Default for Gate {
             controls: Setting::default(5),
             interleaving: Setting::default(Interleaving::Alternating),
             watch: Setting::default(true),
+            lock_sm_clock: Setting::default(ClockChoice::Off),
+            lock_memory_clock: Setting::default(ClockChoice::Off),
             inconclusive_fails: Setting::default(false),
             failed_fails: Setting::default(true),
             sessions: Setting::default(4),
@@ -329,17 +336,43 @@ impl Default for Gate {
     }
 }
 
+/// What becomes of a run whose GPU is in use by others when it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum BusyGpu {
+    /// It is measured all the same, and the record says so.
+    Warn,
+    /// It ends with exit code 5.
+    Refuse,
+}
+
 /// `[run]`: suite-wide matters of carrying a run out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
     /// Seconds for the whole run; 0: none.
     pub deadline: Setting<f64>,
+    /// Seconds for which other gates on the machine are waited for; 0: not at all.
+    pub lock_wait: Setting<f64>,
+    /// Keep other gates from measuring meanwhile. No suite file says otherwise: it is the machine's matter.
+    pub lock: bool,
     /// Folder that run folders are written into, absolute or relative to the suite file.
     pub artifacts: Setting<PathBuf>,
     /// Address of the store: `dir:.gbench`.
     pub store: Setting<String>,
     /// Records that a stored baseline keeps.
     pub keep: Setting<u32>,
+    /// Sample the machine and its GPUs while processes run; `None`: where NVIDIA's library knows a GPU.
+    pub monitor: Setting<Option<bool>>,
+    /// Seconds between two samples; `None`: 0.1 where NVIDIA's library is asked, else 1.
+    pub monitor_interval: Setting<Option<f64>>,
+    /// File that the samples are written to. A flag alone sets it.
+    pub monitor_output: Setting<Option<PathBuf>>,
+    /// Seconds to wait at most for a GPU that others use, or that is too hot, before a process; 0: none.
+    pub calm_wait: Setting<f64>,
+    /// What a GPU means that others use when the run begins, and still do after the wait.
+    pub busy_gpu: Setting<BusyGpu>,
+    /// Degrees Celsius at which a GPU is too hot to begin with.
+    pub max_gpu_temperature: Setting<Option<f64>>,
     /// Program and arguments that run in the suite's folder after a process was stopped for its time, for example
     /// to reset a GPU; empty: none.
     pub after_timeout: Setting<Vec<String>>,
@@ -349,15 +382,28 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             deadline: Setting::default(4.0 * 3600.0),
+            lock_wait: Setting::default(2.0 * 3600.0),
+            lock: true,
             artifacts: Setting::default("artifacts".into()),
             store: Setting::default("dir:.gbench".into()),
             keep: Setting::default(10),
+            monitor: Setting::default(None),
+            monitor_interval: Setting::default(None),
+            monitor_output: Setting::default(None),
+            calm_wait: Setting::default(30.0),
+            busy_gpu: Setting::default(BusyGpu::Warn),
+            max_gpu_temperature: Setting::default(None),
             after_timeout: Setting::default(Vec::new()),
         }
     }
 }
 
 impl Benchmark {
+    /// The metric that is the time of an iteration.
+    pub fn timed_metric(&self) -> &'static str {
+        if self.timing == Timing::Process { "wall_time" } else { "time" }
+    }
+
     /// Whether its processes compile kernels, which those of one run share.
     pub fn compiles_kernels(&self) -> bool {
         match self.action {

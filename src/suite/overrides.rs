@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::python::{DriverOptions, TimingMode};
 use super::{Action, Benchmark, Suite};
-use crate::model::{Origin, Params, Setting, Thermal};
+use crate::model::{ClockChoice, Origin, Params, Setting, Thermal};
 
 /// How much is measured, by a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
@@ -58,6 +58,8 @@ pub struct Overrides {
     pub reproducible: bool,
     /// Of Python modules: run twice with one seed and compare what comes out.
     pub check_determinism: bool,
+    pub lock_sm_clock: Option<ClockChoice>,
+    pub lock_memory_clock: Option<ClockChoice>,
 }
 
 impl Overrides {
@@ -68,6 +70,8 @@ impl Overrides {
                 setting.set(value.clone(), Origin::Cli(flag.into()));
             }
         }
+        set(&mut suite.gate.lock_sm_clock, &self.lock_sm_clock, "--lock-sm-clock");
+        set(&mut suite.gate.lock_memory_clock, &self.lock_memory_clock, "--lock-memory-clock");
         for benchmark in &mut suite.benchmarks {
             if let Some(preset) = self.preset {
                 apply_preset(preset, benchmark);

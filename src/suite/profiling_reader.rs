@@ -1,4 +1,4 @@
-//! Reads `[profile]`.
+//! The table `[profile]`.
 
 use super::profiling::ProfileOptions;
 use super::reader::{Item, Table};

@@ -13,9 +13,10 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use super::Declared;
 use super::words::{
-    advise, check_ratio, check_seconds, listed, parse_margin, parse_ratio, parse_seconds, parse_size,
+    advise, check_ratio, check_seconds, listed, parse_margin, parse_memory_clock, parse_ratio, parse_seconds,
+    parse_size,
 };
-use crate::model::{Fault, Margin, Origin};
+use crate::model::{ClockChoice, Fault, Margin, Origin};
 
 /// One file under reading and the faults found in it so far.
 pub(super) struct FileText {
@@ -273,6 +274,20 @@ impl<'t> Item<'t> {
             }
         };
         self.quantity(parse_margin, check, "a difference such as \"50 ns\" or \"64 KiB\"")
+    }
+
+    /// `"base"`, `"max"`, `"off"`, or MHz: `1410`, `"1200-1410"`.
+    pub(super) fn clock(&self) -> Option<ClockChoice> {
+        self.quantity(
+            str::parse,
+            ClockChoice::of_mhz,
+            "\"base\", \"max\" or MHz, such as 1410 or \"1200-1410\"",
+        )
+    }
+
+    /// [`Item::clock`] of a memory.
+    pub(super) fn memory_clock(&self) -> Option<ClockChoice> {
+        self.quantity(parse_memory_clock, ClockChoice::of_mhz, "\"max\" or MHz, such as 2619")
     }
 
     /// The members of a list, each under the list's key.

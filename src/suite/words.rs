@@ -1,7 +1,7 @@
 //! How people write quantities, and which name they probably meant. The suite file and the command line
 //! share these, so that `2s`, `8 GiB` and `5%` mean one thing everywhere.
 
-use crate::model::{Margin, near};
+use crate::model::{ClockChoice, Margin, near};
 
 /// Seconds, from `90s`, `1m 30s`, `500ms` or a plain number of seconds. Not negative, at most 365 days.
 /// Error: what is wrong with the text.
@@ -26,6 +26,14 @@ pub fn check_seconds(seconds: f64) -> Result<f64, String> {
         _ if seconds < 0.0 => Err(format!("{seconds} s is negative")),
         _ if seconds > YEAR => Err(format!("{seconds} s is more than 365 days")),
         _ => Ok(seconds),
+    }
+}
+
+/// The clock of a GPU's memory: `max`, `off` or MHz. Error: what is wrong with the text.
+pub fn parse_memory_clock(text: &str) -> Result<ClockChoice, String> {
+    match text.parse()? {
+        ClockChoice::Base => Err("`base` is a clock of the multiprocessors, and the memory has none".into()),
+        choice => Ok(choice),
     }
 }
 

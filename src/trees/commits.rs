@@ -72,12 +72,15 @@ pub fn commits_between(repository: &Path, text: &str, ancestry: Ancestry) -> Res
         return Err(Fault::at(place(), what, "name an older good commit"));
     }
     if !opened.graph_descendant_of(bad, good).map_err(fault)? {
-        let what = format!(
-            "the good end {} is no ancestor of the bad end {}",
-            short_commit(&sides.base.commit),
-            short_commit(&sides.head.commit)
-        );
-        return Err(Fault::at(place(), what, "begin at their merge base: `GOOD...BAD`, with three dots"));
+        let [older, newer] = [&sides.head, &sides.base].map(|side| short_commit(&side.commit));
+        let (what, next) = if opened.graph_descendant_of(good, bad).map_err(fault)? {
+            let what = format!("the good end {newer} is newer than the bad end {older}");
+            (what, format!("give the older one first: `{older}..{newer}`"))
+        } else {
+            let what = format!("the good end {newer} is no ancestor of the bad end {older}");
+            (what, "begin at their merge base: `GOOD...BAD`, with three dots".to_owned())
+        };
+        return Err(Fault::at(place(), what, next));
     }
     let ids = walk(&opened, good, bad, ancestry).map_err(fault)?;
     let mut commits = vec![of(&opened.find_commit(good).map_err(fault)?)];

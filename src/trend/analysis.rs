@@ -14,6 +14,9 @@ use crate::stats::{self, ChangePoint};
 /// Points of one unbroken piece that are searched for changes: the newest.
 const SEARCHED: usize = 400;
 
+/// Runs since the last break without which nothing can be found, and nothing is called steady.
+pub const LEAST_SEARCHED: usize = stats::change_points::LEAST_SEARCHED;
+
 /// A shift that lasts: the level before it and the level after it differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastingChange {
@@ -111,7 +114,7 @@ fn trend_of(series: &TrendSeries, breaks: Vec<SeriesBreak>, is_current: bool) ->
             continue;
         };
         collect_residuals(values, &found, &mut residuals);
-        if is_newest && values.len() >= 2 * stats::change_points::LEAST_RUNS {
+        if is_newest && (values.len() >= LEAST_SEARCHED || !found.is_empty()) {
             trend.state = SeriesState::Searched;
             trend.drift = stats::drift(values, stats::drift::LEVEL).map(|found| SeriesDrift {
                 from: start + found.from,

@@ -22,7 +22,9 @@ mod open;
 mod run;
 mod table;
 
-pub use analysis::{LastingChange, SeriesDrift, SeriesState, SeriesTrend, is_worse, trends_of};
+pub use analysis::{
+    LEAST_SEARCHED, LastingChange, SeriesDrift, SeriesState, SeriesTrend, is_worse, trends_of,
+};
 pub use breaks::{BrokenField, SeriesBreak};
 pub use document::{
     SCHEMA_TRENDS, TrendsDocument, V1AcceptedChange, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point,

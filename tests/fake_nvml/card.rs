@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::profiles::{self, Profile};
 use crate::settings::{self, Span, setting};
-use crate::{Code, Device, GPU_IS_LOST, INVALID_ARGUMENT, UNINITIALIZED};
+use crate::{Code, Device, GPU_IS_LOST, INVALID_ARGUMENT, UNINITIALIZED, clocks};
 
 /// More are not to be had: the counters are static.
 const MOST: usize = 64;
@@ -117,7 +117,7 @@ pub fn sm_clock(device: Device) -> Result<u64, Code> {
         _ if reasons & (SW_POWER_CAP | SW_THERMAL | BOARD_LIMIT) != 0 => clocks.max * 4 / 5,
         _ => clocks.max,
     };
-    setting("sm_clock", Some(device), usual.into())
+    setting("sm_clock", Some(device), usual.into()).map(|clock| clocks::within("sm", device, clock))
 }
 
 /// Milliwatts that the card takes at a time: between rest and its limit, by how busy it is.

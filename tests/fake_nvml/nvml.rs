@@ -13,6 +13,7 @@
 #![allow(non_snake_case)]
 
 mod card;
+mod clocks;
 mod profiles;
 mod settings;
 
@@ -76,6 +77,7 @@ fn timestamp() -> u64 {
 pub extern "C" fn nvmlInit_v2() -> Code {
     // The library's own clock starts here.
     settings::now();
+    clocks::log(&format!("init {}", std::process::id()));
     code(setting("init", None, 0).map(|_| {
         STARTED.fetch_add(1, Ordering::Relaxed);
     }))
@@ -345,7 +347,8 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerManagementLimitConstraints(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetClockInfo(device: Device, kind: c_uint, target: *mut c_uint) -> Code {
     let clock = asked(device).and_then(|()| match kind {
-        2 => setting("memory_clock", Some(device), profile(device).memory_clock.into()),
+        2 => setting("memory_clock", Some(device), profile(device).memory_clock.into())
+            .map(|clock| clocks::within("memory", device, clock)),
         _ => card::sm_clock(device),
     });
     unsafe { answer(target, clock, |value| value as c_uint) }
@@ -360,6 +363,31 @@ pub unsafe extern "C" fn nvmlDeviceGetMaxClockInfo(
     let profile = profile(device);
     let most = if kind == 2 { profile.memory_clock } else { profile.sm.max };
     unsafe { answer(target, asked(device).map(|()| most.into()), |value| value as c_uint) }
+}
+
+/// `set_sm=!4`, `reset_memory=!3` and their like refuse; `FAKE_NVML_CLOCKS` keeps ([`clocks`]).
+#[cfg(not(old_driver))]
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceSetGpuLockedClocks(device: Device, least: c_uint, most: c_uint) -> Code {
+    code(asked(device).and_then(|()| clocks::set("sm", device, least, most)))
+}
+
+#[cfg(not(old_driver))]
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceResetGpuLockedClocks(device: Device) -> Code {
+    code(asked(device).and_then(|()| clocks::reset("sm", device)))
+}
+
+#[cfg(not(old_driver))]
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceSetMemoryLockedClocks(device: Device, least: c_uint, most: c_uint) -> Code {
+    code(asked(device).and_then(|()| clocks::set("memory", device, least, most)))
+}
+
+#[cfg(not(old_driver))]
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceResetMemoryLockedClocks(device: Device) -> Code {
+    code(asked(device).and_then(|()| clocks::reset("memory", device)))
 }
 
 #[repr(C)]

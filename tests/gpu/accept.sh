@@ -91,6 +91,7 @@ if [[ -n $reason ]]; then
 fi
 step 'micro suite, answers checked' 200 micro
 step 'hot against cold' 30 hot_cold
+step 'the card sampled' 30 sampled
 step 'bandwidth beside torch' 40 bandwidth
 step 'product beside cuBLAS and torch' 60 product
 unset GBENCH_CUBINS

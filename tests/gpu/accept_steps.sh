@@ -155,6 +155,30 @@ product() {
     [[ -z $bad ]] || fail "more than 3 % apart: $figure"
 }
 
+# What the gate samples of the card while a kernel runs.
+sampled() {
+    place sampled hot_cold.toml && ran sampled 0 "${usual[@]}" --monitor-interval 20ms --monitor-output timeline.json || return
+    cp timeline.json "$out/logs/timeline.json"
+    local record page watts pattern
+    record=$(<"$out/records/sampled.json")
+    [[ $record == *'"source": "NVML"'* ]] || fail 'NVML gave no sample' || return
+    page=$(<"$out/logs/timeline.json")
+    for figure in sm_clock power temperature utilization total_memory guid; do
+        [[ $page == *"\"$figure\":"* ]] || fail "the timeline has no $figure" || return
+    done
+    [[ $record != *'"gaps"'* ]] || fail 'the card did not answer' || return
+    pattern='"cost": *([0-9.e-]+)'
+    [[ $record =~ $pattern ]] && figure="sampling took ${BASH_REMATCH[1]} of a processor"
+    pattern='"watts": *([0-9]+)'
+    if [[ $record =~ $pattern ]]; then
+        watts=${BASH_REMATCH[1]}
+        figure+="; $watts W"
+    else
+        figure+='; no mean power'
+    fi
+    [[ $record != *'"energy_per_iteration"'* ]] || figure+=', energy of an iteration'
+}
+
 faults() {
     [[ -n $nvrtc ]] || skip 'no NVRTC' || return
     place faults faults.toml kernels/checked.cu copy.py && ran faults 4 || return

@@ -31,7 +31,8 @@ impl Stage {
     pub fn new() -> Option<Self> {
         let act = tools::act()?;
         let folder = tempfile::tempdir().unwrap();
-        let stage = Self { folder, act, environment: Vec::new(), path: Vec::new(), token: TOKEN.into() };
+        let environment = vec![("GBENCH_LOCKS".into(), "off".into())];
+        let stage = Self { folder, act, environment, path: Vec::new(), token: TOKEN.into() };
         for name in ["repository", "home", "artifacts", "bin", "action/.github"] {
             std::fs::create_dir_all(stage.at(name)).unwrap();
         }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use gbench_ci::model::RunRecord;
 
-use super::gbench;
+use super::gate;
 
 /// How one call ended.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Ran {
 
 /// The command, free of what the caller's terminal and environment would change.
 pub fn command(folder: &Path, line: &str) -> Command {
-    let mut command = Command::new(gbench());
+    let mut command = gate();
     command.args(line.split_whitespace()).current_dir(folder).env("LC_ALL", "C.UTF-8");
     for name in ["COLUMNS", "NO_COLOR", "RUST_BACKTRACE"] {
         command.env_remove(name);

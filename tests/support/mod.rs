@@ -40,6 +40,13 @@ pub fn gbench() -> PathBuf {
     env!("CARGO_BIN_EXE_gbench-ci").into()
 }
 
+/// The binary, which takes no turns with other tests.
+pub fn gate() -> Command {
+    let mut gate = Command::new(gbench());
+    gate.env("GBENCH_LOCKS", "off");
+    gate
+}
+
 /// A file or folder under `fixtures/`.
 pub fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)
@@ -129,6 +136,7 @@ pub fn header() -> RunRecord {
         tool: ToolInfo { name: "gbench-ci".into(), version: "test".into() },
         state: RecordState::Interrupted,
         cut_short: None,
+        exclusive: None,
         started: "2026-01-01T00:00:00.000Z".into(),
         finished: None,
         side: None,
@@ -138,6 +146,7 @@ pub fn header() -> RunRecord {
         command: Vec::new(),
         config: Default::default(),
         manifest: blank_manifest(),
+        clocks: None,
         cases: Vec::new(),
         warnings: Vec::new(),
     }
@@ -159,6 +168,7 @@ pub fn run_suite_with(folder: &Path, executor: &mut dyn Executor) -> Finished {
         probe: None,
         binary: gbench(),
         deadline: suite.run.deadline.value,
+        calm_wait: 0.0,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_owned()),
     };
     PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header()).unwrap()

@@ -60,6 +60,7 @@ pub fn build_sized(seed: u32, plans: &[Planned], processes: u32, iterations: u32
         tool: ToolInfo { name: "gbench-ci".into(), version: "0.1.0".into() },
         state: RecordState::Complete,
         cut_short: None,
+        exclusive: None,
         started: format!("2026-11-21T10:{seed:02}:00.000Z"),
         finished: Some(format!("2026-11-21T10:{seed:02}:42.000Z")),
         side: None,
@@ -73,6 +74,7 @@ pub fn build_sized(seed: u32, plans: &[Planned], processes: u32, iterations: u32
         command: ["gbench-ci", "run"].map(String::from).to_vec(),
         config: BTreeMap::new(),
         manifest: manifest(),
+        clocks: None,
         cases: cases.map(|(index, plan)| case(plan, (seed, index as u32), processes, iterations)).collect(),
         warnings: Vec::new(),
     }
@@ -154,6 +156,7 @@ fn process(index: u32) -> ProcessRecord {
         slot: None,
         shared: None,
         lockstep: false,
+        gpus: Vec::new(),
         conditions: None,
         error: None,
     }

@@ -174,6 +174,7 @@ pub fn rounds<'a>(
         probe: None,
         binary: PathBuf::from("gbench-ci"),
         deadline: 0.0,
+        calm_wait: 0.0,
         after_timeout: Default::default(),
     };
     RoundsSession { plan, session, folder, resume: Vec::new() }

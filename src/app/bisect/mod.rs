@@ -76,6 +76,8 @@ pub fn bisect(request: &BisectRequest, builtins: &[Benchmark], reporter: &Report
     let mut trees = BisectTrees::new(&range, suites, places, reporter)?;
     let kept = resumed.as_ref().map(|it| (it.beginning.suite.clone(), it.suite.clone()));
     let (case, (shown, text), suite) = trees.settle(&wish.case, kept)?;
+    // Waiting for other gates is no part of its time.
+    let since = since + trees.waited();
     let machine = state::machine_facts(&suite, &home);
     let state = match resumed {
         Some(resumed) => {

@@ -35,7 +35,7 @@ pub(super) fn from_history(
     };
     let document = history.document(builtins).map_err(|fault| {
         let what = format!("no range is given, and the history tells none: {}", fault.what);
-        Fault { what, next: next.clone(), ..fault }
+        Fault { what, next: format!("{next}; of the history: {}", fault.next), ..fault }
     })?;
     newest(&document, request.any).ok_or_else(|| {
         let worse = if request.any { "lasting change" } else { "lasting change for the worse" };

@@ -1,19 +1,21 @@
 //! The commits as trees: checked out, built, and measured a process at a time with the session of an ordinary run.
 
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use crate::app::clocks::HeldClocks;
 use crate::app::executor::{executor, own_binary};
 use crate::app::explain::cases;
 use crate::app::listing::list_cases;
 use crate::app::measure::{header, salt};
+use crate::app::measuring_lock::MeasuringTurn;
 use crate::app::progress::Reporter;
 use crate::app::request::Audience;
 use crate::app::side_suites::SideSuites;
-use crate::machine;
+use crate::app::watch::Watch;
 use crate::model::text::short_commit;
 use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Result, RunId, RunRecord};
-use crate::run::{ConditionsProbe, Finished, Observer, PlanSession, Progress, RunSession, Supervised};
+use crate::run::{Finished, Observer, PlanSession, Progress, RunSession, Supervised};
 use crate::suite::Suite;
 use crate::suite::plan::Plan;
 use crate::trees::{CommitRange, Tree};
@@ -35,10 +37,15 @@ pub(super) struct BisectTrees<'a> {
     slots: Vec<TreeSlot>,
     /// Counts the uses of trees.
     clock: u64,
+    /// Locked once the case is known.
+    clocks: Option<HeldClocks>,
     executor: Supervised,
-    watch: machine::HostConditions,
+    /// Of the first tree that is measured.
+    watch: Option<Watch>,
     binary: PathBuf,
     reporter: Reporter,
+    /// From when the suite is known on.
+    turn: Option<MeasuringTurn>,
     /// When everything must have ended.
     pub until: Option<Instant>,
 }
@@ -83,10 +90,12 @@ impl<'a> BisectTrees<'a> {
             case: None,
             slots: Vec::new(),
             clock: 0,
+            clocks: None,
             executor: executor(&binary)?,
-            watch: machine::HostConditions::here(),
+            watch: None,
             binary,
             reporter: reporter.clone(),
+            turn: None,
             until: None,
         })
     }
@@ -103,6 +112,7 @@ impl<'a> BisectTrees<'a> {
         let file = self.suites.settle_on(&tree, kept)?;
         let mut suite = self.suites.of(&tree, Audience::Person, None)?;
         keep_benchmarks_called(case, &mut suite);
+        self.turn = Some(MeasuringTurn::take(&[&suite], &self.reporter)?);
         list_cases(vec![(&mut suite, None, tree.root())], &self.reporter)?;
         let plan = Plan::single(&suite);
         let found = cases(case, plan.cases.iter().map(|planned| &planned.id))?;
@@ -113,9 +123,15 @@ impl<'a> BisectTrees<'a> {
             return Err(Fault::at_flag(case, what, next));
         };
         keep_case(&mut suite, id);
+        self.clocks = Some(HeldClocks::take(&suite, &[&suite], &self.binary, &self.reporter));
         self.case = Some(id.clone());
         self.bad = Some(suite.clone());
         Ok((id.clone(), file, suite))
+    }
+
+    /// How long other gates were waited for.
+    pub(super) fn waited(&self) -> Duration {
+        self.turn.as_ref().map_or(Duration::ZERO, MeasuringTurn::waited)
     }
 
     /// By commit: its tree is there and built.
@@ -148,7 +164,9 @@ impl<'a> BisectTrees<'a> {
             }
             Err(fault) => return Ok(Visit::Broken { cause: fault.what, machine: false }),
         };
-        let header = header(self.new_id(), SystemTime::now(), &suite, None, tree.root());
+        let mut header = header(self.new_id(), SystemTime::now(), &suite, None, tree.root());
+        self.clocks.iter().for_each(|clocks| clocks.tell(&mut header));
+        self.turn.iter().for_each(|turn| turn.mark(&mut header));
         let mut slot = TreeSlot { slot, commit, suite, header, tree, used: clock };
         set_processes(&mut slot.suite, 0);
         let visit = self.session(&slot)?;
@@ -188,13 +206,16 @@ impl<'a> BisectTrees<'a> {
         let plan = Plan::single(&slot.suite);
         let mut builds =
             BuildsAlone { reporter: self.reporter.clone(), commit: self.name(slot.commit).to_owned() };
-        let watch = slot.suite.gate.watch.value.then_some(&mut self.watch as &mut dyn ConditionsProbe);
+        if self.watch.is_none() {
+            self.watch = Some(Watch::of(&slot.suite, &self.reporter)?);
+        }
         let session = RunSession {
             executor: &mut self.executor,
             observer: &mut builds,
-            probe: watch,
+            probe: self.watch.as_mut().and_then(Watch::probe),
             binary: self.binary.clone(),
             deadline,
+            calm_wait: slot.suite.run.calm_wait.value,
             after_timeout: (slot.suite.run.after_timeout.value.clone(), slot.tree.root().to_owned()),
         };
         let finished = PlanSession { plan: &plan, session, artifacts: &self.runs }.run(header)?;

@@ -10,7 +10,7 @@ mod source;
 pub use job::{JobRun, TrendsOfJob, trends_of_job};
 pub use rows::{RowsOfMachine, trends_of_rows};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -18,11 +18,11 @@ use super::paths::project_root;
 use super::request::SelectionRequest;
 use super::stores::{Stored, Stores};
 use crate::github::Slug;
-use crate::model::text::list;
+use crate::model::text::{count, list};
 use crate::model::{Fault, Result, Strictness, near};
 use crate::store::{Address, FrameFile};
 use crate::suite::{Benchmark, Suite};
-use crate::trend::{SeriesFilter, TrendTable, TrendsDocument, trends_of};
+use crate::trend::{SeriesFilter, TrendRun, TrendSeries, TrendTable, TrendsDocument, trends_of};
 use load::LoadedTrends;
 use selection::{CaseSelection, RunSelection};
 use source::TrendSource;
@@ -76,9 +76,13 @@ impl HistoryRequest {
             };
             load::load(&source, &cache, runs, filter, None)
         };
-        let LoadedTrends { mut table, dictionary, left_out, warnings } = read(&runs)?;
+        let LoadedTrends { mut table, dictionary, left_out, mut warnings } = read(&runs)?;
         if table.runs.is_empty() {
-            return Err(no_run(&runs, &address));
+            let all = if runs.is_narrowed() { read(&RunSelection::all())?.table } else { table };
+            return Err(match all.runs.iter().map(day).max() {
+                Some(newest) => no_such_run(&all, newest, &address),
+                None => no_run(&address, self.store.is_some()),
+            });
         }
         if table.series.is_empty() && table.unmeasured.is_empty() {
             let elsewhere = read(&RunSelection::all())?.table;
@@ -95,6 +99,7 @@ impl HistoryRequest {
             let what = "no metric in it is one that the gate judges by";
             return Err(Fault::at(format!("store `{address}`"), what, "show every metric: `--metric '*'`"));
         }
+        warnings.extend(forgetful_names(&stored, &suite));
         let trends = trends_of(&table, &dictionary, &match_key(&suite));
         let mut document = TrendsDocument::new(address.to_string(), &table, &trends, (left_out, warnings));
         accepted::mark(&mut document, &stored, &project_root(&suite)?)?;
@@ -129,30 +134,70 @@ fn match_key(suite: &Suite) -> BTreeMap<String, Strictness> {
     suite.gate.match_key.iter().map(|(field, setting)| (field.clone(), setting.value)).collect()
 }
 
-fn no_run(runs: &RunSelection<'_>, address: &Address) -> Fault {
-    let (what, next) = match (address, runs.is_narrowed()) {
-        (_, true) => (
-            "no run is of this time, branch and label",
-            "leave out `--since`, `--branch` and `--label`, and see what is there".to_owned(),
+/// That names of a folder are full: with the next run that is saved the oldest is dropped, and the series never grow.
+fn forgetful_names(stored: &Stored, suite: &Suite) -> Option<String> {
+    let Stored::Folder(store) = stored else { return None };
+    let keep = suite.run.keep.value as usize;
+    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
+    store.list().iter().for_each(|entry| *runs.entry(entry.name.to_string()).or_default() += 1);
+    let full: Vec<String> =
+        runs.into_iter().filter(|(_, runs)| *runs >= keep).map(|(name, _)| format!("`{name}`")).collect();
+    (keep < USUAL_RUNS && !full.is_empty()).then(|| {
+        format!(
+            "{} keeps its newest {}, and older ones are dropped: set `keep = {USUAL_RUNS}` in [run] of the suite file",
+            list(&full, 3),
+            count(keep, "run")
+        )
+    })
+}
+
+fn day(run: &TrendRun) -> &str {
+    run.started.get(..10).unwrap_or(&run.started)
+}
+
+/// `is_named`: by `--store`.
+fn no_run(address: &Address, is_named: bool) -> Fault {
+    let place = format!("store `{address}`");
+    match address {
+        Address::Dir(folder) if is_named && !folder.is_dir() => Fault::at(
+            place,
+            "there is no such folder",
+            "name one in which `gbench-ci baseline save` keeps runs",
         ),
-        (Address::Dir(_), false) => (
-            "no run is kept here",
-            "save one with `gbench-ci baseline save NAME`, or name a branch: `--store git:gbench-history`"
-                .to_owned(),
-        ),
-        (_, false) => ("no run is kept here", format!("add one: `gbench-ci publish --history {address}`")),
+        Address::Dir(_) => {
+            let next = "save one with `gbench-ci baseline save NAME`, or name a branch: `--store git:gbench-history`";
+            Fault::at(place, "no run is kept here", next)
+        }
+        _ => {
+            let next = format!("add one: `gbench-ci publish --history {address}`");
+            Fault::at(place, "no run is kept here", next)
+        }
+    }
+}
+
+/// The store has other runs. `all`: of these, `newest`: day of the newest of them.
+fn no_such_run(all: &TrendTable, newest: &str, address: &Address) -> Fault {
+    let place = |run: &TrendRun| match run.label.as_str() {
+        "" => run.branch.clone(),
+        label => format!("{} on {label}", run.branch),
     };
-    Fault::at(format!("store `{address}`"), what, next)
+    let places: BTreeSet<String> = all.runs.iter().map(place).collect();
+    let places: Vec<String> = places.into_iter().collect();
+    let what = "no run is of this time, branch and label";
+    let there = format!("there are runs of {}, the newest of {newest}", list(&places, 8));
+    Fault::at(
+        format!("store `{address}`"),
+        what,
+        format!("change `--since`, `--branch` or `--label`: {there}"),
+    )
 }
 
 /// Other runs have what is wanted. `elsewhere`: of these.
 fn not_in_these_runs(elsewhere: &TrendTable) -> Fault {
     let newest = elsewhere.series.iter().max_by_key(|series| series.points.last().map(|point| point.run));
     let run = newest.and_then(|series| elsewhere.runs.get(series.points.last()?.run as usize));
-    let last = run.map_or(String::new(), |run| {
-        let day = run.started.get(..10).unwrap_or(&run.started);
-        format!("; the last one is of {day} on {}", run.branch)
-    });
+    let last =
+        run.map_or(String::new(), |run| format!("; the last one is of {} on {}", day(run), run.branch));
     let what = format!("it has no figure in these runs{last}");
     let place = newest.map_or_else(String::new, |series| series.id.case.to_string());
     Fault::at(place, what, "take more runs: `--runs 0`, and leave out `--since`, `--branch` and `--label`")
@@ -165,7 +210,15 @@ fn unknown_name(source: &TrendSource<'_>, cache: &FrameFile, cases: &CaseSelecti
     let is_case_known = table.series.iter().any(|series| cases.takes_case(&series.id.case));
     let (place, text, what, mut known): (_, _, _, Vec<String>) = match (&cases.case, &cases.metric) {
         (Some((text, _)), _) if !is_case_known => {
-            let known = table.series.iter().map(|series| series.id.case.benchmark.to_string()).collect();
+            let name = |series: &TrendSeries| series.id.case.benchmark.to_string();
+            let own = |series: &&TrendSeries| {
+                let benchmark = &series.id.case.benchmark;
+                text.split_once('[').is_some_and(|(of, _)| of == benchmark.as_str() || of == benchmark.name())
+            };
+            // Of a benchmark that is there, what is meant is one of its cases.
+            let cases: Vec<String> =
+                table.series.iter().filter(own).map(|series| series.id.case.to_string()).collect();
+            let known = if cases.is_empty() { table.series.iter().map(name).collect() } else { cases };
             ((*text).to_owned(), *text, "no run has a case of this name", known)
         }
         (_, Some((text, _))) => {

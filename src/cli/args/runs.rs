@@ -19,7 +19,7 @@ pub struct RunsArgs {
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
     /// The newest runs that are looked at; 0: all
-    #[arg(long, value_name = "COUNT", default_value_t = USUAL_RUNS)]
+    #[arg(long, value_name = "COUNT", default_value_t = USUAL_RUNS, allow_negative_numbers = true)]
     runs: usize,
     /// Suite file whose store is meant [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]

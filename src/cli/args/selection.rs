@@ -7,7 +7,7 @@ use strum::IntoEnumIterator;
 
 use crate::app::request::{SelectionRequest, SettingsRequest};
 use crate::model::{Fault, Result, Shard};
-use crate::suite::words::{parse_ratio, parse_seconds};
+use crate::suite::words::{parse_memory_clock, parse_ratio, parse_seconds};
 use crate::suite::{Overrides, Selection, commas};
 
 /// Which benchmarks are meant.
@@ -123,6 +123,13 @@ pub struct SettingsArgs {
     /// Of Python modules: run twice with one seed, and refuse results that differ
     #[arg(long)]
     pub check_determinism: bool,
+    /// Lock the GPUs' multiprocessors to a clock while they are measured, and give them back: base, max, off, or MHz, such as
+    /// 1410 or 1200-1410; takes root
+    #[arg(long, value_name = "CLOCK")]
+    pub lock_sm_clock: Option<String>,
+    /// Lock the GPUs' memory likewise: max, off or MHz
+    #[arg(long, value_name = "CLOCK")]
+    pub lock_memory_clock: Option<String>,
 }
 
 impl SettingsArgs {
@@ -137,6 +144,8 @@ impl SettingsArgs {
             ("--seed", &self.seed),
             ("--preset", &self.preset),
             ("--timing-mode", &self.timing_mode),
+            ("--lock-sm-clock", &self.lock_sm_clock),
+            ("--lock-memory-clock", &self.lock_memory_clock),
         ];
         let given = given.into_iter().filter_map(|(flag, value)| Some((flag, value.clone()?)));
         Ok(SettingsRequest { overrides: self.overrides()?, given: given.collect() })
@@ -169,6 +178,18 @@ impl SettingsArgs {
             )?,
             reproducible: self.reproducible,
             check_determinism: self.check_determinism,
+            lock_sm_clock: value(
+                "--lock-sm-clock",
+                &self.lock_sm_clock,
+                str::parse,
+                "base, max, off or MHz, such as 1410 or 1200-1410",
+            )?,
+            lock_memory_clock: value(
+                "--lock-memory-clock",
+                &self.lock_memory_clock,
+                parse_memory_clock,
+                "max, off or MHz, such as 2619",
+            )?,
         })
     }
 }
@@ -216,7 +237,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::model::Component;
+    use crate::model::{ClockChoice, Component};
     use crate::suite::{Preset, TimingMode};
 
     #[derive(clap::Parser)]
@@ -252,7 +273,7 @@ mod tests {
         let line = parse(
             "--processes 3 --iterations 4 --warmup 0 --duration 500ms --burnin-seconds 2 --cold-start \
              --timeout-multiplier 1.5 --threshold 2% --seed 7 --preset quick --timing-mode do_bench \
-             --reproducible --check-determinism",
+             --reproducible --check-determinism --lock-sm-clock base --lock-memory-clock 2619",
         );
         let expected = Overrides {
             processes: Some(3),
@@ -268,13 +289,23 @@ mod tests {
             timing_mode: Some(TimingMode::DoBench),
             reproducible: true,
             check_determinism: true,
+            lock_sm_clock: Some(ClockChoice::Base),
+            lock_memory_clock: Some(ClockChoice::Range { min: 2619, max: 2619 }),
         };
         assert_eq!(line.settings.overrides().unwrap(), expected);
     }
 
     #[test]
     fn a_setting_that_makes_no_sense_names_its_flag_and_what_to_give() {
-        for line in ["--processes 0", "--iterations -1", "--duration soon", "--threshold 0", "--seed x"] {
+        for line in [
+            "--processes 0",
+            "--iterations -1",
+            "--duration soon",
+            "--threshold 0",
+            "--seed x",
+            "--lock-sm-clock 0",
+            "--lock-memory-clock base",
+        ] {
             let fault = parse(line).settings.overrides().unwrap_err();
             assert_eq!(fault.place.to_string(), line);
             assert!(fault.next.starts_with("give "), "{}", fault.next);

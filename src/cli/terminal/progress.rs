@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::app::progress::Reporter;
 use crate::github::commands;
 use crate::model::text::count;
-use crate::model::{CaseId, Outcome, Profiler, Side};
+use crate::model::{CalmWait, CaseId, Outcome, Profiler, Side, Unrest, format_duration};
 use crate::run::{Observer, Progress};
 
 /// Writes to standard error, so that standard output holds results alone.
@@ -146,6 +146,8 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progr
                 bar.finish_and_clear();
             }
         }
+        Progress::WaitsForCalm { causes, limit } => bar.println(waits_for_calm(causes, *limit)),
+        Progress::WaitedForCalm { wait } => bar.println(waited_for_calm(wait)),
         Progress::ProfileStarted { id, side, profiler } => {
             bar.set_message(profiling(id, *side, *profiler));
             bar.tick();
@@ -209,6 +211,8 @@ impl LogLines {
             Progress::BuildEnded { benchmark, side, seconds, .. } if *seconds >= FIRST_REPORT => {
                 format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds))
             }
+            Progress::WaitsForCalm { causes, limit } => waits_for_calm(causes, *limit),
+            Progress::WaitedForCalm { wait } => waited_for_calm(wait),
             Progress::ProfileStarted { id, side, profiler } => profiling(id, *side, *profiler),
             Progress::Note { text } => (*text).to_owned(),
             Progress::CaseEnded { id, side, outcome, total: 0, .. } => {
@@ -251,6 +255,20 @@ fn whole_seconds(seconds: f64) -> String {
 
 fn round(pass: u32, open: usize) -> String {
     format!("round {}: {} may be measured further", pass + 1, count(open, "case"))
+}
+
+fn waits_for_calm(causes: &[Unrest], limit: f64) -> String {
+    let causes: Vec<String> = causes.iter().map(Unrest::to_string).collect();
+    format!("waiting for a calm GPU, {} at most: {}", format_duration(limit), causes.join("; "))
+}
+
+fn waited_for_calm(wait: &CalmWait) -> String {
+    let seconds = format_duration((wait.seconds * 10.0).round() / 10.0);
+    if wait.in_vain {
+        format!("the GPU was not calm after {seconds}: it is measured all the same")
+    } else {
+        format!("the GPU is calm after {seconds}")
+    }
 }
 
 /// Causes that have been said: what many cases fail of is said once, and the report has it with all their names.

@@ -42,6 +42,7 @@ pub fn merge_records(parts: Vec<(String, RunRecord)>) -> Result<(RunRecord, Vec<
         tool: earliest.tool.clone(),
         state: state(&parts, !missing.is_empty()),
         cut_short: parts.iter().find_map(|(_, record)| record.cut_short),
+        exclusive: None,
         started: parts.iter().map(|(_, record)| record.started.clone()).min().unwrap_or_default(),
         finished: ended.and_then(|ended| ended.into_iter().max()),
         side: None,
@@ -51,6 +52,7 @@ pub fn merge_records(parts: Vec<(String, RunRecord)>) -> Result<(RunRecord, Vec<
         command: earliest.command.clone(),
         config: earliest.config.clone(),
         manifest: earliest.manifest.clone(),
+        clocks: earliest.clocks.clone(),
         cases: Vec::new(),
         warnings,
     };

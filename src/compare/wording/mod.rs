@@ -7,6 +7,7 @@ mod device_code;
 mod parts;
 mod reason;
 mod sentence;
+mod telemetry;
 mod warning;
 
 pub use advice::Advice;
@@ -15,7 +16,7 @@ pub use reason::{Reason, SettingEffect};
 pub use sentence::{of_machines, of_verdict};
 pub use warning::{HeldDown, Warning};
 
-use super::{MemberShift, PairShift, Row, Verdict, VerdictDocument};
+use super::{MemberShift, PairShift, Row, RowCycles, Verdict, VerdictDocument};
 use crate::model::text::{count, percent, signed_percent};
 
 /// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
@@ -48,6 +49,25 @@ impl Row {
         let size = percent(share.abs());
         self.reason = format!("{size} {more} instructions{joint}{}; {time_is}", self.reason);
         self.time_verdict = Some(time);
+    }
+
+    /// Says of a time what its cycles say, which do not depend on the card's clock.
+    pub(super) fn add_cycles(&mut self, cycles: RowCycles) {
+        let joint = if self.reason.is_empty() { "" } else { "; " };
+        let size = cycles.change.as_ref().map_or_else(String::new, |change| {
+            let verdict = match (cycles.verdict, self.verdict) {
+                (Verdict::Regressed, Verdict::Regressed) => "regressed too".to_owned(),
+                (Verdict::Inconclusive, _) => "open".to_owned(),
+                (other, _) => other.to_string(),
+            };
+            format!("{} ({verdict})", signed_percent(change.ratio - 1.0))
+        });
+        let said = if size.is_empty() { cycles.verdict.to_string() } else { size };
+        self.reason += &format!("{joint}in cycles: {said}");
+        if (cycles.verdict, self.verdict) == (Verdict::Unchanged, Verdict::Regressed) {
+            self.reason += ", so that the card's clock moved and not the code";
+        }
+        self.in_cycles = Some(cycles);
     }
 
     /// Says of a speedup that changed what became of each member. `instead`: what to do where the baseline alone explains it.

@@ -87,6 +87,9 @@ pub enum Warning {
         held_down(reasons, *base_processes, *head_processes)
     )]
     ClocksHeldDown { reasons: Vec<HeldDown>, base_processes: u32, head_processes: u32 },
+    /// Nobody held the clocks of a GPU on which kernels were measured.
+    #[display("a GPU's clocks were not locked on {}: a time may change with them", sides(*base, *head))]
+    ClocksUnlocked { base: bool, head: bool },
     /// Both sides were measured with one suite file.
     #[display("{}", common_suite(path, sha256, folder, *judge))]
     CommonSuiteFile { path: String, sha256: String, folder: String, judge: Judge },
@@ -146,6 +149,14 @@ fn held_down(reasons: &[HeldDown], base_processes: u32, head_processes: u32) -> 
         format!("{reason} in {base} of {base_processes} on base and {head} of {head_processes} on head")
     };
     reasons.iter().map(words).collect::<Vec<_>>().join("; ")
+}
+
+fn sides(base: bool, head: bool) -> &'static str {
+    match (base, head) {
+        (true, true) => "base and head",
+        (true, _) => "base",
+        (_, _) => "head",
+    }
 }
 
 fn common_suite(path: &str, sha256: &str, folder: &str, judge: Judge) -> String {

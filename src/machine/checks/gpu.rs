@@ -42,6 +42,7 @@ pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineChe
     let mut checks = vec![check("GPU", devices(manifest, gpus))];
     if !gpus.devices.is_empty() {
         checks.extend(TOPICS.iter().map(|(name, topic)| check(name, combined(&gpus.devices, *topic))));
+        checks.push(check("clock control", clock_control(readings)));
         checks.push(check("compiler", compiler(readings)));
         checks.push(check("profilers", profilers(manifest, readings)));
     }
@@ -135,6 +136,14 @@ fn clocks(gpu: &Gpu) -> CheckResult {
                       where that is not allowed, compare runs made side by side";
         warning(format!("no sign of a lock{most}"), advice)
     })
+}
+
+/// Nobody needs it: a gate that may not lock clocks measures all the same, and says so.
+fn clock_control(readings: &Readings) -> CheckResult {
+    match &readings.clock_control {
+        Probe::Known(_) => ok("`--lock-sm-clock base` locks them for a measurement and gives them back"),
+        Probe::Absent(reason) | Probe::Failed(reason) => ok(reason),
+    }
 }
 
 fn persistence(gpu: &Gpu) -> CheckResult {

@@ -1,7 +1,7 @@
 //! The host's and the repository's checks.
 
 use super::check::{CheckResult, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning};
-use crate::machine::{Readings, TempFolder, TimingNoise};
+use crate::machine::{LockReading, Readings, TempFolder, TimingNoise};
 use crate::model::text::{percent, short_commit};
 use crate::model::{CounterState, GitFacts, HostFacts, Probe};
 
@@ -40,6 +40,7 @@ pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<MachineCheck>
         ("ASLR", randomization(&readings.address_randomization)),
         ("temp folder", temp_folder(&readings.temp)),
         ("counting", counting(readings)),
+        ("measuring lock", measuring_lock(&readings.measuring_lock)),
         ("noise", noise(&readings.noise)),
     ]
     .map(|(name, result)| MachineCheck::new(CheckSubject::Host, name, result))
@@ -93,6 +94,22 @@ fn turbo(turbo: &Probe<bool>) -> CheckResult {
         ),
         Probe::Known(false) => ok("off"),
         other => ok(shown(other)),
+    }
+}
+
+/// Gates on one machine take turns.
+fn measuring_lock(lock: &LockReading) -> CheckResult {
+    match (&lock.folder, lock.holders.as_slice()) {
+        (None, _) => ok("off: GBENCH_LOCKS says that gates need not take turns here"),
+        (Some(Probe::Known(folder)), []) => ok(format!("free, in {folder}")),
+        (Some(Probe::Known(_)), holders) => warning(
+            format!("held by {}", holders.join("; ")),
+            "wait until it has ended: what it does disturbs these readings, too",
+        ),
+        (Some(reason), _) => warning(
+            format!("gates cannot take turns here: {}", shown(reason)),
+            "name a folder that all users may write to with GBENCH_LOCKS",
+        ),
     }
 }
 
@@ -295,6 +312,10 @@ mod tests {
             state("governor", |host, _| host.governor = Probe::Known("powersave".into())),
             state("turbo", |_, readings| readings.turbo = Probe::Known(true)),
             state("load", |host, _| host.load = Probe::Known(2.1)),
+            state("measuring lock", |_, readings| readings.measuring_lock.holders = vec!["pid 1".into()]),
+            state("measuring lock", |_, readings| {
+                readings.measuring_lock.folder = Some(Probe::Failed("no folder".into()));
+            }),
             state("CPU quota", |_, readings| readings.cpu_quota = Some(1.5)),
             state("hypervisor", |host, _| host.virtualization = Probe::Known("kvm".into())),
             state("memory", |host, _| host.memory_available = Probe::Known(6 << 30)),
@@ -305,7 +326,7 @@ mod tests {
             state("counting", |_, readings| readings.instruction_counter = CounterState::Refused),
             state("noise", |_, readings| readings.noise.spread = 0.03),
         ];
-        assert_eq!(states, [CheckSeverity::Warning; 12]);
+        assert_eq!(states, [CheckSeverity::Warning; 14]);
     }
 
     #[test]

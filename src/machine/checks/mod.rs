@@ -20,7 +20,7 @@ pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{TempFolder, TimingNoise};
+    use super::super::{LockReading, TempFolder, TimingNoise};
     use super::*;
     use crate::model::{CounterState, Probe, test_support};
 
@@ -38,7 +38,12 @@ mod tests {
             instruction_counter: CounterState::Works,
             valgrind: Probe::Known("valgrind-3.19.0".into()),
             gpu_counters_restricted: Probe::Known(false),
+            clock_control: Probe::Known(true),
             cuda_compiler: Probe::Known("NVRTC 12.4, CUDA 12.4 in the driver".into()),
+            measuring_lock: LockReading {
+                folder: Some(Probe::Known("/run/lock".into())),
+                holders: Vec::new(),
+            },
             noise: TimingNoise { repeats: 100, median_seconds: 0.004, spread: 0.01, worst: 1.1 },
         }
     }

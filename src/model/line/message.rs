@@ -42,6 +42,10 @@ pub mod env {
     pub const WARMUP: &str = "GBENCH_WARMUP";
     pub const DURATION: &str = "GBENCH_DURATION";
     pub const SEED: &str = "GBENCH_SEED";
+    /// Folder of the locks of this machine; for children always [`LOCKS_OFF`].
+    pub const LOCKS: &str = "GBENCH_LOCKS";
+    /// Value of [`LOCKS`] where gates need not take turns.
+    pub const LOCKS_OFF: &str = "off";
     /// `1` in a process that a profiler watches: mark ranges for it. Absent in one that is timed, unless the suite file sets it.
     pub const NVTX: &str = "GBENCH_NVTX";
     /// Prefix of one variable a parameter: `GBENCH_PARAM_N=1024`. Letters are made upper case, and

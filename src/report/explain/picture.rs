@@ -5,7 +5,7 @@
 //!    0 % ──◆─◆────●───
 //! ```
 
-use super::plot::{evidence_span, fresh_steps, reach, share};
+use super::plot::{clock_span, evidence_span, fresh_steps, reach, share};
 use super::words::{e_value, side_of, slowdown};
 use crate::compare::DecisionTrace;
 use crate::report::layout::terminal::Style;
@@ -13,6 +13,7 @@ use crate::report::layout::terminal::Style;
 /// Lines of a panel.
 const DIFFERENCE_LINES: usize = 13;
 const EVIDENCE_LINES: usize = 9;
+const CLOCK_LINES: usize = 7;
 /// Columns for the figures at the left, and for what a line is at the right.
 const LABEL: usize = 9;
 const LEGEND: usize = 14;
@@ -80,6 +81,24 @@ pub(super) fn evidence(trace: &DecisionTrace, style: Style) -> Option<(String, V
     canvas.line(at(needed), ink.dashed, e_value(needed), "needed");
     for step in fresh_steps(trace) {
         canvas.dot(step.rounds - 1, at(side.log10(step)), ink.dot);
+    }
+    Some((title, canvas.finish()))
+}
+
+/// A title, and the GPU's clock in each round on both sides, where it was sampled.
+pub(super) fn clocks(trace: &DecisionTrace, style: Style) -> Option<(String, Vec<String>)> {
+    let (low, high) = clock_span(trace)?;
+    let ink = glyphs(style);
+    let title = format!("Clock of the GPU in each round, in MHz ({} base, {} head)", ink.disturbed, ink.dot);
+    let mut canvas = Canvas::new(CLOCK_LINES, trace.measured_rounds.len(), style);
+    let at = |clock: f64| share(clock, low, high);
+    for level in [high, low] {
+        canvas.line(at(level), ink.dotted, format!("{level:.0}"), "");
+    }
+    for (round, turn) in trace.measured_rounds.iter().enumerate() {
+        for (clock, dot) in turn.clocks.into_iter().zip([ink.disturbed, ink.dot]) {
+            clock.into_iter().for_each(|clock| canvas.dot(round, at(clock), dot));
+        }
     }
     Some((title, canvas.finish()))
 }

@@ -14,6 +14,13 @@ pub(super) fn fresh_steps(trace: &DecisionTrace) -> impl DoubleEndedIterator<Ite
     trace.steps.iter().filter(|step| step.rounds > trace.screened())
 }
 
+/// Of the clocks of both sides in MHz: from the lowest to the highest, and at least a hundredth of it. `None`: none was sampled.
+pub(super) fn clock_span(trace: &DecisionTrace) -> Option<(f64, f64)> {
+    let clocks = || trace.measured_rounds.iter().flat_map(|turn| turn.clocks).flatten();
+    let (low, high) = (clocks().min_by(f64::total_cmp)?, clocks().max_by(f64::total_cmp)?);
+    Some((low.min(high * 0.99), high))
+}
+
 /// Evidence far below even odds says nothing more.
 pub(super) const MIN_EVIDENCE: f64 = -2.0;
 

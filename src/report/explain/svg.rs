@@ -1,6 +1,6 @@
 //! The two panels as an image that stands alone.
 
-use super::plot::{evidence_span, fresh_steps, reach, share};
+use super::plot::{clock_span, evidence_span, fresh_steps, reach, share};
 use super::words::{Explained, e_value, headline, side_of, slowdown};
 use crate::compare::{DecisionTrace, Verdict};
 use crate::model::text::percent;
@@ -9,12 +9,15 @@ use crate::report::layout::width::{cut_middle, fold};
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 560.0;
+/// What the panel of the clocks adds to it.
+const CLOCKS_HEIGHT: f64 = 140.0;
 /// Where the panels begin and end, from the left.
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 690.0;
 /// Top and bottom of each panel.
 const DIFFERENCES: (f64, f64) = (112.0, 330.0);
 const EVIDENCE: (f64, f64) = (384.0, 510.0);
+const CLOCKS: (f64, f64) = (566.0, 646.0);
 
 /// Characters that fit above the panels.
 const NAME: usize = 70;
@@ -35,7 +38,9 @@ pub fn render(explained: &Explained) -> String {
     let name = explained.name();
     let sentence = headline(explained);
     let title = format!("{name}: {} {sentence}", row.verdict.into_str());
-    let mut svg = Svg::new((WIDTH, HEIGHT), &title, STYLE);
+    let clocks = explained.trace.and_then(clock_span);
+    let height = HEIGHT + clocks.map_or(0.0, |_| CLOCKS_HEIGHT);
+    let mut svg = Svg::new((WIDTH, height), &title, STYLE);
     svg.text("name", 20.0, 32.0, &cut_middle(&name, NAME, "…"));
     let said = format!("{}: it {sentence}", row.verdict.into_str());
     for (line, text) in fold(&said, SENTENCE).iter().take(2).enumerate() {
@@ -45,7 +50,9 @@ pub fn render(explained: &Explained) -> String {
         Some(trace) => {
             differences(&mut svg, trace);
             evidence(&mut svg, trace);
-            rounds_axis(&mut svg, trace);
+            clocks.into_iter().for_each(|span| clock_panel(&mut svg, trace, span));
+            rounds_axis(&mut svg, trace, clocks.is_some());
+            legend(&mut svg, trace, height);
         }
         None => svg.text("soft", 20.0, 112.0, "No rounds decided this row."),
     }
@@ -174,20 +181,43 @@ fn power_of_ten(power: i32) -> String {
     }
 }
 
-/// The numbers of the rounds below both panels.
-fn rounds_axis(svg: &mut Svg, trace: &DecisionTrace) {
+/// The GPU's clock in each round, a ring for base and a dot for head.
+fn clock_panel(svg: &mut Svg, trace: &DecisionTrace, (low, high): (f64, f64)) {
+    let (top, bottom) = CLOCKS;
+    let y = |clock: f64| bottom - (bottom - top) * share(clock, low, high);
+    svg.text("head", 20.0, top - 12.0, "Clock of the GPU in each round (ring: base, dot: head)");
+    for level in [low, high] {
+        svg.line("grid", (LEFT, y(level)), (RIGHT, y(level)));
+        svg.text("soft end", LEFT - 8.0, y(level) + 4.0, &format!("{level:.0}"));
+    }
+    svg.text("soft", RIGHT + 8.0, y(high) + 4.0, "MHz");
+    for (round, turn) in trace.measured_rounds.iter().enumerate() {
+        for (clock, class) in turn.clocks.into_iter().zip(["disturbed", "dot"]) {
+            let x = middle(trace, round as f64);
+            clock.into_iter().for_each(|clock| svg.dot(class, (x, y(clock)), radius(trace)));
+        }
+    }
+}
+
+/// The numbers of the rounds below the panels.
+fn rounds_axis(svg: &mut Svg, trace: &DecisionTrace, clocks: bool) {
     let rounds = trace.measured_rounds.len();
     let step = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|step| rounds / step <= 14).unwrap_or(200);
-    for (_, bottom) in [DIFFERENCES, EVIDENCE] {
+    let panels = [Some(DIFFERENCES), Some(EVIDENCE), clocks.then_some(CLOCKS)];
+    for (_, bottom) in panels.into_iter().flatten() {
         for round in (1..=rounds).filter(|round| *round == 1 || round % step == 0) {
             svg.text("soft mid", middle(trace, round as f64 - 1.0), bottom + 16.0, &round.to_string());
         }
         svg.text("soft", RIGHT + 8.0, bottom + 16.0, "round");
     }
+}
+
+/// What the colours mean, at the foot of an image of this height.
+fn legend(svg: &mut Svg, trace: &DecisionTrace, height: f64) {
     let screen = trace.screened();
     let note = format!(
         "Shaded: the screen of {screen} rounds. Green band: the target. Blue band: where the change may lie, as known after \
          each round."
     );
-    svg.text("soft", 20.0, HEIGHT - 12.0, &note);
+    svg.text("soft", 20.0, height - 12.0, &note);
 }

@@ -50,7 +50,11 @@ fn one(explained: &Explained, style: Style, all: bool, page: &mut TerminalLayout
     page.heading("What to do", Emphasis::Plain);
     page.note("", &capitalized(&words::next(explained)));
     let Some(trace) = explained.trace.filter(|trace| !trace.measured_rounds.is_empty()) else { return };
-    let panels = [Some(picture::differences(trace, style)), picture::evidence(trace, style)];
+    let panels = [
+        Some(picture::differences(trace, style)),
+        picture::evidence(trace, style),
+        picture::clocks(trace, style),
+    ];
     for (title, lines) in panels.into_iter().flatten() {
         page.heading(&title, Emphasis::Plain);
         lines.iter().for_each(|line| page.verbatim(line));

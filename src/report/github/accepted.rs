@@ -96,7 +96,7 @@ fn by_whom(acceptance: &StandingAcceptance, context: &PublishContext) -> String 
 }
 
 /// A login that mentions nobody.
-fn person(login: &str) -> String {
+pub(super) fn person(login: &str) -> String {
     ShortNames::new(std::iter::once(login), 40).name(login)
 }
 

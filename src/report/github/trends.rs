@@ -1,5 +1,6 @@
 //! The issue of what a history shows and no single run: lasting changes for the worse, and drifts.
 
+use super::accepted::person;
 use super::budget::{ByteBudget, ShortNames, plain, prose};
 use super::context::{MAX_COMMENT, PublishContext};
 use super::links::{full_commit, link, page_of_case, repository};
@@ -79,7 +80,7 @@ pub fn closing_note_of_trends(told: &[ToldTrend], documents: &[TrendsDocument]) 
         let why = match (series.state, accepted, series.breaks.last()) {
             (SeriesState::Ended, ..) => "it is measured no more".to_owned(),
             (_, Some(accepted), _) => {
-                format!("accepted by @{} in #{}", prose(&accepted.by, 60), accepted.pull)
+                format!("accepted by {} in #{}", person(&accepted.by), accepted.pull)
             }
             (SeriesState::TooFewRuns, _, Some(broken)) => {
                 format!("the series begins anew: {}", prose(&fields(broken), 300))
@@ -206,7 +207,7 @@ impl<'v> View<'v> {
             let case = shell_word(&plain(&open.series.case.to_string(), 300));
             let range = format!("{}..{}", short_commit(good), short_commit(bad));
             let command = format!(
-                "gbench-ci history {case}\ngit log --oneline {range}\ngbench-ci bisect {case} {range}"
+                "git fetch\ngbench-ci history {case}\ngit log --oneline {range}\ngbench-ci bisect {case} {range}"
             );
             text += &format!(
                 "To look at the first, and to find its commit:\n\n{}\n",

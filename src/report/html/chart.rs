@@ -139,7 +139,11 @@ pub(super) fn large(series: &V1Series, names: &SeriesNames<'_>, id: &str, descri
             (grid(&drawn.y, &series.unit))
             (days(&drawn, names))
             (breaks(&drawn))
-            @for piece in pieces(series) { path.band d=(band(&drawn, piece)) {} }
+            // An interval of few processes is wider than the chart: it ends at its edges, and leaves the days readable.
+            svg x=(tenth(LEFT)) y=(tenth(TOP)) width=(tenth(RIGHT - LEFT)) height=(tenth(BOTTOM - TOP))
+                viewBox={ (LEFT) " " (TOP) " " (RIGHT - LEFT) " " (BOTTOM - TOP) } {
+                @for piece in pieces(series) { path.band d=(band(&drawn, piece)) {} }
+            }
             @for piece in levels(series) { (level_line(&drawn, piece)) }
             @for piece in pieces(series) {
                 path.line d=(path(drawn.points(piece).map(|(at, point)| (drawn.x(at), drawn.y.place(point.value))), "")) {}

@@ -7,6 +7,7 @@ use super::page::SiteFrame;
 use crate::model::text::count;
 use crate::report::layout::escape::visible;
 use crate::report::layout::number::{p_value, signed_percent, value};
+use crate::report::trends::too_few_runs;
 use crate::trend::{SeriesState, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point, V1Series};
 
 /// How a change is to be taken.
@@ -167,11 +168,9 @@ pub(super) fn described(series: &V1Series, names: &SeriesNames<'_>) -> String {
 
 /// Why the newest part of a series was not judged; empty where it was.
 pub(super) fn not_judged(series: &V1Series, names: &SeriesNames<'_>) -> String {
-    let since_break = series.points.len() - series.breaks.last().map_or(0, |it| it.at as usize);
     match series.state {
         SeriesState::Searched => String::new(),
-        SeriesState::TooFewRuns if series.breaks.is_empty() => format!("{} only", count(since_break, "run")),
-        SeriesState::TooFewRuns => format!("{} since the last break", count(since_break, "run")),
+        SeriesState::TooFewRuns => too_few_runs(series),
         SeriesState::NotPositive => "a figure of zero or less".into(),
         SeriesState::Ended => {
             let last = series.points.len().saturating_sub(1) as u32;

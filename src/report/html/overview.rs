@@ -19,6 +19,8 @@ use crate::trend::{SeriesState, V1Series, V1Unmeasured};
 const NOISIEST: usize = 10;
 /// Breaks that are named.
 const BREAKS: usize = 12;
+/// The count that is shown also where it is none.
+const WORSE: &str = "lastingly worse";
 
 pub(super) fn page(input: &SiteInput<'_>, frame: &SiteFrame) -> String {
     let names = SeriesNames::new(input.trends);
@@ -76,8 +78,7 @@ impl Overview<'_> {
         let cases: BTreeSet<_> = trends.series.iter().map(|it| &it.case).collect();
         let tile = |figure: usize, words: &str, tone: &str| {
             // What is not there needs no room, but that nothing is worse.
-            let (is_shown, tone) =
-                (figure > 0 || tone == "worse", if figure == 0 { "neutral" } else { tone });
+            let (is_shown, tone) = (figure > 0 || words == WORSE, if figure == 0 { "neutral" } else { tone });
             html! { @if is_shown { li class={ "tile " (tone) } { strong { (figure) } " " (words) } } }
         };
         html! {
@@ -88,7 +89,7 @@ impl Overview<'_> {
                 "."
             }
             ul.tiles {
-                (tile(self.toned(ChangeTone::Worse), "lastingly worse", "worse"))
+                (tile(self.toned(ChangeTone::Worse), WORSE, "worse"))
                 (tile(self.series(is_drifting_worse).len(), "drifting for the worse", "doubt"))
                 (tile(self.toned(ChangeTone::Accepted), "worse, and accepted", "accepted"))
                 (tile(self.toned(ChangeTone::Better), "lastingly better", "better"))

@@ -207,7 +207,7 @@ mod tests {
         let name = "k|x<img src=x> @octo `a` http://evil \u{1b}[31m\u{202e}\n# head";
         for case in &mut document.profiles {
             case.moved.iter_mut().for_each(|figure| figure.kernel = name.into());
-            case.moved[1].kernel = "other".into();
+            case.moved.iter_mut().skip(1).take(1).for_each(|figure| figure.kernel = "other".into());
             case.head.reports = vec![name.into()];
         }
         let (terminal, page) = pages(&document);

@@ -22,6 +22,9 @@ pub(super) fn environment(record: &RunRecord) -> Vec<(&'static str, String)> {
         ),
         ("GPU", known(gpu, cards)),
     ];
+    if let Some(clocks) = &record.clocks {
+        parts.push(("clocks", clocks.summary()));
+    }
     let measured = together(record.cases.iter().filter_map(python).map(|text| (text, ())));
     match measured.as_slice() {
         [] => {
@@ -46,7 +49,9 @@ fn commit(git: &GitFacts) -> String {
 fn cards(gpu: &GpuFacts) -> String {
     let [driver, cuda] = [&gpu.driver, &gpu.cuda].map(|probe| known(probe, Clone::clone));
     let models = counted(gpu.devices.iter().map(|gpu| known(&gpu.model, Clone::clone)));
-    format!("{}; driver {driver}, which supports CUDA {cuda}", models.join(", "))
+    let is_free = gpu.devices.iter().any(|gpu| gpu.clocks_locked == Probe::Known(false));
+    let clocks = if is_free { "; clocks not locked" } else { "" };
+    format!("{}; driver {driver}, which supports CUDA {cuda}{clocks}", models.join(", "))
 }
 
 fn known<T>(probe: &Probe<T>, shown: impl Fn(&T) -> String) -> String {

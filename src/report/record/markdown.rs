@@ -75,6 +75,9 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
     if !view.resources.is_empty() {
         let _ = write!(page, "\n{}", details("Resources", &resources(view, max_rows)));
     }
+    if let Some(table) = &view.telemetry {
+        let _ = write!(page, "\n{}", details(&table.title, &table.markdown_body(max_rows)));
+    }
     if !view.profiles.is_empty() {
         let _ = write!(page, "\n{}", details("Profiles", &view.profiles.markdown()));
     }

@@ -13,6 +13,7 @@ mod precisions;
 mod ranking;
 mod resources;
 mod table;
+mod telemetry;
 mod terminal;
 #[cfg(test)]
 pub(super) mod test_support;

@@ -29,8 +29,13 @@ impl RunTable {
 
     /// With its heading; `limit`: rows before the rest is only counted.
     pub fn markdown(&self, limit: usize) -> String {
+        format!("\n### {}\n\n{}", prose(&self.title), self.markdown_body(limit))
+    }
+
+    /// Without its heading.
+    pub fn markdown_body(&self, limit: usize) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let mut page = format!("\n### {}\n\n", prose(&self.title));
+        let mut page = String::new();
         if !self.rows.is_empty() {
             page += &line(self.columns.iter().map(|name| prose(name)).collect());
             let align = |at: usize| if at == 0 { ":--" } else { "--:" };

@@ -77,6 +77,9 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         page.grid(&["case", "resident set", "device memory", "CPU time", "energy"], rows);
         page.note("", &view.of_resources());
     }
+    if let Some(table) = view.telemetry.as_ref().filter(|_| all || view.is_monitored()) {
+        table.terminal(&mut page);
+    }
     view.profiles.terminal(&mut page, all, &str::to_owned);
     if all && !view.environment.is_empty() {
         page.heading("Environment", Emphasis::Plain);

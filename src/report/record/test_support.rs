@@ -65,6 +65,7 @@ fn process(index: u32, outcome: Outcome) -> ProcessRecord {
         slot: None,
         shared: None,
         lockstep: false,
+        gpus: Vec::new(),
         conditions: None,
         error: None,
     }
@@ -77,6 +78,7 @@ fn record_of(cases: Vec<CaseRecord>) -> RunRecord {
         tool: ToolInfo { name: "gbench-ci".into(), version: "0.1.0".into() },
         state: RecordState::Complete,
         cut_short: None,
+        exclusive: None,
         started: "2026-11-21T11:01:02.345Z".into(),
         finished: Some("2026-11-21T11:02:31.120Z".into()),
         side: None,
@@ -86,6 +88,7 @@ fn record_of(cases: Vec<CaseRecord>) -> RunRecord {
         command: ["gbench-ci", "run", "--suite", "kernels", "--tag", "it's fast"].map(String::from).to_vec(),
         config: BTreeMap::new(),
         manifest: manifest(),
+        clocks: None,
         cases,
         warnings: Vec::new(),
     }

@@ -10,6 +10,7 @@ use super::precisions;
 use super::ranking::{self, Problem};
 use super::resources::{self, Resources};
 use super::table::RunTable;
+use super::telemetry;
 use crate::model::text::{count, short_commit};
 use crate::model::{
     CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration, names_card,
@@ -36,6 +37,8 @@ pub(in crate::report) struct RunView<'a> {
     /// Of pairs, chapters and precisions.
     pub tables: Vec<RunTable>,
     pub resources: Vec<Resources>,
+    /// What was sampled of the machine meanwhile.
+    pub telemetry: Option<RunTable>,
     /// What profilers saw behind the measurement.
     pub profiles: RunProfiles<'a>,
     /// Name and text of what it was measured with; empty for figures of other programs.
@@ -88,7 +91,9 @@ impl<'a> RunView<'a> {
             .flat_map(|(case, name)| case.metrics.iter().map(|metric| MetricView::new(case, metric, name)))
             .collect();
         let problems = ranking::rank(&mut lines);
-        let findings = findings::find(&cases, &lines);
+        let mut findings = findings::find(&cases, &lines);
+        findings.extend(telemetry::findings(&cases));
+        let telemetry = telemetry::table(&cases);
         let (resources, unknown_resources) = resources::find(&cases);
         let pairs = RunPairs::find(&cases);
         let tables = pairs.tables().into_iter().chain(precisions::tables(&cases)).collect();
@@ -101,6 +106,7 @@ impl<'a> RunView<'a> {
             pairs,
             tables,
             resources,
+            telemetry,
             profiles: RunProfiles::of(record),
             environment: environment(record),
             unknown_resources,
@@ -161,6 +167,11 @@ impl<'a> RunView<'a> {
 
     fn measured(&self) -> usize {
         self.cases.len() - self.troubled.len()
+    }
+
+    /// Whether somebody asked for samples of the machine.
+    pub fn is_monitored(&self) -> bool {
+        self.record.config.get("run.monitor").is_some_and(|shown| shown.value == true)
     }
 
     /// What the resources are, and of how many cases nothing is known.

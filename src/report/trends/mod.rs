@@ -14,7 +14,7 @@ use super::layout::json;
 use super::layout::terminal::Style;
 use crate::trend::TrendsDocument;
 pub(super) use spark::spark;
-pub(super) use terminal::fields;
+pub(super) use terminal::{fields, too_few_runs};
 
 /// How trends are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]

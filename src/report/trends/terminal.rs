@@ -11,7 +11,7 @@ use crate::report::layout::names::CaseNames;
 use crate::report::layout::number::{p_value, signed_percent, spread, value};
 use crate::report::layout::terminal::{GridRow, Style, TerminalLayout};
 use crate::trend::{
-    SeriesState, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Series, V1TrendRun,
+    LEAST_SEARCHED, SeriesState, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Series, V1TrendRun,
 };
 
 /// So many series or fewer are shown whole.
@@ -72,6 +72,14 @@ fn place(branch: &str, label: &str) -> String {
 pub(in crate::report) fn fields(broken: &V1Break) -> String {
     let field = |it: &V1BrokenField| format!("{} {} -> {}", it.field, it.before, it.after);
     broken.fields.iter().map(field).collect::<Vec<_>>().join(", ")
+}
+
+/// `12 runs since the last break, and 24 are needed`.
+pub(in crate::report) fn too_few_runs(series: &V1Series) -> String {
+    let begins = series.breaks.last().map_or(0, |it| it.at as usize);
+    let since = if begins > 0 { " since the last break" } else { "" };
+    let runs = count(series.points.len().saturating_sub(begins), "run");
+    format!("{runs}{since}, and {LEAST_SEARCHED} are needed")
 }
 
 struct View<'d> {
@@ -201,13 +209,9 @@ impl<'d> View<'d> {
     }
 
     fn why_not_judged(&self, series: &V1Series) -> String {
-        let since_break = series.points.len() - series.breaks.last().map_or(0, |it| it.at as usize);
         match series.state {
             SeriesState::Searched => String::new(),
-            SeriesState::TooFewRuns if series.breaks.is_empty() => {
-                format!("{} only", count(since_break, "run"))
-            }
-            SeriesState::TooFewRuns => format!("{} since the last break", count(since_break, "run")),
+            SeriesState::TooFewRuns => too_few_runs(series),
             SeriesState::NotPositive => "a figure of zero or less".into(),
             SeriesState::Ended => {
                 let day = series.points.len().checked_sub(1).and_then(|at| self.run(series, at));
@@ -354,6 +358,6 @@ impl<'d> View<'d> {
             let word = run.conclusion.clone().unwrap_or_default();
             Some([run.run_id.to_string(), commit, value(point.value, &series.unit), around, word])
         });
-        page.grid(&["run", "commit", "value", "", "conclusion"], rows);
+        page.grid(&["run", "commit", "value", "interval", "conclusion"], rows);
     }
 }

@@ -10,9 +10,10 @@
 use std::time::SystemTime;
 
 use super::round::{ProcessStart, RoundRun};
-use crate::model::Result;
+use crate::model::{EndedProcess, Result};
 use crate::run::case_record::ProcessContext;
 use crate::run::executor::{Execution, StopReason};
+use crate::run::launcher::with_wait;
 use crate::run::lockstep::schedule::Turns;
 
 /// One of two processes that take turns.
@@ -55,6 +56,7 @@ impl RoundRun<'_, '_> {
         for partner in &pair {
             self.tell_start(partner.start);
         }
+        let waited = self.launcher.wait_for_calm();
         let started = SystemTime::now();
         let cases = [&pair[0], &pair[1]].map(|partner| self.planned(&partner.start.points[0]));
         let turns = Turns::of(&cases[0].benchmark, head_first);
@@ -69,7 +71,10 @@ impl RoundRun<'_, '_> {
         let [one, other] = &executions;
         let cpu = one.cpu_seconds.zip(other.cpu_seconds).map(|(one, other)| one + other);
         let wall = one.seconds.max(other.seconds);
-        let conditions = self.launcher.session.probe.as_mut().and_then(|probe| probe.end(cpu, wall));
+        // Their stages do not tell when: waiting for a turn is in none.
+        let ended = EndedProcess { cpu_seconds: cpu, seconds: wall, measured: None };
+        let conditions = self.launcher.session.probe.as_mut().and_then(|probe| probe.end(&ended));
+        let conditions = with_wait(conditions, waited);
         let mut after_timeout = [None, None];
         for side in [0, 1] {
             let execution = &executions[side];

@@ -34,6 +34,8 @@ pub const LEVEL: f64 = 1e-4;
 pub const LEAST_RUNS: usize = 5;
 /// Where the levels before and after lie apart over so many runs each, their distance counts too. Shorter states may come and go.
 const CLEAR_RUNS: usize = 12;
+/// Of fewer runs no step is found at [`LEVEL`], however large, unless all runs of a level are equal: ranks alone do not get that far.
+pub const LEAST_SEARCHED: usize = 2 * CLEAR_RUNS;
 /// Runs whose mean stands for what they have in common.
 const BATCH: usize = 10;
 /// Degrees of freedom below which the spread of such means says too little.

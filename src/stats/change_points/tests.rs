@@ -39,6 +39,16 @@ fn a_clear_step_is_found_in_a_short_history_and_nothing_where_there_is_none() {
 }
 
 #[test]
+fn in_fewer_runs_than_are_searched_no_step_is_found() {
+    for runs in 2 * LEAST_RUNS..LEAST_SEARCHED {
+        for place in LEAST_RUNS..=runs - LEAST_RUNS {
+            let values = series(12, runs, |at| if at < place { 0.0 } else { 3.0 });
+            assert_eq!(found(&values), [], "{place} of {runs}");
+        }
+    }
+}
+
+#[test]
 fn several_steps_are_told_in_their_order() {
     let levels = [0.0, 0.1, 0.04, 0.3];
     let points = found(&series(2, 200, |at| levels[at / 50]));

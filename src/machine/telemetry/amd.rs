@@ -1,0 +1,132 @@
+//! AMD's programs: `amd-smi metric --json`, and the older `rocm-smi --json`.
+//!
+//! <https://rocm.docs.amd.com/projects/amdsmi/en/latest/how-to/amdsmi-cli-tool.html>. Keys and nesting differ by version: each figure is
+//! looked for under the names that it had.
+
+use serde_json::{Map, Value};
+
+use crate::machine::gpu_reading::{GpuReading, GpuState};
+
+pub(super) const AMD_SMI: &[&str] = &["metric", "--json"];
+
+pub(super) const ROCM_SMI: &[&str] = &[
+    "--showuniqueid",
+    "--showproductname",
+    "--showuse",
+    "--showpower",
+    "--showtemp",
+    "--showclocks",
+    "--showmeminfo",
+    "vram",
+    "--json",
+];
+
+/// `None`: it is no JSON of this program.
+pub(super) fn read_amd_smi(text: &str) -> Option<Vec<GpuReading>> {
+    let document: Value = serde_json::from_str(text).ok()?;
+    // Newer versions have the list in an object.
+    let list = document.as_array().or_else(|| document["gpu_data"].as_array())?;
+    Some(list.iter().filter_map(amd_gpu).collect())
+}
+
+fn amd_gpu(gpu: &Value) -> Option<GpuReading> {
+    let index = u32::try_from(gpu["gpu"].as_u64()?).ok()?;
+    let figure = |paths: &[&str]| paths.iter().find_map(|path| quantity(gpu.pointer(path)?));
+    let mebibytes = |paths: &[&str]| figure(paths).map(|value| (value * 1_048_576.0) as u64);
+    let state = GpuState {
+        sm_clock: figure(&["/clock/gfx_0/clk", "/clock/gfx/clk"]),
+        memory_clock: figure(&["/clock/mem_0/clk", "/clock/mem/clk"]),
+        power: figure(&["/power/socket_power", "/power/current_socket_power", "/power/average_socket_power"]),
+        energy: figure(&["/energy/total_energy_consumption"]),
+        temperature: figure(&["/temperature/hotspot", "/temperature/edge"]),
+        utilization: figure(&["/usage/gfx_activity"]),
+        memory_used: mebibytes(&["/mem_usage/used_vram"]),
+        memory_total: mebibytes(&["/mem_usage/total_vram"]),
+        pcie_width: figure(&["/pcie/width"]).map(|width| width as u32),
+        ..GpuState::default()
+    };
+    Some(GpuReading { index, uuid: None, model: None, state: Ok(state) })
+}
+
+/// `{"value": 12, "unit": "W"}`, or the number alone. What a card does not have is `"N/A"`.
+fn quantity(value: &Value) -> Option<f64> {
+    let number = value.get("value").unwrap_or(value);
+    number.as_f64().filter(|number| number.is_finite())
+}
+
+/// `None`: it is no JSON of this program.
+pub(super) fn read_rocm_smi(text: &str) -> Option<Vec<GpuReading>> {
+    // Warnings may stand before the object.
+    let document: Map<String, Value> = serde_json::from_str(&text[text.find('{')?..]).ok()?;
+    Some(document.iter().filter_map(|(name, card)| rocm_card(name, card)).collect())
+}
+
+fn rocm_card(name: &str, card: &Value) -> Option<GpuReading> {
+    let index = name.strip_prefix("card")?.parse().ok()?;
+    let card = card.as_object()?;
+    let text = |names: &[&str]| {
+        let found = names.iter().find_map(|name| card.get(*name)?.as_str());
+        found.filter(|text| !text.is_empty() && *text != "N/A")
+    };
+    let number = |names: &[&str]| text(names)?.parse::<f64>().ok().filter(|number| number.is_finite());
+    // `(800Mhz)`
+    let clock = |name: &str| text(&[name])?.trim_matches(['(', ')']).strip_suffix("Mhz")?.parse().ok();
+    let bytes = |name: &str| text(&[name])?.parse().ok();
+    let state = GpuState {
+        sm_clock: clock("sclk clock speed:"),
+        memory_clock: clock("mclk clock speed:"),
+        power: number(&["Current Socket Graphics Package Power (W)", "Average Graphics Package Power (W)"]),
+        temperature: number(&["Temperature (Sensor junction) (C)", "Temperature (Sensor edge) (C)"]),
+        utilization: number(&["GPU use (%)"]),
+        memory_used: bytes("VRAM Total Used Memory (B)"),
+        memory_total: bytes("VRAM Total Memory (B)"),
+        ..GpuState::default()
+    };
+    let model = text(&["Card Series", "Card series", "Card Model", "Card model"]).map(str::to_owned);
+    Some(GpuReading { index, uuid: text(&["Unique ID"]).map(str::to_owned), model, state: Ok(state) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Both written by hand, after the manuals of the programs.
+    const AMD_SMI_LIST: &str = r#"[{"gpu": 0,
+        "usage": {"gfx_activity": {"value": 97, "unit": "%"}, "mm_activity": "N/A"},
+        "power": {"socket_power": {"value": 310, "unit": "W"}},
+        "clock": {"gfx_0": {"clk": {"value": 2100, "unit": "MHz"}}, "mem_0": {"clk": {"value": 1300, "unit": "MHz"}}},
+        "temperature": {"edge": "N/A", "hotspot": {"value": 61, "unit": "C"}},
+        "energy": {"total_energy_consumption": {"value": 1234.5, "unit": "J"}},
+        "mem_usage": {"total_vram": {"value": 2, "unit": "MB"}, "used_vram": {"value": 1, "unit": "MB"}}}]"#;
+
+    const ROCM_SMI_OBJECT: &str = r#"WARNING: AMD GPU device(s) is/are in a low-power state.
+        {"card1": {"Unique ID": "0x2d3", "Card Series": "AMD Instinct MI210", "GPU use (%)": "12",
+        "Average Graphics Package Power (W)": "41.0", "Temperature (Sensor edge) (C)": "35.0",
+        "sclk clock speed:": "(800Mhz)", "mclk clock speed:": "(1600Mhz)",
+        "VRAM Total Memory (B)": "68702699520", "VRAM Total Used Memory (B)": "11005952"},
+        "system": {"Driver version": "6.3"}}"#;
+
+    #[test]
+    fn the_figures_of_both_programs_are_found() {
+        let gpus = read_amd_smi(AMD_SMI_LIST).unwrap();
+        let state = gpus[0].state.as_ref().unwrap();
+        assert_eq!((state.power, state.sm_clock, state.energy), (Some(310.0), Some(2100.0), Some(1234.5)));
+        assert_eq!((state.temperature, state.memory_used), (Some(61.0), Some(1 << 20)));
+        let wrapped = format!("{{\"gpu_data\": {AMD_SMI_LIST}}}");
+        assert_eq!(read_amd_smi(&wrapped).unwrap(), gpus);
+
+        let gpus = read_rocm_smi(ROCM_SMI_OBJECT).unwrap();
+        let [card] = gpus.as_slice() else { panic!("{gpus:?}") };
+        let state = card.state.as_ref().unwrap();
+        assert_eq!((card.index, card.model.as_deref()), (1, Some("AMD Instinct MI210")));
+        assert_eq!((state.power, state.sm_clock, state.utilization), (Some(41.0), Some(800.0), Some(12.0)));
+        assert_eq!(state.memory_total, Some(68_702_699_520));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_of_another_program_is_nothing() {
+        assert_eq!(read_amd_smi(&AMD_SMI_LIST[..200]), None);
+        assert_eq!(read_rocm_smi(&ROCM_SMI_OBJECT[..200]), None);
+        assert_eq!(read_rocm_smi("no GPU"), None);
+    }
+}

@@ -1,0 +1,258 @@
+//! The machine sampled while processes run: what the record, the timeline and the report say, what a gap is, and what a GPU that
+//! others use means.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use gbench_ci::compare::{TelemetryRemark, Verdict};
+use gbench_ci::model::{MonitorRecord, PowerSource, RunRecord, Side, Telemetry, TelemetryGap, Unrest};
+use tempfile::TempDir;
+
+use crate::fake_nvml;
+use crate::support::cli::{command, ended, newest, ran};
+use crate::support::folder_with;
+use crate::support::repository::{Repository, row, suite};
+
+/// The stand-in works from the beginning on, as for somebody else.
+const NO_WAIT: &str = "calm_wait = '0s'";
+
+/// One benchmark that sleeps, timed from outside.
+fn sleeping(run: &str, seconds: &str) -> TempDir {
+    folder_with(&format!(
+        "[suite]\nname = 's'\n[run]\n{run}\n[defaults]\nprocesses = 1\n[[benchmark]]\nid = 'a'\n\
+         shell = 'if [ -e during.sh ]; then . ./during.sh; fi; sleep {seconds}'\n"
+    ))
+}
+
+fn with_card(mut command: Command, settings: &str) -> Command {
+    command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", settings);
+    command
+}
+
+/// Programs found before all others.
+fn with_programs(mut command: Command, folder: &Path) -> Command {
+    let path = std::env::var("PATH").unwrap();
+    command
+        .env("PATH", format!("{}:{path}", folder.display()))
+        .env("GBENCH_NVML_LIBRARY", "/no/such/library");
+    command
+}
+
+fn program(folder: &Path, name: &str, script: &str) {
+    let path = folder.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn window(record: &RunRecord, process: usize) -> &Telemetry {
+    let conditions = record.cases[0].processes[process].conditions.as_ref().unwrap();
+    conditions.telemetry.as_deref().expect("it was sampled")
+}
+
+fn timeline(path: &Path) -> Vec<MonitorRecord> {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn s4_30_to_s4_34_processors_and_memory_are_sampled_without_a_gpu_and_the_timeline_is_json() {
+    let folder = sleeping("", "2");
+    let line = "run --monitor --monitor-interval 100ms --monitor-output timeline.json";
+    let mut run = command(folder.path(), line);
+    run.env("GBENCH_NVML_LIBRARY", "/no/such/library").env("PATH", "/usr/bin:/bin");
+    ended(run).exits(0).says("The machine while it measured");
+    let record = newest(folder.path());
+    let window = window(&record, 0);
+    let due = (window.seconds / 0.1) as u32;
+    assert!((due - 1..=due + 1).contains(&(window.samples + window.missed)), "{window:?}");
+    assert!(window.cpu.is_some() && window.memory.is_some() && window.gpus.is_empty(), "{window:?}");
+    assert!(window.cost.unwrap() < 0.5, "{window:?}");
+    let text = std::fs::read_to_string(folder.path().join("timeline.json")).unwrap();
+    let values: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    assert!(values.len() as u32 >= window.samples);
+    let last = values.last().unwrap();
+    for key in ["timestamp", "cpu_percent", "total_memory", "memory_percent", "gpu_usage"] {
+        assert!(last.get(key).is_some(), "{key} in {last}");
+    }
+    assert_eq!(last["gpu_usage"], serde_json::json!([]));
+    // Without the flag nothing is kept, and without a GPU nothing is sampled.
+    ended(with_programs(command(folder.path(), "run --quiet"), Path::new("/no/such"))).exits(0);
+    let conditions = newest(folder.path()).cases[0].processes[0].conditions.clone();
+    assert_eq!(conditions.and_then(|conditions| conditions.telemetry), None);
+}
+
+#[test]
+fn s4_31_an_interval_of_nothing_is_refused() {
+    let folder = sleeping("", "0");
+    for line in ["run --monitor-interval 0", "run --monitor-interval -1", "run --monitor-interval soon"] {
+        ran(folder.path(), line).exits(2).says("--monitor-interval");
+    }
+    ran(folder.path(), "run --monitor-output no/such/folder/timeline.json").exits(2).says("timeline.json");
+    ran(folder.path(), "run --no-monitor --monitor-output timeline.json").exits(2);
+    let folder = sleeping("monitor_interval = '0s'", "0");
+    ran(folder.path(), "run").exits(2).says("monitor_interval");
+    let folder = sleeping("max_gpu_temperature = 9000", "0");
+    ran(folder.path(), "run").exits(2).says("degrees Celsius");
+}
+
+#[test]
+fn s1_9_s4_33_s4_35_a_card_is_sampled_by_itself_and_gives_the_energy_of_an_iteration() {
+    let folder = sleeping(NO_WAIT, "1.5");
+    let run = command(folder.path(), "run --monitor-output timeline.json");
+    ended(with_card(run, "count=1 utilization=90 power=200000 temperature=61")).exits(0).says("61 °C (61)");
+    let record = newest(folder.path());
+    let window = window(&record, 0);
+    let gpu = &window.gpus[0];
+    assert_eq!((window.source.as_deref(), window.interval), (Some("NVML"), 0.1));
+    assert_eq!(gpu.temperature.unwrap().mean, 61.0);
+    assert!(gpu.uuid.is_some() && gpu.sm_clock.is_some() && gpu.memory_used.is_some(), "{gpu:?}");
+    let power = gpu.mean_power.unwrap();
+    assert_eq!(power.from, PowerSource::EnergyCounter);
+    assert!((power.watts - 200.0).abs() < 20.0, "{power:?}");
+    let value = |name: &str| {
+        let metric = record.cases[0].metrics.iter().find(|metric| metric.name == name).unwrap();
+        metric.processes[0].values[0]
+    };
+    let expected = value("wall_time") * power.watts;
+    assert!((value("energy_per_iteration") - expected).abs() < 1e-6 * expected);
+    let line = timeline(&folder.path().join("timeline.json")).pop().unwrap();
+    let usage = &line.gpu_usage[0];
+    assert_eq!((usage.index, usage.utilization, usage.power), (0, Some(90.0), Some(200.0)));
+    assert!(usage.model.is_some() && usage.guid.is_some() && usage.memory.is_some(), "{usage:?}");
+}
+
+#[test]
+fn s1_9_without_a_counter_the_power_is_integrated_and_two_samples_are_no_energy() {
+    let settings = "count=1 utilization=90 power=200000 energy=!3";
+    let folder = sleeping(NO_WAIT, "1");
+    ended(with_card(command(folder.path(), "run --quiet"), settings)).exits(0);
+    let record = newest(folder.path());
+    assert_eq!(window(&record, 0).gpus[0].mean_power.unwrap().from, PowerSource::PowerSamples);
+    ended(with_card(command(folder.path(), "run --quiet --monitor-interval 10m"), settings)).exits(0);
+    let record = newest(folder.path());
+    assert_eq!(window(&record, 0).gpus.iter().filter(|gpu| gpu.mean_power.is_some()).count(), 0);
+    assert!(record.cases[0].metrics.iter().all(|metric| metric.name != "energy_per_iteration"));
+}
+
+#[test]
+fn e1_a_card_that_is_lost_leaves_a_gap_and_no_value() {
+    let folder = sleeping(NO_WAIT, "1.5");
+    std::fs::write(folder.path().join("during.sh"), "sleep 0.7; echo lost >> card\n").unwrap();
+    let mut run = with_card(command(folder.path(), "run"), "count=1 utilization=90");
+    run.env("FAKE_NVML_FILE", folder.path().join("card"));
+    ended(run).exits(0).says("it is lost or being reset in 1 process");
+    let record = newest(folder.path());
+    let (window, gpu) = (window(&record, 0), &window(&record, 0).gpus[0]);
+    let gaps = gpu.gaps[&TelemetryGap::GpuLost];
+    assert!(gpu.samples > 0 && gaps > 0, "{gpu:?}");
+    assert_eq!(gpu.samples + gaps, window.samples);
+}
+
+const SMI: &str = "case \"$1\" in\n\
+    --query-gpu*) echo '0, GPU-aa, NVIDIA L4, 2040, 6251, 71.50, 54, 97, 1024, 23034, 4, 16, 0x0000000000000004';;\n\
+    --query-compute-apps*) echo 'GPU-aa, 1, /sbin/init';;\n\
+    --version) echo 'NVIDIA-SMI version  : 550.1';;\n\
+    esac\n";
+
+#[test]
+fn without_the_library_nvidia_smi_is_asked_and_one_that_hangs_leaves_gaps() {
+    let programs = TempDir::new().unwrap();
+    program(programs.path(), "nvidia-smi", SMI);
+    let folder = sleeping("calm_wait = '0s'", "2.5");
+    let run = || with_programs(command(folder.path(), "run --monitor"), programs.path());
+    ended(run()).exits(0).says("by nvidia-smi").says("process 1 (init) on GPU 0");
+    let record = newest(folder.path());
+    let window_ = window(&record, 0);
+    assert_eq!((window_.source.as_deref(), window_.interval), (Some("nvidia-smi"), 1.0));
+    assert_eq!(window_.gpus[0].power.unwrap().mean, 71.5);
+    assert_eq!(window_.gpus[0].throttled["sw_power_cap"], window_.gpus[0].samples);
+
+    // From now on it hangs while the benchmark runs.
+    let hang = format!("if [ -e {0}/hang ]; then sleep 60; fi\n{SMI}", programs.path().display());
+    program(programs.path(), "nvidia-smi", &hang);
+    let during = format!("touch {}/hang\n", programs.path().display());
+    std::fs::write(folder.path().join("during.sh"), during).unwrap();
+    ended(run()).exits(0).says("no answer in time");
+    let record = newest(folder.path());
+    assert!(window(&record, 0).gpus[0].gaps[&TelemetryGap::NoAnswer] > 0);
+}
+
+#[test]
+fn s1_49_a_card_of_amd_is_sampled_by_its_program() {
+    let programs = TempDir::new().unwrap();
+    let json = r#"{"card0": {"Unique ID": "0x2d3", "GPU use (%)": "88", "Average Graphics Package Power (W)": "41.0"}}"#;
+    program(programs.path(), "rocm-smi", &format!("cat <<'EOF'\n{json}\nEOF\n"));
+    let folder = sleeping("", "1.5");
+    let run = with_programs(command(folder.path(), "run --monitor"), programs.path());
+    ended(run).exits(0).says("by rocm-smi");
+    let record = newest(folder.path());
+    assert_eq!(window(&record, 0).gpus[0].power.unwrap().mean, 41.0);
+}
+
+#[test]
+fn s0_53_a_gpu_that_others_use_is_told_or_refused() {
+    let busy = "count=1 processes=1 utilization=50";
+    let folder = sleeping("calm_wait = '0s'\nbusy_gpu = 'refuse'", "0");
+    ended(with_card(command(folder.path(), "run"), busy)).exits(5).says("process 4000001").says("busy_gpu");
+    assert!(!folder.path().join("artifacts").exists(), "nothing was measured");
+    let folder = sleeping("calm_wait = '0s'", "0.3");
+    let said = "a GPU was not calm when a process began: process 4000001";
+    ended(with_card(command(folder.path(), "run"), busy)).exits(0).says(said);
+    let record = newest(folder.path());
+    let wait = record.cases[0].processes[0].conditions.as_ref().unwrap().waited.as_deref().unwrap();
+    assert!(wait.in_vain && matches!(wait.causes[0], Unrest::OtherProcess { gpu: 0, .. }), "{wait:?}");
+    // A CPU's suite does not ask.
+    let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
+    std::fs::write(folder.path().join("gbench.toml"), format!("{text}components = ['cpu']\n")).unwrap();
+    ended(with_card(command(folder.path(), "run --quiet"), busy)).exits(0);
+    let record = newest(folder.path());
+    let conditions = record.cases[0].processes[0].conditions.as_ref();
+    assert!(conditions.is_none_or(|it| it.waited.is_none() && it.telemetry.is_none()), "{conditions:?}");
+}
+
+#[test]
+fn the_gate_waits_for_a_calm_gpu_and_says_so() {
+    let folder = sleeping("", "0.2");
+    // The clock of the stand-in begins when the gate opens it.
+    let settings = "count=1 utilization=0,60@0s-900ms processes=0,1@0s-900ms";
+    let said = ended(with_card(command(folder.path(), "run"), settings)).exits(0);
+    said.says("waiting for a calm GPU, 30s at most: process 4000001").says("the GPU is calm after");
+    let record = newest(folder.path());
+    let wait = record.cases[0].processes[0].conditions.as_ref().unwrap().waited.as_deref().unwrap();
+    assert!(!wait.in_vain && wait.seconds > 0.0, "{wait:?}");
+    assert!(window(&record, 0).gpus[0].foreign.is_empty(), "it was gone when the process began");
+}
+
+#[test]
+fn a_red_says_that_the_card_ran_slower_on_head_and_explain_draws_it() {
+    let text = suite("[gate]\nrounds = 16\ncontrols = 0\n[run]\nmonitor_interval = '10ms'\n", "");
+    // Each side sets the card's clock for its own time.
+    let more = |clock: u32| format!("echo utilization=90 sm_clock={clock} > \"$CARD\"; sleep 0.08\n");
+    let (fast, slow) = (more(1980), more(1500));
+    let text = text.replace("[[benchmark]]", "[[benchmark]]\nkeep_env = ['CARD']");
+    let base = [("gbench.toml", text.as_str()), ("more.sh", fast.as_str())];
+    let it = Repository::new(&base, &[("cost", "1.3\n"), ("more.sh", slow.as_str())]);
+    let card = TempDir::new().unwrap();
+    let card = card.path().join("card");
+    let (library, card) = (fake_nvml::library(""), card.to_str().unwrap());
+    let env = [
+        ("GBENCH_NVML_LIBRARY", library.to_str().unwrap()),
+        ("FAKE_NVML", "count=1 power=300000"),
+        ("FAKE_NVML_FILE", card),
+        ("CARD", card),
+    ];
+    let said = it.compare_with("HEAD~1..HEAD", &env).exits(1);
+    said.says("% lower on head (");
+    let verdict = it.verdict();
+    let slow = row(&verdict, "c0", "time");
+    assert_eq!(slow.verdict, Verdict::Regressed);
+    let telemetry = slow.telemetry.as_deref().unwrap();
+    assert!(
+        matches!(telemetry.remarks[0], TelemetryRemark::LowerClock { side: Side::Head, .. }),
+        "{telemetry:?}"
+    );
+    ran(it.root(), "explain c0").exits(0).says("Clock of the GPU in each round, in MHz");
+    ran(it.root(), "explain c0 --svg c0.svg").exits(0);
+    let svg = std::fs::read_to_string(it.root().join("c0.svg")).unwrap();
+    assert!(svg.contains("Clock of the GPU in each round (ring: base, dot: head)"), "{svg}");
+}
