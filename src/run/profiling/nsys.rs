@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::files::ProfileFiles;
-use super::step::{Kernels, printed, step, unread};
+use super::step::{KernelsRead, printed, step, unread};
 use crate::profile::read_nsys_stats;
 use crate::run::launcher::Launcher;
 use crate::suite::plan::PlannedCase;
@@ -18,7 +18,7 @@ pub(super) fn kernels(
     case: &PlannedCase,
     program: &Path,
     files: &ProfileFiles,
-) -> Kernels {
+) -> KernelsRead {
     let mut why = Vec::new();
     for name in REPORTS {
         let words = [program.to_string_lossy().into_owned(), "stats".into(), "--report".into(), name.into()];

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::ends::told;
 use super::files::ProfileFiles;
 use super::nsys;
-use super::step::{Kernels, printed, step, unread};
+use super::step::{KernelsRead, printed, step, unread};
 use crate::model::{KernelProfile, ProfileOutcome, Profiler};
 use crate::profile::{read_ncu_csv, read_torch_trace};
 use crate::run::executor::Execution;
@@ -66,7 +66,12 @@ impl Left<'_> {
     }
 }
 
-fn ncu_kernels(launcher: &mut Launcher<'_>, case: &PlannedCase, program: &Path, report: &Path) -> Kernels {
+fn ncu_kernels(
+    launcher: &mut Launcher<'_>,
+    case: &PlannedCase,
+    program: &Path,
+    report: &Path,
+) -> KernelsRead {
     let words = [program, Path::new("--import"), report].map(|word| word.to_string_lossy().into_owned());
     let form = ["--csv", "--page", "raw"].map(str::to_owned);
     let what = "ncu --import";

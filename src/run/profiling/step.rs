@@ -10,7 +10,7 @@ use crate::suite::plan::PlannedCase;
 /// Seconds for reading a report, before the multiplier.
 const LIMIT: f64 = 120.0;
 
-pub(super) type Kernels = Result<Vec<KernelProfile>, String>;
+pub(super) type KernelsRead = Result<Vec<KernelProfile>, String>;
 
 /// A step of a profiler's program beside the processes of a case. It speaks English, with decimal points.
 pub(super) fn step(launcher: &mut Launcher<'_>, case: &PlannedCase, words: Vec<String>) -> Execution {
