@@ -201,6 +201,9 @@ fn s0_53_a_gpu_that_others_use_is_told_or_refused() {
     let record = newest(folder.path());
     let wait = record.cases[0].processes[0].conditions.as_ref().unwrap().waited.as_deref().unwrap();
     assert!(wait.in_vain && matches!(wait.causes[0], Unrest::OtherProcess { gpu: 0, .. }), "{wait:?}");
+    // Nor is a run refused less where nothing is sampled while it measures.
+    let strict = sleeping("calm_wait = '0s'\nbusy_gpu = 'refuse'", "0");
+    ended(with_card(command(strict.path(), "run --no-monitor"), busy)).exits(5).says("process 4000001");
     // A CPU's suite does not ask.
     let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
     std::fs::write(folder.path().join("gbench.toml"), format!("{text}components = ['cpu']\n")).unwrap();
@@ -255,4 +258,29 @@ fn a_red_says_that_the_card_ran_slower_on_head_and_explain_draws_it() {
     ran(it.root(), "explain c0 --svg c0.svg").exits(0);
     let svg = std::fs::read_to_string(it.root().join("c0.svg")).unwrap();
     assert!(svg.contains("Clock of the GPU in each round (ring: base, dot: head)"), "{svg}");
+}
+
+#[test]
+fn where_the_suite_says_that_nobody_looks_samples_mark_no_process() {
+    let folder = sleeping("calm_wait = '0s'", "0.5");
+    let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
+    std::fs::write(folder.path().join("gbench.toml"), format!("{text}[gate]\nwatch = false\n")).unwrap();
+    let run = command(folder.path(), "run --quiet --monitor-interval 20ms");
+    ended(with_card(run, "count=1 utilization=90 reasons=0x4")).exits(0);
+    let record = newest(folder.path());
+    let conditions = record.cases[0].processes[0].conditions.as_ref().unwrap();
+    assert!(
+        conditions.throttled.is_empty() && !conditions.busy && conditions.other_cpu.is_none(),
+        "{conditions:?}"
+    );
+    assert!(window(&record, 0).gpus[0].throttled["sw_power_cap"] > 0);
+}
+
+#[test]
+fn what_has_no_meaning_where_nothing_is_timed_is_refused() {
+    let folder = sleeping("", "0");
+    for flag in ["--monitor", "--monitor-output t.json", "--lock-sm-clock base"] {
+        ran(folder.path(), &format!("profile a {flag}")).exits(2).says("nothing is timed here");
+    }
+    ran(folder.path(), "run --monitor-interval 1ms").exits(2).says("give 5ms or more");
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::progress::Reporter;
 use crate::machine::{ClockLock, ClockRequest, ClocksGivenBack};
 use crate::model::{ClockControl, ClockDomain, ClocksState, Probe, RunRecord};
-use crate::suite::Suite;
+use crate::suite::{Suite, is_each};
 
 /// Variable that hides GPUs from a CUDA program.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
@@ -100,7 +100,8 @@ fn visible(suites: &[&Suite]) -> Vec<String> {
     let own = std::env::var(VISIBLE).ok();
     let mut lists: Vec<String> = Vec::new();
     for benchmark in suites.iter().flat_map(|suite| &suite.benchmarks) {
-        let device = Some(&benchmark.settings.device.value).filter(|device| !device.is_empty());
+        let named = |device: &&String| !device.is_empty() && !is_each(device);
+        let device = Some(&benchmark.settings.device.value).filter(named);
         let list = device.or_else(|| benchmark.env.get(VISIBLE)).or(own.as_ref());
         let list = list.cloned().unwrap_or_default();
         if !lists.contains(&list) {

@@ -220,6 +220,26 @@ impl RunRequest {
         self.configured(self.selection.suite(builtins)?)
     }
 
+    /// Refuses what has no meaning where cases run under profilers alone. Errors: such a flag; exit code 2.
+    pub fn refuse_where_nothing_is_timed(&self) -> Result<()> {
+        let (monitor, overrides) = (&self.output.monitor, &self.settings.overrides);
+        let given = [
+            ("--monitor", monitor.on == Some(true) && monitor.interval.is_none() && monitor.output.is_none()),
+            ("--no-monitor", monitor.on == Some(false)),
+            ("--monitor-interval", monitor.interval.is_some()),
+            ("--monitor-output", monitor.output.is_some()),
+            ("--lock-sm-clock", overrides.lock_sm_clock.is_some()),
+            ("--lock-memory-clock", overrides.lock_memory_clock.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => {
+                let next = "take it out, or measure with `gbench-ci run --profile`";
+                Err(Fault::at_flag(flag, "nothing is timed here, so that it has no meaning", next))
+            }
+            None => Ok(()),
+        }
+    }
+
     pub fn configured(&self, mut suite: Suite) -> Result<Suite> {
         self.settings.apply(&mut suite)?;
         self.output.apply(&mut suite)?;

@@ -22,6 +22,8 @@ use crate::suite::{BusyGpu, RunOptions, Suite};
 pub(super) struct Watch {
     conditions: Option<HostConditions>,
     timeline: Option<TimelineFile>,
+    /// Numbers of the GPUs that the suite's processes can use; `None`: perhaps all.
+    gpus: Option<BTreeSet<u32>>,
     reporter: Reporter,
 }
 
@@ -44,8 +46,12 @@ impl Watch {
         };
         let is_there = watches || sampler.is_some();
         let limit = run.max_gpu_temperature.value;
-        let conditions = is_there.then(|| HostConditions::here().sampled(sampler, limit, gpus));
-        Ok(Self { conditions, timeline, reporter: reporter.clone() })
+        let conditions = is_there.then(|| {
+            let here = HostConditions::here();
+            let here = if watches { here } else { here.without_looks() };
+            here.sampled(sampler, limit, gpus.clone())
+        });
+        Ok(Self { conditions, timeline, gpus, reporter: reporter.clone() })
     }
 
     pub fn probe(&mut self) -> Option<&mut dyn ConditionsProbe> {
@@ -54,9 +60,24 @@ impl Watch {
 
     /// Waits, before anything is measured, for GPUs that are calm, where the suite refuses others. Errors: they are not; exit code 5.
     pub fn require_calm(&mut self, run: &RunOptions, executor: &mut dyn Executor) -> Result<()> {
-        let Some(conditions) = self.conditions.as_mut().filter(|_| run.busy_gpu.value == BusyGpu::Refuse)
-        else {
+        if run.busy_gpu.value != BusyGpu::Refuse {
             return Ok(());
+        }
+        let mut own;
+        let conditions = match self.conditions.as_mut().filter(|conditions| conditions.sampler().is_some()) {
+            Some(conditions) => conditions,
+            None => {
+                // Nothing is sampled while processes run; before them the GPUs are asked all the same.
+                let sampler = MachineSampler::of_library(None);
+                if sampler.is_none() && self.gpus.as_ref().is_none_or(|gpus| !gpus.is_empty()) {
+                    self.reporter.note(
+                        "`busy_gpu = \"refuse\"`: NVIDIA's library knows no GPU here, so nothing is refused",
+                    );
+                }
+                let (limit, gpus) = (run.max_gpu_temperature.value, self.gpus.clone());
+                own = HostConditions::here().without_looks().sampled(sampler, limit, gpus);
+                &mut own
+            }
         };
         let limit = run.calm_wait.value;
         let mut observer = self.reporter.clone();

@@ -39,6 +39,7 @@ pub struct ProfileCommandArgs {
 
 pub fn run(args: &ProfileCommandArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let mut request = args.measure.request()?;
+    request.refuse_where_nothing_is_timed()?;
     request.selection.selection.benchmarks.splice(0..0, args.cases.iter().cloned());
     let mut suite = request.suite(builtins)?;
     let named = (!args.profile.is_empty()).then(|| args.profile.clone());

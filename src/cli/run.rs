@@ -29,13 +29,13 @@ use crate::suite::{Action, Benchmark, Suite, shown_axes};
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct RunArgs {
     #[command(flatten)]
+    profile: ProfileArgs,
+    #[command(flatten)]
     measure: MeasureArgs,
     #[command(flatten)]
     sweep: SweepArgs,
     #[command(flatten)]
     filter: SweepFilterArgs,
-    #[command(flatten)]
-    profile: ProfileArgs,
     /// Also write the record to this file; {suite} and {run_id} in its name are replaced
     #[arg(long, value_name = "PATTERN")]
     export: Option<PathBuf>,

@@ -35,6 +35,8 @@ pub struct HostConditions {
     /// Those that count; `None`: all.
     processors: fn() -> Option<CpuSet>,
     gpu: Option<GpuLook>,
+    /// Looks before and after; else it samples alone.
+    looks: bool,
     sampler: Option<MachineSampler>,
     calm: CalmCheck,
     /// Numbers of the GPUs that the run may use; `None`: all.
@@ -64,7 +66,12 @@ impl HostConditions {
         let gpu = nvml::clocks(None).map(|look| Box::new(look) as GpuLook);
         let (root, calm) = (Root::new("/"), CalmCheck::default());
         let processors = || affinity().ok();
-        Self { root, processors, gpu, sampler: None, calm, gpus: None, before: None }
+        Self { root, processors, gpu, looks: true, sampler: None, calm, gpus: None, before: None }
+    }
+
+    /// Only samples: what the looks before and after would say is left out.
+    pub fn without_looks(self) -> Self {
+        Self { gpu: None, looks: false, ..self }
     }
 
     /// Samples while processes run, too. `max_temperature`: degrees Celsius at which a GPU is no longer calm. `gpus`: numbers of those
@@ -97,7 +104,7 @@ impl HostConditions {
     /// Right before a process starts.
     pub fn begin(&mut self) {
         let processors = (self.processors)();
-        let ticks = ticks(&self.root, processors.as_ref());
+        let ticks = if self.looks { ticks(&self.root, processors.as_ref()) } else { None };
         let gpu = self.gpu.as_mut().and_then(|look| look());
         self.sampler.iter().for_each(MachineSampler::forget);
         self.calm.started = true;
@@ -213,6 +220,7 @@ mod tests {
             root,
             processors: || None,
             gpu: None,
+            looks: true,
             sampler: None,
             calm: CalmCheck::default(),
             gpus: None,

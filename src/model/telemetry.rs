@@ -181,7 +181,7 @@ pub struct GpuTelemetry {
     /// Generation of the PCIe link and its lanes, at the least.
     pub pcie_generation: Option<u32>,
     pub pcie_width: Option<u32>,
-    /// A process of this benchmark was on the GPU, as far as its driver and `/proc` tell.
+    /// A process of this benchmark was on the GPU, as far as its driver and `/proc` tell, or is bound to it alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub used: bool,
     /// Processes on the GPU that are not of this benchmark.

@@ -17,7 +17,7 @@ use crate::suite::plan::PlannedCase;
 use super::code_files::FilesCode;
 use super::devices::{Claim, Devices};
 use super::driver_advice;
-use super::energy::power_of;
+use super::energy::power_of_process;
 use super::executor::{Execution, ExecutionEnd};
 use super::outcome::{classify, failed, invalid, not_run};
 use super::samples::{self, CollectedSamples, Role, Throttled};
@@ -169,13 +169,6 @@ impl CaseRecorder {
         if let Some(code) = collected.device_code.clone().or_else(|| self.of_files.clone()) {
             collected.take_code(&code);
         }
-        // A process of several cases, or of two in turns, does not tell whose energy it was.
-        let alone = shared.is_none_or(|cases| cases <= 1) && !lockstep;
-        let telemetry = conditions.as_ref().and_then(|conditions| conditions.telemetry.as_deref());
-        if let Some(watts) = telemetry.filter(|_| alone).and_then(power_of) {
-            let timed = benchmark.timed_metric();
-            collected.take_power(watts, timed, benchmark.declaration(timed, "").0.as_deref());
-        }
         let mut outcome = classify(execution, &collected, &benchmark);
         if outcome.is_measured()
             && let (Some(before), now) = (&self.device, collected.device.as_deref().unwrap_or("host"))
@@ -187,10 +180,19 @@ impl CaseRecorder {
                 "pin the device, so that every process measures the same one",
             );
         }
-        let claim = collected.device.as_deref().filter(|_| outcome.is_measured());
+        let claim = collected.device.clone().filter(|_| outcome.is_measured());
+        let claim = claim.as_deref();
         let visible = benchmark.env.get("CUDA_VISIBLE_DEVICES").map(String::as_str);
         let (devices, device) = (Devices::of(manifest), benchmark.device_of(&self.planned.id.params));
         let gpus = devices.used(claim, &device, visible);
+        let mut conditions = conditions;
+        // A process of several cases, or of two in turns, does not tell whose energy it was.
+        let alone = shared.is_none_or(|cases| cases <= 1) && !lockstep;
+        if let Some(watts) = conditions.as_mut().and_then(|it| power_of_process(it, &gpus)).filter(|_| alone)
+        {
+            let timed = benchmark.timed_metric();
+            collected.take_power(watts, timed, benchmark.declaration(timed, "").0.as_deref());
+        }
         let objection = |claim| devices.objection(claim, &device, visible);
         match claim.and_then(objection) {
             Some(Claim::Refuted(cause)) => {

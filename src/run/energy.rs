@@ -1,23 +1,38 @@
 //! Energy of an iteration and work per watt, from what was sampled of the GPU while a process measured.
 
 use super::samples::{CollectedSamples, MetricSamples, RATES, Role};
-use crate::model::{Better, ENERGY, GpuTelemetry, PER_WATT, Telemetry};
+use crate::model::{Better, Conditions, ENERGY, GpuPlace, GpuTelemetry, PER_WATT, Spread, Telemetry};
 
 /// Percent of its time in which a GPU works at least, to be the one that was measured where no process on it can be seen.
 const MIN_BUSY: f64 = 10.0;
 
+/// [`power_of`] of a process whose GPUs the suite says: one that it is bound to is the one that it used. `None` also where the GPU was not
+/// calm before it.
+pub(super) fn power_of_process(conditions: &mut Conditions, bound: &[GpuPlace]) -> Option<f64> {
+    let telemetry = conditions.telemetry.as_mut()?;
+    if let [only] = bound {
+        telemetry.gpus.iter_mut().filter(|gpu| gpu.index == only.index).for_each(|gpu| gpu.used = true);
+    }
+    let restless = conditions.waited.as_ref().is_some_and(|wait| wait.in_vain);
+    power_of(telemetry).filter(|_| !restless)
+}
+
 /// Watts of the GPUs that a process used, over the time in which it measured. `None`: no GPU has a mean power, or which of several it
 /// used is not known.
-pub(super) fn power_of(telemetry: &Telemetry) -> Option<f64> {
+fn power_of(telemetry: &Telemetry) -> Option<f64> {
     let used: Vec<&GpuTelemetry> = telemetry.gpus.iter().filter(|gpu| gpu.used).collect();
     let used = match (used.as_slice(), telemetry.gpus.as_slice()) {
         // The driver may tell the processes of a container by other numbers.
-        ([], [only]) if only.utilization.is_some_and(|share| share.mean >= MIN_BUSY) => vec![only],
+        ([], [only]) if only.foreign.is_empty() && only.utilization.is_some_and(is_busy) => vec![only],
         _ => used,
     };
     let watts: Option<Vec<f64>> = used.iter().map(|gpu| Some(gpu.mean_power?.watts)).collect();
     let watts: f64 = watts?.iter().sum();
     (watts > 0.0).then_some(watts)
+}
+
+fn is_busy(share: Spread) -> bool {
+    share.mean >= MIN_BUSY
 }
 
 impl CollectedSamples {
@@ -51,7 +66,7 @@ impl CollectedSamples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{MeanPower, PowerSource, Spread};
+    use crate::model::{ForeignProcess, MeanPower, PowerSource};
 
     fn gpu(watts: f64, used: bool, busy: f64) -> GpuTelemetry {
         let utilization = Spread::of([busy]);
@@ -70,6 +85,9 @@ mod tests {
         assert_eq!(power(vec![gpu(300.0, false, 90.0)]), Some(300.0), "its processes cannot be seen");
         assert_eq!(power(vec![gpu(50.0, false, 0.0)]), None, "the program used no GPU");
         assert_eq!(power(vec![gpu(300.0, false, 90.0), gpu(50.0, false, 90.0)]), None, "which one?");
+        let foreign = vec![ForeignProcess { pid: 7, name: None }];
+        let shared = GpuTelemetry { foreign, ..gpu(300.0, false, 90.0) };
+        assert_eq!(power(vec![shared]), None, "it may be the other's work");
         let unknown = GpuTelemetry { mean_power: None, ..gpu(0.0, true, 90.0) };
         assert_eq!(power(vec![gpu(300.0, true, 90.0), unknown]), None, "half of it is not all");
         assert_eq!(power(Vec::new()), None);

@@ -17,7 +17,8 @@ use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
 use super::sweep::MAX_POINTS;
 use super::{
-    Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics, profiling_reader,
+    Action, Benchmark, Gate, MIN_MONITOR_INTERVAL, MetricRule, RunOptions, Source, Suite, inputs, metrics,
+    profiling_reader,
 };
 use crate::model::{BenchmarkId, Budget, Component, Fault, MATCH_FIELDS, Result, Setting, near, sha256_hex};
 
@@ -224,7 +225,13 @@ fn read_run(mut table: Table) -> RunOptions {
     });
     set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
     set(&mut run.monitor, table.take("monitor"), |item| item.flag().map(Some));
-    set(&mut run.monitor_interval, table.take("monitor_interval"), |item| item.deadline().map(Some));
+    set(&mut run.monitor_interval, table.take("monitor_interval"), |item| {
+        let interval = item.seconds()?;
+        if interval < MIN_MONITOR_INTERVAL {
+            return item.refuse(format!("`{}` is too short", item.key), "write \"5ms\" or more");
+        }
+        Some(Some(interval))
+    });
     set(&mut run.calm_wait, table.take("calm_wait"), Item::seconds);
     set(&mut run.busy_gpu, table.take("busy_gpu"), Item::variant);
     set(&mut run.max_gpu_temperature, table.take("max_gpu_temperature"), |item| {

@@ -336,6 +336,9 @@ impl Default for Gate {
     }
 }
 
+/// Seconds between two samples of the machine, at the least: sampling would be the work.
+pub const MIN_MONITOR_INTERVAL: f64 = 0.005;
+
 /// What becomes of a run whose GPU is in use by others when it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
 #[strum(serialize_all = "snake_case", const_into_str)]

@@ -6,7 +6,8 @@ use super::rounds::duration;
 use super::selection::{SelectionArgs, SettingsArgs};
 use crate::app::request::{MonitorRequest, OutputRequest, RunRequest};
 use crate::app::stored_comparison::ArtifactsRequest;
-use crate::model::{Fault, Result};
+use crate::model::{Fault, Result, format_duration};
+use crate::suite::MIN_MONITOR_INTERVAL;
 
 /// The flags of every command that measures a suite.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -16,9 +17,9 @@ pub struct MeasureArgs {
     #[command(flatten)]
     settings: SettingsArgs,
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
     monitor: MonitorArgs,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl MeasureArgs {
@@ -89,8 +90,9 @@ impl MonitorArgs {
         const FLAG: &str = "--monitor-interval";
         let next = "give a duration such as 1s or 50ms";
         let interval = duration(FLAG, self.monitor_interval.as_deref(), next)?;
-        if interval == Some(0.0) {
-            return Err(Fault::at_flag(FLAG, "no time at all lies between two samples", next));
+        if let Some(interval) = interval.filter(|interval| *interval < MIN_MONITOR_INTERVAL) {
+            let what = format!("{} between two samples is too short", format_duration(interval));
+            return Err(Fault::at_flag(FLAG, what, "give 5ms or more"));
         }
         let implied = interval.is_some() || self.monitor_output.is_some();
         let on = (self.monitor || implied).then_some(true).or(self.no_monitor.then_some(false));

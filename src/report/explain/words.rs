@@ -209,6 +209,7 @@ pub(super) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<Stri
         }
     });
     said.extend(held);
+    said.extend(explained.row.telemetry.iter().flat_map(|telemetry| telemetry.sentences()));
     said
 }
 

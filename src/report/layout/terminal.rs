@@ -198,7 +198,8 @@ impl TerminalLayout {
 
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(&header);
+        let folded = header.iter().zip(&widths).map(|(cell, width)| fold(cell, *width).join("\n"));
+        table.set_header(folded);
         let mut heights = Vec::new();
         for row in &cells {
             let fold_cell = |(column, lines): (usize, &Vec<String>)| match column {
@@ -217,8 +218,10 @@ impl TerminalLayout {
             column.set_cell_alignment(CellAlignment::Left);
         }
 
+        // A header may be folded, too: it has what is left of the lines.
+        let of_header = table.lines().count().saturating_sub(heights.iter().sum());
         let mut lines = table.lines().map(|line| format!("{:INDENT$}{line}", ""));
-        lines.by_ref().take(1).for_each(|line| self.push(line.trim_end()));
+        lines.by_ref().take(of_header).for_each(|line| self.push(line.trim_end()));
         for (row, height) in rows.iter().zip(heights) {
             lines.by_ref().take(height).for_each(|line| self.push(line.trim_end()));
             row.notes.iter().for_each(|(label, text)| self.inner_note(label, text));
@@ -303,5 +306,34 @@ mod tests {
         assert!(text.lines().all(|line| width(line) <= COLUMNS), "{text}");
         assert!(text.starts_with("benchmark") && text.lines().count() > 5);
         assert!(!table(&[], [vec!["\u{1b}[31mred".to_owned()]]).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_header_of_several_lines_takes_none_of_its_rows() {
+        let header = [
+            "case",
+            "SM clock (least)",
+            "temperature (most)",
+            "GPU busy (most)",
+            "power (most)",
+            "RAM (most)",
+        ];
+        let row = |name: &str| {
+            let cells = ["1980 MHz (1500)", "61 °C (64)", "97 % (100)", "637 W (651)", "40 % (41)"];
+            let cells = std::iter::once(name).chain(cells).map(str::to_owned).collect();
+            GridRow { cells, notes: vec![("note", format!("behind {name}"))] }
+        };
+        let mut page = TerminalLayout::new(Style { width: 60, ..Style::PLAIN });
+        page.grid(&header, [row("toy/nap"), row("toy/sum")]);
+        let text = page.into_text();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for (word, times) in [("(41)", 2), ("(1500)", 2), ("temperature", 1), ("(least)", 1)] {
+            assert_eq!(words.iter().filter(|found| **found == word).count(), times, "{word} in\n{text}");
+        }
+        let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in\n{text}"));
+        assert!(
+            place("toy/nap") < place("behind toy/nap") && place("behind toy/nap") < place("toy/sum"),
+            "{text}"
+        );
     }
 }

@@ -31,11 +31,10 @@ pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<RunTable> {
     })
 }
 
-/// The windows of a case's complete processes that hold a sample.
+/// The windows of a case's complete processes.
 fn windows(case: &CaseRecord) -> impl Iterator<Item = &Telemetry> {
     let complete = case.processes.iter().filter(|process| process.outcome.is_measured());
-    let windows = complete.filter_map(|process| process.conditions.as_ref()?.telemetry.as_deref());
-    windows.filter(|window| window.samples > 0)
+    complete.filter_map(|process| process.conditions.as_ref()?.telemetry.as_deref())
 }
 
 fn row(case: &CaseRecord, name: &str, gpus: bool) -> Option<Vec<String>> {
@@ -65,7 +64,7 @@ fn row(case: &CaseRecord, name: &str, gpus: bool) -> Option<Vec<String>> {
 /// `1755 MHz (1410)`: the mean, and the least or the most of all.
 fn cell(spreads: impl Iterator<Item = Spread>, unit: &str, least: bool) -> String {
     let spreads: Vec<Spread> = spreads.collect();
-    let Some(mean) = Spread::of(spreads.iter().map(|spread| spread.mean)) else { return "unknown".into() };
+    let Some(mean) = Spread::of(spreads.iter().map(|spread| spread.mean)) else { return "no sample".into() };
     let end = if least {
         spreads.iter().map(|spread| spread.min).fold(f64::INFINITY, f64::min)
     } else {
