@@ -97,9 +97,13 @@ fn s4_31_an_interval_of_nothing_is_refused() {
 
 #[test]
 fn s1_9_s4_33_s4_35_a_card_is_sampled_by_itself_and_gives_the_energy_of_an_iteration() {
-    let folder = sleeping(NO_WAIT, "1.5");
+    let folder = sleeping("", "1.5");
+    // The card works once the benchmark does.
+    std::fs::write(folder.path().join("during.sh"), "echo utilization=90 >> card\n").unwrap();
     let run = command(folder.path(), "run --monitor-output timeline.json");
-    ended(with_card(run, "count=1 utilization=90 power=200000 temperature=61")).exits(0).says("61 °C (61)");
+    let mut run = with_card(run, "count=1 power=200000 temperature=61");
+    run.env("FAKE_NVML_FILE", folder.path().join("card"));
+    ended(run).exits(0).says("61 °C (61)");
     let record = newest(folder.path());
     let window = window(&record, 0);
     let gpu = &window.gpus[0];

@@ -91,7 +91,6 @@ if [[ -n $reason ]]; then
 fi
 step 'micro suite, answers checked' 200 micro
 step 'hot against cold' 30 hot_cold
-step 'the card sampled' 30 sampled
 step 'bandwidth beside torch' 40 bandwidth
 step 'product beside cuBLAS and torch' 60 product
 unset GBENCH_CUBINS
@@ -104,6 +103,7 @@ step 'planted 2 % and 5 %, alternating' 60 alternating
 step 'the same pair in lock-step' 60 lockstep
 step 'copy.py' 40 copies
 step 'matmul_torch.py' 50 matmul
+step 'the card sampled' 30 sampled
 step 'twelve cases against themselves' "$seconds" itself
 total=$((SECONDS - begun))
 result=ok

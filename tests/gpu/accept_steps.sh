@@ -161,7 +161,8 @@ sampled() {
     cp timeline.json "$out/logs/timeline.json"
     local record page watts pattern
     record=$(<"$out/records/sampled.json")
-    [[ $record == *'"source": "NVML"'* ]] || fail 'NVML gave no sample' || return
+    pattern='"source": *"NVML"'
+    [[ $record =~ $pattern ]] || fail 'NVML gave no sample' || return
     page=$(<"$out/logs/timeline.json")
     for figure in sm_clock power temperature utilization total_memory guid; do
         [[ $page == *"\"$figure\":"* ]] || fail "the timeline has no $figure" || return

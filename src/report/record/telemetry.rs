@@ -15,7 +15,7 @@ const MAX_NAMED: usize = 5;
 pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<RunTable> {
     let sampled = || cases.iter().flat_map(|(case, _)| windows(case));
     let gpus = sampled().any(|window| window.gpu().is_some());
-    let own = ["SM clock (least)", "power (most)", "temperature (most)", "GPU busy (most)"];
+    let own = ["SM clock (least)", "power (most)", "temp (most)", "GPU busy (most)"];
     let columns =
         ["case"].into_iter().chain(own.into_iter().filter(|_| gpus)).chain(["CPU (most)", "RAM (most)"]);
     let rows: Vec<Vec<String>> = cases.iter().filter_map(|(case, name)| row(case, name, gpus)).collect();
