@@ -60,6 +60,7 @@ mod driver {
         test_timing,
         test_torch,
         test_warm_up,
+        test_watched,
     }
 }
 
