@@ -30,7 +30,7 @@ pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};
 pub use nvml::{ClocksNow, clocks};
 pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
-pub use telemetry::{GpuSource, MachineSampler, SamplingCost, Timeline};
+pub use telemetry::{MachineSampler, Timeline};
 
 /// The GPUs of this machine alone, as [`manifest`] has them.
 pub fn gpus() -> Probe<GpuFacts> {

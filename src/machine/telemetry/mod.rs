@@ -11,5 +11,4 @@ mod source;
 mod window;
 
 pub(super) use calm::CalmCheck;
-pub use sampler::{MachineSampler, SamplingCost, Timeline};
-pub use source::GpuSource;
+pub use sampler::{MachineSampler, Timeline};

@@ -32,30 +32,10 @@ pub type Timeline = Box<dyn FnMut(&MonitorRecord) + Send>;
 pub struct MachineSampler {
     interval: Duration,
     source: Option<GpuSource>,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<Vec<MachineReading>>>,
     /// Asks for a reading of the GPUs beside the others. Dropped to end the thread.
     ask: Option<Sender<Sender<Vec<GpuReading>>>>,
     thread: Option<JoinHandle<()>>,
-    began: Instant,
-}
-
-#[derive(Default)]
-struct Kept {
-    readings: Vec<MachineReading>,
-    samples: u64,
-    /// CPU seconds of the threads that read.
-    cost: f64,
-}
-
-/// What sampling was, and what it cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SamplingCost {
-    pub source: Option<GpuSource>,
-    /// Seconds.
-    pub interval: f64,
-    pub samples: u64,
-    /// Share of one processor that the threads that read took; programs that they start are not in it.
-    pub cores: f64,
 }
 
 impl MachineSampler {
@@ -75,7 +55,7 @@ impl MachineSampler {
         let usual = if source == Some(GpuSource::Nvml) { LIBRARY_INTERVAL } else { USUAL_INTERVAL };
         let interval = interval.unwrap_or(usual);
         let interval = source.map_or(interval, |source| interval.max(source.least_interval()));
-        let kept = Arc::new(Mutex::new(Kept::default()));
+        let kept = Arc::new(Mutex::new(Vec::new()));
         let (ask, asked) = mpsc::channel();
         let began = Instant::now();
         let mut worker = Worker {
@@ -95,20 +75,20 @@ impl MachineSampler {
             worker.work(began, &asked);
         });
         let _ = first.recv();
-        Self { interval, source, kept, ask: Some(ask), thread: Some(thread), began }
+        Self { interval, source, kept, ask: Some(ask), thread: Some(thread) }
     }
 
     /// Lets go of all readings but the newest.
     pub fn forget(&self) {
         let kept = &mut *self.lock();
-        let old = kept.readings.len().saturating_sub(1);
-        kept.readings.drain(..old);
+        let old = kept.len().saturating_sub(1);
+        kept.drain(..old);
     }
 
     /// The readings of a window, from when to when, summed up. `started`: when the process did.
     pub fn window(&self, started: Instant, within: (Instant, Instant)) -> Telemetry {
         let source = self.source.map(|source| source.into_str().to_owned());
-        Telemetry { source, ..window(&self.lock().readings, started, within, self.interval) }
+        Telemetry { source, ..window(&self.lock(), started, within, self.interval) }
     }
 
     /// GPUs as they are now; empty where the driver does not answer in time. Programs are not started for it: then, the newest reading.
@@ -118,17 +98,10 @@ impl MachineSampler {
             let asked = self.ask.as_ref().is_some_and(|ask| ask.send(tell).is_ok());
             return told.recv_timeout(MAX_PATIENCE).ok().filter(|_| asked).unwrap_or_default();
         }
-        self.lock().readings.last().map(|newest| newest.gpus.clone()).unwrap_or_default()
+        self.lock().last().map(|newest| newest.gpus.clone()).unwrap_or_default()
     }
 
-    pub fn cost(&self) -> SamplingCost {
-        let kept = self.lock();
-        let (interval, seconds) = (self.interval.as_secs_f64(), self.began.elapsed().as_secs_f64());
-        let cores = kept.cost / seconds.max(1e-9);
-        SamplingCost { source: self.source, interval, samples: kept.samples, cores }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Vec<MachineReading>> {
         // A reading is pushed whole, or not at all.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -192,7 +165,7 @@ struct Worker {
     patience: Duration,
     host: HostReader,
     gpu: Option<OpenSource>,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<Vec<MachineReading>>>,
     timeline: Option<Timeline>,
 }
 
@@ -233,9 +206,7 @@ impl Worker {
             timeline(&reading.record());
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.readings.push(reading);
-        kept.samples += 1;
-        kept.cost = cost;
+        kept.push(reading);
     }
 }
 
@@ -248,12 +219,12 @@ mod tests {
         let told = Arc::new(Mutex::new(0));
         let count = Arc::clone(&told);
         let timeline: Timeline = Box::new(move |_| *count.lock().unwrap() += 1);
+        let began = Instant::now();
         let sampler = MachineSampler::of(Some(Duration::from_secs(3600)), None, Some(timeline));
         assert_eq!(*told.lock().unwrap(), 1);
         sampler.forget();
-        assert_eq!(sampler.cost().samples, 1);
         let now = Instant::now();
-        let window = sampler.window(now, (sampler.began, now));
+        let window = sampler.window(now, (began, now));
         assert_eq!((window.samples, window.missed, window.interval), (1, 0, 3600.0));
         assert_eq!(sampler.gpus_now(), []);
     }

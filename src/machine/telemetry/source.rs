@@ -19,7 +19,7 @@ const PROGRAM_DEADLINE: Duration = Duration::from_secs(5);
 /// A way to ask the GPUs of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(const_into_str)]
-pub enum GpuSource {
+pub(super) enum GpuSource {
     #[strum(serialize = "NVML")]
     Nvml,
     #[strum(serialize = "nvidia-smi")]
@@ -35,7 +35,7 @@ pub(super) type AskGpus = Box<dyn FnMut() -> Vec<GpuReading>>;
 
 impl GpuSource {
     /// The best first.
-    pub const ALL: [Self; 4] = [Self::Nvml, Self::NvidiaSmi, Self::AmdSmi, Self::RocmSmi];
+    pub(super) const ALL: [Self; 4] = [Self::Nvml, Self::NvidiaSmi, Self::AmdSmi, Self::RocmSmi];
 
     pub(super) fn least_interval(self) -> Duration {
         if self == Self::Nvml { Duration::ZERO } else { PROGRAM_INTERVAL }
