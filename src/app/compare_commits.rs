@@ -324,11 +324,14 @@ impl MeasuredCommits {
             ("--store", request.store.clone()),
             ("--suite-file", request.suite_file.as_ref().map(shown)),
         ];
-        let settings = request.run.settings.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
-        let given = shell_flags(settings.chain(given));
-        let bare: String = request.run.settings.without_value().map(|flag| format!(" {flag}")).collect();
+        let settings = request.run.settings.given.iter().cloned().chain(request.profile.given());
+        let given = shell_flags(settings.map(|(flag, value)| (flag, Some(value))).chain(given));
+        let required = request.profile.required.then_some("--require-profilers");
+        let bare = request.run.settings.without_value().chain(required);
+        let bare: String = bare.map(|flag| format!(" {flag}")).collect();
+        let watch = request.run.output.watch_flags();
         format!(
-            "{}gbench-ci compare --resume {}{more}{}{given}{bare}",
+            "{}gbench-ci compare --resume {}{more}{}{given}{bare}{watch}",
             environment::as_prefix(),
             shell_word(&self.id()),
             request.run.selection.flags(),

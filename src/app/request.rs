@@ -8,7 +8,9 @@ use super::environment;
 use super::paths::current_folder;
 use super::profile_request::ProfileRequest;
 use crate::model::text::count;
-use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Setting, Shard, shell_word};
+use crate::model::{
+    Budget, Fault, Interleaving, NoReference, Origin, Result, Setting, Shard, format_duration, shell_word,
+};
 use crate::suite::plan::keep_shard;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
 
@@ -182,7 +184,33 @@ pub struct MonitorRequest {
     pub output: Option<PathBuf>,
 }
 
+impl MonitorRequest {
+    /// Its flags, each with its value where it takes one.
+    fn flags(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
+        let Self { on, interval, output } = self;
+        // The other two turn it on by themselves.
+        let bare = *on == Some(true) && interval.is_none() && output.is_none();
+        let given = [
+            ("--monitor", bare.then_some(None)),
+            ("--no-monitor", (*on == Some(false)).then_some(None)),
+            ("--monitor-interval", interval.map(|seconds| Some(format_duration(seconds)))),
+            ("--monitor-output", output.as_ref().map(|path| Some(path.display().to_string()))),
+        ];
+        given.into_iter().filter_map(|(flag, value)| Some((flag, value?)))
+    }
+}
+
 impl OutputRequest {
+    /// The flags that say how the machine is watched and waited for, for a shell, with a blank before each.
+    pub fn watch_flags(&self) -> String {
+        let wait = self.lock_wait.map(|seconds| ("--lock-wait", Some(format_duration(seconds))));
+        let flags = self.monitor.flags().chain(wait).chain(self.no_lock.then_some(("--no-lock", None)));
+        let shown = |(flag, value): (&str, Option<String>)| {
+            value.map_or(format!(" {flag}"), |value| format!(" {flag} {}", shell_word(&value)))
+        };
+        flags.map(shown).collect()
+    }
+
     /// Lets the environment win over the suite file, and the request over both.
     pub fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply_run(&mut suite.run, &current_folder()?);
@@ -222,17 +250,14 @@ impl RunRequest {
 
     /// Refuses what has no meaning where cases run under profilers alone. Errors: such a flag; exit code 2.
     pub fn refuse_where_nothing_is_timed(&self) -> Result<()> {
-        let (monitor, overrides) = (&self.output.monitor, &self.settings.overrides);
-        let given = [
-            ("--monitor", monitor.on == Some(true) && monitor.interval.is_none() && monitor.output.is_none()),
-            ("--no-monitor", monitor.on == Some(false)),
-            ("--monitor-interval", monitor.interval.is_some()),
-            ("--monitor-output", monitor.output.is_some()),
+        let overrides = &self.settings.overrides;
+        let clocks = [
             ("--lock-sm-clock", overrides.lock_sm_clock.is_some()),
             ("--lock-memory-clock", overrides.lock_memory_clock.is_some()),
         ];
-        match given.into_iter().find(|(_, is_given)| *is_given) {
-            Some((flag, _)) => {
+        let clocks = clocks.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+        match self.output.monitor.flags().map(|(flag, _)| flag).chain(clocks).next() {
+            Some(flag) => {
                 let next = "take it out, or measure with `gbench-ci run --profile`";
                 Err(Fault::at_flag(flag, "nothing is timed here, so that it has no meaning", next))
             }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::args::{MeasureArgs, ProfileArgs, RoundsArgs};
-use super::exit::of_signal;
+use super::exit::{of_signal, with_profiles};
 use super::terminal::progress::{reporter, runner_reporter};
 use super::terminal::style;
 use super::terminal::write::{announce_environment, wrote};
@@ -148,7 +148,7 @@ fn judged(
     let exit = match &result {
         CiResult::Verdict(judged) => {
             let exit = print_verdict(judged, &args.fail_on, out)?;
-            request.comparison.profile.exit(exit, &judged.profiles)
+            with_profiles(exit, &request.comparison.profile, &judged.profiles)
         }
         CiResult::Untouched { job, folder } => {
             let words = job.untouched.as_ref().map_or_else(String::new, untouched_words);

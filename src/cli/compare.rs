@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::args::{
     IngestArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser, sweep,
 };
-use super::exit::{of_run, of_signal};
+use super::exit::{of_run, of_signal, with_profiles};
 use super::terminal::progress::reporter;
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
@@ -282,7 +282,7 @@ fn commits(
         let why = if measured.out_of_time { "  # the budget was spent" } else { "" };
         wrote(writeln!(out, "resume  {resume}{why}"))?;
     }
-    Ok(request.profile.exit(exit_from(&document), measured.profiles()))
+    Ok(with_profiles(exit_from(&document), &request.profile, measured.profiles()))
 }
 
 /// Refuses flags that mean nothing between commits, rather than passing over them.

@@ -1,6 +1,7 @@
 //! The exit codes of what was measured.
 
-use crate::model::{Exit, FailureKind, Outcome, RecordState};
+use crate::app::profile_request::ProfileRequest;
+use crate::model::{Exit, FailureKind, Outcome, Profile, RecordState};
 use crate::run::Finished;
 
 /// The exit code of a run that a signal has ended.
@@ -28,4 +29,21 @@ fn only_missing_dependencies(finished: &Finished) -> bool {
     let missing =
         |outcome: &Outcome| matches!(outcome, Outcome::Failed { kind: FailureKind::MissingDependency, .. });
     finished.record.cases.iter().all(|case| !case.outcome.is_failure() || missing(&case.outcome))
+}
+
+/// The exit code with the profiles that `--require-profilers` asks for; a line says where they change it.
+pub fn with_profiles<'p>(
+    exit: Exit,
+    request: &ProfileRequest,
+    profiles: impl IntoIterator<Item = &'p Profile>,
+) -> Exit {
+    let own = request.exit(exit, profiles);
+    if own != exit {
+        eprintln!(
+            "exit code {}: a profile was not taken, and `--require-profilers` asks for it; the verdict itself is {}",
+            own.code(),
+            exit.code()
+        );
+    }
+    own
 }

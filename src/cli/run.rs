@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use strum::IntoEnumIterator;
 
 use super::args::{MeasureArgs, ProfileArgs, SweepArgs, SweepFilterArgs, check_sweep, sweep};
-use super::exit::of_run;
+use super::exit::{of_run, with_profiles};
 use super::terminal::progress::{planned, reporter};
 use super::terminal::style;
 use super::terminal::write::{check_place, table, wrote};
@@ -72,7 +72,7 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
         let options = Options { format: Format::Terminal, style: style::of_stdout(), all: false };
         wrote(tables.write(&options, out))?;
     }
-    Ok(profile.exit(of_run(&finished), profiles_of(&finished.record)))
+    Ok(with_profiles(of_run(&finished), &profile, profiles_of(&finished.record)))
 }
 
 fn print(finished: &Finished, out: &mut impl Write) -> Result<()> {
