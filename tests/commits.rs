@@ -258,8 +258,9 @@ fn journal_lines(root: &Path) -> usize {
 fn a_budget_ends_the_rounds_and_what_is_open_can_be_resumed() {
     let repository = Repository::with_change(1.025);
     // Enough for a case or two: whatever the machine, a screen of all takes longer.
-    let ran = repository.compare("HEAD~1..HEAD --budget 100ms").exits(3);
-    ran.says("resume gbench-ci compare --resume").says("the budget was spent");
+    let ran = repository.compare("HEAD~1..HEAD --budget 100ms --monitor-interval 50ms --no-lock").exits(3);
+    let ran = ran.says("resume gbench-ci compare --resume").says("the budget was spent");
+    ran.says("--monitor-interval 50ms --no-lock");
     assert!(repository.verdict().rows.iter().all(|row| row.verdict == Verdict::Inconclusive));
     repository.compare("--resume").exits(1).says("s/c2");
     let (base, ..) = read_comparison(&repository.latest()).unwrap();

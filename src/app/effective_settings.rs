@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{MATCH_FIELDS, Origin, Setting, Shown, Strictness, format_duration};
+use crate::model::{MATCH_FIELDS, Setting, Shown, Strictness, format_duration};
 use crate::suite::{Gate, ProfileOptions, RunOptions};
 
 /// `[run]`, `[gate]` and `[profile]` by their names in the suite file, with their origins.
@@ -40,14 +40,11 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BT
         ("gate.inconclusive", shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value))),
         ("gate.sessions", shown(&gate.sessions, gate.sessions.value)),
         ("gate.paths", shown(&gate.paths, gate.paths.value.clone())),
+        ("gate.lock_sm_clock", shown(&gate.lock_sm_clock, gate.lock_sm_clock.value.to_string())),
+        ("gate.lock_memory_clock", shown(&gate.lock_memory_clock, gate.lock_memory_clock.value.to_string())),
         ("gate.failed", shown(&gate.failed_fails, policy(gate.failed_fails.value))),
     ];
     let mut rows: BTreeMap<String, Shown> = rows.map(|(name, shown)| (name.to_owned(), shown)).into();
-    let clocks =
-        [("gate.lock_sm_clock", &gate.lock_sm_clock), ("gate.lock_memory_clock", &gate.lock_memory_clock)];
-    // Off unless somebody says otherwise: records without a word on them are as they were.
-    let clocks = clocks.into_iter().filter(|(_, setting)| setting.origin != Origin::Default);
-    rows.extend(clocks.map(|(name, setting)| (name.to_owned(), shown(setting, setting.value.to_string()))));
     for (field, usual) in MATCH_FIELDS {
         let unset: Setting<Strictness> = Setting::default(usual);
         let setting = gate.match_key.get(field).unwrap_or(&unset);

@@ -31,9 +31,12 @@ impl MeasuringTurn {
     ///
     /// Errors: others measured for longer than `lock_wait` (exit code 5); an interrupt.
     pub fn take(suites: &[&Suite], reporter: &Reporter) -> Result<Self> {
-        let Some(suite) = suites.last().filter(|suite| suite.run.lock) else {
-            return Ok(Self::without(None));
-        };
+        let Some(suite) = suites.last() else { return Ok(Self::without(None)) };
+        if !suite.run.lock {
+            let warning =
+                "other gates may have measured meanwhile: `--no-lock` waits for none, and none waits for it";
+            return Ok(Self::without(Some(warning.into())));
+        }
         let folder = match lock_folder(std::env::var_os(LOCKS).as_deref()) {
             Ok(Some(folder)) => folder,
             Ok(None) => return Ok(Self::without(None)),
@@ -131,7 +134,8 @@ fn given_up(obstacle: &str, options: &RunOptions) -> Fault {
 
 fn interrupted(signal: i32) -> Fault {
     let exit = if signal == 2 { Exit::Interrupted } else { Exit::Terminated };
-    Fault::at("the measuring lock", "ended while it was waited for", "run again").exits(exit)
+    let what = "a signal ended the wait for it, and nothing was measured";
+    Fault::at("the measuring lock", what, "run again").exits(exit)
 }
 
 /// What the gate's own environment says of GPUs.

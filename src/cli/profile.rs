@@ -49,8 +49,9 @@ pub fn run(args: &ProfileCommandArgs, builtins: &[Benchmark], out: &mut impl Wri
     let profile =
         ProfileRequest { profilers: named.or(usual), metrics: args.profile_metrics, required: true };
     profile.apply(&mut suite);
+    let no_python = !suite.benchmarks.iter().any(|benchmark| benchmark.python().is_some());
     let only_torch = suite.profile.profilers.value.iter().all(|profiler| *profiler == Profiler::Torch);
-    if only_torch && !suite.benchmarks.iter().any(|benchmark| benchmark.python().is_some()) {
+    if only_torch && no_python {
         let next = "name nsys or ncu, or select a benchmark with `python`";
         return Err(Fault::at_flag(
             "--profile torch",
@@ -60,6 +61,9 @@ pub fn run(args: &ProfileCommandArgs, builtins: &[Benchmark], out: &mut impl Wri
     }
     let reporter = reporter(args.measure.is_quiet());
     profile.check(&suite.profile, &reporter)?;
+    if no_python && suite.profile.profilers.value.contains(&Profiler::Torch) {
+        reporter.note("nothing is profiled by torch: its profiler works in Python modules alone");
+    }
     let finished = measure::profile(&suite, &reporter)?;
     let root = finished.folder.root();
     match args.format {

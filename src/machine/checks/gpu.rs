@@ -132,7 +132,7 @@ fn clocks(gpu: &Gpu) -> CheckResult {
             return ok("held by a setting");
         }
         let most = gpu.sm_clock_max.known().map_or_else(String::new, |mhz| format!(", free up to {mhz} MHz"));
-        let advice = "lock them with `sudo nvidia-smi -lgc <MHz>` before measuring and free them with `-rgc` after; \
+        let advice = "lock them while it measures by `--lock-sm-clock base`, or for longer by `sudo nvidia-smi -lgc <MHz>` and `-rgc`; \
                       where that is not allowed, compare runs made side by side";
         warning(format!("no sign of a lock{most}"), advice)
     })

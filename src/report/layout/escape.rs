@@ -37,6 +37,8 @@ pub(in crate::report) fn ascii(text: &str) -> String {
             '…' => out.push_str("..."),
             'µ' | 'μ' => out.push('u'),
             '±' => out.push_str("+-"),
+            // `61 °C` is `61 C`.
+            '°' => {}
             '✓' => out.push('+'),
             '✗' => out.push('x'),
             '–' | '—' => out.push('-'),
@@ -226,7 +228,7 @@ mod tests {
     fn nothing_can_speak_to_the_terminal_or_turn_the_text_around() {
         assert_eq!(visible("a\u{1b}[31mb\u{202e}c"), "a\\u{1b}[31mb\\u{202e}c");
         assert_eq!(visible("two\r\nlines\tand"), "two lines and");
-        assert_eq!(ascii("1 µs ±2 % … ü"), "1 us +-2 % ... \\u{fc}");
+        assert_eq!(ascii("1 µs ±2 % 61 °C … ü"), "1 us +-2 % 61 C ... \\u{fc}");
     }
 
     #[test]

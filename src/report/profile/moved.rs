@@ -38,7 +38,7 @@ impl<'a> ProfilesView<'a> {
             CaseView {
                 name: names.name(&profiled.case),
                 profiled,
-                rows: profiled.moved.iter().map(row).collect(),
+                rows: profiled.moved.iter().filter(|figure| figure.base != figure.head).map(row).collect(),
                 kernel: kernel.filter(|_| is_alone),
             }
         };
@@ -92,6 +92,15 @@ impl CaseView<'_> {
     /// Sides that were not taken, and where reports lie.
     fn notes(&self) -> Vec<(&'static str, String)> {
         let mut notes: Vec<(&'static str, String)> = Vec::new();
+        match (self.rows.len(), self.profiled.moved.len()) {
+            (_, 0) => {}
+            (0, _) => notes.push(("", "every figure is the same on both sides".into())),
+            (moved, all) if moved < all => {
+                let same = count(all - moved, "other figure");
+                notes.push(("", format!("the same on both sides: {same}")));
+            }
+            _ => {}
+        }
         let [base, head] = self.sides().map(|(_, profile)| not_taken(profile));
         match (base, head) {
             (Some(base), Some(head)) if base == head => notes.push(("both", base)),

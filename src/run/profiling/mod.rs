@@ -119,9 +119,10 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
             if *profiler == Profiler::Torch && case.benchmark.python().is_none() {
                 continue;
             }
-            let id = &case.id;
-            let started = Progress::ProfileStarted { id, side: of, profiler: *profiler };
-            self.launcher.session.observer.on(&started);
+            if !matches!(self.programs.of(*profiler), ProfilerProgram::Missing { .. }) {
+                let started = Progress::ProfileStarted { id: &case.id, side: of, profiler: *profiler };
+                self.launcher.session.observer.on(&started);
+            }
             match self.profile(case, index, *profiler, &side.folder, of)? {
                 Ok(profile) => side.record.cases[index].profiles.push(profile),
                 Err(ended) => return Ok(Some(ended)),
