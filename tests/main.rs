@@ -77,6 +77,7 @@ mod history_git;
 mod history_github;
 mod ingest;
 mod init;
+mod jobs;
 mod keys;
 mod kill;
 mod kill_storm;

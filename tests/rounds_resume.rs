@@ -29,7 +29,7 @@ fn read(folder: &ComparisonFolder) -> Vec<RunRecord> {
 /// Goes on from what the folder holds.
 fn go_on(
     plan: &RoundsPlan,
-    script: &dyn Fn(&Started, usize) -> Fate,
+    script: &(dyn Fn(&Started, usize) -> Fate + Sync),
     folder: &ComparisonFolder,
     referee: &mut dyn StoppingPolicy,
 ) -> Vec<RunRecord> {
@@ -43,7 +43,7 @@ fn go_on(
 /// Begins a comparison whose `at`-th process never returns: what it leaves is what a kill leaves.
 fn killed(
     plan: &RoundsPlan,
-    script: &dyn Fn(&Started, usize) -> Fate,
+    script: &(dyn Fn(&Started, usize) -> Fate + Sync),
     at: usize,
     artifacts: &Path,
     referee: &mut dyn StoppingPolicy,

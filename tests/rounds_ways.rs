@@ -54,7 +54,7 @@ fn asking(plan: &RoundsPlan) -> Vec<RunRecord> {
 }
 
 type With<'a> = &'a dyn Fn(&mut Benchmark);
-type Script<'a> = &'a dyn Fn(&Started, usize) -> Fate;
+type Script<'a> = &'a (dyn Fn(&Started, usize) -> Fate + Sync);
 
 /// Begins a comparison, or goes on with it, for so many rounds.
 fn go<'a>(

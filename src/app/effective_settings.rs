@@ -45,6 +45,10 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BT
         ("gate.failed", shown(&gate.failed_fails, policy(gate.failed_fails.value))),
     ];
     let mut rows: BTreeMap<String, Shown> = rows.map(|(name, shown)| (name.to_owned(), shown)).into();
+    // No key of a suite file: it is told where a flag set it.
+    if run.jobs.value > 1 {
+        rows.insert("run.jobs".into(), shown(&run.jobs, run.jobs.value));
+    }
     for (field, usual) in MATCH_FIELDS {
         let unset: Setting<Strictness> = Setting::default(usual);
         let setting = gate.match_key.get(field).unwrap_or(&unset);

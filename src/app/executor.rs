@@ -8,9 +8,19 @@ use crate::store::without_temporary;
 
 /// The executor, and the interrupts of the user.
 pub(super) fn executor(binary: &Path) -> Result<Supervised> {
+    of_process(binary, true)
+}
+
+/// One whose processes run beside those of others. What is left when a supervisor of it is killed cannot be told apart from the others'
+/// processes, and is not ended.
+pub(super) fn executor_beside(binary: &Path) -> Result<Supervised> {
+    of_process(binary, false)
+}
+
+fn of_process(binary: &Path, owns_process: bool) -> Result<Supervised> {
     let interrupt = Interrupt::install()
         .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
-    Supervised::new(binary.to_owned(), Some(interrupt), true).map_err(|error| {
+    Supervised::new(binary.to_owned(), Some(interrupt), owns_process).map_err(|error| {
         let what = format!("no temporary folder can be made: {}", without_temporary(&error));
         let next = "set TMPDIR to a writable folder, on a disk with space";
         Fault::at_path(std::env::temp_dir(), what, next).caused_by(&error)

@@ -14,6 +14,7 @@ use super::listing::list_cases;
 use super::measuring_lock::MeasuringTurn;
 use super::paths::project_root;
 use super::progress::Reporter;
+use super::side_by_side::{SideBySide, check_jobs};
 use super::verdict_files::json_of;
 use super::watch::Watch;
 use crate::compare::machine_key;
@@ -35,6 +36,7 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
 
 /// [`measure`], and then the cases under the profilers that are asked for.
 pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &Reporter) -> Result<Finished> {
+    check_jobs(&suite.run)?;
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
     // Listing may build, which others would measure.
@@ -52,6 +54,8 @@ pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &R
     let mut observer = reporter.clone();
     let mut watch = Watch::of(suite, reporter)?;
     watch.require_calm(&suite.run, &mut executor)?;
+    let mut beside = SideBySide::of(suite, &plan, &mut header, (&binary, &watch, reporter))?;
+    let (jobs, queues) = (beside.jobs(), beside.sessions(&suite.run, &binary));
     let session = RunSession {
         executor: &mut executor,
         observer: &mut observer,
@@ -61,8 +65,8 @@ pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &R
         calm_wait: suite.run.calm_wait.value,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
-    let finished =
-        PlanSession { plan: &plan, session, artifacts: &artifacts }.run_and_profile(header, profile)?;
+    let session = PlanSession { queues, jobs, ..PlanSession::one_by_one(&plan, session, &artifacts) };
+    let finished = session.run_and_profile(header, profile)?;
     finished.folder.report("summary.md", report::summary_page(&finished.record).as_bytes())?;
     if let Some(chart) = report::ranking_chart(&finished.record) {
         finished.folder.report("ranking.svg", chart.as_bytes())?;
@@ -94,7 +98,7 @@ pub fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
         calm_wait: 0.0,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
-    PlanSession { plan: &plan, session, artifacts: &artifacts }.profile_only(header, &suite.profile)
+    PlanSession::one_by_one(&plan, session, &artifacts).profile_only(header, &suite.profile)
 }
 
 /// Keeps with a run what its layouts of Python modules found in the folder, and what they left out.

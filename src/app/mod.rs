@@ -43,6 +43,7 @@ pub(crate) mod scheduler;
 pub(crate) mod selection_filter;
 #[cfg(test)]
 mod shared_screen_tests;
+mod side_by_side;
 pub(crate) mod side_suites;
 pub(crate) mod site;
 pub(crate) mod step_outputs;

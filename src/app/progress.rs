@@ -1,32 +1,36 @@
 //! The one observer of a use case, shared by those who measure and those who decide between rounds.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::run::{Observer, Progress};
 
-/// A handle of the observer; clones are of the same one.
+/// A handle of the observer; clones are of the same one, and may be used in several threads.
 #[derive(Clone)]
-pub struct Reporter(Rc<RefCell<dyn Observer>>);
+pub struct Reporter(Arc<Mutex<dyn Observer>>);
 
 impl Reporter {
     pub fn new(observer: impl Observer + 'static) -> Self {
-        Self(Rc::new(RefCell::new(observer)))
+        Self(Arc::new(Mutex::new(observer)))
     }
 
     /// Reports a line of its own.
     pub fn note(&self, text: &str) {
-        self.0.borrow_mut().on(&Progress::Note { text });
+        self.lock().on(&Progress::Note { text });
     }
 
     /// Reports that no more is measured: what follows is the result.
     pub fn finish(&self) {
-        self.0.borrow_mut().on(&Progress::Finished);
+        self.lock().on(&Progress::Finished);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, dyn Observer + 'static> {
+        // Whoever panicked while it told something: what others tell is as good as before.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for Reporter {
     fn on(&mut self, progress: &Progress<'_>) {
-        self.0.borrow_mut().on(progress);
+        self.lock().on(progress);
     }
 }

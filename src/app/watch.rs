@@ -15,7 +15,9 @@ use crate::model::{
     CalmWait, Component, Conditions, EndedProcess, Exit, Fault, GpuFacts, MonitorRecord, Probe, Result,
     Unrest,
 };
-use crate::run::{ConditionsProbe, Executor, Observer, Progress, bound_list, gpus_of_list, wait_for_calm};
+use crate::run::{
+    ConditionsProbe, Executor, GpuQueue, Observer, Progress, bound_list, gpus_of_list, wait_for_calm,
+};
 use crate::suite::{BusyGpu, RunOptions, Suite};
 
 /// Watches the machine for one suite.
@@ -24,6 +26,10 @@ pub(super) struct Watch {
     timeline: Option<TimelineFile>,
     /// Numbers of the GPUs that the suite's processes can use; `None`: perhaps all.
     gpus: Option<BTreeSet<u32>>,
+    /// Looks before and after each process, where the suite has not switched that off.
+    looks: bool,
+    /// Degrees Celsius from which on a GPU is not calm.
+    max_temperature: Option<f64>,
     reporter: Reporter,
 }
 
@@ -37,25 +43,26 @@ impl Watch {
         let interval =
             run.monitor_interval.value.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let uses_gpu = gpus.as_ref().is_none_or(|gpus| !gpus.is_empty());
-        let watches = suite.gate.watch.value;
+        let looks = suite.gate.watch.value;
         let sampler = match run.monitor.value {
             Some(false) => None,
             Some(true) => Some(MachineSampler::start(interval, timeline.as_ref().map(TimelineFile::writer))),
-            None if watches && uses_gpu => MachineSampler::of_library(interval),
+            None if looks && uses_gpu => MachineSampler::of_library(interval),
             None => None,
         };
-        let is_there = watches || sampler.is_some();
-        let limit = run.max_gpu_temperature.value;
-        let conditions = is_there.then(|| {
-            let here = HostConditions::here();
-            let here = if watches { here } else { here.without_looks() };
-            here.sampled(sampler, limit, gpus.clone())
-        });
-        Ok(Self { conditions, timeline, gpus, reporter: reporter.clone() })
+        let max_temperature = run.max_gpu_temperature.value;
+        let conditions = conditions(looks, None, sampler.map(Arc::new), max_temperature, gpus.clone());
+        Ok(Self { conditions, timeline, gpus, looks, max_temperature, reporter: reporter.clone() })
     }
 
     pub fn probe(&mut self) -> Option<&mut dyn ConditionsProbe> {
         self.conditions.as_mut().map(|conditions| conditions as &mut dyn ConditionsProbe)
+    }
+
+    /// What watches the GPUs of one queue alone, by the same samples. `uuid`: of its GPU, where it is one.
+    pub fn of_queue(&self, queue: &GpuQueue, uuid: Option<&str>) -> Option<HostConditions> {
+        let sampler = self.conditions.as_ref()?.sampler().cloned();
+        conditions(self.looks, uuid, sampler, self.max_temperature, Some(queue.gpus.clone()))
     }
 
     /// Waits, before anything is measured, for GPUs that are calm, where the suite refuses others. Errors: they are not; exit code 5.
@@ -74,8 +81,8 @@ impl Watch {
                         "`busy_gpu = \"refuse\"`: NVIDIA's library knows no GPU here, so nothing is refused",
                     );
                 }
-                let (limit, gpus) = (run.max_gpu_temperature.value, self.gpus.clone());
-                own = HostConditions::here().without_looks().sampled(sampler, limit, gpus);
+                let (limit, gpus) = (self.max_temperature, self.gpus.clone());
+                own = HostConditions::here(None).without_looks().sampled(sampler.map(Arc::new), limit, gpus);
                 &mut own
             }
         };
@@ -103,6 +110,21 @@ impl Drop for Watch {
             self.reporter.note(&format!("{}: {}", fault.place, fault.what));
         }
     }
+}
+
+/// `None`: nothing is looked at.
+fn conditions(
+    looks: bool,
+    gpu: Option<&str>,
+    sampler: Option<Arc<MachineSampler>>,
+    max_temperature: Option<f64>,
+    gpus: Option<BTreeSet<u32>>,
+) -> Option<HostConditions> {
+    (looks || sampler.is_some()).then(|| {
+        let here = HostConditions::here(gpu);
+        let here = if looks { here } else { here.without_looks() };
+        here.sampled(sampler, max_temperature, gpus)
+    })
 }
 
 fn refused(wait: &CalmWait) -> Fault {

@@ -17,7 +17,7 @@ use crate::app::paths::shown;
 use crate::app::profile_request::profiles_of;
 use crate::app::verdict_files::json_of;
 use crate::model::text::count;
-use crate::model::{Exit, KernelCall, Result, Stage, Timing, format_duration};
+use crate::model::{Exit, KernelCall, Origin, Result, Stage, Timing, format_duration};
 use crate::report::{self, Format, Options, SweepTables, paragraph};
 use crate::run::{Finished, PlannedProcesses, find_interpreter};
 use crate::store::write_atomically;
@@ -39,6 +39,9 @@ pub struct RunArgs {
     /// Also write the record to this file; {suite} and {run_id} in its name are replaced
     #[arg(long, value_name = "PATTERN")]
     export: Option<PathBuf>,
+    /// Measure so many cases at once at most, each on GPUs of its own: those that `device` binds to different GPUs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "dry_run")]
+    jobs: u32,
     /// Say what would be run, with which parameters and limits, and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -50,6 +53,9 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
     let mut suite = args.measure.request()?.suite(builtins)?;
     let profile = args.profile.request();
     profile.apply(&mut suite);
+    if args.jobs > 1 {
+        suite.run.jobs.set(args.jobs, Origin::Cli("--jobs".into()));
+    }
     if let Some(request) = &sweep_request {
         check_sweep(&Plan::single(&suite), request)?;
     }

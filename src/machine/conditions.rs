@@ -8,6 +8,7 @@
 //! too.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::sched::CpuSet;
@@ -27,7 +28,7 @@ const MIN_LEFT: f64 = 0.75;
 /// A share of its time below which a GPU's being held down is no news.
 const MIN_HELD: f64 = 0.01;
 
-type GpuLook = Box<dyn FnMut() -> Option<ClocksNow>>;
+type GpuLook = Box<dyn FnMut() -> Option<ClocksNow> + Send>;
 
 /// Looks before and after each process.
 pub struct HostConditions {
@@ -37,7 +38,7 @@ pub struct HostConditions {
     gpu: Option<GpuLook>,
     /// Looks before and after; else it samples alone.
     looks: bool,
-    sampler: Option<MachineSampler>,
+    sampler: Option<Arc<MachineSampler>>,
     calm: CalmCheck,
     /// Numbers of the GPUs that the run may use; `None`: all.
     gpus: Option<BTreeSet<u32>>,
@@ -61,9 +62,10 @@ struct Ticks {
 }
 
 impl HostConditions {
-    /// Of this machine. Opens the driver's library where there is one, and keeps it open.
-    pub fn here() -> Self {
-        let gpu = nvml::clocks(None).map(|look| Box::new(look) as GpuLook);
+    /// Of this machine. Opens the driver's library where there is one, and keeps it open. `gpu`: the UUID of the only GPU that matters;
+    /// `None`: all do.
+    pub fn here(gpu: Option<&str>) -> Self {
+        let gpu = nvml::clocks(gpu).map(|look| Box::new(look) as GpuLook);
         let (root, calm) = (Root::new("/"), CalmCheck::default());
         let processors = || affinity().ok();
         Self { root, processors, gpu, looks: true, sampler: None, calm, gpus: None, before: None }
@@ -78,7 +80,7 @@ impl HostConditions {
     /// that the run may use; `None`: all.
     pub fn sampled(
         self,
-        sampler: Option<MachineSampler>,
+        sampler: Option<Arc<MachineSampler>>,
         max_temperature: Option<f64>,
         gpus: Option<BTreeSet<u32>>,
     ) -> Self {
@@ -97,7 +99,7 @@ impl HostConditions {
     }
 
     /// What samples meanwhile.
-    pub fn sampler(&self) -> Option<&MachineSampler> {
+    pub fn sampler(&self) -> Option<&Arc<MachineSampler>> {
         self.sampler.as_ref()
     }
 
@@ -106,9 +108,14 @@ impl HostConditions {
         let processors = (self.processors)();
         let ticks = if self.looks { ticks(&self.root, processors.as_ref()) } else { None };
         let gpu = self.gpu.as_mut().and_then(|look| look());
-        self.sampler.iter().for_each(MachineSampler::forget);
+        let at = Instant::now();
+        if let Some(sampler) = &self.sampler {
+            // One that began and has no end would keep all readings.
+            self.before.take().into_iter().for_each(|before| sampler.end(before.at));
+            sampler.begin(at);
+        }
         self.calm.started = true;
-        self.before = Some(Before { at: Instant::now(), processors, ticks, gpu });
+        self.before = Some(Before { at, processors, ticks, gpu });
     }
 
     /// Right after its end. `None` where nothing could be seen.
@@ -118,7 +125,9 @@ impl HostConditions {
         let telemetry = self.sampler.as_ref().map(|sampler| {
             let after = |seconds: f64| before.at + Duration::try_from_secs_f64(seconds).unwrap_or_default();
             let (from, to) = ended.measured.unwrap_or((0.0, wall));
-            Box::new(sampler.window(before.at, (after(from), after(to))))
+            let telemetry = sampler.window(before.at, (after(from), after(to)));
+            sampler.end(before.at);
+            Box::new(telemetry)
         });
         let gpu_after = self.gpu.as_mut().and_then(|look| look());
         // The kernel counts every interrupt since its start for this file: not where it would tell nothing.

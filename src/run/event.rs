@@ -93,8 +93,8 @@ pub enum Progress<'a> {
     Finished,
 }
 
-/// Receives progress.
-pub trait Observer {
+/// Receives progress, in whatever thread something happens.
+pub trait Observer: Send {
     fn on(&mut self, progress: &Progress<'_>);
 }
 

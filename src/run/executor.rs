@@ -20,7 +20,7 @@ use super::lockstep::schedule::{Block, TurnFault, Turns};
 const MAX_STEP_OUTPUT_BYTES: usize = 32 << 20;
 
 /// Starts one process, sees it through to its end, and leaves nothing of it behind.
-pub trait Executor {
+pub trait Executor: Send {
     fn execute(&mut self, launch: &Launch) -> Execution;
 
     /// [`Executor::execute`] for a step beside the measurements: `tell` hears about every `every` how many seconds it runs,
@@ -45,7 +45,7 @@ pub trait Executor {
 }
 
 /// Reads before and after a process what else the machine does.
-pub trait ConditionsProbe {
+pub trait ConditionsProbe: Send {
     /// Right before a process, or a lock-step pair, starts.
     fn begin(&mut self);
 

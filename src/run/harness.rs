@@ -42,7 +42,7 @@ pub(super) fn measure(
         let natives: Vec<&str> = members.iter().filter_map(|at| native(cases[*at])).collect();
         let first = members[0];
         if started > 0 {
-            launcher.total += 1;
+            launcher.count.total += 1;
         }
         let (execution, context) = launcher.harness_process(cases[first], processes[first], &natives);
         log(&execution, &if started == 0 { String::new() } else { format!(".again-{started}") })?;

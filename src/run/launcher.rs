@@ -4,6 +4,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::arm::ArmRecorder;
@@ -54,11 +56,30 @@ pub(super) struct Launcher<'a> {
     cubins: OnceCell<Option<Temporary>>,
     /// While a case is profiled: what its process is started under.
     pub(super) wrapping: Option<Wrapping>,
-    /// Processes that were started or left out so far, and in all: of the plan, or of the round.
-    pub done: usize,
-    pub total: usize,
+    pub count: ProcessCount,
     /// The last wait for a calm machine was in vain.
     pub(super) gave_up: bool,
+}
+
+/// Processes that were started or left out so far, and in all: of the plan, or of the round. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProcessCount {
+    done: Arc<AtomicUsize>,
+    pub total: usize,
+}
+
+impl ProcessCount {
+    pub fn of(total: usize) -> Self {
+        Self { done: Arc::default(), total }
+    }
+
+    pub fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    pub fn add(&self, processes: usize) {
+        self.done.fetch_add(processes, Ordering::Relaxed);
+    }
 }
 
 impl<'a> Launcher<'a> {
@@ -71,10 +92,14 @@ impl<'a> Launcher<'a> {
             driver: None,
             cubins: OnceCell::new(),
             wrapping: None,
-            done: 0,
-            total: 0,
+            count: ProcessCount::default(),
             gave_up: false,
         }
+    }
+
+    /// One that starts processes of the same plan beside this one, with means of its own.
+    pub(super) fn beside<'b>(&self, session: RunSession<'b>) -> Launcher<'b> {
+        Launcher { until: self.until, count: self.count.clone(), ..Launcher::new(session) }
     }
 
     pub(super) fn until(&self) -> Option<Instant> {
@@ -298,13 +323,13 @@ impl<'a> Launcher<'a> {
     }
 
     pub(super) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {
-        let (done, total) = (self.done, self.total);
+        let (done, total) = (self.count.done(), self.count.total);
         self.session.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
     }
 
     pub(super) fn tell_end(&mut self, execution: &Execution) {
-        self.done += 1;
-        let (seconds, done, total) = (execution.seconds, self.done, self.total);
+        self.count.add(1);
+        let (seconds, done, total) = (execution.seconds, self.count.done(), self.count.total);
         self.session.observer.on(&Progress::ProcessEnded { seconds, done, total });
     }
 
@@ -312,7 +337,7 @@ impl<'a> Launcher<'a> {
         let (case, side) = (arm.case(index), arm.side);
         let (id, outcome) = (&case.id, &case.outcome);
         // In rounds a case ends beside the count of the processes.
-        let (done, total) = if side.is_some() { (0, 0) } else { (self.done, self.total) };
+        let (done, total) = if side.is_some() { (0, 0) } else { (self.count.done(), self.count.total) };
         self.session.observer.on(&Progress::CaseEnded { id, side, outcome, done, total });
     }
 }

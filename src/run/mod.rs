@@ -16,6 +16,7 @@ mod environment;
 mod event;
 mod executor;
 mod extract;
+mod gpu_queues;
 mod harness;
 mod harness_launch;
 mod interpreter;
@@ -57,6 +58,7 @@ pub use event::{Observer, Progress, Silent};
 pub use executor::{
     ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, ShareFault, StagePlan, StopReason,
 };
+pub use gpu_queues::{GpuQueue, gpu_queues};
 pub use interpreter::find_interpreter;
 pub use interrupt::{Interrupt, outlive_file_size_limit};
 pub use launcher::RunSession;
@@ -65,6 +67,6 @@ pub use lockstep::schedule::{Block, TurnFault, Turns};
 pub use profiling::{ProfileSession, missing_profilers};
 pub use programs::has_binary;
 pub use rounds::{NextRound, PairState, RoundsSession, RoundsState, StoppingPolicy};
-pub use session::{PlanSession, PlannedProcesses};
+pub use session::{PlanSession, PlannedProcesses, QueueSession};
 pub use shared_process::split_by_case;
 pub use spawn::Supervised;

@@ -41,7 +41,7 @@ pub(super) fn measure(
     let mut started = 0;
     while let Some(members) = waiting.pop() {
         if started > 0 {
-            launcher.total += 1;
+            launcher.count.total += 1;
         }
         let asked: Vec<&PlannedCase> = members.iter().map(|at| cases[*at]).collect();
         let (execution, context) =

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use super::arm::{ArmRecorder, Finished, slug};
 use super::counting;
 use super::event::Progress;
 use super::executor::Execution;
-use super::launcher::{Launcher, RunSession};
+use super::gpu_queues::GpuQueue;
+use super::launcher::{Launcher, ProcessCount, RunSession};
 use super::outcome::{cut_short, not_run};
 use super::profiling::profile_run;
 use crate::model::text::count;
@@ -22,9 +25,24 @@ pub struct PlanSession<'a> {
     pub session: RunSession<'a>,
     /// Where records and logs go.
     pub artifacts: &'a Path,
+    /// Cases that run first, each queue beside others; the other cases run alone. Empty: every case runs alone.
+    pub queues: Vec<QueueSession<'a>>,
+    /// Processes at once at most.
+    pub jobs: usize,
 }
 
-impl PlanSession<'_> {
+/// A queue with means of its own.
+pub struct QueueSession<'a> {
+    pub queue: GpuQueue,
+    pub session: RunSession<'a>,
+}
+
+impl<'a> PlanSession<'a> {
+    /// A plan whose cases run alone.
+    pub fn one_by_one(plan: &'a Plan, session: RunSession<'a>, artifacts: &'a Path) -> Self {
+        Self { plan, session, artifacts, queues: Vec::new(), jobs: 1 }
+    }
+
     /// Carries the plan out. `header`: the record, complete but for its cases.
     ///
     /// Never ends early without a record: deadlines, interrupts and failures become outcomes. Errors: the artifacts
@@ -36,47 +54,34 @@ impl PlanSession<'_> {
     /// [`PlanSession::run`], and then each case that was measured under the profilers that are asked for. Whatever becomes of that
     /// changes nothing of what was measured.
     pub fn run_and_profile(self, header: RunRecord, profile: &ProfileOptions) -> Result<Finished> {
-        let PlanSession { plan, session, artifacts } = self;
+        let PlanSession { plan, session, artifacts, queues, jobs } = self;
         let mut launcher = Launcher::new(session);
         let id = header.run_id.clone();
         let mut arm = ArmRecorder::begin(&plan.arm, plan.cases.iter(), header, &artifacts.join(id.as_str()))?;
         note_start(artifacts, &id)?;
         let PlannedProcesses { least, shared } = PlannedProcesses::of(plan);
-        launcher.total = least;
+        launcher.count = ProcessCount::of(least);
         let planned = Progress::Planned { cases: plan.cases.len(), processes: least, shared };
         launcher.session.observer.on(&planned);
         let mut ended = launcher.build_all(&plan.arm, &mut arm)?;
+        let arm = Mutex::new(arm);
+        let mut is_over = vec![false; plan.cases.len()];
+        if ended.is_none() {
+            queues.iter().flat_map(|it| &it.queue.cases).for_each(|index| is_over[*index] = true);
+            ended = in_queues(&launcher, &arm, plan, queues, jobs)?;
+        }
         let mut index = 0;
         while let Some(case) = plan.cases.get(index) {
             let together = shared_with(&plan.cases, index);
             if together > 1 || case.benchmark.harness.is_some() {
-                ended = by_harness(&mut launcher, &mut arm, (plan, index..index + together), ended)?;
-                index += together;
-                continue;
+                let cases = index..index + together;
+                ended = by_harness(&mut launcher, &mut locked(&arm), (plan, cases), ended)?;
+            } else if !is_over[index] {
+                ended = alone(&mut launcher, &arm, (plan, index), ended)?;
             }
-            arm.decide_early(index);
-            let processes = case.benchmark.settings.processes.value;
-            for process in 0..processes {
-                if let Some(ended) = ended {
-                    cut_off(&mut arm, index, ended, processes);
-                }
-                if arm.is_aborted(index) {
-                    launcher.done += 1;
-                    continue;
-                }
-                launcher.tell_start(&case.id, None, process, processes);
-                let (execution, context) = launcher.process(case, process, &[]);
-                ended = execution.cut_short().or(ended);
-                arm.add(index, &execution, context);
-                let name = format!("{index:03}-{}.{process}", slug(&case.id.to_string()));
-                arm.log(&name, &execution)?;
-                arm.keep_process(index)?;
-            }
-            arm.end_case(index, ended.is_none());
-            arm.keep_outcome(index)?;
-            launcher.tell_case(&arm, index);
-            index += 1;
+            index += together;
         }
+        let arm = arm.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut finished = arm.finish(ended)?;
         if ended.is_none() && !profile.profilers.value.is_empty() {
             let measured: Vec<bool> =
@@ -89,7 +94,7 @@ impl PlanSession<'_> {
     /// Builds, and runs every case under profilers alone. No case of the record has run; its folder is none of a run, whose record
     /// could be taken for the latest. Errors: as of [`PlanSession::run`].
     pub fn profile_only(self, header: RunRecord, profile: &ProfileOptions) -> Result<Finished> {
-        let PlanSession { plan, session, artifacts } = self;
+        let PlanSession { plan, session, artifacts, .. } = self;
         let mut launcher = Launcher::new(session);
         let root = artifacts.join(format!("profile-{}", header.run_id));
         let mut arm = ArmRecorder::begin(&plan.arm, plan.cases.iter(), header, &root)?;
@@ -107,6 +112,83 @@ impl PlanSession<'_> {
         }
         Ok(finished)
     }
+}
+
+/// What one queue left, where an error has not ended it.
+type QueueEnd = Result<Option<CutShort>>;
+
+/// Measures the queues, so many at once as there are jobs. Errors: those of [`PlanSession::run`]; the other queues end before.
+fn in_queues(
+    launcher: &Launcher<'_>,
+    arm: &Mutex<ArmRecorder>,
+    plan: &Plan,
+    queues: Vec<QueueSession<'_>>,
+    jobs: usize,
+) -> QueueEnd {
+    let threads = jobs.min(queues.len());
+    let beside = |it| {
+        let QueueSession { queue, session } = it;
+        (queue, launcher.beside(session))
+    };
+    let waiting: Vec<_> = queues.into_iter().map(beside).collect();
+    let waiting = Mutex::new(waiting.into_iter());
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        let mut ended = None;
+        while let Some((queue, mut launcher)) = next() {
+            for index in queue.cases {
+                ended = alone(&mut launcher, arm, (plan, index), ended)?;
+            }
+        }
+        Ok(ended)
+    };
+    let ends: Vec<QueueEnd> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, QueueEnd>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    ends.into_iter().try_fold(None, |ended, end| Ok(end?.or(ended)))
+}
+
+fn locked(arm: &Mutex<ArmRecorder>) -> MutexGuard<'_, ArmRecorder> {
+    // Whoever panicked takes the run down with it, behind the others.
+    arm.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Measures a case that shares no process, process after process. The record is locked between processes alone.
+fn alone(
+    launcher: &mut Launcher<'_>,
+    arm: &Mutex<ArmRecorder>,
+    (plan, index): (&Plan, usize),
+    mut ended: Option<CutShort>,
+) -> Result<Option<CutShort>> {
+    let case = &plan.cases[index];
+    locked(arm).decide_early(index);
+    let processes = case.benchmark.settings.processes.value;
+    for process in 0..processes {
+        if let Some(ended) = ended {
+            cut_off(&mut locked(arm), index, ended, processes);
+        }
+        if locked(arm).is_aborted(index) {
+            launcher.count.add(1);
+            continue;
+        }
+        launcher.tell_start(&case.id, None, process, processes);
+        let (execution, context) = launcher.process(case, process, &[]);
+        ended = execution.cut_short().or(ended);
+        let arm = &mut *locked(arm);
+        arm.add(index, &execution, context);
+        let name = format!("{index:03}-{}.{process}", slug(&case.id.to_string()));
+        arm.log(&name, &execution)?;
+        arm.keep_process(index)?;
+    }
+    let arm = &mut *locked(arm);
+    arm.end_case(index, ended.is_none());
+    arm.keep_outcome(index)?;
+    launcher.tell_case(arm, index);
+    Ok(ended)
 }
 
 /// Profiles the cases that are `wanted`. An interrupt ends that, and takes nothing of what was measured.
@@ -185,7 +267,7 @@ fn by_harness(
             cases.clone().for_each(|index| cut_off(arm, index, ended, processes));
         }
         let open: Vec<usize> = cases.clone().filter(|index| !arm.is_aborted(*index)).collect();
-        launcher.done += usize::from(open.is_empty());
+        launcher.count.add(usize::from(open.is_empty()));
         let Some(lead) = open.first() else { continue };
         launcher.tell_start(&plan.cases[*lead].id, None, process, processes);
         let members: Vec<&PlannedCase> = open.iter().map(|index| &plan.cases[*index]).collect();

@@ -358,6 +358,8 @@ pub struct RunOptions {
     pub lock_wait: Setting<f64>,
     /// Keep other gates from measuring meanwhile. No suite file says otherwise: it is the machine's matter.
     pub lock: bool,
+    /// Processes at once at most, each on GPUs of its own. A flag of `run` alone sets it.
+    pub jobs: Setting<u32>,
     /// Folder that run folders are written into, absolute or relative to the suite file.
     pub artifacts: Setting<PathBuf>,
     /// Address of the store: `dir:.gbench`.
@@ -387,6 +389,7 @@ impl Default for RunOptions {
             deadline: Setting::default(4.0 * 3600.0),
             lock_wait: Setting::default(2.0 * 3600.0),
             lock: true,
+            jobs: Setting::default(1),
             artifacts: Setting::default("artifacts".into()),
             store: Setting::default("dir:.gbench".into()),
             keep: Setting::default(10),

@@ -237,7 +237,7 @@ pub struct Happening {
 fn happenings(device: Device) -> Vec<Happening> {
     let mut all = Vec::new();
     for (key, kind) in [("xid", XID), ("ecc_uncorrectable", DOUBLE_BIT_ECC)] {
-        for piece in settings::pieces(key, Some(device)) {
+        for piece in settings::pieces(key, Some(device)).iter() {
             if let Ok(value) = piece.value.and_then(|value| if value == 0 { Err(0) } else { Ok(value) }) {
                 let data = if kind == XID { value } else { 0 };
                 all.push(Happening { kind, data, span: piece.span });

@@ -11,8 +11,12 @@
 //! `reasons=1,0x48@2s-4s power=71500,650000@2s-4s`. The file that `FAKE_NVML_FILE` names, where there is one, has words that
 //! go before those of the variable: a test changes the card by writing it, while the library runs.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::rc::Rc;
+use std::sync::{LazyLock, Mutex, OnceLock};
 use std::time::Instant;
 
 use crate::{Code, Device};
@@ -84,12 +88,21 @@ pub fn now() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// All that is asked for, the most important first.
-pub fn words() -> Vec<String> {
-    let file = std::env::var_os("FAKE_NVML_FILE").and_then(|path| std::fs::read_to_string(path).ok());
-    let variable = std::env::var("FAKE_NVML").unwrap_or_default();
-    let texts = [file.unwrap_or_default(), variable];
-    texts.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect()
+/// The file of settings, where there is one.
+static FILE: LazyLock<Option<OsString>> = LazyLock::new(|| std::env::var_os("FAKE_NVML_FILE"));
+
+/// All that is asked for, the most important first. The file can change while the library runs, and the variable cannot.
+pub fn words() -> Cow<'static, [String]> {
+    static VARIABLE: LazyLock<Vec<String>> =
+        LazyLock::new(|| split(&std::env::var("FAKE_NVML").unwrap_or_default()));
+    match FILE.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+        None => Cow::Borrowed(&**VARIABLE),
+        Some(file) => split(&file).into_iter().chain(VARIABLE.iter().cloned()).collect(),
+    }
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// The text of a key: that of the GPU before the general one.
@@ -101,10 +114,27 @@ pub fn text(key: &str, device: Option<Device>) -> Option<String> {
     device.and_then(|device| of(&format!("{key}.{}", device - 1))).or_else(|| of(key))
 }
 
-/// The values of a key in their order; empty where nothing is said of it.
-pub fn pieces(key: &str, device: Option<Device>) -> Vec<Piece> {
-    let text = text(key, device).unwrap_or_default();
-    text.split(',').filter(|piece| !piece.is_empty()).map(piece).collect()
+/// The values of a key in their order; empty where nothing is said of it. Looked up once where no file can change them: an answer is to
+/// cost next to nothing.
+pub fn pieces(key: &str, device: Option<Device>) -> Rc<[Piece]> {
+    type Known = HashMap<Option<Device>, HashMap<String, Rc<[Piece]>>>;
+    thread_local! {
+        static KNOWN: RefCell<Known> = RefCell::default();
+    }
+    let read = || {
+        let text = text(key, device).unwrap_or_default();
+        text.split(',').filter(|piece| !piece.is_empty()).map(piece).collect()
+    };
+    if FILE.is_some() {
+        return read();
+    }
+    KNOWN.with_borrow_mut(|known| {
+        let of_device = known.entry(device).or_default();
+        match of_device.get(key) {
+            Some(pieces) => Rc::clone(pieces),
+            None => Rc::clone(of_device.entry(key.to_owned()).or_insert_with(read)),
+        }
+    })
 }
 
 fn piece(text: &str) -> Piece {
@@ -161,7 +191,7 @@ pub fn value(pieces: &[Piece], calls: u64, time: u64) -> Option<Result<u64, Code
 pub fn stretches(keys: &[&str], device: Device, from: u64, to: u64) -> Vec<(u64, u64)> {
     let mut edges = vec![from, to];
     for key in keys {
-        for piece in pieces(key, Some(device)) {
+        for piece in pieces(key, Some(device)).iter() {
             if let Span::Times(begin, end) = piece.span {
                 edges.extend([begin, end].into_iter().filter(|edge| (from..to).contains(edge)));
             }

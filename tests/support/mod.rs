@@ -171,7 +171,7 @@ pub fn run_suite_with(folder: &Path, executor: &mut dyn Executor) -> Finished {
         calm_wait: 0.0,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_owned()),
     };
-    PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header()).unwrap()
+    PlanSession::one_by_one(&plan, session, &artifacts).run(header()).unwrap()
 }
 
 /// The case whose name, as reports print it, is `name`.

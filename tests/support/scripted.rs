@@ -34,7 +34,7 @@ pub enum Fate {
 
 /// Plays every process from a script; the control's are those of the base.
 pub struct Scripted<'a> {
-    pub script: &'a dyn Fn(&Started, usize) -> Fate,
+    pub script: &'a (dyn Fn(&Started, usize) -> Fate + Sync),
     pub started: Vec<Started>,
     /// For each pair that took turns: whose was the first, and the first launch's side and the second's.
     pub pairs: Vec<(usize, [Started; 2])>,
@@ -43,7 +43,7 @@ pub struct Scripted<'a> {
 }
 
 impl<'a> Scripted<'a> {
-    pub fn new(script: &'a dyn Fn(&Started, usize) -> Fate) -> Self {
+    pub fn new(script: &'a (dyn Fn(&Started, usize) -> Fate + Sync)) -> Self {
         Self { script, started: Vec::new(), pairs: Vec::new(), shared: Vec::new() }
     }
 }
@@ -183,7 +183,7 @@ pub fn rounds<'a>(
 /// Begins a comparison and sees it through.
 pub fn compare(
     plan: &RoundsPlan,
-    script: &dyn Fn(&Started, usize) -> Fate,
+    script: &(dyn Fn(&Started, usize) -> Fate + Sync),
     folder: &ComparisonFolder,
     referee: &mut dyn StoppingPolicy,
 ) -> (Vec<Finished>, Vec<Started>) {

@@ -218,7 +218,7 @@ impl<'a> BisectTrees<'a> {
             calm_wait: slot.suite.run.calm_wait.value,
             after_timeout: (slot.suite.run.after_timeout.value.clone(), slot.tree.root().to_owned()),
         };
-        let finished = PlanSession { plan: &plan, session, artifacts: &self.runs }.run(header)?;
+        let finished = PlanSession::one_by_one(&plan, session, &self.runs).run(header)?;
         if let Some(reason) = finished.record.cut_short {
             return Ok(Visit::CutShort(reason));
         }

@@ -1,12 +1,44 @@
 //! Processors and memory, from `/proc`.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
 use super::reading::MemoryReading;
 use crate::machine::host::Root;
 
-/// Reads how busy the processors are between two looks.
+/// Of either file only the first lines are wanted: one line of processors, and three of memory.
+const HEAD_BYTES: usize = 512;
+
+/// Reads how busy the processors are between two looks, and how much memory is in use.
 pub(super) struct HostReader {
-    root: Root,
+    stat: KeptFile,
+    meminfo: KeptFile,
     before: Option<Ticks>,
+}
+
+/// A file of `/proc` that stays open: each look is one call of the kernel, where opening makes six.
+struct KeptFile {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl KeptFile {
+    fn new(path: PathBuf) -> Self {
+        Self { path, file: None }
+    }
+
+    /// The beginning of what it has now.
+    fn head(&mut self) -> Option<String> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => File::open(&self.path).ok()?,
+        };
+        let mut bytes = [0; HEAD_BYTES];
+        let length = file.read_at(&mut bytes, 0).ok()?;
+        self.file = Some(file);
+        Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
+    }
 }
 
 /// Of all processors, since the machine's start.
@@ -17,21 +49,22 @@ struct Ticks {
 }
 
 impl HostReader {
-    pub fn new(root: Root) -> Self {
-        Self { root, before: None }
+    pub fn new(root: &Root) -> Self {
+        let kept = |below| KeptFile::new(root.path(below));
+        Self { stat: kept("proc/stat"), meminfo: kept("proc/meminfo"), before: None }
     }
 
     /// Percent of all processors at work since the last call; absent at the first, and where the counters stand still.
     pub fn cpu(&mut self) -> Option<f64> {
-        let now = ticks(&self.root.text("proc/stat")?)?;
+        let now = ticks(&self.stat.head()?)?;
         let before = self.before.replace(now)?;
         let all = now.all.checked_sub(before.all).filter(|all| *all > 0)?;
         Some((now.busy.saturating_sub(before.busy) as f64 / all as f64 * 100.0).min(100.0))
     }
 
     /// What programs cannot get is in use: the page cache is not.
-    pub fn memory(&self) -> Option<MemoryReading> {
-        let text = self.root.text("proc/meminfo")?;
+    pub fn memory(&mut self) -> Option<MemoryReading> {
+        let text = self.meminfo.head()?;
         let of = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name))?;
             let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
@@ -59,7 +92,7 @@ mod tests {
     #[test]
     fn processors_are_busy_between_two_looks_and_waiting_for_a_disk_is_no_work() {
         let (folder, root) = tree(&[("proc/stat", "cpu  100 0 0 300 0 0 0 0 0 0\ncpu0 1 2 3\n")]);
-        let mut reader = HostReader::new(root);
+        let mut reader = HostReader::new(&root);
         assert_eq!(reader.cpu(), None);
         assert_eq!(reader.cpu(), None, "the counters stand still");
         std::fs::write(folder.path().join("proc/stat"), "cpu  120 5 5 310 50 10 0 0 0 0\n").unwrap();
@@ -70,9 +103,9 @@ mod tests {
     fn the_page_cache_is_not_in_use() {
         let meminfo = "MemTotal:       1000 kB\nMemFree: 100 kB\nMemAvailable:    250 kB\n";
         let (_folder, root) = tree(&[("proc/meminfo", meminfo)]);
-        let memory = HostReader::new(root).memory();
+        let memory = HostReader::new(&root).memory();
         assert_eq!(memory, Some(MemoryReading { total: 1000 << 10, used: 750 << 10 }));
         let (_folder, root) = tree(&[]);
-        assert_eq!(HostReader::new(root).memory(), None);
+        assert_eq!(HostReader::new(&root).memory(), None);
     }
 }

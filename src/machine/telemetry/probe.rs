@@ -1,6 +1,6 @@
 //! Asks a source that may hang for ever, and does not hang with it.
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +9,16 @@ use std::time::Duration;
 pub(super) struct PatientProbe<T> {
     ask: Sender<()>,
     told: Receiver<T>,
-    is_open: bool,
+    open: OpenQuestion,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum OpenQuestion {
+    None,
+    /// Its answer is of this moment.
+    Fresh,
+    /// Nobody waits for its answer any more.
+    Late,
 }
 
 impl<T: Send + 'static> PatientProbe<T> {
@@ -26,26 +35,27 @@ impl<T: Send + 'static> PatientProbe<T> {
             while tell.send(source()).is_ok() && asked.recv().is_ok() {}
         });
         let first = told.recv_timeout(patience).ok()?;
-        Some((Self { ask, told, is_open: false }, first))
+        Some((Self { ask, told, open: OpenQuestion::None }, first))
     }
 
-    /// `None`: no answer within `patience`.
-    pub fn ask(&mut self, patience: Duration) -> Option<T> {
-        if self.is_open {
-            match self.told.recv_timeout(patience) {
-                // Too late to be of this moment.
-                Ok(_) => self.is_open = false,
-                Err(_) => return None,
-            }
+    /// Asks, where no question is open, and does not wait: the caller has something else to do meanwhile.
+    pub fn ask(&mut self) {
+        if self.open == OpenQuestion::None && self.ask.send(()).is_ok() {
+            self.open = OpenQuestion::Fresh;
         }
-        self.ask.send(()).ok()?;
-        match self.told.recv_timeout(patience) {
-            Ok(answer) => Some(answer),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                self.is_open = true;
-                None
-            }
+    }
+
+    /// What was asked for last, or is now. `None`: no answer within `patience`.
+    pub fn answer(&mut self, patience: Duration) -> Option<T> {
+        if self.open == OpenQuestion::Late {
+            // Too late to be of this moment.
+            self.told.recv_timeout(patience).ok()?;
+            self.open = OpenQuestion::None;
         }
+        self.ask();
+        let answer = self.told.recv_timeout(patience).ok();
+        self.open = if answer.is_some() { OpenQuestion::None } else { OpenQuestion::Late };
+        answer
     }
 }
 
@@ -69,9 +79,15 @@ mod tests {
         let long = Duration::from_secs(60);
         let (mut probe, first) = PatientProbe::start(make, long).unwrap();
         assert_eq!(first, 1);
-        assert_eq!(probe.ask(Duration::ZERO), None);
-        assert_eq!(probe.ask(Duration::ZERO), None);
+        probe.ask();
+        assert_eq!(probe.answer(Duration::ZERO), None);
+        probe.ask();
+        assert_eq!(probe.answer(Duration::ZERO), None);
         wake.send(()).unwrap();
-        assert_eq!(probe.ask(long), Some(3), "the late second answer is of no moment");
+        assert_eq!(probe.answer(long), Some(3), "the late second answer is of no moment");
+        probe.ask();
+        probe.ask();
+        assert_eq!(probe.answer(long), Some(4), "a question is asked once");
+        assert_eq!(probe.answer(long), Some(5));
     }
 }

@@ -32,10 +32,18 @@ pub type Timeline = Box<dyn FnMut(&MonitorRecord) + Send>;
 pub struct MachineSampler {
     interval: Duration,
     source: Option<GpuSource>,
-    kept: Arc<Mutex<Vec<MachineReading>>>,
+    kept: Arc<Mutex<Kept>>,
     /// Asks for a reading of the GPUs beside the others. Dropped to end the thread.
     ask: Option<Sender<Sender<Vec<GpuReading>>>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The readings that a window still needs.
+#[derive(Default)]
+struct Kept {
+    readings: Vec<MachineReading>,
+    /// When the processes started that have not ended: several may be on GPUs of their own.
+    started: Vec<Instant>,
 }
 
 impl MachineSampler {
@@ -55,14 +63,14 @@ impl MachineSampler {
         let usual = if source == Some(GpuSource::Nvml) { LIBRARY_INTERVAL } else { USUAL_INTERVAL };
         let interval = interval.unwrap_or(usual);
         let interval = source.map_or(interval, |source| interval.max(source.least_interval()));
-        let kept = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::new(Mutex::new(Kept::default()));
         let (ask, asked) = mpsc::channel();
         let began = Instant::now();
         let mut worker = Worker {
             interval,
             // The sampler keeps its own pace while a driver hangs, and a short interval makes no driver hang.
             patience: interval.mul_f64(0.9).clamp(MIN_PATIENCE, MAX_PATIENCE),
-            host: HostReader::new(Root::new("/")),
+            host: HostReader::new(&Root::new("/")),
             gpu,
             kept: Arc::clone(&kept),
             timeline,
@@ -78,17 +86,27 @@ impl MachineSampler {
         Self { interval, source, kept, ask: Some(ask), thread: Some(thread) }
     }
 
-    /// Lets go of all readings but the newest.
-    pub fn forget(&self) {
+    /// A process starts. Lets go of the readings before it, but for the newest, and for what another process still needs.
+    pub fn begin(&self, started: Instant) {
         let kept = &mut *self.lock();
-        let old = kept.len().saturating_sub(1);
-        kept.drain(..old);
+        kept.started.push(started);
+        let oldest = kept.started.iter().min().copied().unwrap_or(started);
+        let before = kept.readings.partition_point(|reading| reading.at <= oldest);
+        kept.readings.drain(..before.saturating_sub(1));
+    }
+
+    /// The process that started then has ended, and needs its readings no more.
+    pub fn end(&self, started: Instant) {
+        let open = &mut self.lock().started;
+        if let Some(at) = open.iter().position(|it| *it == started) {
+            open.swap_remove(at);
+        }
     }
 
     /// The readings of a window, from when to when, summed up. `started`: when the process did.
     pub fn window(&self, started: Instant, within: (Instant, Instant)) -> Telemetry {
         let source = self.source.map(|source| source.into_str().to_owned());
-        Telemetry { source, ..window(&self.lock(), started, within, self.interval) }
+        Telemetry { source, ..window(&self.lock().readings, started, within, self.interval) }
     }
 
     /// GPUs as they are now; empty where the driver does not answer in time. Programs are not started for it: then, the newest reading.
@@ -98,10 +116,10 @@ impl MachineSampler {
             let asked = self.ask.as_ref().is_some_and(|ask| ask.send(tell).is_ok());
             return told.recv_timeout(MAX_PATIENCE).ok().filter(|_| asked).unwrap_or_default();
         }
-        self.lock().last().map(|newest| newest.gpus.clone()).unwrap_or_default()
+        self.lock().readings.last().map(|newest| newest.gpus.clone()).unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<MachineReading>> {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
         // A reading is pushed whole, or not at all.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,12 +157,19 @@ impl OpenSource {
         answered.then(|| Self { source, probe, known: first.clone(), first: Some(first), cost })
     }
 
+    /// Asks for the next reading, without waiting for it.
+    fn ask(&mut self) {
+        if self.first.is_none() {
+            self.probe.ask();
+        }
+    }
+
     fn read(&mut self, patience: Duration) -> Vec<GpuReading> {
         if let Some(first) = self.first.take() {
             return first;
         }
         let gap = |gpu: &GpuReading, gap: TelemetryGap| GpuReading { state: Err(gap), ..gpu.clone() };
-        match self.probe.ask(patience) {
+        match self.probe.answer(patience) {
             None => self.known.iter().map(|gpu| gap(gpu, TelemetryGap::NoAnswer)).collect(),
             // A program that fails names no GPU.
             Some((gpus, _)) if gpus.is_empty() => {
@@ -165,7 +190,7 @@ struct Worker {
     patience: Duration,
     host: HostReader,
     gpu: Option<OpenSource>,
-    kept: Arc<Mutex<Vec<MachineReading>>>,
+    kept: Arc<Mutex<Kept>>,
     timeline: Option<Timeline>,
 }
 
@@ -198,6 +223,8 @@ impl Worker {
 
     fn read(&mut self, at: Instant) {
         let when = SystemTime::now();
+        // The GPUs answer while the processors and the memory are looked at: waiting for them would cost another wake-up.
+        self.gpu.iter_mut().for_each(OpenSource::ask);
         let (cpu, memory) = (self.host.cpu(), self.host.memory());
         let gpus = self.gpus();
         let cost = own_cpu() + self.gpu.as_ref().map_or(0.0, |gpu| gpu.cost);
@@ -206,7 +233,7 @@ impl Worker {
             timeline(&reading.record());
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push(reading);
+        kept.readings.push(reading);
     }
 }
 
@@ -222,10 +249,30 @@ mod tests {
         let began = Instant::now();
         let sampler = MachineSampler::of(Some(Duration::from_secs(3600)), None, Some(timeline));
         assert_eq!(*told.lock().unwrap(), 1);
-        sampler.forget();
         let now = Instant::now();
+        sampler.begin(now);
         let window = sampler.window(now, (began, now));
         assert_eq!((window.samples, window.missed, window.interval), (1, 0, 3600.0));
         assert_eq!(sampler.gpus_now(), []);
+    }
+
+    #[test]
+    fn readings_stay_while_a_process_needs_them() {
+        let sampler = MachineSampler::of(Some(Duration::from_secs(3600)), None, None);
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let first = sampler.lock().readings[0].clone();
+        sampler
+            .lock()
+            .readings
+            .extend((1..6).map(|seconds| MachineReading { at: at(seconds), ..first.clone() }));
+        let left = || sampler.lock().readings.len();
+        sampler.begin(at(2));
+        assert_eq!(left(), 4, "the one of its start, and those behind it");
+        sampler.begin(at(4));
+        assert_eq!(left(), 4, "the first process needs them");
+        sampler.end(at(2));
+        sampler.begin(at(5));
+        assert_eq!(left(), 2);
     }
 }

@@ -10,7 +10,7 @@ use super::{NextRound, PairState, RoundsState, StoppingPolicy};
 use crate::model::{CutShort, Outcome, OutcomeCode, Result, Side};
 use crate::run::arm::{ArmRecorder, Finished};
 use crate::run::event::Progress;
-use crate::run::launcher::Launcher;
+use crate::run::launcher::{Launcher, ProcessCount};
 use crate::run::lockstep::eligible::{wants_lockstep, why_alternating};
 use crate::run::outcome::{cut_short, not_run};
 use crate::suite::plan::RoundsPlan;
@@ -110,7 +110,7 @@ impl<'a> RoundDriver<'a> {
         let members = pairs.into_iter().filter_map(|pair| self.member(pair)).collect();
         let groups = group(self.plan, members);
         let processes = groups.iter().map(|group| self.processes_of(group)).sum();
-        (self.launcher.done, self.launcher.total) = (0, processes);
+        self.launcher.count = ProcessCount::of(processes);
         self.launcher.session.observer.on(&Progress::RoundStarted { pass: self.passes, processes });
         for group in groups {
             // A pair that was named twice has a round more by now.

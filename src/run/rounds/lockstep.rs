@@ -90,7 +90,7 @@ impl RoundRun<'_, '_> {
         for ((partner, execution), after_timeout) in pair.into_iter().zip(executions).zip(after_timeout) {
             let Some(slot) = partner.slot else { continue };
             if matches!(execution.stopped, Some(StopReason::Partner { .. })) {
-                self.launcher.total += 1;
+                self.launcher.count.total += 1;
                 self.alone(partner.start, slot)?;
                 if self.cut_short.is_some() {
                     break;

@@ -1,0 +1,143 @@
+//! Measuring on several GPUs at once: what each queue of cases needs for itself.
+
+use std::path::Path;
+
+use super::executor::executor_beside;
+use super::measuring_lock::GateGpus;
+use super::progress::Reporter;
+use super::watch::Watch;
+use crate::machine::HostConditions;
+use crate::model::text::count;
+use crate::model::{Fault, GpuFacts, Manifest, Probe, Result, RunRecord};
+use crate::run::{ConditionsProbe, GpuQueue, QueueSession, RunSession, Supervised, gpu_queues};
+use crate::suite::plan::Plan;
+use crate::suite::{RunOptions, Suite};
+
+const FLAG: &str = "--jobs";
+
+/// The queues of a run with `--jobs`, each with its means. None where cases run one by one.
+pub(super) struct SideBySide {
+    jobs: usize,
+    queues: Vec<QueueMeans>,
+}
+
+struct QueueMeans {
+    queue: GpuQueue,
+    executor: Supervised,
+    conditions: Option<HostConditions>,
+    reporter: Reporter,
+}
+
+impl SideBySide {
+    /// Says what is measured at once, to the user and in the record. Errors: signals cannot be taken, or no temporary folder can be made.
+    pub fn of(
+        suite: &Suite,
+        plan: &Plan,
+        record: &mut RunRecord,
+        (binary, watch, reporter): (&Path, &Watch, &Reporter),
+    ) -> Result<Self> {
+        let jobs = suite.run.jobs.value as usize;
+        if jobs < 2 {
+            return Ok(Self { jobs, queues: Vec::new() });
+        }
+        let queues = gpu_queues(plan, &record.manifest.gpu, GateGpus::read().inherited());
+        if queues.len() < 2 {
+            reporter.note(NOTHING_AT_ONCE);
+            record.warnings.push(NOTHING_AT_ONCE.into());
+            return Ok(Self { jobs, queues: Vec::new() });
+        }
+        let at_once = jobs.min(queues.len());
+        reporter.note(&planned(&queues, at_once, plan.cases.len()));
+        record.warnings.push(format!(
+            "up to {} ran at once, each on GPUs of its own (`{FLAG}`): they shared processors, memory and the bus",
+            count(at_once, "process")
+        ));
+        let means = |queue: GpuQueue| {
+            let conditions = watch.of_queue(&queue, uuid(&queue, &record.manifest));
+            Ok(QueueMeans {
+                queue,
+                executor: executor_beside(binary)?,
+                conditions,
+                reporter: reporter.clone(),
+            })
+        };
+        Ok(Self { jobs, queues: queues.into_iter().map(means).collect::<Result<_>>()? })
+    }
+
+    pub fn jobs(&self) -> usize {
+        self.jobs
+    }
+
+    pub fn sessions<'a>(&'a mut self, run: &RunOptions, binary: &Path) -> Vec<QueueSession<'a>> {
+        let session = |means: &'a mut QueueMeans| {
+            let QueueMeans { queue, executor, conditions, reporter } = means;
+            let probe = conditions.as_mut().map(|it| it as &mut dyn ConditionsProbe);
+            let session = RunSession {
+                executor,
+                observer: reporter,
+                probe,
+                binary: binary.to_owned(),
+                deadline: run.deadline.value,
+                calm_wait: run.calm_wait.value,
+                after_timeout: Default::default(),
+            };
+            QueueSession { queue: queue.clone(), session }
+        };
+        self.queues.iter_mut().map(session).collect()
+    }
+}
+
+/// Errors: what is asked for cannot be done at once; exit code 2.
+pub fn check_jobs(run: &RunOptions) -> Result<()> {
+    if run.jobs.value > 1 && !run.after_timeout.value.is_empty() {
+        let what = "the suite's `after_timeout` would run while other cases are measured";
+        let next = format!("leave `{FLAG}` out, or take `after_timeout` out of [run]");
+        return Err(Fault::at_flag(FLAG, what, next));
+    }
+    Ok(())
+}
+
+const NOTHING_AT_ONCE: &str = "`--jobs`: nothing is measured at once, since fewer than two GPUs have cases of their own; \
+     `device` in the suite file binds a benchmark to GPUs, and \"each\" measures it on all of them";
+
+/// `measuring on 2 GPUs at once: 3 cases on GPU 0, 3 on GPU 1; then 1 case alone`.
+fn planned(queues: &[GpuQueue], at_once: usize, cases: usize) -> String {
+    let of = |queue: &GpuQueue| {
+        let numbers: Vec<String> = queue.gpus.iter().map(u32::to_string).collect();
+        let gpus = if numbers.len() == 1 { "GPU" } else { "GPUs" };
+        format!("{} on {gpus} {}", count(queue.cases.len(), "case"), numbers.join(", "))
+    };
+    let queued: usize = queues.iter().map(|queue| queue.cases.len()).sum();
+    let alone = match cases - queued {
+        0 => String::new(),
+        left => format!("; then {} alone", count(left, "case")),
+    };
+    let each: Vec<String> = queues.iter().map(of).collect();
+    format!("up to {} at once: {}{alone}", count(at_once, "process"), each.join("; "))
+}
+
+/// Of a queue's only GPU.
+fn uuid<'m>(queue: &GpuQueue, manifest: &'m Manifest) -> Option<&'m str> {
+    let only = queue.gpus.first().filter(|_| queue.gpus.len() == 1)?;
+    let facts: &Probe<GpuFacts> = &manifest.gpu;
+    Some(facts.known()?.devices.get(*only as usize)?.uuid.known()?.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_at_once_is_said_by_gpu() {
+        let queue = |gpus: &[u32], cases: &[usize]| GpuQueue {
+            gpus: gpus.iter().copied().collect(),
+            cases: cases.to_vec(),
+        };
+        let queues = [queue(&[0], &[0, 1]), queue(&[1, 2], &[2])];
+        assert_eq!(
+            planned(&queues, 2, 4),
+            "up to 2 processes at once: 2 cases on GPU 0; 1 case on GPUs 1, 2; then 1 case alone"
+        );
+        assert!(planned(&queues, 2, 3).ends_with("1, 2"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Cases on several GPUs at once: which may run beside each other.
+
+use std::collections::BTreeSet;
+
+use super::bound_gpus::{InheritedGpus, bound_list, gpus_of_list};
+use crate::model::{GpuFacts, Probe};
+use crate::suite::Benchmark;
+use crate::suite::plan::{Plan, PlannedCase};
+
+/// Cases that run one after the other on GPUs that no case of another queue uses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuQueue {
+    /// Numbers of its GPUs, as nvidia-smi has them: one, or those that some of its cases use together.
+    pub gpus: BTreeSet<u32>,
+    /// Indices of its cases in the plan, in the plan's order.
+    pub cases: Vec<usize>,
+}
+
+/// The queues of a plan, in the order of their first cases. A case of which it cannot be told which GPUs it uses is in none, as is work for
+/// the processor, which others would disturb.
+pub fn gpu_queues(plan: &Plan, facts: &Probe<GpuFacts>, inherited: InheritedGpus<'_>) -> Vec<GpuQueue> {
+    let mut queues: Vec<GpuQueue> = Vec::new();
+    for (index, case) in plan.cases.iter().enumerate() {
+        let Some(gpus) = gpus_of(case, facts, inherited) else { continue };
+        let (shared, mut others): (Vec<GpuQueue>, _) =
+            queues.into_iter().partition(|queue| !queue.gpus.is_disjoint(&gpus));
+        let mut joined = GpuQueue { gpus, cases: vec![index] };
+        for queue in shared {
+            joined.gpus.extend(queue.gpus);
+            joined.cases.extend(queue.cases);
+        }
+        joined.cases.sort_unstable();
+        others.push(joined);
+        queues = others;
+    }
+    queues.sort_by_key(|queue| queue.cases[0]);
+    queues
+}
+
+/// The GPUs of a case; `None`: they cannot be told, or something else than the GPU would be used by two of them at once.
+fn gpus_of(
+    case: &PlannedCase,
+    facts: &Probe<GpuFacts>,
+    inherited: InheritedGpus<'_>,
+) -> Option<BTreeSet<u32>> {
+    let benchmark = &case.benchmark;
+    if writes_into_its_folder(benchmark) {
+        return None;
+    }
+    let list = bound_list(benchmark, inherited)?;
+    let own = benchmark.device_of(&case.id.params);
+    let list = if benchmark.settings.is_on_each_gpu() { own } else { list };
+    let gpus = gpus_of_list(&list, facts)?;
+    Some(gpus.into_iter().map(|(index, _)| index).collect())
+}
+
+/// A harness keeps results and locks in its folder, and a file that figures are taken from has one name.
+fn writes_into_its_folder(benchmark: &Benchmark) -> bool {
+    benchmark.harness.is_some() || benchmark.extract.iter().any(|extract| extract.rows.file.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Gpu;
+    use crate::run::test_support::gpu;
+    use crate::suite::{Action, Source, Suite};
+
+    fn facts(gpus: usize) -> Probe<GpuFacts> {
+        let unknown = || Probe::Absent(String::new());
+        let of = |index: usize| Gpu { uuid: Probe::Known(format!("GPU-{index}")), ..gpu(80 << 30, "9.0") };
+        let devices = (0..gpus).map(of).collect();
+        Probe::Known(GpuFacts { driver: unknown(), cuda: unknown(), nvml: unknown(), devices })
+    }
+
+    /// The queues of a suite that has a benchmark for each of these values of `device`, as GPUs and cases.
+    fn queues(devices: &[&str], gpus: usize) -> Vec<(Vec<u32>, Vec<usize>)> {
+        let benchmark = |(index, device): (usize, &&str)| {
+            let id = format!("s/b{index}").parse().unwrap();
+            let mut benchmark = Benchmark::new(id, Action::Command(vec!["true".into()]), "/".into());
+            benchmark.settings.device.value = (*device).into();
+            benchmark.spread_over_gpus(gpus).unwrap();
+            benchmark
+        };
+        let benchmarks = devices.iter().enumerate().map(benchmark).collect();
+        let plan = Plan::single(&Suite::new("s", Source::Builtin, benchmarks));
+        let found = gpu_queues(&plan, &facts(gpus), InheritedGpus::default());
+        found.into_iter().map(|queue| (queue.gpus.into_iter().collect(), queue.cases)).collect()
+    }
+
+    #[test]
+    fn each_gpu_has_a_queue_of_its_cases_in_their_order() {
+        assert_eq!(queues(&["1", "0", "1"], 2), [(vec![1], vec![0, 2]), (vec![0], vec![1])]);
+        assert_eq!(queues(&["each", "1"], 2), [(vec![0], vec![0]), (vec![1], vec![1, 2])]);
+        assert_eq!(queues(&["", "0", "7"], 2), [(vec![0], vec![1])], "what cannot be told is in none");
+    }
+
+    #[test]
+    fn a_case_on_several_gpus_joins_their_queues() {
+        let two_then_one = [(vec![0, 1, 2], vec![0, 1, 2, 4]), (vec![3], vec![3])];
+        assert_eq!(queues(&["0", "2", "0,1", "3", "1,2"], 4), two_then_one);
+    }
+}

@@ -1,0 +1,158 @@
+//! `run --jobs`: cases on several GPUs at once, through the binary, with stand-in cards.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use gbench_ci::model::{GpuPlace, RunRecord};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+use crate::fake_nvml;
+use crate::support::cli::{command, ended, newest};
+
+/// A folder with a suite.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new(benchmarks: &str) -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        let suite = format!("[suite]\nname = 's'\n[run]\ncalm_wait = '0s'\n{benchmarks}");
+        std::fs::write(folder.at("gbench.toml"), suite).unwrap();
+        folder
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn gate(&self, line: &str) -> Command {
+        let mut gate = command(self.0.path(), line);
+        gate.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", "count=2 utilization=50");
+        gate.env_remove("CUDA_VISIBLE_DEVICES");
+        gate
+    }
+
+    fn record(&self) -> RunRecord {
+        newest(self.0.path())
+    }
+}
+
+/// A benchmark that runs a shell's line.
+fn benchmark(id: &str, more: &str, line: &str) -> String {
+    format!("[[benchmark]]\nid = '{id}'\n{more}\nshell = '''{line}'''\n")
+}
+
+/// When each process of a case began and ended.
+fn spans(record: &RunRecord, case: &str) -> Vec<(SystemTime, SystemTime)> {
+    let case = record.cases.iter().find(|it| it.id.to_string() == case).unwrap();
+    let span = |started: &str, seconds: f64| {
+        let began = humantime::parse_rfc3339(started).unwrap();
+        (began, began + Duration::from_secs_f64(seconds))
+    };
+    case.processes.iter().map(|process| span(&process.started, process.seconds)).collect()
+}
+
+/// The number of the process, for a shell.
+const NUMBER: &str = r#"n=$(printf %s "$GBENCH_REQUEST" | sed 's/.*"process":\([0-9]*\).*/\1/');"#;
+
+/// Waits for the process of the other GPU, and so ends only where both run at once.
+const MEETS: &str = "touch on.$CUDA_VISIBLE_DEVICES.$n; \
+     until [ -e on.0.$n ] && [ -e on.1.$n ]; do sleep 0.02; done; echo sees $CUDA_VISIBLE_DEVICES";
+
+#[test]
+fn two_gpus_are_measured_on_at_once_each_process_with_its_own() {
+    let folder = Folder::new(&benchmark("a", "device = 'each'\nprocesses = 3", &format!("{NUMBER} {MEETS}")));
+    ended(folder.gate("run --jobs 2 --monitor --monitor-interval 20ms"))
+        .exits(0)
+        .says("up to 2 processes at once: 1 case on GPU 0; 1 case on GPU 1");
+    let record = folder.record();
+    assert_eq!(record.config["run.jobs"].value, 2);
+    assert!(record.warnings.iter().any(|it| it.contains("up to 2 processes ran at once")), "{record:?}");
+    for (index, case) in (0..).zip(&record.cases) {
+        assert!(case.outcome.is_measured(), "{:?}", case.outcome);
+        let uuid = format!("GPU-0000-{}", index + 1);
+        for (process, at) in case.processes.iter().zip(0..) {
+            assert_eq!(process.gpus, [GpuPlace { index, uuid: uuid.clone() }]);
+            let said = crate::support::cli::stdout_of(folder.0.path(), index as usize, at);
+            assert_eq!(said, format!("sees {index}\n"));
+            let telemetry = process.conditions.as_ref().unwrap().telemetry.as_ref().unwrap();
+            assert_eq!(telemetry.source.as_deref(), Some("NVML"));
+        }
+    }
+    let [first, second] = ["s/a[gpu=0]", "s/a[gpu=1]"].map(|case| spans(&record, case));
+    for (first, second) in first.iter().zip(second) {
+        assert!(first.0 < second.1 && second.0 < first.1, "{first:?} {second:?}");
+    }
+}
+
+/// Fails where another process has the same GPU.
+const TAKES: &str = "mkdir gpu.$CUDA_VISIBLE_DEVICES && sleep 0.05 && rmdir gpu.$CUDA_VISIBLE_DEVICES";
+
+#[test]
+fn one_gpu_never_has_two_and_what_is_bound_to_none_runs_alone() {
+    let bound: String = ["0", "1", "1", "0"]
+        .iter()
+        .enumerate()
+        .map(|(at, gpu)| benchmark(&format!("b{at}"), &format!("device = '{gpu}'\nprocesses = 3"), TAKES))
+        .collect();
+    let alone = benchmark("cpu", "processes = 2", "! ls -d gpu.*");
+    // The first of the file: it runs behind those that run at once all the same.
+    let folder = Folder::new(&(alone + &bound));
+    ended(folder.gate("run --jobs 8")).exits(0).says("2 cases on GPU 1; then 1 case alone");
+    let record = folder.record();
+    let names: Vec<String> = record.cases.iter().map(|case| case.id.to_string()).collect();
+    assert_eq!(names, ["s/cpu", "s/b0", "s/b1", "s/b2", "s/b3"], "the record has the suite's order");
+    assert!(record.cases.iter().all(|case| case.outcome.is_measured()));
+    let last = names[1..].iter().flat_map(|case| spans(&record, case)).map(|span| span.1).max().unwrap();
+    assert!(spans(&record, "s/cpu").iter().all(|span| span.0 >= last));
+}
+
+#[test]
+fn where_nothing_can_be_measured_at_once_it_is_said_and_measured_all_the_same() {
+    let folder = Folder::new(&benchmark("a", "device = '0'\nprocesses = 1", "true"));
+    ended(folder.gate("run --jobs 2")).exits(0).says("nothing is measured at once");
+    assert!(folder.record().warnings.iter().any(|it| it.contains("fewer than two GPUs")));
+    ended(folder.gate("run --jobs 0")).exits(2).says("--jobs");
+}
+
+#[test]
+fn a_command_after_a_timeout_does_not_run_beside_what_is_measured() {
+    let folder = Folder::new(&benchmark("a", "device = 'each'", "true"));
+    let suite = std::fs::read_to_string(folder.at("gbench.toml")).unwrap();
+    let suite = suite.replace("[run]", "[run]\nafter_timeout = ['true']");
+    std::fs::write(folder.at("gbench.toml"), suite).unwrap();
+    ended(folder.gate("run --jobs 2")).exits(2).says("`after_timeout`");
+    assert!(!folder.at("artifacts").exists());
+}
+
+#[test]
+fn a_case_that_fails_on_one_gpu_leaves_the_others_alone() {
+    let line = "test $CUDA_VISIBLE_DEVICES = 1";
+    let folder = Folder::new(&benchmark("a", "device = 'each'\nprocesses = 4", line));
+    ended(folder.gate("run --jobs 2")).exits(4);
+    let record = folder.record();
+    let measured: Vec<bool> = record.cases.iter().map(|case| case.outcome.is_measured()).collect();
+    assert_eq!(measured, [false, true]);
+    assert_eq!(record.cases[1].processes.len(), 4);
+}
+
+#[test]
+fn an_interrupt_ends_all_that_run_at_once_and_keeps_what_was_measured() {
+    let line = format!("{NUMBER} test $n = 0 || {{ touch on.$CUDA_VISIBLE_DEVICES; sleep 600; }}");
+    let folder = Folder::new(&benchmark("a", "device = 'each'\nprocesses = 3", &line));
+    let mut gate = folder.gate("run --jobs 2 --quiet");
+    let mut gate = gate.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let both = |folder: &Path| ["on.0", "on.1"].iter().all(|name| folder.join(name).exists());
+    while !both(folder.0.path()) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill(Pid::from_raw(gate.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(gate.wait().unwrap().code(), Some(130));
+    let record = folder.record();
+    assert!(record.warnings.iter().any(|it| it.contains("not complete")), "{:?}", record.warnings);
+    for case in &record.cases {
+        assert!(!case.processes.is_empty() && !case.outcome.is_measured(), "{case:?}");
+    }
+}
