@@ -166,7 +166,7 @@ fn n23_the_environment_of_a_job_loosens_no_gate() {
 fn n23_a_comparison_is_resumed_with_the_variables_that_it_was_begun_with() {
     let checkout = Checkout::of_pull_request(&[("work", &work(&[1.0, 1.1, 1.0]))]);
     let variables = [("GBENCH_ITERATIONS", "11"), ("GBENCH_PROCESSES", "9"), ("GITHUB_ACTIONS", "false")];
-    let line = "compare main..topic --budget 1ms";
+    let line = "compare main..topic --budget 50ms";
     let ran = with(&checkout.root(), line, &variables);
     let ran = ran.says("GBENCH_PROCESSES has no meaning between commits");
     let resume =

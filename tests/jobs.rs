@@ -59,7 +59,7 @@ const NUMBER: &str = r#"n=$(printf %s "$GBENCH_REQUEST" | sed 's/.*"process":\([
 
 /// Waits for the process of the other GPU, and so ends only where both run at once.
 const MEETS: &str = "touch on.$CUDA_VISIBLE_DEVICES.$n; \
-     until [ -e on.0.$n ] && [ -e on.1.$n ]; do sleep 0.02; done; echo sees $CUDA_VISIBLE_DEVICES";
+     until [ -e on.0.$n ] && [ -e on.1.$n ]; do sleep 0.02; done; sleep 0.1; echo sees $CUDA_VISIBLE_DEVICES";
 
 #[test]
 fn two_gpus_are_measured_on_at_once_each_process_with_its_own() {
@@ -79,6 +79,11 @@ fn two_gpus_are_measured_on_at_once_each_process_with_its_own() {
             assert_eq!(said, format!("sees {index}\n"));
             let telemetry = process.conditions.as_ref().unwrap().telemetry.as_ref().unwrap();
             assert_eq!(telemetry.source.as_deref(), Some("NVML"));
+            let seen: Vec<u32> = telemetry.gpus.iter().map(|gpu| gpu.index).collect();
+            assert!(
+                seen.iter().all(|at| *at == index),
+                "a neighbour's GPU is none of this process: {seen:?}"
+            );
         }
     }
     let [first, second] = ["s/a[gpu=0]", "s/a[gpu=1]"].map(|case| spans(&record, case));
@@ -113,7 +118,7 @@ fn one_gpu_never_has_two_and_what_is_bound_to_none_runs_alone() {
 fn where_nothing_can_be_measured_at_once_it_is_said_and_measured_all_the_same() {
     let folder = Folder::new(&benchmark("a", "device = '0'\nprocesses = 1", "true"));
     ended(folder.gate("run --jobs 2")).exits(0).says("nothing is measured at once");
-    assert!(folder.record().warnings.iter().any(|it| it.contains("fewer than two GPUs")));
+    assert!(folder.record().warnings.iter().any(|it| it.contains("no two cases")));
     ended(folder.gate("run --jobs 0")).exits(2).says("--jobs");
 }
 
@@ -136,6 +141,47 @@ fn a_case_that_fails_on_one_gpu_leaves_the_others_alone() {
     let measured: Vec<bool> = record.cases.iter().map(|case| case.outcome.is_measured()).collect();
     assert_eq!(measured, [false, true]);
     assert_eq!(record.cases[1].processes.len(), 4);
+}
+
+/// The process of GPU 0 leaves a child and kills its own supervisor; that of GPU 1 goes on.
+#[test]
+fn what_a_killed_supervisor_leaves_is_ended_and_the_rest_is_measured_one_by_one() {
+    let dies = "if [ $CUDA_VISIBLE_DEVICES = 0 ]; then sleep 600 & echo $! > left; kill -9 $PPID; sleep 5; else sleep 0.3; fi";
+    let folder = Folder::new(
+        &(benchmark("a", "device = 'each'\nprocesses = 3", dies) + &benchmark("b", "device = '0'", "true")),
+    );
+    ended(folder.gate("run --jobs 2")).exits(4);
+    let left: i32 = std::fs::read_to_string(folder.at("left")).unwrap().trim().parse().unwrap();
+    assert!(kill(Pid::from_raw(left), None).is_err(), "it lives on");
+    let record = folder.record();
+    let measured: Vec<bool> = record.cases.iter().map(|case| case.outcome.is_measured()).collect();
+    assert_eq!(measured, [false, true, true]);
+    assert_eq!(record.cases[1].processes.len(), 3, "each process is measured once");
+    let mut all: Vec<_> = ["s/a[gpu=1]", "s/b"].iter().flat_map(|case| spans(&record, case)).collect();
+    all.sort();
+    assert!(all.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{all:?}");
+}
+
+#[test]
+fn an_error_of_one_queue_ends_the_others() {
+    // A folder that a run cannot write into any more: its logs are gone.
+    let line = "rm -rf artifacts/*/logs; touch artifacts/*/logs; echo; sleep 0.05";
+    let folder = Folder::new(&benchmark("a", "device = 'each'\nprocesses = 40", line));
+    ended(folder.gate("run --jobs 2")).exits(2).says("cannot be written");
+    let runs = std::fs::read_dir(folder.at("artifacts")).unwrap();
+    let journals =
+        runs.filter_map(|run| std::fs::read_to_string(run.ok()?.path().join("journal.jsonl")).ok());
+    let lines: Vec<usize> = journals.map(|journal| journal.lines().count()).collect();
+    assert!(matches!(lines[..], [few] if few < 20), "the other GPU was measured on and on: {lines:?}");
+}
+
+#[test]
+fn records_with_other_jobs_are_not_compared() {
+    let folder = Folder::new(&benchmark("a", "device = 'each'\nprocesses = 5", "sleep 0.02"));
+    for (jobs, name) in [("1", "one.json"), ("2", "two.json")] {
+        ended(folder.gate(&format!("run --jobs {jobs} --quiet --export {name}"))).exits(0);
+    }
+    ended(folder.gate("compare one.json two.json")).exits(4).says("`jobs` is 1 on base and 2 on head");
 }
 
 #[test]

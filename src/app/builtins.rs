@@ -15,7 +15,7 @@ pub fn micro_child(name: &str) -> ExitCode {
 
 /// The state of the GPU's clocks as workloads on it want to know it.
 fn open_throttle_look(of: Option<&str>) -> Option<ThrottleLook> {
-    let mut look = machine::clocks(of)?;
+    let mut look = machine::clocks(of.map(str::to_owned).into_iter().collect())?;
     Some(Box::new(move || {
         let now = look()?;
         Some(ThrottleState {

@@ -12,7 +12,7 @@ pub(super) fn executor(binary: &Path) -> Result<Supervised> {
 }
 
 /// One whose processes run beside those of others. What is left when a supervisor of it is killed cannot be told apart from the others'
-/// processes, and is not ended.
+/// processes: it is ended when those have ended.
 pub(super) fn executor_beside(binary: &Path) -> Result<Supervised> {
     of_process(binary, false)
 }

@@ -54,7 +54,7 @@ pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &R
     let mut observer = reporter.clone();
     let mut watch = Watch::of(suite, reporter)?;
     watch.require_calm(&suite.run, &mut executor)?;
-    let mut beside = SideBySide::of(suite, &plan, &mut header, (&binary, &watch, reporter))?;
+    let mut beside = SideBySide::of(suite, &plan, &mut header, (&binary, &mut watch, reporter))?;
     let (jobs, queues) = (beside.jobs(), beside.sessions(&suite.run, &binary));
     let session = RunSession {
         executor: &mut executor,

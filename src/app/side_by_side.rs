@@ -8,7 +8,7 @@ use super::progress::Reporter;
 use super::watch::Watch;
 use crate::machine::HostConditions;
 use crate::model::text::count;
-use crate::model::{Fault, GpuFacts, Manifest, Probe, Result, RunRecord};
+use crate::model::{Fault, Manifest, Result, RunRecord};
 use crate::run::{ConditionsProbe, GpuQueue, QueueSession, RunSession, Supervised, gpu_queues};
 use crate::suite::plan::Plan;
 use crate::suite::{RunOptions, Suite};
@@ -34,7 +34,7 @@ impl SideBySide {
         suite: &Suite,
         plan: &Plan,
         record: &mut RunRecord,
-        (binary, watch, reporter): (&Path, &Watch, &Reporter),
+        (binary, watch, reporter): (&Path, &mut Watch, &Reporter),
     ) -> Result<Self> {
         let jobs = suite.run.jobs.value as usize;
         if jobs < 2 {
@@ -52,8 +52,8 @@ impl SideBySide {
             "up to {} ran at once, each on GPUs of its own (`{FLAG}`): they shared processors, memory and the bus",
             count(at_once, "process")
         ));
-        let means = |queue: GpuQueue| {
-            let conditions = watch.of_queue(&queue, uuid(&queue, &record.manifest));
+        let mut means = |queue: GpuQueue| {
+            let conditions = watch.of_queue(&queue, uuids(&queue, &record.manifest));
             Ok(QueueMeans {
                 queue,
                 executor: executor_beside(binary)?,
@@ -61,7 +61,7 @@ impl SideBySide {
                 reporter: reporter.clone(),
             })
         };
-        Ok(Self { jobs, queues: queues.into_iter().map(means).collect::<Result<_>>()? })
+        Ok(Self { jobs, queues: queues.into_iter().map(&mut means).collect::<Result<_>>()? })
     }
 
     pub fn jobs(&self) -> usize {
@@ -97,10 +97,10 @@ pub fn check_jobs(run: &RunOptions) -> Result<()> {
     Ok(())
 }
 
-const NOTHING_AT_ONCE: &str = "`--jobs`: nothing is measured at once, since fewer than two GPUs have cases of their own; \
-     `device` in the suite file binds a benchmark to GPUs, and \"each\" measures it on all of them";
+const NOTHING_AT_ONCE: &str = "`--jobs`: nothing is measured at once, since no two cases can run beside each other; `device` in the suite \
+     file binds a benchmark to a GPU, and \"each\" measures it on all of them";
 
-/// `measuring on 2 GPUs at once: 3 cases on GPU 0, 3 on GPU 1; then 1 case alone`.
+/// `up to 2 processes at once: 3 cases on GPU 0; 3 cases on GPU 1; then 1 case alone`.
 fn planned(queues: &[GpuQueue], at_once: usize, cases: usize) -> String {
     let of = |queue: &GpuQueue| {
         let numbers: Vec<String> = queue.gpus.iter().map(u32::to_string).collect();
@@ -116,11 +116,10 @@ fn planned(queues: &[GpuQueue], at_once: usize, cases: usize) -> String {
     format!("up to {} at once: {}{alone}", count(at_once, "process"), each.join("; "))
 }
 
-/// Of a queue's only GPU.
-fn uuid<'m>(queue: &GpuQueue, manifest: &'m Manifest) -> Option<&'m str> {
-    let only = queue.gpus.first().filter(|_| queue.gpus.len() == 1)?;
-    let facts: &Probe<GpuFacts> = &manifest.gpu;
-    Some(facts.known()?.devices.get(*only as usize)?.uuid.known()?.as_str())
+fn uuids(queue: &GpuQueue, manifest: &Manifest) -> Vec<String> {
+    let facts = manifest.gpu.known();
+    let of = |index: &u32| facts?.devices.get(*index as usize)?.uuid.known().cloned();
+    queue.gpus.iter().filter_map(of).collect()
 }
 
 #[cfg(test)]

@@ -51,7 +51,12 @@ impl Watch {
             None => None,
         };
         let max_temperature = run.max_gpu_temperature.value;
-        let conditions = conditions(looks, None, sampler.map(Arc::new), max_temperature, gpus.clone());
+        let is_there = looks || sampler.is_some();
+        let conditions = is_there.then(|| {
+            let here = HostConditions::here();
+            let here = if looks { here } else { here.without_looks() };
+            here.sampled(sampler.map(Arc::new), max_temperature, gpus.clone())
+        });
         Ok(Self { conditions, timeline, gpus, looks, max_temperature, reporter: reporter.clone() })
     }
 
@@ -59,10 +64,14 @@ impl Watch {
         self.conditions.as_mut().map(|conditions| conditions as &mut dyn ConditionsProbe)
     }
 
-    /// What watches the GPUs of one queue alone, by the same samples. `uuid`: of its GPU, where it is one.
-    pub fn of_queue(&self, queue: &GpuQueue, uuid: Option<&str>) -> Option<HostConditions> {
-        let sampler = self.conditions.as_ref()?.sampler().cloned();
-        conditions(self.looks, uuid, sampler, self.max_temperature, Some(queue.gpus.clone()))
+    /// What watches the GPUs of one queue alone, by the same samples, while other queues run. `uuids`: of its GPUs. What runs behind the
+    /// queues finds GPUs on which they were.
+    pub fn of_queue(&mut self, queue: &GpuQueue, uuids: Vec<String>) -> Option<HostConditions> {
+        let own = self.conditions.as_mut()?;
+        own.follows_others();
+        let here = HostConditions::beside_others(uuids);
+        let here = if self.looks { here } else { here.without_looks() };
+        Some(here.sampled(own.sampler().cloned(), self.max_temperature, Some(queue.gpus.clone())))
     }
 
     /// Waits, before anything is measured, for GPUs that are calm, where the suite refuses others. Errors: they are not; exit code 5.
@@ -82,7 +91,7 @@ impl Watch {
                     );
                 }
                 let (limit, gpus) = (self.max_temperature, self.gpus.clone());
-                own = HostConditions::here(None).without_looks().sampled(sampler.map(Arc::new), limit, gpus);
+                own = HostConditions::here().without_looks().sampled(sampler.map(Arc::new), limit, gpus);
                 &mut own
             }
         };
@@ -110,21 +119,6 @@ impl Drop for Watch {
             self.reporter.note(&format!("{}: {}", fault.place, fault.what));
         }
     }
-}
-
-/// `None`: nothing is looked at.
-fn conditions(
-    looks: bool,
-    gpu: Option<&str>,
-    sampler: Option<Arc<MachineSampler>>,
-    max_temperature: Option<f64>,
-    gpus: Option<BTreeSet<u32>>,
-) -> Option<HostConditions> {
-    (looks || sampler.is_some()).then(|| {
-        let here = HostConditions::here(gpu);
-        let here = if looks { here } else { here.without_looks() };
-        here.sampled(sampler, max_temperature, gpus)
-    })
 }
 
 fn refused(wait: &CalmWait) -> Fault {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{CaseRecord, Origin, Thermal, Timing};
+use crate::model::{CaseRecord, JOBS, Origin, Thermal, Timing};
 
 use super::pairing::PairedCase;
 use super::wording::counted;
@@ -45,6 +45,16 @@ pub fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
             effect: SettingEffect::Program,
         });
     }
+    let jobs =
+        |case: &CaseRecord| case.config.get(JOBS).map_or_else(|| 1.into(), |shown| shown.value.clone());
+    if jobs(base) != jobs(head) {
+        return Some(Reason::SettingsDiffer {
+            setting: JOBS.to_owned(),
+            base: jobs(base).to_string(),
+            head: jobs(head).to_string(),
+            effect: SettingEffect::Neighbours,
+        });
+    }
     let work = WORK.into_iter().filter(|name| reaches(name, head)).map(|name| (name, of_work));
     work.chain(OTHERS).find_map(|(setting, effect)| {
         let (base, head) = (base.config.get(setting)?, head.config.get(setting)?);
@@ -70,6 +80,8 @@ pub fn asked_settings(case: &CaseRecord) -> Vec<String> {
         (!is_answer).then(|| format!("{name}={}", shown.value))
     });
     let clock = case.metadata.get(INTERPRETER).and_then(|_| case.metadata.get(CLOCK));
+    let jobs = case.config.get(JOBS).map(|shown| format!("{JOBS}={}", shown.value));
+    let asked = asked.chain(jobs);
     asked.chain(clock.map(|clock| format!("{CLOCK}={clock}"))).collect()
 }
 

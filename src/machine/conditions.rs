@@ -42,6 +42,8 @@ pub struct HostConditions {
     calm: CalmCheck,
     /// Numbers of the GPUs that the run may use; `None`: all.
     gpus: Option<BTreeSet<u32>>,
+    /// Others of the run are on the GPUs that are not among `gpus`: what is sampled there is of no process here.
+    beside_others: bool,
     before: Option<Before>,
 }
 
@@ -62,13 +64,22 @@ struct Ticks {
 }
 
 impl HostConditions {
-    /// Of this machine. Opens the driver's library where there is one, and keeps it open. `gpu`: the UUID of the only GPU that matters;
-    /// `None`: all do.
-    pub fn here(gpu: Option<&str>) -> Self {
-        let gpu = nvml::clocks(gpu).map(|look| Box::new(look) as GpuLook);
+    /// Of this machine. Opens the driver's library where there is one, and keeps it open.
+    pub fn here() -> Self {
+        Self::of_gpus(Vec::new())
+    }
+
+    /// Where processes of the run are on other GPUs meanwhile. `uuids`: of the GPUs that matter; empty: all do.
+    pub fn beside_others(uuids: Vec<String>) -> Self {
+        Self { beside_others: true, ..Self::of_gpus(uuids) }
+    }
+
+    fn of_gpus(uuids: Vec<String>) -> Self {
+        let gpu = nvml::clocks(uuids).map(|look| Box::new(look) as GpuLook);
         let (root, calm) = (Root::new("/"), CalmCheck::default());
         let processors = || affinity().ok();
-        Self { root, processors, gpu, looks: true, sampler: None, calm, gpus: None, before: None }
+        let (sampler, gpus, before) = (None, None, None);
+        Self { root, processors, gpu, looks: true, sampler, calm, gpus, beside_others: false, before }
     }
 
     /// Only samples: what the looks before and after would say is left out.
@@ -103,6 +114,11 @@ impl HostConditions {
         self.sampler.as_ref()
     }
 
+    /// Processes of the run were on the GPUs before the first one here.
+    pub fn follows_others(&mut self) {
+        self.calm.started = true;
+    }
+
     /// Right before a process starts.
     pub fn begin(&mut self) {
         let processors = (self.processors)();
@@ -125,8 +141,11 @@ impl HostConditions {
         let telemetry = self.sampler.as_ref().map(|sampler| {
             let after = |seconds: f64| before.at + Duration::try_from_secs_f64(seconds).unwrap_or_default();
             let (from, to) = ended.measured.unwrap_or((0.0, wall));
-            let telemetry = sampler.window(before.at, (after(from), after(to)));
+            let mut telemetry = sampler.window(before.at, (after(from), after(to)));
             sampler.end(before.at);
+            if let (true, Some(own)) = (self.beside_others, &self.gpus) {
+                telemetry.gpus.retain(|gpu| own.contains(&gpu.index));
+            }
             Box::new(telemetry)
         });
         let gpu_after = self.gpu.as_mut().and_then(|look| look());
@@ -233,6 +252,7 @@ mod tests {
             sampler: None,
             calm: CalmCheck::default(),
             gpus: None,
+            beside_others: false,
             before: None,
         }
     }

@@ -79,18 +79,17 @@ pub struct ClocksNow {
     pub held_ns: [u64; 2],
 }
 
-/// A way to look at the clocks again and again, of the GPU with the UUID `of`, or of all where there is no such one; `None` without a
+/// A way to look at the clocks again and again, of the GPUs with these UUIDs, or of all where there is no such one; `None` without a
 /// GPU. Looking happens in a thread of its own: once the
 /// driver takes longer than a second there is nothing to see any more.
-pub fn clocks(of: Option<&str>) -> Option<impl FnMut() -> Option<ClocksNow> + use<>> {
+pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use<>> {
     const PATIENCE: Duration = Duration::from_secs(1);
-    let of = of.map(str::to_owned);
     let (ask, asked) = mpsc::channel::<()>();
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
         let library = Library::open(named.as_deref()).ok();
-        let clocks = |library: &Library| library.clocks(of.as_deref());
+        let clocks = |library: &Library| library.clocks(&of);
         let first = library.as_ref().and_then(clocks);
         if tell.send(first).is_err() {
             return;
@@ -278,13 +277,13 @@ impl Library {
 
 impl Library {
     /// `None` where no GPU can be asked.
-    fn clocks(&self, of: Option<&str>) -> Option<ClocksNow> {
+    fn clocks(&self, of: &[String]) -> Option<ClocksNow> {
         let nvml = self.nvml.as_ref()?;
         let devices: Vec<Device<'_>> =
             (0..nvml.device_count().ok()?).filter_map(|index| nvml.device_by_index(index).ok()).collect();
-        let is_asked = |device: &Device<'_>| device.uuid().is_ok_and(|uuid| Some(uuid.as_str()) == of);
-        let asked = devices.iter().position(is_asked);
-        let devices = asked.map_or(&devices[..], |at| &devices[at..=at]);
+        let is_asked = |device: &&Device<'_>| device.uuid().is_ok_and(|uuid| of.contains(&uuid));
+        let asked: Vec<&Device<'_>> = devices.iter().filter(is_asked).collect();
+        let devices = if asked.is_empty() { devices.iter().collect() } else { asked };
         let mut now =
             ClocksNow { sm_clock: devices.first()?.clock_info(Clock::SM).ok(), ..ClocksNow::default() };
         for device in devices {

@@ -98,9 +98,9 @@ pub use profile::{
     KernelProfile, MetricSet, MovedFigure, Profile, ProfileFigure, ProfileOutcome, Profiler, RawMetric,
 };
 pub use record::{
-    CLOCK_DROP, CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
-    RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK, Side, ToolInfo,
-    add_violations,
+    CLOCK_DROP, CaseRecord, Conditions, CutShort, JOBS, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
+    RUN_JOBS, RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK, Side,
+    ToolInfo, add_violations,
 };
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};

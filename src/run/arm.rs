@@ -197,6 +197,16 @@ impl ArmRecorder {
         self.recorders[index].abort(&mut self.record.cases[index], outcome);
     }
 
+    /// The case runs beside others of the run, so many in all at most.
+    pub(super) fn set_jobs(&mut self, index: usize, jobs: usize) {
+        self.recorders[index].set_jobs(&mut self.record.cases[index], jobs);
+    }
+
+    /// Whether no more processes of the case are to come.
+    pub(super) fn is_over(&self, index: usize) -> bool {
+        self.is_aborted(index) || self.record.cases[index].outcome.is_measured()
+    }
+
     /// Takes what a process gave, into the record alone.
     pub(super) fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
         let case = &mut self.record.cases[index];

@@ -7,9 +7,9 @@ use crate::device_code::display_name;
 use crate::model::line::Event;
 use crate::model::text::list;
 use crate::model::{
-    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, DeviceCode, FailureKind, Manifest, Margin, Metric,
-    MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings, Summary,
-    Timing, Variant, looks_secret, without_secrets,
+    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, DeviceCode, FailureKind, JOBS, Manifest, Margin,
+    Metric, MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings,
+    Shown, Summary, Timing, Variant, looks_secret, without_secrets,
 };
 use crate::stats;
 use crate::suite::plan::PlannedCase;
@@ -36,6 +36,8 @@ pub(super) struct CaseRecorder {
     roles: BTreeMap<String, Role>,
     /// The outcome is known before the end: the case is not run, or not any further.
     aborted: bool,
+    /// How many processes of the run are on the machine at once at most, where that is more than one.
+    jobs: Option<Shown>,
 }
 
 /// What processes gave for each of several cases.
@@ -80,6 +82,7 @@ impl CaseRecorder {
             code_was_said: false,
             roles: BTreeMap::new(),
             aborted: false,
+            jobs: None,
         };
         let record = recorder.blank();
         (recorder, record)
@@ -136,6 +139,17 @@ impl CaseRecorder {
             device_code_varies: false,
             profiles: Vec::new(),
         }
+    }
+
+    /// Others run beside its processes, so many in all at most.
+    pub(super) fn set_jobs(&mut self, record: &mut CaseRecord, jobs: usize) {
+        self.jobs = Some(Shown { value: jobs.into(), origin: Origin::Cli("--jobs".into()) });
+        record.config = self.config();
+    }
+
+    fn config(&self) -> BTreeMap<String, Shown> {
+        let jobs = self.jobs.clone().map(|jobs| (JOBS.to_owned(), jobs));
+        self.settings.shown().into_iter().chain(jobs).collect()
     }
 
     pub(super) fn is_aborted(&self) -> bool {
@@ -357,7 +371,7 @@ impl CaseRecorder {
         let roles =
             collected.metrics.iter().filter_map(|(name, samples)| Some((name.clone(), samples.role?)));
         self.roles.extend(roles);
-        record.config = self.settings.shown();
+        record.config = self.config();
         let declared =
             record.metrics.iter().map(|metric| (metric.name.clone(), self.declaration(&metric.name)));
         // A comparison gives it the optimized case of a pair, and judges it as the suite says here.

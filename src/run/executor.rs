@@ -38,6 +38,9 @@ pub trait Executor: Send {
     /// their end.
     fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2];
 
+    /// Ends what killed supervisors have left behind, while nothing of the run is being measured.
+    fn end_strays(&mut self) {}
+
     /// The user has asked for the end: nothing is to be waited for.
     fn is_interrupted(&mut self) -> bool {
         false

@@ -10,30 +10,26 @@ use crate::suite::plan::{Plan, PlannedCase};
 /// Cases that run one after the other on GPUs that no case of another queue uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuQueue {
-    /// Numbers of its GPUs, as nvidia-smi has them: one, or those that some of its cases use together.
+    /// Numbers of its GPUs, as nvidia-smi has them: one, or those that each of its cases uses together.
     pub gpus: BTreeSet<u32>,
     /// Indices of its cases in the plan, in the plan's order.
     pub cases: Vec<usize>,
 }
 
-/// The queues of a plan, in the order of their first cases. A case of which it cannot be told which GPUs it uses is in none, as is work for
-/// the processor, which others would disturb.
+/// The queues of a plan, in the order of their first cases. In none, and so measured alone, is work for the processor, a case of which it
+/// cannot be told which GPUs it uses, and one on several GPUs of which other cases use some.
 pub fn gpu_queues(plan: &Plan, facts: &Probe<GpuFacts>, inherited: InheritedGpus<'_>) -> Vec<GpuQueue> {
     let mut queues: Vec<GpuQueue> = Vec::new();
     for (index, case) in plan.cases.iter().enumerate() {
         let Some(gpus) = gpus_of(case, facts, inherited) else { continue };
-        let (shared, mut others): (Vec<GpuQueue>, _) =
-            queues.into_iter().partition(|queue| !queue.gpus.is_disjoint(&gpus));
-        let mut joined = GpuQueue { gpus, cases: vec![index] };
-        for queue in shared {
-            joined.gpus.extend(queue.gpus);
-            joined.cases.extend(queue.cases);
+        match queues.iter_mut().find(|queue| queue.gpus == gpus) {
+            Some(queue) => queue.cases.push(index),
+            None => queues.push(GpuQueue { gpus, cases: vec![index] }),
         }
-        joined.cases.sort_unstable();
-        others.push(joined);
-        queues = others;
     }
-    queues.sort_by_key(|queue| queue.cases[0]);
+    let sets: Vec<BTreeSet<u32>> = queues.iter().map(|queue| queue.gpus.clone()).collect();
+    let is_apart = |gpus: &BTreeSet<u32>| sets.iter().all(|other| other == gpus || other.is_disjoint(gpus));
+    queues.retain(|queue| queue.gpus.len() == 1 || is_apart(&queue.gpus));
     queues
 }
 
@@ -96,8 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn a_case_on_several_gpus_joins_their_queues() {
-        let two_then_one = [(vec![0, 1, 2], vec![0, 1, 2, 4]), (vec![3], vec![3])];
-        assert_eq!(queues(&["0", "2", "0,1", "3", "1,2"], 4), two_then_one);
+    fn a_case_on_several_gpus_has_a_queue_only_where_it_has_them_for_itself() {
+        assert_eq!(queues(&["0,1", "2,3", "1,0"], 4), [(vec![0, 1], vec![0, 2]), (vec![2, 3], vec![1])]);
+        assert_eq!(queues(&["0", "0,1", "2"], 4), [(vec![0], vec![0]), (vec![2], vec![2])]);
+        assert_eq!(queues(&["0,1", "1,2"], 4), []);
     }
 }

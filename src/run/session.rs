@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use super::arm::{ArmRecorder, Finished, slug};
 use super::counting;
 use super::event::Progress;
-use super::executor::Execution;
+use super::executor::{Execution, ExecutionEnd};
 use super::gpu_queues::GpuQueue;
 use super::launcher::{Launcher, ProcessCount, RunSession};
 use super::outcome::{cut_short, not_run};
@@ -65,10 +66,8 @@ impl<'a> PlanSession<'a> {
         launcher.session.observer.on(&planned);
         let mut ended = launcher.build_all(&plan.arm, &mut arm)?;
         let arm = Mutex::new(arm);
-        let mut is_over = vec![false; plan.cases.len()];
-        if ended.is_none() {
-            queues.iter().flat_map(|it| &it.queue.cases).for_each(|index| is_over[*index] = true);
-            ended = in_queues(&launcher, &arm, plan, queues, jobs)?;
+        if ended.is_none() && !queues.is_empty() {
+            ended = in_queues(&mut launcher, &arm, plan, queues, jobs)?;
         }
         let mut index = 0;
         while let Some(case) = plan.cases.get(index) {
@@ -76,8 +75,8 @@ impl<'a> PlanSession<'a> {
             if together > 1 || case.benchmark.harness.is_some() {
                 let cases = index..index + together;
                 ended = by_harness(&mut launcher, &mut locked(&arm), (plan, cases), ended)?;
-            } else if !is_over[index] {
-                ended = alone(&mut launcher, &arm, (plan, index), ended)?;
+            } else if !locked(&arm).is_over(index) {
+                ended = one_by_one(&mut launcher, &arm, (plan, index), ended, None)?;
             }
             index += together;
         }
@@ -114,42 +113,50 @@ impl<'a> PlanSession<'a> {
     }
 }
 
-/// What one queue left, where an error has not ended it.
+/// What ended a queue before it was through, if anything did.
 type QueueEnd = Result<Option<CutShort>>;
 
-/// Measures the queues, so many at once as there are jobs. Errors: those of [`PlanSession::run`]; the other queues end before.
+/// Measures the queues, so many at once as there are jobs. Where an error ends one queue, or what it measures can no longer be told apart
+/// from what a killed supervisor left, the others end with their current processes; in the latter case the rest of all cases is left to be
+/// measured one by one. Errors: those of [`PlanSession::run`].
 fn in_queues(
-    launcher: &Launcher<'_>,
+    launcher: &mut Launcher<'_>,
     arm: &Mutex<ArmRecorder>,
     plan: &Plan,
     queues: Vec<QueueSession<'_>>,
     jobs: usize,
 ) -> QueueEnd {
     let threads = jobs.min(queues.len());
-    let beside = |it| {
-        let QueueSession { queue, session } = it;
-        (queue, launcher.beside(session))
-    };
+    for index in queues.iter().flat_map(|it| &it.queue.cases) {
+        locked(arm).set_jobs(*index, threads);
+    }
+    let beside = |QueueSession { queue, session }| (queue, launcher.beside(session));
     let waiting: Vec<_> = queues.into_iter().map(beside).collect();
     let waiting = Mutex::new(waiting.into_iter());
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
+    let stop = AtomicBool::new(false);
+    let work = || -> QueueEnd {
         let mut ended = None;
         while let Some((queue, mut launcher)) = next() {
             for index in queue.cases {
-                ended = alone(&mut launcher, arm, (plan, index), ended)?;
+                ended = one_by_one(&mut launcher, arm, (plan, index), ended, Some(&stop))
+                    .inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
             }
         }
         Ok(ended)
     };
     let ends: Vec<QueueEnd> = thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, QueueEnd>| {
+        let join = |thread: ScopedJoinHandle<'_, QueueEnd>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         threads.into_iter().map(join).collect()
     });
-    ends.into_iter().try_fold(None, |ended, end| Ok(end?.or(ended)))
+    let ended = ends.into_iter().try_fold(None, |ended, end| QueueEnd::Ok(end?.or(ended)))?;
+    if stop.into_inner() {
+        launcher.session.executor.end_strays();
+    }
+    Ok(ended)
 }
 
 fn locked(arm: &Mutex<ArmRecorder>) -> MutexGuard<'_, ArmRecorder> {
@@ -157,17 +164,20 @@ fn locked(arm: &Mutex<ArmRecorder>) -> MutexGuard<'_, ArmRecorder> {
     arm.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Measures a case that shares no process, process after process. The record is locked between processes alone.
-fn alone(
+/// Measures a case that shares no process, process after process, from the first one on that it does not have. The record is locked between
+/// processes alone. `stop`: while others run beside it, whether the rest is left to be measured alone.
+fn one_by_one(
     launcher: &mut Launcher<'_>,
     arm: &Mutex<ArmRecorder>,
     (plan, index): (&Plan, usize),
     mut ended: Option<CutShort>,
+    stop: Option<&AtomicBool>,
 ) -> Result<Option<CutShort>> {
     let case = &plan.cases[index];
     locked(arm).decide_early(index);
     let processes = case.benchmark.settings.processes.value;
-    for process in 0..processes {
+    let measured = locked(arm).case(index).processes.len() as u32;
+    for process in measured..processes {
         if let Some(ended) = ended {
             cut_off(&mut locked(arm), index, ended, processes);
         }
@@ -175,9 +185,17 @@ fn alone(
             launcher.count.add(1);
             continue;
         }
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Ok(ended);
+        }
         launcher.tell_start(&case.id, None, process, processes);
         let (execution, context) = launcher.process(case, process, &[]);
         ended = execution.cut_short().or(ended);
+        if let Some(stop) = stop
+            && execution.end == ExecutionEnd::SupervisorDied
+        {
+            stop.store(true, Ordering::Relaxed);
+        }
         let arm = &mut *locked(arm);
         arm.add(index, &execution, context);
         let name = format!("{index:03}-{}.{process}", slug(&case.id.to_string()));

@@ -245,6 +245,12 @@ fn not_followed(error: &std::io::Error) -> Execution {
 }
 
 impl Executor for Supervised {
+    fn end_strays(&mut self) {
+        if self.owns_process && self.dismiss_free().is_ok() {
+            supervise::kill_descendants(Duration::from_secs(5));
+        }
+    }
+
     fn is_interrupted(&mut self) -> bool {
         self.interrupted().is_some()
     }

@@ -408,6 +408,9 @@ pub enum SettingEffect {
     /// It chooses the card.
     #[display("so that they ran on different cards")]
     Card,
+    /// It says how many processes of the run are on the machine at once.
+    #[display("so that they had other neighbours on the machine")]
+    Neighbours,
 }
 
 const CONSTANT: &str = "gave the same value: it is rounded, kept in a cache, or not left to chance";

@@ -13,8 +13,8 @@ use super::table::RunTable;
 use super::telemetry;
 use crate::model::text::{count, short_commit};
 use crate::model::{
-    CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration, names_card,
-    shell_word,
+    CaseRecord, Origin, Outcome, Probe, RUN_JOBS, RecordState, ReportedError, RunRecord, format_duration,
+    names_card, shell_word,
 };
 use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{counted, named, together};
@@ -233,6 +233,10 @@ impl<'a> RunView<'a> {
         let processes = all.collect::<BTreeSet<_>>().len();
         let measured = match &record.ingested {
             Some(_) => String::new(),
+            // Beside each other they end sooner than their times together say.
+            None if record.config.contains_key(RUN_JOBS) => {
+                format!(", {} of {} in all", count(processes, "process"), format_duration(seconds))
+            }
             None => format!(", {} in {}", count(processes, "process"), format_duration(seconds)),
         };
         let run = format!("{}, started {}{measured}", record.run_id, record.started);
