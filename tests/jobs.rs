@@ -165,14 +165,11 @@ fn what_a_killed_supervisor_leaves_is_ended_and_the_rest_is_measured_one_by_one(
 #[test]
 fn an_error_of_one_queue_ends_the_others() {
     // A folder that a run cannot write into any more: its logs are gone.
-    let line = "rm -rf artifacts/*/logs; touch artifacts/*/logs; echo; sleep 0.05";
+    let line = "rm -rf artifacts/*/logs; touch artifacts/*/logs; echo one >> started; sleep 0.05";
     let folder = Folder::new(&benchmark("a", "device = 'each'\nprocesses = 40", line));
     ended(folder.gate("run --jobs 2")).exits(2).says("cannot be written");
-    let runs = std::fs::read_dir(folder.at("artifacts")).unwrap();
-    let journals =
-        runs.filter_map(|run| std::fs::read_to_string(run.ok()?.path().join("journal.jsonl")).ok());
-    let lines: Vec<usize> = journals.map(|journal| journal.lines().count()).collect();
-    assert!(matches!(lines[..], [few] if few < 20), "the other GPU was measured on and on: {lines:?}");
+    let started = std::fs::read_to_string(folder.at("started")).unwrap().lines().count();
+    assert!((1..20).contains(&started), "the other GPU was measured on and on: {started} of 80");
 }
 
 #[test]
