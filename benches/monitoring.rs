@@ -95,8 +95,8 @@ fn main() -> ExitCode {
     }
     for (what, card) in [
         ("processors and memory", None),
-        ("the same and one stand-in card", Some("count=1 utilization=90")),
-        ("the same and eight", Some("count=8 utilization=90")),
+        ("with one stand-in card", Some("count=1 utilization=90")),
+        ("with eight stand-in cards", Some("count=8 utilization=90")),
     ] {
         for interval in ["1s", "500ms", "100ms", "50ms"] {
             let line = format!("run --benchmark sleep --monitor --monitor-interval {interval}");
@@ -106,7 +106,7 @@ fn main() -> ExitCode {
             println!("{what:<34} {interval:>9} {samples:>8} {missed:>7} {:>7.3} %", cost * 100.0);
             if interval == "50ms" && card.is_none() {
                 goals.check(
-                    &format!("{what}, 20 samples a second"),
+                    &format!("{what}: at 20 Hz"),
                     format!("{:.3} %", cost * 100.0),
                     "< 0.5 %",
                     cost < GOAL,
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
             }
             if interval == "500ms" {
                 goals.check(
-                    &format!("{what}, samples of 10 s at 0.5 s"),
+                    &format!("{what}: samples in 10 s"),
                     samples.to_string(),
                     "18 to 22",
                     (18..=22).contains(samples),

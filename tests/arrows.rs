@@ -81,7 +81,7 @@ const IO: [&str; 4] = ["fs", "net", "env", "process"];
 /// The files that may hold `unsafe`: process control, the driver's library, the matrix product's pointers.
 const UNSAFE: [&str; 7] = [
     "supervise/",
-    "machine/nvml.rs",
+    "machine/nvml/library.rs",
     "micro/gemm.rs",
     "micro/cuda/api.rs",
     "micro/cuda/device.rs",

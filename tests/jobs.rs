@@ -1,5 +1,6 @@
 //! `run --jobs`: cases on several GPUs at once, through the binary, with stand-in cards.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -73,18 +74,16 @@ fn two_gpus_are_measured_on_at_once_each_process_with_its_own() {
     for (index, case) in (0..).zip(&record.cases) {
         assert!(case.outcome.is_measured(), "{:?}", case.outcome);
         let uuid = format!("GPU-0000-{}", index + 1);
+        let mut seen = BTreeSet::new();
         for (process, at) in case.processes.iter().zip(0..) {
             assert_eq!(process.gpus, [GpuPlace { index, uuid: uuid.clone() }]);
             let said = crate::support::cli::stdout_of(folder.0.path(), index as usize, at);
             assert_eq!(said, format!("sees {index}\n"));
             let telemetry = process.conditions.as_ref().unwrap().telemetry.as_ref().unwrap();
             assert_eq!(telemetry.source.as_deref(), Some("NVML"));
-            let seen: Vec<u32> = telemetry.gpus.iter().map(|gpu| gpu.index).collect();
-            assert!(
-                seen.iter().all(|at| *at == index),
-                "a neighbour's GPU is none of this process: {seen:?}"
-            );
+            seen.extend(telemetry.gpus.iter().map(|gpu| gpu.index));
         }
+        assert_eq!(seen, BTreeSet::from([index]), "a neighbour's GPU is none of this case");
     }
     let [first, second] = ["s/a[gpu=0]", "s/a[gpu=1]"].map(|case| spans(&record, case));
     for (first, second) in first.iter().zip(second) {

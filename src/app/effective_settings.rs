@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{MATCH_FIELDS, RUN_JOBS, Setting, Shown, Strictness, format_duration};
+use crate::model::{MATCH_FIELDS, Setting, Shown, Strictness, format_duration};
 use crate::suite::{Gate, ProfileOptions, RunOptions};
 
 /// `[run]`, `[gate]` and `[profile]` by their names in the suite file, with their origins.
@@ -47,7 +47,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BT
     let mut rows: BTreeMap<String, Shown> = rows.map(|(name, shown)| (name.to_owned(), shown)).into();
     // No key of a suite file: it is told where a flag set it.
     if run.jobs.value > 1 {
-        rows.insert(RUN_JOBS.into(), shown(&run.jobs, run.jobs.value));
+        rows.insert("run.jobs".into(), shown(&run.jobs, run.jobs.value));
     }
     for (field, usual) in MATCH_FIELDS {
         let unset: Setting<Strictness> = Setting::default(usual);

@@ -55,7 +55,7 @@ pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &R
     let mut watch = Watch::of(suite, reporter)?;
     watch.require_calm(&suite.run, &mut executor)?;
     let mut beside = SideBySide::of(suite, &plan, &mut header, (&binary, &mut watch, reporter))?;
-    let (jobs, queues) = (beside.jobs(), beside.sessions(&suite.run, &binary));
+    let (at_once, queues) = (beside.at_once(), beside.sessions(&suite.run, &binary));
     let session = RunSession {
         executor: &mut executor,
         observer: &mut observer,
@@ -65,7 +65,7 @@ pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &R
         calm_wait: suite.run.calm_wait.value,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
-    let session = PlanSession { queues, jobs, ..PlanSession::one_by_one(&plan, session, &artifacts) };
+    let session = PlanSession { queues, at_once, ..PlanSession::one_by_one(&plan, session, &artifacts) };
     let finished = session.run_and_profile(header, profile)?;
     finished.folder.report("summary.md", report::summary_page(&finished.record).as_bytes())?;
     if let Some(chart) = report::ranking_chart(&finished.record) {

@@ -24,7 +24,7 @@ impl Reporter {
     }
 
     fn lock(&self) -> MutexGuard<'_, dyn Observer + 'static> {
-        // Whoever panicked while it told something: what others tell is as good as before.
+        // An observer that panicked in another thread still takes the next event.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,7 @@ const FLAG: &str = "--jobs";
 
 /// The queues of a run with `--jobs`, each with its means. None where cases run one by one.
 pub(super) struct SideBySide {
-    jobs: usize,
+    at_once: usize,
     queues: Vec<QueueMeans>,
 }
 
@@ -37,14 +37,15 @@ impl SideBySide {
         (binary, watch, reporter): (&Path, &mut Watch, &Reporter),
     ) -> Result<Self> {
         let jobs = suite.run.jobs.value as usize;
+        let nothing = Self { at_once: 1, queues: Vec::new() };
         if jobs < 2 {
-            return Ok(Self { jobs, queues: Vec::new() });
+            return Ok(nothing);
         }
         let queues = gpu_queues(plan, &record.manifest.gpu, GateGpus::read().inherited());
         if queues.len() < 2 {
             reporter.note(NOTHING_AT_ONCE);
             record.warnings.push(NOTHING_AT_ONCE.into());
-            return Ok(Self { jobs, queues: Vec::new() });
+            return Ok(nothing);
         }
         let at_once = jobs.min(queues.len());
         reporter.note(&planned(&queues, at_once, plan.cases.len()));
@@ -61,11 +62,12 @@ impl SideBySide {
                 reporter: reporter.clone(),
             })
         };
-        Ok(Self { jobs, queues: queues.into_iter().map(&mut means).collect::<Result<_>>()? })
+        Ok(Self { at_once, queues: queues.into_iter().map(&mut means).collect::<Result<_>>()? })
     }
 
-    pub fn jobs(&self) -> usize {
-        self.jobs
+    /// Processes at once at most.
+    pub fn at_once(&self) -> usize {
+        self.at_once
     }
 
     pub fn sessions<'a>(&'a mut self, run: &RunOptions, binary: &Path) -> Vec<QueueSession<'a>> {

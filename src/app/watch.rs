@@ -64,8 +64,8 @@ impl Watch {
         self.conditions.as_mut().map(|conditions| conditions as &mut dyn ConditionsProbe)
     }
 
-    /// What watches the GPUs of one queue alone, by the same samples, while other queues run. `uuids`: of its GPUs. What runs behind the
-    /// queues finds GPUs on which they were.
+    /// Watches the GPUs of one queue while other queues run, and shares the sampler with them. `uuids`: of its GPUs. From then on the
+    /// suite's own watch knows that processes of the run were on the GPUs before its first one. `None`: nothing is watched.
     pub fn of_queue(&mut self, queue: &GpuQueue, uuids: Vec<String>) -> Option<HostConditions> {
         let own = self.conditions.as_mut()?;
         own.follows_others();

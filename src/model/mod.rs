@@ -99,8 +99,8 @@ pub use profile::{
 };
 pub use record::{
     CLOCK_DROP, CaseRecord, Conditions, CutShort, JOBS, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
-    RUN_JOBS, RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK, Side,
-    ToolInfo, add_violations,
+    RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK, Side, ToolInfo,
+    add_violations,
 };
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};

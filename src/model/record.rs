@@ -226,8 +226,6 @@ pub struct Margin {
 /// The setting of a case by which it ran beside others: how many processes of its run were on the machine at once at most, each on GPUs of
 /// its own. Absent: it ran alone.
 pub const JOBS: &str = "jobs";
-/// The setting of a run that was asked for it.
-pub const RUN_JOBS: &str = "run.jobs";
 
 /// Reason of [`Conditions::throttled`] that a process gives itself: too many of its samples were taken at a lower clock than the rest.
 pub const CLOCK_DROP: &str = "clock_drop";

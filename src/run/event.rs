@@ -2,7 +2,7 @@
 
 use crate::model::{CalmWait, CaseId, Outcome, Profiler, Side, Unrest};
 
-/// One thing that happened. Nothing is told while a child measures.
+/// One thing that happened. Nothing is told while a child measures, unless others run beside it.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
     /// Before anything is started: how many cases and processes there will be. `shared`: cases share some of the processes, of which

@@ -28,8 +28,8 @@ pub struct PlanSession<'a> {
     pub artifacts: &'a Path,
     /// Cases that run first, each queue beside others; the other cases run alone. Empty: every case runs alone.
     pub queues: Vec<QueueSession<'a>>,
-    /// Processes at once at most.
-    pub jobs: usize,
+    /// Processes at once at most, and no more than there are queues; 1 without any.
+    pub at_once: usize,
 }
 
 /// A queue with means of its own.
@@ -41,7 +41,7 @@ pub struct QueueSession<'a> {
 impl<'a> PlanSession<'a> {
     /// A plan whose cases run alone.
     pub fn one_by_one(plan: &'a Plan, session: RunSession<'a>, artifacts: &'a Path) -> Self {
-        Self { plan, session, artifacts, queues: Vec::new(), jobs: 1 }
+        Self { plan, session, artifacts, queues: Vec::new(), at_once: 1 }
     }
 
     /// Carries the plan out. `header`: the record, complete but for its cases.
@@ -55,7 +55,7 @@ impl<'a> PlanSession<'a> {
     /// [`PlanSession::run`], and then each case that was measured under the profilers that are asked for. Whatever becomes of that
     /// changes nothing of what was measured.
     pub fn run_and_profile(self, header: RunRecord, profile: &ProfileOptions) -> Result<Finished> {
-        let PlanSession { plan, session, artifacts, queues, jobs } = self;
+        let PlanSession { plan, session, artifacts, queues, at_once } = self;
         let mut launcher = Launcher::new(session);
         let id = header.run_id.clone();
         let mut arm = ArmRecorder::begin(&plan.arm, plan.cases.iter(), header, &artifacts.join(id.as_str()))?;
@@ -67,7 +67,7 @@ impl<'a> PlanSession<'a> {
         let mut ended = launcher.build_all(&plan.arm, &mut arm)?;
         let arm = Mutex::new(arm);
         if ended.is_none() && !queues.is_empty() {
-            ended = in_queues(&mut launcher, &arm, plan, queues, jobs)?;
+            ended = in_queues(&mut launcher, &arm, plan, queues, at_once)?;
         }
         let mut index = 0;
         while let Some(case) = plan.cases.get(index) {
@@ -113,10 +113,10 @@ impl<'a> PlanSession<'a> {
     }
 }
 
-/// What ended a queue before it was through, if anything did.
+/// What cut a thread's queues short, or `None`. Errors: the record or a log cannot be written.
 type QueueEnd = Result<Option<CutShort>>;
 
-/// Measures the queues, so many at once as there are jobs. Where an error ends one queue, or what it measures can no longer be told apart
+/// Measures the queues, so many at once. Where an error ends one queue, or what it measures can no longer be told apart
 /// from what a killed supervisor left, the others end with their current processes; in the latter case the rest of all cases is left to be
 /// measured one by one. Errors: those of [`PlanSession::run`].
 fn in_queues(
@@ -124,11 +124,10 @@ fn in_queues(
     arm: &Mutex<ArmRecorder>,
     plan: &Plan,
     queues: Vec<QueueSession<'_>>,
-    jobs: usize,
+    at_once: usize,
 ) -> QueueEnd {
-    let threads = jobs.min(queues.len());
     for index in queues.iter().flat_map(|it| &it.queue.cases) {
-        locked(arm).set_jobs(*index, threads);
+        locked(arm).set_jobs(*index, at_once);
     }
     let beside = |QueueSession { queue, session }| (queue, launcher.beside(session));
     let waiting: Vec<_> = queues.into_iter().map(beside).collect();
@@ -146,7 +145,7 @@ fn in_queues(
         Ok(ended)
     };
     let ends: Vec<QueueEnd> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
         let join = |thread: ScopedJoinHandle<'_, QueueEnd>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
@@ -160,7 +159,7 @@ fn in_queues(
 }
 
 fn locked(arm: &Mutex<ArmRecorder>) -> MutexGuard<'_, ArmRecorder> {
-    // Whoever panicked takes the run down with it, behind the others.
+    // A thread that panicked ends the run when the other threads have ended.
     arm.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

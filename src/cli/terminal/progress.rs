@@ -1,6 +1,7 @@
 //! The progress of a long run: a bar on a terminal, a line per case in a log.
 //!
-//! Nothing is drawn while a child measures: the bar moves between processes, without a timer of its own.
+//! Nothing is drawn while a child measures, except where others run beside it (`run --jobs`): the bar moves between processes, without a
+//! timer of its own.
 
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};

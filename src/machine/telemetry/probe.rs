@@ -15,9 +15,9 @@ pub(super) struct PatientProbe<T> {
 #[derive(Clone, Copy, PartialEq)]
 enum OpenQuestion {
     None,
-    /// Its answer is of this moment.
+    /// The source was asked, and its answer will be of this moment.
     Fresh,
-    /// Nobody waits for its answer any more.
+    /// The caller gave up waiting: the answer will be thrown away.
     Late,
 }
 
@@ -45,7 +45,7 @@ impl<T: Send + 'static> PatientProbe<T> {
         }
     }
 
-    /// What was asked for last, or is now. `None`: no answer within `patience`.
+    /// Waits for the answer to [`Self::ask`]; asks first where the caller has not. `None`: no answer within `patience`.
     pub fn answer(&mut self, patience: Duration) -> Option<T> {
         if self.open == OpenQuestion::Late {
             // Too late to be of this moment.

@@ -13,7 +13,7 @@ use super::table::RunTable;
 use super::telemetry;
 use crate::model::text::{count, short_commit};
 use crate::model::{
-    CaseRecord, Origin, Outcome, Probe, RUN_JOBS, RecordState, ReportedError, RunRecord, format_duration,
+    CaseRecord, JOBS, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
     names_card, shell_word,
 };
 use crate::report::layout::emphasis::Emphasis;
@@ -234,7 +234,7 @@ impl<'a> RunView<'a> {
         let measured = match &record.ingested {
             Some(_) => String::new(),
             // Beside each other they end sooner than their times together say.
-            None if record.config.contains_key(RUN_JOBS) => {
+            None if record.cases.iter().any(|case| case.config.contains_key(JOBS)) => {
                 format!(", {} of {} in all", count(processes, "process"), format_duration(seconds))
             }
             None => format!(", {} in {}", count(processes, "process"), format_duration(seconds)),

@@ -1,9 +1,7 @@
-//! The GPUs, through NVIDIA's management library: the only file that speaks to it.
+//! The loaded library, what it tells of the GPUs, and the looks at their clocks.
 //!
 //! Three layers. *Raw*: `dlopen` and the wrapper crate's calls. *Checked*: [`Library`], which cannot panic and
-//! turns every refusal into a reason. *Safe*: [`GpuFacts`] and [`ClocksNow`], which are all that leave this file. The library is
-//! loaded at run time, so that one binary serves machines with and without a GPU; a function that an old driver
-//! lacks costs its own field and no other.
+//! turns every refusal into a reason. *Safe*: [`GpuFacts`] and [`ClocksNow`], which are all that leave this file.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -14,17 +12,12 @@ use std::time::Duration;
 
 use nix::libc;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId, PerformancePolicy, TemperatureSensor};
-use nvml_wrapper::enums::device::{GpuLockedClocksSetting, UsedGpuMemory};
+use nvml_wrapper::enum_wrappers::device::{Clock, PerformancePolicy, TemperatureSensor};
+use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
-use nvml_wrapper::struct_wrappers::device::ProcessInfo;
 use nvml_wrapper::{Device, Nvml, cuda_driver_version_major, cuda_driver_version_minor};
 
-use super::gpu_reading::{GpuReading, GpuState, GpuUser, Whose};
-use crate::model::{
-    ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, Gpu, GpuFacts, GpuProcess, NVML_LIBRARY, Probe,
-    TelemetryGap,
-};
+use crate::model::{Gpu, GpuFacts, GpuProcess, NVML_LIBRARY, Probe};
 
 const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 
@@ -33,7 +26,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Facts of every GPU, or why there are none. Runs in a thread of its own: a driver in trouble can hang for ever,
 /// and the run must not hang with it.
-pub(super) fn gpus() -> Probe<GpuFacts> {
+pub(in crate::machine) fn gpus() -> Probe<GpuFacts> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let _ = sender.send(ask(std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty())));
@@ -56,7 +49,7 @@ fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
 }
 
 /// Bytes that a process's name may have.
-const LONGEST_NAME: usize = 1024;
+pub(super) const LONGEST_NAME: usize = 1024;
 
 /// What the card does by itself.
 const BY_HARDWARE: ThrottleReasons = ThrottleReasons::HW_SLOWDOWN
@@ -79,9 +72,8 @@ pub struct ClocksNow {
     pub held_ns: [u64; 2],
 }
 
-/// A way to look at the clocks again and again, of the GPUs with these UUIDs, or of all where there is no such one; `None` without a
-/// GPU. Looking happens in a thread of its own: once the
-/// driver takes longer than a second there is nothing to see any more.
+/// Opens a look at the clocks of the GPUs with these UUIDs, or of all GPUs where none has one of them; `None` without a GPU. It can be
+/// taken again and again, in a thread of its own: after an answer that takes longer than a second it sees nothing any more.
 pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use<>> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let (ask, asked) = mpsc::channel::<()>();
@@ -114,97 +106,8 @@ pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use
     })
 }
 
-/// A way to ask every GPU all that is sampled, again and again; to be made in the thread that asks. Empty where no GPU can be asked.
-///
-/// A driver that was reset does not know an old session: where no GPU answers, the library is opened anew for the next time.
-pub(super) fn telemetry() -> impl FnMut() -> Vec<GpuReading> {
-    let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
-    let mut library = None;
-    let mut names: Vec<GpuName> = Vec::new();
-    move || {
-        if library.is_none() {
-            library = Library::open(named.as_deref()).ok();
-        }
-        let Some(nvml) = library.as_ref().and_then(|library: &Library| library.nvml.as_ref()) else {
-            return names.iter().map(|name| name.without(TelemetryGap::Refused)).collect();
-        };
-        if names.is_empty() {
-            names = (0..nvml.device_count().unwrap_or(0)).map(|index| GpuName::of(nvml, index)).collect();
-        }
-        let readings: Vec<GpuReading> = names.iter().map(|name| name.reading(nvml)).collect();
-        if readings.iter().all(|reading| reading.state.is_err()) {
-            library = None;
-        }
-        readings
-    }
-}
-
-/// What does not change of a GPU.
-struct GpuName {
-    index: u32,
-    uuid: Option<String>,
-    model: Option<String>,
-}
-
-impl GpuName {
-    fn of(nvml: &Nvml, index: u32) -> Self {
-        let device = nvml.device_by_index(index).ok();
-        let uuid = device.as_ref().and_then(|device| device.uuid().ok());
-        Self { index, uuid, model: device.and_then(|device| device.name().ok()) }
-    }
-
-    fn without(&self, gap: TelemetryGap) -> GpuReading {
-        GpuReading { index: self.index, uuid: self.uuid.clone(), model: self.model.clone(), state: Err(gap) }
-    }
-
-    fn reading(&self, nvml: &Nvml) -> GpuReading {
-        let device = match nvml.device_by_index(self.index) {
-            Ok(device) => device,
-            Err(error) => return self.without(gap(&error)),
-        };
-        // It tells first whether the card is there at all: every card has it.
-        let memory = match device.memory_info() {
-            Err(error) if gap(&error) == TelemetryGap::GpuLost => return self.without(TelemetryGap::GpuLost),
-            memory => memory.ok(),
-        };
-        let clock = |kind: Clock| device.clock_info(kind).ok().map(f64::from);
-        let state = GpuState {
-            sm_clock: clock(Clock::SM),
-            memory_clock: clock(Clock::Memory),
-            power: device.power_usage().ok().map(watts),
-            energy: device.total_energy_consumption().ok().map(|millijoules| millijoules as f64 / 1000.0),
-            temperature: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
-            utilization: device.utilization_rates().ok().map(|rates| f64::from(rates.gpu)),
-            memory_used: memory.as_ref().map(|memory| memory.used),
-            memory_total: memory.as_ref().map(|memory| memory.total),
-            reasons: device.current_throttle_reasons().map(names).unwrap_or_default(),
-            pcie_generation: device.current_pcie_link_gen().ok(),
-            pcie_width: device.current_pcie_link_width().ok(),
-            processes: device.running_compute_processes().map(|found| users(nvml, found)).unwrap_or_default(),
-        };
-        GpuReading { index: self.index, uuid: self.uuid.clone(), model: self.model.clone(), state: Ok(state) }
-    }
-}
-
-fn gap(error: &NvmlError) -> TelemetryGap {
-    match error {
-        NvmlError::GpuLost | NvmlError::ResetRequired => TelemetryGap::GpuLost,
-        _ => TelemetryGap::Refused,
-    }
-}
-
-fn users(nvml: &Nvml, found: Vec<ProcessInfo>) -> Vec<GpuUser> {
-    let named = |process: ProcessInfo| {
-        let user = GpuUser::new(process.pid, None);
-        // The name of our own is not asked for each time.
-        let name = (user.whose != Whose::Ours).then(|| nvml.sys_process_name(user.pid, LONGEST_NAME).ok());
-        GpuUser { name: name.flatten(), ..user }
-    };
-    found.into_iter().map(named).collect()
-}
-
 /// Names of the bits of `nvmlClocksEventReasons`, as [`Gpu::throttle_reasons`] has them.
-pub(super) fn reason_names(bits: u64) -> Vec<String> {
+pub(in crate::machine) fn reason_names(bits: u64) -> Vec<String> {
     names(ThrottleReasons::from_bits_truncate(bits))
 }
 
@@ -225,9 +128,9 @@ fn has_function(library: &OsStr, function: &str) -> Option<bool> {
 }
 
 /// The loaded and started library.
-struct Library {
+pub(super) struct Library {
     /// `None` only while being dropped.
-    nvml: Option<Nvml>,
+    pub(super) nvml: Option<Nvml>,
     /// The wrapper panics on dropping a library without `nvmlShutdown`; such a one stays loaded instead.
     can_shut_down: bool,
 }
@@ -241,7 +144,7 @@ impl Drop for Library {
 }
 
 impl Library {
-    fn open(named: Option<&OsStr>) -> Result<Self, Probe<GpuFacts>> {
+    pub(super) fn open(named: Option<&OsStr>) -> Result<Self, Probe<GpuFacts>> {
         let library = named.unwrap_or(OsStr::new(DEFAULT_LIBRARY));
         let can_shut_down = has_function(library, "nvmlShutdown").unwrap_or(false);
         match Nvml::builder().lib_path(library).init() {
@@ -303,132 +206,8 @@ impl Library {
     }
 }
 
-/// Sets clocks. Holds the library open meanwhile: a driver without persistence mode forgets a lock with its last client.
-///
-/// NVML tells of a lock only indirectly ([`clocks_locked`]) and never its range, so that a lock can be given up and not put back.
-pub(super) struct ClockSetter(Library);
-
-/// Why a clock was not set.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct ClockRefusal {
-    /// Never [`ClockOutcome::Locked`].
-    pub outcome: ClockOutcome,
-    pub why: String,
-}
-
-impl From<NvmlError> for ClockRefusal {
-    fn from(error: NvmlError) -> Self {
-        let outcome = match error {
-            NvmlError::NoPermission => ClockOutcome::NoPermission,
-            NvmlError::NotSupported | NvmlError::FailedToLoadSymbol(_) => ClockOutcome::NotSupported,
-            _ => ClockOutcome::Failed,
-        };
-        let why = match error {
-            NvmlError::NoPermission => "no permission: only root may set clocks".into(),
-            NvmlError::NotSupported => "not supported by this GPU".into(),
-            other => reason(&other),
-        };
-        Self { outcome, why }
-    }
-}
-
-impl ClockSetter {
-    /// Errors: why no clock can be set at all, in words.
-    pub fn open() -> Result<Self, String> {
-        let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
-        Library::open(named.as_deref()).map(Self).map_err(|probe| match probe {
-            Probe::Absent(reason) | Probe::Failed(reason) => reason,
-            Probe::Known(_) => String::new(),
-        })
-    }
-
-    /// Index, UUID and clocks of each GPU that has a UUID.
-    pub fn cards(&self) -> Vec<(u32, String, ClocksBefore)> {
-        let Some(nvml) = &self.0.nvml else { return Vec::new() };
-        let card = |index| {
-            let device = nvml.device_by_index(index).ok()?;
-            let before = ClocksBefore {
-                sm_clock: probe(device.clock_info(Clock::SM)),
-                memory_clock: probe(device.clock_info(Clock::Memory)),
-                application_clock: probe(device.applications_clock(Clock::SM)),
-                held: probe(held_by_another(&device)),
-                persistence: probe(device.is_in_persistent_mode()),
-            };
-            Some((index, device.uuid().ok()?, before))
-        };
-        (0..nvml.device_count().unwrap_or(0)).filter_map(card).collect()
-    }
-
-    /// Locks a clock. Gives the MHz that the driver was told; `None`: a symbol of its own.
-    pub fn lock(
-        &self,
-        uuid: &str,
-        domain: ClockDomain,
-        choice: ClockChoice,
-    ) -> Result<Option<[u32; 2]>, ClockRefusal> {
-        let mut device = self.device(uuid)?;
-        let range = match choice {
-            ClockChoice::Range { min, max } => Some([min, max]),
-            ClockChoice::Max => Some([device.max_clock_info(clock_of(domain))?; 2]),
-            ClockChoice::Base | ClockChoice::Off => None,
-        };
-        match (domain, range) {
-            (ClockDomain::Sm, Some([min_clock_mhz, max_clock_mhz])) => {
-                device.set_gpu_locked_clocks(GpuLockedClocksSetting::Numeric {
-                    min_clock_mhz,
-                    max_clock_mhz,
-                })?;
-            }
-            (ClockDomain::Sm, None) => {
-                let (lower_bound, upper_bound) = (ClockLimitId::Tdp, ClockLimitId::Tdp);
-                device
-                    .set_gpu_locked_clocks(GpuLockedClocksSetting::Symbolic { lower_bound, upper_bound })?;
-            }
-            (ClockDomain::Memory, Some([min, max])) => device.set_mem_locked_clocks(min, max)?,
-            (ClockDomain::Memory, None) => return Err(NvmlError::InvalidArg.into()),
-        }
-        Ok(range)
-    }
-
-    /// Gives a lock up, also one that is none.
-    pub fn unlock(&self, uuid: &str, domain: ClockDomain) -> Result<(), ClockRefusal> {
-        let mut device = self.device(uuid)?;
-        match domain {
-            ClockDomain::Sm => device.reset_gpu_locked_clocks()?,
-            ClockDomain::Memory => device.reset_mem_locked_clocks()?,
-        }
-        Ok(())
-    }
-
-    /// MHz now.
-    pub fn reads(&self, uuid: &str, domain: ClockDomain) -> Option<u32> {
-        self.device(uuid).ok()?.clock_info(clock_of(domain)).ok()
-    }
-
-    fn device(&self, uuid: &str) -> Result<Device<'_>, NvmlError> {
-        self.0.nvml.as_ref().ok_or(NvmlError::Uninitialized)?.device_by_uuid(uuid)
-    }
-}
-
-/// Whether a busy GPU's clock is held by a setting that is no chosen application clock: those stay below a lock, and are there after it.
-fn held_by_another(gpu: &Device<'_>) -> Result<bool, NvmlError> {
-    let is_chosen = gpu
-        .applications_clock(Clock::SM)
-        .and_then(|clock| Ok(clock != gpu.default_applications_clock(Clock::SM)?))
-        .unwrap_or(false);
-    let reasons = gpu.current_throttle_reasons()?;
-    Ok(reasons.contains(ThrottleReasons::APPLICATIONS_CLOCKS_SETTING) && !is_chosen)
-}
-
-fn clock_of(domain: ClockDomain) -> Clock {
-    match domain {
-        ClockDomain::Sm => Clock::SM,
-        ClockDomain::Memory => Clock::Memory,
-    }
-}
-
 /// Whether the driver's library can lock the clocks of the multiprocessors; `None` where there is no library.
-pub(super) fn knows_locked_clocks() -> Option<bool> {
+pub(in crate::machine) fn knows_locked_clocks() -> Option<bool> {
     let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
     has_function(named.as_deref().unwrap_or(OsStr::new(DEFAULT_LIBRARY)), "nvmlDeviceSetGpuLockedClocks")
 }
@@ -448,7 +227,7 @@ fn not_loaded(library: &OsStr, named: bool, error: &str) -> Probe<GpuFacts> {
     }
 }
 
-fn reason(error: &NvmlError) -> String {
+pub(super) fn reason(error: &NvmlError) -> String {
     match error {
         NvmlError::FailedToLoadSymbol(_) => "this driver's library lacks the function".into(),
         NvmlError::DriverNotLoaded => "the NVIDIA driver is not loaded".into(),
@@ -462,7 +241,7 @@ fn reason(error: &NvmlError) -> String {
 }
 
 /// A query that a GPU does not support is in order; one that should have an answer is not.
-fn probe<T>(result: Result<T, NvmlError>) -> Probe<T> {
+pub(super) fn probe<T>(result: Result<T, NvmlError>) -> Probe<T> {
     match result {
         Ok(value) => Probe::Known(value),
         Err(NvmlError::NotSupported) => Probe::Absent("not supported by this GPU".into()),
@@ -514,7 +293,7 @@ impl<'nvml> Opened<'_, 'nvml> {
     }
 }
 
-fn watts(milliwatts: u32) -> f64 {
+pub(super) fn watts(milliwatts: u32) -> f64 {
     f64::from(milliwatts) / 1000.0
 }
 
@@ -536,7 +315,7 @@ fn clocks_locked(gpu: &Device<'_>) -> Result<bool, NvmlError> {
 }
 
 /// Lower-case names; bits that a newer driver knows and this table does not are left out by the wrapper.
-fn names(reasons: ThrottleReasons) -> Vec<String> {
+pub(super) fn names(reasons: ThrottleReasons) -> Vec<String> {
     reasons.iter_names().map(|(name, _)| name.to_lowercase()).filter(|name| name != "none").collect()
 }
 

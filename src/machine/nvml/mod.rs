@@ -1,0 +1,13 @@
+//! The GPUs, through NVIDIA's management library: nothing else speaks to it.
+//!
+//! The library is loaded at run time, so that one binary serves machines with and without a GPU; a function that an old driver
+//! lacks costs its own field and no other.
+
+mod clock_setter;
+mod library;
+mod telemetry;
+
+pub(super) use clock_setter::{ClockRefusal, ClockSetter};
+pub use library::{ClocksNow, clocks};
+pub(super) use library::{gpus, knows_locked_clocks, reason_names};
+pub(super) use telemetry::telemetry;
