@@ -6,13 +6,13 @@ use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId};
 use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
-use super::library::{Library, probe, reason};
+use super::library::{NvmlLibrary, probe, reason};
 use crate::model::{ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, NVML_LIBRARY, Probe};
 
 /// Sets clocks. Holds the library open meanwhile: a driver without persistence mode forgets a lock with its last client.
 ///
 /// NVML tells of a lock only indirectly (see `clocks_locked` in `library.rs`) and never its range, so that a lock can be given up and not put back.
-pub(in crate::machine) struct ClockSetter(Library);
+pub(in crate::machine) struct ClockSetter(NvmlLibrary);
 
 /// Why a clock was not set.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ impl ClockSetter {
     /// Errors: why no clock can be set at all, in words.
     pub fn open() -> Result<Self, String> {
         let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
-        Library::open(named.as_deref()).map(Self).map_err(|probe| match probe {
+        NvmlLibrary::open(named.as_deref()).map(Self).map_err(|probe| match probe {
             Probe::Absent(reason) | Probe::Failed(reason) => reason,
             Probe::Known(_) => String::new(),
         })

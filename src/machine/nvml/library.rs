@@ -1,6 +1,6 @@
 //! The loaded library, what it tells of the GPUs, and the looks at their clocks.
 //!
-//! Three layers. *Raw*: `dlopen` and the wrapper crate's calls. *Checked*: [`Library`], which cannot panic and
+//! Three layers. *Raw*: `dlopen` and the wrapper crate's calls. *Checked*: [`NvmlLibrary`], which cannot panic and
 //! turns every refusal into a reason. *Safe*: [`GpuFacts`] and [`ClocksNow`], which are all that leave this file.
 
 use std::ffi::{CString, OsStr, OsString};
@@ -42,7 +42,7 @@ pub(in crate::machine) fn gpus() -> Probe<GpuFacts> {
 }
 
 fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
-    match Library::open(named.as_deref()) {
+    match NvmlLibrary::open(named.as_deref()) {
         Ok(library) => library.facts(),
         Err(probe) => probe,
     }
@@ -80,8 +80,8 @@ pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
-        let library = Library::open(named.as_deref()).ok();
-        let clocks = |library: &Library| library.clocks(&of);
+        let library = NvmlLibrary::open(named.as_deref()).ok();
+        let clocks = |library: &NvmlLibrary| library.clocks(&of);
         let first = library.as_ref().and_then(clocks);
         if tell.send(first).is_err() {
             return;
@@ -128,14 +128,14 @@ fn has_function(library: &OsStr, function: &str) -> Option<bool> {
 }
 
 /// The loaded and started library.
-pub(super) struct Library {
+pub(super) struct NvmlLibrary {
     /// `None` only while being dropped.
     pub(super) nvml: Option<Nvml>,
     /// The wrapper panics on dropping a library without `nvmlShutdown`; such a one stays loaded instead.
     can_shut_down: bool,
 }
 
-impl Drop for Library {
+impl Drop for NvmlLibrary {
     fn drop(&mut self) {
         if !self.can_shut_down {
             std::mem::forget(self.nvml.take());
@@ -143,7 +143,7 @@ impl Drop for Library {
     }
 }
 
-impl Library {
+impl NvmlLibrary {
     pub(super) fn open(named: Option<&OsStr>) -> Result<Self, Probe<GpuFacts>> {
         let library = named.unwrap_or(OsStr::new(DEFAULT_LIBRARY));
         let can_shut_down = has_function(library, "nvmlShutdown").unwrap_or(false);
@@ -178,7 +178,7 @@ impl Library {
     }
 }
 
-impl Library {
+impl NvmlLibrary {
     /// `None` where no GPU can be asked.
     fn clocks(&self, of: &[String]) -> Option<ClocksNow> {
         let nvml = self.nvml.as_ref()?;

@@ -5,7 +5,7 @@ use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::struct_wrappers::device::ProcessInfo;
 
-use super::library::{LONGEST_NAME, Library, names, watts};
+use super::library::{LONGEST_NAME, NvmlLibrary, names, watts};
 use crate::machine::gpu_reading::{GpuReading, GpuState, GpuUser, Whose};
 use crate::model::{NVML_LIBRARY, TelemetryGap};
 
@@ -18,9 +18,9 @@ pub(in crate::machine) fn telemetry() -> impl FnMut() -> Vec<GpuReading> {
     let mut names: Vec<GpuName> = Vec::new();
     move || {
         if library.is_none() {
-            library = Library::open(named.as_deref()).ok();
+            library = NvmlLibrary::open(named.as_deref()).ok();
         }
-        let Some(nvml) = library.as_ref().and_then(|library: &Library| library.nvml.as_ref()) else {
+        let Some(nvml) = library.as_ref().and_then(|library: &NvmlLibrary| library.nvml.as_ref()) else {
             return names.iter().map(|name| name.without(TelemetryGap::Refused)).collect();
         };
         if names.is_empty() {
