@@ -194,7 +194,8 @@ fn s0_12_s0_13_import_setup_and_warm_up_have_a_limit_each() {
     let slow = case(&record, "a_slow_import");
     assert!(slow.outcome.is_measured(), "an import of 1.5 s is no setup: {:?}", slow.outcome);
     let of = |at: Stage| stage(&slow.processes[0], at).unwrap();
-    assert!(of(Stage::Import).1 >= 1.5 && of(Stage::Import).2 == 4.0, "{:?}", of(Stage::Import));
+    // A stage begins when the gate hears of it, which on a busy machine is a moment after the program said so.
+    assert!(of(Stage::Import).1 >= 1.4 && of(Stage::Import).2 == 4.0, "{:?}", of(Stage::Import));
     assert_eq!((of(Stage::Start).0, of(Stage::Start).2), (StageStatus::Completed, 60.0));
     assert!(case(&record, "e_good").outcome.is_measured());
 }
