@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::cli::{command, ended, ran, write};
+use gbench_ci::model::Outcome;
+
+use crate::support::cli::{command, ended, newest, ran, write};
 use crate::support::records;
 
 const SUITE: &str = "[suite]\nname = 's'\n[[benchmark]]\nid = 'a'\nprocesses = 1\nshell = 'echo a'\n\
@@ -109,4 +111,41 @@ fn a_run_whose_folder_is_taken_away_ends_with_a_word() {
     let _bound = settings().bind_to_scope();
     let ran = ran(folder.path(), "run --quiet --benchmark vandal").exits(2);
     check("run_folder_is_gone", &ran.err, folder.path());
+}
+
+/// Ways in which a benchmark can turn the path of the gate's own folder against the gate. `$f` is that folder, and `$VICTIM` one
+/// that the test has made: nothing else may ever stand there.
+const REPLACED: [&str; 3] = [
+    "rm -rf \"$f\" && ln -s \"$VICTIM\" \"$f\"",
+    "mv \"$f\" \"$f.away\" && mv \"$VICTIM\" \"$f\" && ln -s \"$f\" \"$VICTIM\"",
+    "rm -rf \"$f\"",
+];
+
+#[test]
+fn a_benchmark_that_replaces_the_gates_folder_fails_and_nothing_else_is_emptied() {
+    for (at, replace) in REPLACED.into_iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let (temporary, victim) = (folder.path().join("tmp"), folder.path().join("victim"));
+        std::fs::create_dir(&temporary).unwrap();
+        std::fs::create_dir_all(victim.join("sub")).unwrap();
+        for name in ["owner", "keep", "sub/keep"] {
+            std::fs::write(victim.join(name), "x").unwrap();
+        }
+        let script = format!(
+            "f=$(dirname \"$GBENCH_EVENTS\")\ncase \"$f\" in\n\"$TMPDIR\"/gbench-ci-run-*) {replace} ;;\nesac\n"
+        );
+        std::fs::write(folder.path().join("hostile.sh"), script).unwrap();
+        let suite = "[suite]\nname = 's'\n[[benchmark]]\nid = 'hostile'\nprocesses = 1\ncommand = ['sh', 'hostile.sh']\n\
+                     [[benchmark]]\nid = 'later'\nprocesses = 1\nshell = 'echo later'\n";
+        std::fs::write(folder.path().join("gbench.toml"), suite).unwrap();
+        let mut line = command(folder.path(), "run --quiet");
+        line.env("TMPDIR", &temporary).env("VICTIM", &victim);
+        let ran = ended(line).exits(4).says("it removed, moved or replaced a temporary folder of the gate");
+        let [hostile, later] = &newest(folder.path()).cases[..] else { panic!("two cases: {}", ran.out) };
+        assert!(matches!(hostile.outcome, Outcome::Failed { .. }), "{at}: {:?}", hostile.outcome);
+        assert_eq!(later.outcome, Outcome::Measured, "{at}: the next one has a folder again");
+        for name in ["owner", "keep", "sub/keep"] {
+            assert!(victim.join(name).exists(), "{at}: {name} of another's folder is gone");
+        }
+    }
 }

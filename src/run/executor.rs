@@ -168,7 +168,10 @@ pub enum ExecutionEnd {
     SupervisorDied,
 }
 
-/// Why the gate ended a process.
+/// What [`StopReason::FolderReplaced`] means, of a process.
+pub(super) const FOLDER_REPLACED: &str = "it removed, moved or replaced a temporary folder of the gate";
+
+/// Why the gate ended a process, or does not trust it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StopReason {
     Stage {
@@ -186,6 +189,8 @@ pub enum StopReason {
     Share(ShareFault),
     /// It takes turns and sent a line that is no event: nothing that follows can be heard.
     BadLine,
+    /// A folder that the gate had made for it was removed, moved or replaced: what came from there cannot be trusted.
+    FolderReplaced,
     /// It broke the rules of taking turns.
     Turns(TurnFault),
     /// It took turns with a process that is gone, or on its way; `why` stands behind "the other side".

@@ -85,7 +85,7 @@ pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
         Ok((folder, out))
     });
     match inner {
-        Ok((_folder, out)) => call(&out),
+        Ok((folder, out)) => folder.guarded(|| call(&out)),
         Err(error) => {
             Execution::not_started(format!("no folder for the harness's files can be made: {error}"))
         }

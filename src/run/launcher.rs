@@ -260,7 +260,10 @@ impl<'a> Launcher<'a> {
             Ok(aside) => aside,
             Err(cause) => return Execution::not_started(cause),
         };
-        let mut execution = self.start(launch);
+        let mut execution = match &cold {
+            Some(folder) => folder.guarded(|| self.start(launch)),
+            None => self.start(launch),
+        };
         execution.left_files = left_files::read(files.into_iter(), &case.benchmark.dir);
         execution
     }

@@ -8,7 +8,7 @@ use crate::model::{
 use crate::suite::Benchmark;
 
 use super::driver_advice;
-use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
+use super::executor::{Execution, ExecutionEnd, FOLDER_REPLACED, ShareFault, StopReason};
 use super::lines::first_line;
 use super::lockstep::schedule::TurnFault;
 use super::reported::{self, Meaning};
@@ -53,6 +53,11 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
             FailureKind::Protocol,
             "it sent more than 64 MiB over the channel".into(),
             "send fewer samples, or send them as one `samples` event",
+        ),
+        StopReason::FolderReplaced => failed(
+            FailureKind::Protocol,
+            FOLDER_REPLACED.into(),
+            "leave the folders alone that `GBENCH_...` variables and the command line name; write into them only",
         ),
         StopReason::BadLine => return bad_line(execution),
         StopReason::Turns(fault) => turns_broken(fault),

@@ -77,15 +77,22 @@ impl Supervised {
 
     /// Starts one process. `slot`: 0, or 1 for the second of a pair. `turns`: it is asked to take turns.
     fn start(&mut self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<RunningProcess> {
-        let path = |name: &str| self.folder.path().join(format!("{name}{slot}"));
-        let (events, turns) = (path("events"), turns.then(|| path("turns")));
-        let orders = turns.as_deref().map(channel::make).transpose()?;
+        if !self.folder.is_in_place() {
+            // Its channels lead elsewhere, and the case that did it has failed for it.
+            self.folder = Temporary::make()?;
+        }
+        let names = [format!("events{slot}"), format!("turns{slot}")];
+        let [events, orders] = names.each_ref().map(|name| self.folder.path().join(name));
+        let turns = turns.then_some(orders);
+        let folder = self.folder.folder();
+        let orders = turns.is_some().then(|| channel::make(folder, &names[1])).transpose()?;
         let (stdout, child_stdout) = std::io::pipe()?;
         let (stderr, child_stderr) = std::io::pipe()?;
         let message = assignment(launch, &events, turns)?;
         let Free { mut supervisor, channel } = self.free(slot)?;
-        let channel = channel.and_then(|channel| channel::for_the_next(&events, channel));
-        let channel = channel.map_or_else(|| channel::make(&events), Ok);
+        let folder = self.folder.folder();
+        let channel = channel.and_then(|channel| channel::for_the_next(folder, &names[0], channel));
+        let channel = channel.map_or_else(|| channel::make(folder, &names[0]), Ok);
         let output = [child_stdout.as_fd(), child_stderr.as_fd()];
         match channel.and_then(|channel| supervisor.assign(&message, output).map(|()| channel)) {
             Ok(channel) => Ok(RunningProcess::new(launch, supervisor, [stdout, stderr], channel, orders)),
@@ -130,7 +137,7 @@ impl Supervised {
             Ok(())
         })?;
         let [process] = processes;
-        let (execution, free) = process.finish(&oom_kills, None);
+        let (execution, free) = process.finish(&oom_kills, self.replaced());
         self.free[0] = free.map(Free::from);
         Ok(execution)
     }
@@ -153,14 +160,21 @@ impl Supervised {
         self.follow(&mut processes, Duration::MAX, &mut steer)?;
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;
-        let (base, first_free) = base.finish(&oom_kills, blames[0]);
-        let (head, second_free) = head.finish(&oom_kills, blames[1]);
+        // Which of the two did it cannot be seen.
+        let replaced = self.replaced();
+        let (base, first_free) = base.finish(&oom_kills, blames[0].or(replaced));
+        let (head, second_free) = head.finish(&oom_kills, blames[1].or(replaced));
         self.free = [first_free, second_free].map(|free| free.map(Free::from));
         let mut executions = [base, head];
         for (execution, blocks) in executions.iter_mut().zip(token.into_blocks()) {
             execution.blocks = blocks;
         }
         Ok(executions)
+    }
+
+    /// What a process is blamed for that was alone with the gate's folder.
+    fn replaced(&self) -> Option<StopReason> {
+        (!self.folder.is_in_place()).then_some(StopReason::FolderReplaced)
     }
 
     /// Sees all of them through to their end. `every`: how often to look although nothing comes. `steer`: what there is

@@ -3,41 +3,42 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
 
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl, openat};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::Mode;
-use nix::unistd::mkfifo;
+use nix::unistd::{UnlinkatFlags, mkfifoat, unlinkat};
 
 /// A pipe this large holds what comes meanwhile; the kernel's usual limit for one pipe.
 const PIPE_BYTES: i32 = 1 << 20;
 const PRIVATE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
 
-/// Makes a FIFO of ours, in place of what is there, and opens it: for reading and writing, so that it never reports an end of
-/// file between two writers and no writer waits for a reader.
-pub(crate) fn make(path: &Path) -> io::Result<File> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+/// Makes a FIFO of ours in a folder, in place of what is there, and opens it: for reading and writing, so that it never reports
+/// an end of file between two writers and no writer waits for a reader.
+pub(crate) fn make(folder: &File, name: &str) -> io::Result<File> {
+    match unlinkat(folder, name, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => {}
+        Err(error) => return Err(error.into()),
     }
-    mkfifo(path, PRIVATE)?;
-    let channel = open(path, true)?;
+    mkfifoat(folder, name, PRIVATE)?;
+    let channel = open(folder, name, true)?;
     // Refused where the user's pipe quota is used up; the default size works too.
     let _ = fcntl(&channel, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
     Ok(channel)
 }
 
-fn open(path: &Path, write: bool) -> io::Result<File> {
-    let flags = (OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW).bits();
-    File::options().read(true).write(write).custom_flags(flags).open(path)
+fn open(folder: &File, name: &str, write: bool) -> io::Result<File> {
+    let access = if write { OFlag::O_RDWR } else { OFlag::O_RDONLY };
+    let flags = access | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    Ok(openat(folder, name, flags, Mode::empty())?.into())
 }
 
 /// A channel whose process is gone, for the next one: making another is a write to a disk. `None` unless it is certain that
 /// nobody else has it open to write to, wherever they run, that nothing is left in it, and that its name still leads to it.
-pub(crate) fn for_the_next(path: &Path, channel: File) -> Option<File> {
-    let reader = open(path, false).ok()?;
+pub(crate) fn for_the_next(folder: &File, name: &str, channel: File) -> Option<File> {
+    let reader = open(folder, name, false).ok()?;
     let (named, ours) = (reader.metadata().ok()?, channel.metadata().ok()?);
     if (named.dev(), named.ino()) != (ours.dev(), ours.ino())
         || Mode::from_bits_truncate(named.mode()) != PRIVATE
@@ -49,7 +50,7 @@ pub(crate) fn for_the_next(path: &Path, channel: File) -> Option<File> {
     let mut look = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
     poll(&mut look, PollTimeout::ZERO).ok()?;
     let is_empty_and_alone = look[0].revents() == Some(PollFlags::POLLHUP);
-    is_empty_and_alone.then(|| open(path, true).ok()).flatten()
+    is_empty_and_alone.then(|| open(folder, name, true).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -60,33 +61,34 @@ mod tests {
 
     #[test]
     fn a_channel_is_used_again_only_where_nobody_else_can_write_to_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("events");
+        let place = tempfile::tempdir().unwrap();
+        let (folder, name, path) =
+            (&File::open(place.path()).unwrap(), "events", place.path().join("events"));
         let writer = || File::options().write(true).open(&path).unwrap();
         let is_empty =
             |channel: &mut File| channel.read(&mut [0; 9]).unwrap_err().kind() == ErrorKind::WouldBlock;
 
-        let channel = make(&path).unwrap();
+        let channel = make(folder, name).unwrap();
         writer().write_all(b"read before").unwrap();
         (&channel).read_exact(&mut [0; 11]).unwrap();
-        let mut channel = for_the_next(&path, channel).unwrap();
+        let mut channel = for_the_next(folder, name, channel).unwrap();
         assert!(is_empty(&mut channel), "no end of the file");
         let mut later = writer();
         later.write_all(b"next").unwrap();
         (&channel).read_exact(&mut [0; 4]).unwrap();
-        assert!(for_the_next(&path, channel).is_none(), "somebody still writes");
+        assert!(for_the_next(folder, name, channel).is_none(), "somebody still writes");
         drop(later);
 
-        let channel = make(&path).unwrap();
+        let channel = make(folder, name).unwrap();
         writer().write_all(b"unread").unwrap();
-        assert!(for_the_next(&path, channel).is_none());
+        assert!(for_the_next(folder, name, channel).is_none());
 
-        let channel = make(&path).unwrap();
-        let mut other = make(&path).unwrap();
-        assert!(for_the_next(&path, channel).is_none(), "its name leads to another one");
+        let channel = make(folder, name).unwrap();
+        let mut other = make(folder, name).unwrap();
+        assert!(for_the_next(folder, name, channel).is_none(), "its name leads to another one");
         assert!(is_empty(&mut other));
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
-        assert!(for_the_next(&path, other).is_none(), "others could write");
+        assert!(for_the_next(folder, name, other).is_none(), "others could write");
         std::fs::remove_file(&path).unwrap();
     }
 }

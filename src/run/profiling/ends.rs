@@ -2,7 +2,7 @@
 
 use crate::model::line::Event;
 use crate::model::{ProcessEnd, ProfileOutcome, Profiler};
-use crate::run::executor::{Execution, ExecutionEnd, StopReason};
+use crate::run::executor::{Execution, ExecutionEnd, FOLDER_REPLACED, StopReason};
 use crate::run::outcome::signal_name;
 use crate::run::telling::telling_of;
 
@@ -19,6 +19,7 @@ pub(super) fn of(execution: &Execution, profiler: Profiler) -> Result<(), Profil
         Some(StopReason::OutputLimit) => {
             return failed("it sent more over the channel than a benchmark can mean".into());
         }
+        Some(StopReason::FolderReplaced) => return failed(FOLDER_REPLACED.into()),
         Some(_) => return failed("the gate ended it".into()),
     }
     // What the case says itself is nearer to the cause than how the process ended.
