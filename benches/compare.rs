@@ -1,5 +1,8 @@
 //! `gbench-ci compare` of two large records: 10,000 cases of 200 samples, 10 processes of 20 each.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 #[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/support/records.rs"]
 mod records;

@@ -1,6 +1,9 @@
 //! What deciding between the rounds costs, by the whole way: records in, what stays open out. Everything is decided anew
 //! after each round from all samples so far, which is what `gbench-ci compare BASE..HEAD` does.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 #[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/support/records.rs"]
 mod records;

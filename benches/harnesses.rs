@@ -1,6 +1,9 @@
 //! Reading what harnesses write: a million samples each of NVBench (`--jsonbin`), Google Benchmark (JSON, pretty-printed) and
 //! `go test -bench`, in processes of their own, from a file as the gate reads it.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod support;
 
 use std::collections::BTreeMap;

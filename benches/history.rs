@@ -1,6 +1,9 @@
 //! `gbench-ci history` of long histories: how time and memory grow with the runs. Figures are simulated; the branch and the cache are real,
 //! and made through the library. What a branch without a cache costs stands in the last lines.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 #[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/support/records.rs"]
 mod records;
@@ -12,8 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
+use gbench_ci::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 use gbench_ci::model::{Better, CaseId, sha256_hex};
-use gbench_ci::store::{FrameFile, HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
+use gbench_ci::store::FrameFile;
 use gbench_ci::trend::{
     CACHE_VERSION, Dictionary, MetricPoint, RunPoints, SeriesFilter, TableBuilder, TrendRun,
 };

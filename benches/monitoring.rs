@@ -3,6 +3,9 @@
 //! The GPU is the stand-in of the tests, so that the goal holds for processors and memory alone: what the answers of a driver cost, only a
 //! card can tell. The first row is what no sampler can go below: a thread that wakes up and reads the same two files.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 #[path = "../tests/fake_nvml/mod.rs"]
 mod fake_nvml;
 mod support;

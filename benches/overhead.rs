@@ -2,6 +2,9 @@
 //! last one to the end of the step, and to the end of `gbench-ci publish`, with a comment and a check in the emulator
 //! `emulate`, which `.ci/run tools` installs. The benchmark itself writes down when it begins and ends.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod support;
 
 #[allow(dead_code, reason = "the tests use more of it")]

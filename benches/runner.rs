@@ -1,6 +1,9 @@
 //! What the runner costs: time for every child that it starts, beside what `hyperfine -N` takes for the same command, and its own
 //! work while a child measures, which would be noise in the measurement.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod support;
 
 use std::fs::File;

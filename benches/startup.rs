@@ -1,5 +1,8 @@
 //! How long a command takes before it does anything: a gate that is called from hooks and completions must not be felt.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod support;
 
 use std::process::{Command, ExitCode, Stdio};

@@ -1,6 +1,9 @@
 //! What lock-step costs and what it gains: the same pair of identical programs, one process after the other and in turns,
 //! interleaved in one run. The spread of the difference between two equal sides is what a verdict has to see through.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod support;
 
 use std::ffi::OsString;

@@ -6,50 +6,44 @@
 //! suite -> run -> RunRecord -> store -> compare -> report -> github
 //! ```
 //!
-//! | level | rooms | may import |
-//! |---|---|---|
-//! | 0 | [`model`], [`stats`] | nothing of ours |
-//! | 1 | [`adapters`], [`machine`], [`supervise`], [`github`] | `model` |
-//! | 1 | [`device_code`], [`profile`] | `model` |
-//! | 1 | [`driver`] | nothing of ours |
-//! | 2 | [`suite`] | `model`, `adapters` |
-//! | 2 | [`store`], [`guard`] | `model`, `github` |
-//! | 2 | [`micro`] | `model`, `stats`, `device_code` |
-//! | 2 | [`compare`] | `model`, `stats`, `device_code`, `profile` |
-//! | 3 | [`trend`] | `model`, `stats`, `compare` |
-//! | 4 | [`report`] | `model`, `compare`, `trend` |
-//! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store`, `driver`, `device_code`, `profile` |
-//! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
-//! | 4 | [`ingest`] | `model`, `adapters`, `run` |
-//! | 5 | [`app`] | any but `cli` |
-//! | 6 | [`cli`] | any |
+//! Everything else is in `crates/`, and what a crate may import stands in its `Cargo.toml`:
 //!
-//! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and
-//! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `device_code`, `compare`, `trend`,
-//! `profile` and `report` do no I/O. NVML is reached from one
-//! file, CUDA from four of `micro::cuda`, process control from one room; they and the matrix product's file are the only ones with `unsafe`.
+//! | crate | holds | imports of ours |
+//! |---|---|---|
+//! | [`gbench-model`](model) | ids, units, documents, line protocol, errors | nothing |
+//! | [`gbench-stats`](stats) | e-process, ranks, change points, noisy bisection, power | nothing |
+//! | [`gbench-device-code`](device_code) | fatbin, ELF, cubin: which kernels changed | nothing |
+//! | `gbench-formats` | [`adapters`] for harnesses and result files of others, readers of a [`profile`] | model |
+//! | [`gbench-suite`](suite) | suite file, discovery, plan | model, formats |
+//! | `gbench-host` | the [`machine`], NVML, telemetry, clocks, locks; [`supervise`] | model |
+//! | [`gbench-micro`](micro) | built-in workloads, CUDA | model, stats, device-code |
+//! | `gbench-measure` | [`run`], [`trees`], [`store`], [`ingest`], the Python [`driver`] | model, stats, formats, suite, host, device-code |
+//! | [`gbench-compare`](compare) | rules, verdicts, [`trend`]s, profile differences | model, stats, device-code |
+//! | [`gbench-report`](report) | verdicts, records, trends to bytes | model, compare |
+//! | [`gbench-github`](github) | client, comments, checks, [`history`] branch, [`guard`] | model |
+//!
+//! [`app`] holds the use cases, [`cli`] the flags and the printing; the names below are for them and for the tests.
+//! `tests/arrows.rs` holds what Cargo cannot say: which of them do no I/O, and who writes to the terminal. NVML is reached from
+//! one file, CUDA from four of `gbench-micro`, process control from one folder; they and the matrix product's file are the only
+//! ones with `unsafe`.
 
+#![forbid(unsafe_code)]
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
-pub mod adapters;
 pub mod app;
 pub mod cli;
-pub mod compare;
-pub mod device_code;
-pub mod driver;
-pub mod github;
-pub mod guard;
-pub mod ingest;
-pub mod machine;
-pub mod micro;
-pub mod model;
-pub mod profile;
-pub mod report;
-pub mod run;
-pub mod stats;
-pub mod store;
-pub mod suite;
-pub mod supervise;
-pub mod trees;
-pub mod trend;
+
+pub use gbench_compare as compare;
+pub use gbench_compare::trend;
+pub use gbench_device_code as device_code;
+pub use gbench_formats::{adapters, profile};
+pub use gbench_github as github;
+pub use gbench_github::{guard, history};
+pub use gbench_host::{machine, supervise};
+pub use gbench_measure::{driver, ingest, run, store, trees};
+pub use gbench_micro as micro;
+pub use gbench_model as model;
+pub use gbench_report as report;
+pub use gbench_stats as stats;
+pub use gbench_suite as suite;

@@ -9,7 +9,7 @@ use gbench_ci::compare::{
     AcceptedFinding, AcceptedRow, Conclusion, Group, LandedDecision, Merged, Row, StandingAcceptance,
     Verdict, VerdictPart, apply_acceptances, merge,
 };
-use gbench_ci::store::{HistoryBranch, HistoryEntry};
+use gbench_ci::history::{HistoryBranch, HistoryEntry};
 use tempfile::TempDir;
 
 use crate::support::cli::{Ran, ended};

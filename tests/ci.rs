@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use gbench_ci::compare::Verdict;
+use gbench_ci::history::{HistoryBranch, HistoryEntry};
 use gbench_ci::model::{Job, SourceLine};
-use gbench_ci::store::{HistoryBranch, HistoryEntry, read_comparison};
+use gbench_ci::store::read_comparison;
 
 use crate::support::cli::{Ran, ended};
 use crate::support::history::entry;

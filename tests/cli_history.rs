@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use gbench_ci::history::{HistoryBranch, HistoryEntry};
 use gbench_ci::model::RunRecord;
-use gbench_ci::store::{HistoryBranch, HistoryEntry};
 use serde_json::Value;
 
 use crate::support::cli::{Ran, command, ended, ran, write};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
+use gbench_ci::history::{Appended, HistoryBranch, HistoryEntry};
 use gbench_ci::model::{DirtyFacts, Exit, Outcome, Probe, RecordState};
-use gbench_ci::store::{Appended, HistoryBranch, HistoryEntry};
 use git2::{ObjectType, Oid, Repository};
 
 use crate::support::git::{self, Sandbox};

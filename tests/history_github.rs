@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gbench_ci::github::{Client, ClientLimits, Endpoint, Token, branch};
+use gbench_ci::history::{Address, Appended, HistoryBranch, HistoryEntry};
 use gbench_ci::model::{Exit, Fault, RecordState};
-use gbench_ci::store::{Address, Appended, HistoryBranch, HistoryEntry};
 use serde_json::json;
 
 use crate::support::fake_github::{FakeGithub, Fault as Injected, FaultKind};

@@ -1,5 +1,8 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+#![allow(unreachable_pub, reason = "the modules of one binary share their helpers")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests say what they skip")]
+
 mod accepting;
 mod act;
 mod act_accept;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use gbench_ci::history::{HistoryBranch, HistoryEntry};
 use gbench_ci::model::Job;
-use gbench_ci::store::{HistoryBranch, HistoryEntry, latest_comparison};
+use gbench_ci::store::latest_comparison;
 use git2::Oid;
 
 use crate::support::cli::{Ran, ended};

@@ -2,8 +2,8 @@
 
 use gbench_ci::compare::Conclusion;
 use gbench_ci::github::{Client, ClientLimits, Endpoint, Token};
+use gbench_ci::history::{Address, HistoryBranch, HistoryEntry, Started};
 use gbench_ci::model::{Exit, NoReference};
-use gbench_ci::store::{Address, HistoryBranch, HistoryEntry, Started};
 use git2::{Oid, Signature};
 use std::ops::ControlFlow;
 

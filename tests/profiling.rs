@@ -8,6 +8,7 @@ use gbench_ci::model::{CaseRecord, ProfileFigure, ProfileOutcome, Profiler, RunR
 use gbench_ci::store::read_comparison;
 
 use crate::support::cli::{Ran, command, ended, newest, runs};
+use crate::support::fixture;
 use crate::support::job;
 use crate::support::profilers::{StandIns, missing, profile_folder, reports};
 use crate::support::repository::{Repository, UNWATCHED, suite};
@@ -310,4 +311,21 @@ fn s0_21_the_real_nsys_sees_no_kernel_in_a_program_of_the_cpu() {
     ran.says("shows no kernel");
     let kept = reports(&profile_folder(folder.path()));
     assert_eq!(kept, ["000-s-a.nsys-rep"]);
+}
+
+/// Two kernels of one example, of which the second one has no bank conflicts.
+#[test]
+fn a_real_pair_shows_what_moved_most_first() {
+    let read = |name: &str| {
+        let bytes = std::fs::read(fixture("profile/ncu/2024.1.1").join(name)).unwrap();
+        gbench_ci::profile::read_ncu_csv(&bytes).unwrap()
+    };
+    let (base, head) = (read("raw-transposeCoalesced.csv"), read("raw-transposeNoBankConflicts.csv"));
+    let moved = gbench_ci::compare::moved_most(&base, &head);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots/profile");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_json_snapshot!("moved@transpose", moved));
+    assert!(moved.iter().all(|figure| figure.head_kernel.is_some()), "each side has one kernel");
 }

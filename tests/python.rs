@@ -14,7 +14,7 @@ use crate::support::repository::Repository;
 
 /// Runs one file of the driver's tests. A test that needs numpy or torch says that it is skipped; the others never are.
 fn driver_tests(file: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/driver/python");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/gbench-measure/src/driver/python");
     let words = ["-m", "unittest", &format!("tests.{file}")];
     let output =
         Command::new("python3").args(words).current_dir(folder).output().expect("python3 is on PATH");
@@ -30,7 +30,7 @@ macro_rules! driver_tests {
 
         #[test]
         fn every_file_of_the_driver_s_tests_is_run() {
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/driver/python/tests");
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/gbench-measure/src/driver/python/tests");
             let mut found: Vec<String> = std::fs::read_dir(folder)
                 .unwrap()
                 .filter_map(|entry| entry.unwrap().file_name().into_string().unwrap().strip_suffix(".py").map(str::to_owned))

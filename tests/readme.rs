@@ -213,10 +213,10 @@ fn every_step_of_ci_has_its_recipe() {
     assert!(recipes.contains("\nci:\n    .ci/run\n"));
 }
 
-/// Paths from the root or from `src`, or the last names of a file's path where its folder stands just before.
+/// Paths from the root, from `src` or from `crates`, or the last names of a file's path where its folder stands just before.
 #[test]
 fn every_file_that_the_design_names_is_there() {
-    let mut folders = vec![root().join("src")];
+    let mut folders = vec![root().join("src"), root().join("crates")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use gbench_ci::compare::{
     AcceptanceDecision, AcceptedFinding, AcceptedRow, DecisionKind, LandedDecision, SCHEMA_ACCEPTED,
 };
+use gbench_ci::history::{BesideFile, HistoryBranch, HistoryEntry};
 use gbench_ci::model::{CaseId, Probe};
 use gbench_ci::report::html::case_page;
-use gbench_ci::store::{BesideFile, HistoryBranch, HistoryEntry};
 use gbench_ci::trend::TrendsDocument;
 
 use crate::support::cli::{Ran, ended, ran};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use gbench_ci::history::HistoryEntry;
 use gbench_ci::model::{MetricDeclaration, Probe, sha256_hex};
 use gbench_ci::stats::TQuantiles;
-use gbench_ci::store::HistoryEntry;
 use gbench_ci::trend::{
     CACHE_VERSION, Dictionary, RunPoints, SCHEMA_TRENDS, SeriesState, TrendRun, TrendsDocument, V1Series,
 };

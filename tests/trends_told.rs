@@ -5,8 +5,9 @@ use std::path::Path;
 use gbench_ci::compare::{
     AcceptanceDecision, AcceptedFinding, AcceptedRow, DecisionKind, LandedDecision, SCHEMA_ACCEPTED,
 };
+use gbench_ci::history::{BesideFile, HistoryBranch, HistoryEntry};
 use gbench_ci::model::{Probe, RunRecord};
-use gbench_ci::store::{BesideFile, HistoryBranch, HistoryEntry, read_record};
+use gbench_ci::store::read_record;
 use gbench_ci::trend::TrendsDocument;
 use git2::Oid;
 

@@ -4,6 +4,9 @@
 //! Plain bisection gets, for each row, the fewest processes a step with which it is right as often as is asked of it here. It knows the
 //! size of the change, and that there is one, which ours does not.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod machine;
 #[path = "../support/mod.rs"]
 mod support;

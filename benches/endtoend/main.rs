@@ -5,6 +5,9 @@
 //! [--budget DURATION] [--output FILE] [--check]`. With `--output` every comparison is a line of that file, and a later call goes on with it. The exit code is 1 where a
 //! goal is missed, 2 where a comparison came to no verdict.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod check;
 mod comparison;
 mod lines;

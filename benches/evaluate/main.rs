@@ -5,6 +5,9 @@
 //! sampling error of the run. `GBENCH_CORPUS` names a folder with real traces; `docs/evaluation.md` holds the
 //! tables of a whole run.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod awkward;
 mod cost;
 mod draw;

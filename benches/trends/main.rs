@@ -5,6 +5,9 @@
 //! a github-action-benchmark (`*history*.json.gz`); without it what needs one is skipped, by name. `docs/trend-evaluation.md` holds
 //! the tables of a whole run. The exit code is 1 where a goal is missed.
 
+#![allow(unreachable_pub, reason = "a program of several files")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
+
 mod bayes;
 mod candidates;
 mod costs;

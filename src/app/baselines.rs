@@ -7,19 +7,20 @@ use super::paths::{current_folder, project_root};
 use super::request::SelectionRequest;
 use super::stores::{Branch, Stored, Stores, name_of};
 use crate::compare::LandedDecision;
+use crate::history::Address;
 use crate::model::{BaselineName, CaseRecord, Exit, Fault, Outcome, RecordState, Result, RunRecord};
-use crate::store::{Address, BaselineEntry, Store, latest_run, read_record};
+use crate::store::{BaselineEntry, Store, latest_run, read_record};
 use crate::suite::{Benchmark, Suite};
 
 /// Where baselines and runs are kept.
 #[derive(Clone, Debug, Default)]
-pub struct BaselinesRequest {
+pub(crate) struct BaselinesRequest {
     /// Suite file whose store is meant.
     pub config: Option<PathBuf>,
     pub store: Option<String>,
 }
 
-pub struct SavedBaseline {
+pub(crate) struct SavedBaseline {
     pub name: BaselineName,
     pub run_id: String,
     pub measured: usize,
@@ -29,14 +30,14 @@ pub struct SavedBaseline {
 }
 
 /// The baselines of a store, oldest first.
-pub enum BaselineList {
+pub(crate) enum BaselineList {
     Folder(Vec<BaselineEntry>),
     History { address: Address, rows: Vec<V1HistoryRow>, warnings: Vec<String> },
 }
 
 /// One run of a history in the list: the fields of a folder's list, and what only a history knows.
 #[derive(serde::Serialize)]
-pub struct V1HistoryRow {
+pub(crate) struct V1HistoryRow {
     /// The name by which `compare` finds the newest of its kind: `main`, `main@h100`.
     pub name: String,
     pub run_id: String,
@@ -54,7 +55,7 @@ impl BaselinesRequest {
     }
 
     /// Saves a run, by default the newest one, under a name. Errors: a run that was not measured whole, unless `partial`.
-    pub fn save(
+    pub(crate) fn save(
         &self,
         name: &str,
         run: Option<&Path>,
@@ -81,7 +82,7 @@ impl BaselinesRequest {
         Ok(SavedBaseline { name, run_id, measured, path, newer })
     }
 
-    pub fn list(&self, builtins: &[Benchmark]) -> Result<BaselineList> {
+    pub(crate) fn list(&self, builtins: &[Benchmark]) -> Result<BaselineList> {
         let suite = self.suite(builtins)?;
         match &*Stores::new(self.store.as_deref()).of(Some(&suite))? {
             Stored::Folder(store) => Ok(BaselineList::Folder(store.list())),
@@ -90,7 +91,7 @@ impl BaselinesRequest {
     }
 
     /// The accepted rows that a history keeps, and the files of it that cannot be read. Errors: the store is a folder.
-    pub fn accepted(&self, builtins: &[Benchmark]) -> Result<(Vec<LandedDecision>, Vec<String>)> {
+    pub(crate) fn accepted(&self, builtins: &[Benchmark]) -> Result<(Vec<LandedDecision>, Vec<String>)> {
         let suite = self.suite(builtins)?;
         let stored = Stores::new(self.store.as_deref()).of(Some(&suite))?;
         let Stored::Branch(branch) = &*stored else {
@@ -102,7 +103,7 @@ impl BaselinesRequest {
     }
 
     /// Removes a name with all its records. Returns it, and how many records there were.
-    pub fn remove(&self, name: &str, builtins: &[Benchmark]) -> Result<(BaselineName, usize)> {
+    pub(crate) fn remove(&self, name: &str, builtins: &[Benchmark]) -> Result<(BaselineName, usize)> {
         let name = name_of(name)?;
         let removed = folder(&self.suite(builtins)?, self.store.as_deref())?.remove(&name)?;
         Ok((name, removed))

@@ -29,7 +29,7 @@ fn open_throttle_look(of: Option<&str>) -> Option<ThrottleLook> {
 
 /// Every member of the micro suite, in the catalogue's order. `dir`: where they run, which is where `disk_io`
 /// puts its file.
-pub fn benchmarks(dir: &Path) -> Vec<Benchmark> {
+pub(crate) fn benchmarks(dir: &Path) -> Vec<Benchmark> {
     micro::catalog().iter().filter_map(|member| benchmark(member, dir)).collect()
 }
 

@@ -28,7 +28,7 @@ use crate::suite::{Action, Benchmark, Gate, Source, Suite};
 use crate::supervise::instruction_counter;
 
 #[derive(Clone, Debug)]
-pub struct CalibrateRequest {
+pub(crate) struct CalibrateRequest {
     pub run: RunRequest,
     pub rounds: u32,
     pub budget: Budget,
@@ -39,14 +39,14 @@ pub struct CalibrateRequest {
     pub store: Option<String>,
 }
 
-pub enum CalibrateResult {
+pub(crate) enum CalibrateResult {
     Done(Box<Calibrated>),
     /// The signal that ended it; nothing is calibrated.
     Interrupted(i32),
 }
 
 /// A calibration and where it is stored.
-pub struct Calibrated {
+pub(crate) struct Calibrated {
     pub calibration: Calibration,
     pub bytes: Vec<u8>,
     pub folder: PathBuf,
@@ -56,7 +56,7 @@ pub struct Calibrated {
 }
 
 /// Measures the suite against itself, and stores what was learned.
-pub fn calibrate(
+pub(crate) fn calibrate(
     request: &CalibrateRequest,
     builtins: &[Benchmark],
     reporter: &Reporter,

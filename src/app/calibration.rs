@@ -18,7 +18,7 @@ const FILE: &str = "calibration.json";
 const MAX_NAMED: usize = 5;
 
 /// Stores a calibration in the place of the one before. Returns its path.
-pub fn replace(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
+pub(crate) fn replace(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
     create_ignored_dir(store).map_err(|error| {
         Fault::at_path(store, format!("the store cannot be made: {error}"), "choose a writable `--store`")
             .caused_by(&error)
@@ -29,7 +29,7 @@ pub fn replace(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
 }
 
 /// The stored one, if it is of this machine; else why it is of no use. `None`: there is none.
-pub fn stored(
+pub(crate) fn stored(
     store: &Path,
     home: &Path,
     match_key: &BTreeMap<String, Strictness>,
@@ -65,7 +65,7 @@ fn other_machine(it: &Calibration, here: &BTreeMap<String, Fact>) -> Option<Stri
 }
 
 /// Cost of the rounds of a comparison: a clause for its first line. `None` where no case is known.
-pub fn estimate(it: &Calibration, plan: &RoundsPlan, rule: &SequentialRule) -> Option<String> {
+pub(crate) fn estimate(it: &Calibration, plan: &RoundsPlan, rule: &SequentialRule) -> Option<String> {
     let mut known: HashMap<CaseId, (f64, u32)> = HashMap::new();
     for row in &it.rows {
         let rounds = row.prospect.as_ref().map(|it| it.rounds_to_certify.unwrap_or(u32::MAX));
@@ -100,7 +100,7 @@ pub fn estimate(it: &Calibration, plan: &RoundsPlan, rule: &SequentialRule) -> O
 }
 
 /// Warnings about cases that cannot be judged here, before time is spent on them.
-pub fn hopeless(it: &Calibration, plan: &RoundsPlan) -> Vec<String> {
+pub(crate) fn hopeless(it: &Calibration, plan: &RoundsPlan) -> Vec<String> {
     let planned: Vec<CaseId> = plan.pairs.iter().map(|pair| undeviced(pair.id())).collect();
     let is_hopeless = |row: &&CalibratedRow| {
         row.readiness == Readiness::Hopeless && planned.contains(&undeviced(&row.case))

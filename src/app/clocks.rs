@@ -23,7 +23,7 @@ pub(super) struct HeldClocks {
 
 impl HeldClocks {
     /// As the gate of `judge` asks, on the GPUs that the benchmarks of all suites may see. `binary`: the running one.
-    pub fn take(judge: &Suite, suites: &[&Suite], binary: &Path, reporter: &Reporter) -> Self {
+    pub(super) fn take(judge: &Suite, suites: &[&Suite], binary: &Path, reporter: &Reporter) -> Self {
         let gate = &judge.gate;
         let request = ClockRequest {
             sm: gate.lock_sm_clock.value,
@@ -40,7 +40,7 @@ impl HeldClocks {
     }
 
     /// Writes into the record of a run what was asked for and what came of it.
-    pub fn tell(&self, header: &mut RunRecord) {
+    pub(super) fn tell(&self, header: &mut RunRecord) {
         let Some(control) = &self.control else { return };
         if let Probe::Known(gpus) = &mut header.manifest.gpu {
             // NVML tells of a lock only while a card is busy; of our own we know.

@@ -28,7 +28,7 @@ use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
 /// The measurements of a comparison of two commits.
-pub struct MeasuredCommits {
+pub(crate) struct MeasuredCommits {
     /// Base, head and, where there are controls, control.
     pub finished: Vec<Finished>,
     pub folder: ComparisonFolder,
@@ -43,7 +43,7 @@ pub struct MeasuredCommits {
 }
 
 /// Both sides checked out, built and measured in rounds, until all is decided or the time is up.
-pub fn measure(
+pub(crate) fn measure(
     request: &CommitsRequest,
     builtins: &[Benchmark],
     reporter: &Reporter,
@@ -216,7 +216,7 @@ fn gone_on_with(
 }
 
 /// The rule for a suite of so many cases, as its gate has it.
-pub fn rule_of(gate: &Gate, cases: usize) -> SequentialRule {
+pub(crate) fn rule_of(gate: &Gate, cases: usize) -> SequentialRule {
     let usual = SequentialRule::for_cases(cases);
     let alpha = if gate.alpha.origin == Origin::Default { usual.alpha } else { gate.alpha.value };
     let (alpha_improved, most_rounds) = (gate.alpha_improved.value, gate.rounds.value);
@@ -274,17 +274,17 @@ fn announce(
 
 impl MeasuredCommits {
     /// The signal that cut the measurement short.
-    pub fn interrupted(&self) -> Option<i32> {
+    pub(crate) fn interrupted(&self) -> Option<i32> {
         self.finished.iter().find_map(|finished| finished.interrupted)
     }
 
     /// The records of base and head. Errors: they are not there, which is a defect.
-    pub fn sides(&self) -> Result<[&RunRecord; 2]> {
+    pub(crate) fn sides(&self) -> Result<[&RunRecord; 2]> {
         Ok(base_and_head(&self.finished)?.map(|finished| &finished.record))
     }
 
     /// The verdict, written into the folder of reports in every format.
-    pub fn verdict(&self) -> Result<VerdictDocument> {
+    pub(crate) fn verdict(&self) -> Result<VerdictDocument> {
         let [base, head] = self.sides()?;
         let document = verdict_of(base, head, self.finished.get(2).map(|control| &control.record))?;
         write_reports("", &document, &self.reports())?;
@@ -293,7 +293,7 @@ impl MeasuredCommits {
 
     /// [`MeasuredCommits::verdict`], and for what regressed the profiles that are asked for, which decide nothing: the document and its
     /// reports are written before them, and once more with them.
-    pub fn profiled_verdict(&mut self, reporter: &Reporter) -> Result<VerdictDocument> {
+    pub(crate) fn profiled_verdict(&mut self, reporter: &Reporter) -> Result<VerdictDocument> {
         let document = self.verdict()?;
         let MeasuredCommits { plan, finished, head: (head, tree), .. } = self;
         let profiled = profile_regressions((plan, finished), (head, tree), &document, reporter)?;
@@ -301,21 +301,21 @@ impl MeasuredCommits {
     }
 
     /// The profiles of both sides.
-    pub fn profiles(&self) -> impl Iterator<Item = &Profile> {
+    pub(crate) fn profiles(&self) -> impl Iterator<Item = &Profile> {
         self.finished.iter().flat_map(|side| profiles_of(&side.record))
     }
 
-    pub fn reports(&self) -> PathBuf {
+    pub(crate) fn reports(&self) -> PathBuf {
         self.folder.root().join("reports")
     }
 
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         self.folder.root().file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The command that resumes this comparison, with every flag of this request that says what is measured, so that it can
     /// be pasted; `rounds` where it takes more than were allowed.
-    pub fn resume_command(&self, rounds: Option<u32>, request: &CommitsRequest) -> String {
+    pub(crate) fn resume_command(&self, rounds: Option<u32>, request: &CommitsRequest) -> String {
         let shown = |path: &PathBuf| path.display().to_string();
         let more = rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
         let given = [
@@ -339,13 +339,13 @@ impl MeasuredCommits {
     }
 
     /// How many whole rounds were measured.
-    pub fn rounds(&self) -> Result<usize> {
+    pub(crate) fn rounds(&self) -> Result<usize> {
         let [base, _] = self.sides()?;
         Ok(base.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0))
     }
 
     /// The command that goes on with the rows that rounds have left open, if there are any.
-    pub fn resume_open(&self, document: &VerdictDocument, request: &CommitsRequest) -> Option<String> {
+    pub(crate) fn resume_open(&self, document: &VerdictDocument, request: &CommitsRequest) -> Option<String> {
         let most = document.method.rounds.as_ref().map_or(0, |rounds| rounds.most_rounds);
         let sequences = document.rows.iter().filter_map(|row| row.sequence.as_ref());
         // The soonest row: what the others need beyond that, the next verdict says from more rounds.

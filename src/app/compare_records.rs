@@ -22,7 +22,7 @@ use crate::suite::words::ratio_text;
 use crate::suite::{Gate, Overrides, Selection, Suite};
 
 #[derive(Clone, Debug, Default)]
-pub struct RecordsRequest {
+pub(crate) struct RecordsRequest {
     /// A record's path, or a baseline's name.
     pub base: String,
     /// The same of what is judged; `None` for a fresh run of the suite.
@@ -43,13 +43,13 @@ pub struct RecordsRequest {
     pub files: Option<[Vec<PathBuf>; 2]>,
 }
 
-pub enum ComparedRecords {
+pub(crate) enum ComparedRecords {
     Verdict(Box<RecordsVerdict>),
     /// The fresh run was cut short, and nothing is compared.
     Interrupted(Box<Finished>),
 }
 
-pub struct RecordsVerdict {
+pub(crate) struct RecordsVerdict {
     pub document: VerdictDocument,
     pub anchored: Option<VerdictDocument>,
     /// Where the reports of a fresh run are written.
@@ -59,7 +59,7 @@ pub struct RecordsVerdict {
 }
 
 /// Compares the records of a request. The reports of a fresh run are written beside its record.
-pub fn compare(
+pub(crate) fn compare(
     request: &RecordsRequest,
     stores: &Stores<'_>,
     local: &LocalSuite<'_>,
@@ -309,7 +309,7 @@ impl LoadedRecord {
 }
 
 /// The suite file's gate as the comparison takes it.
-pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
+pub(crate) fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
     let usual = Gate::default();
     let gate = gate.unwrap_or(&usual);
     Policy {

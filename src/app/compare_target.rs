@@ -10,7 +10,7 @@ use crate::trees::{Unknown, names_revision, why_unknown};
 
 /// Commits or records, as the words of the command line mean them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CompareTarget<'a> {
+pub(crate) enum CompareTarget<'a> {
     /// A range; `None` for the default one, or that of a comparison that is resumed.
     Commits(Option<&'a str>),
     /// The base's record. `also_a_commit`: a note for the reader where its name means a commit, too.
@@ -19,7 +19,7 @@ pub enum CompareTarget<'a> {
 
 /// Tells commits from records. Dots make a range; a path or the name of a stored baseline is a record; any other name is
 /// looked for among the commits. `rounds_flag`: a flag that speaks of rounds between two commits, if one is given.
-pub fn target<'a>(
+pub(crate) fn target<'a>(
     base: Option<&'a str>,
     head: Option<&str>,
     rounds_flag: Option<&'static str>,
@@ -65,7 +65,7 @@ pub fn target<'a>(
 }
 
 /// Whether a word is a record's path and no name.
-pub fn looks_like_a_record(text: &str) -> bool {
+pub(crate) fn looks_like_a_record(text: &str) -> bool {
     text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl")
 }
 

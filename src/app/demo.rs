@@ -9,7 +9,7 @@ use crate::model::{Exit, Fault, Result};
 use crate::run::has_binary;
 
 /// The benchmark whose second commit does more work.
-pub const PLANTED: &str = "demo/checksum";
+pub(crate) const PLANTED: &str = "demo/checksum";
 
 const FILES: [(&str, &str); 6] = [
     (".gitignore", "artifacts/\n.gbench/\nchecksum\nhorner\nxorshift\n"),
@@ -22,12 +22,12 @@ const FILES: [(&str, &str); 6] = [
 const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");
 
 /// The command that a user would type in the repository.
-pub const RANGE: &str = "HEAD~1..HEAD";
+pub(crate) const RANGE: &str = "HEAD~1..HEAD";
 
 /// Makes the repository in a folder that does not exist yet, or in a new temporary one. Returns the repository's folder.
 ///
 /// Errors: the folder, or no `rustc`, with which the workloads are built.
-pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn make(folder: Option<&Path>) -> Result<PathBuf> {
     if !has_binary("rustc", Path::new(".")) {
         let what = "its three workloads are built with `rustc`, which is not on PATH";
         let next = "install Rust, or begin with your own benchmarks: `gbench-ci init`";
@@ -40,7 +40,7 @@ pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// The command that is shown as a request, with the suite file named instead of gone to.
-pub fn request(seed: u64, repository: &Path) -> CommitsRequest {
+pub(crate) fn request(seed: u64, repository: &Path) -> CommitsRequest {
     CommitsRequest {
         range: Some(RANGE.into()),
         run: RunRequest {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -14,8 +15,9 @@ use crate::model::{Access, Fault, ParamValue, Result, Variant};
 use crate::suite::discover::{Discovered, Discovery, FoundKernel, FoundLayout, FoundValue, discover};
 
 /// The document of `discover --json`. Paths are from the folder that was looked into.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(title = "Discovery")]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "Discovery"))]
 pub struct V1Discovery {
     /// `gbench-ci/discovery/v1`
     pub schema: &'static str,
@@ -39,7 +41,8 @@ pub struct V1Discovery {
     pub passed_over: Option<Vec<V1PassedOver>>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1Found {
     /// Name within the suite.
     pub id: String,
@@ -70,14 +73,16 @@ pub struct V1Found {
 }
 
 /// A command as words, or a line for a shell.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(untagged)]
 pub enum V1Build {
     Command(Vec<String>),
     Shell { shell: String },
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1Layout {
     /// `pairs` or `kernels`
     pub layout: &'static str,
@@ -87,7 +92,8 @@ pub struct V1Layout {
     pub ignore: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1Sources {
     /// Of the sources, without a point.
     pub extension: String,
@@ -98,7 +104,8 @@ pub struct V1Sources {
 }
 
 /// A kernel, and what its signature lets guess of a launch.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1CudaKernel {
     pub file: String,
     /// Its name with its namespaces.
@@ -115,7 +122,8 @@ pub struct V1CudaKernel {
     pub arguments: Vec<V1KernelArgument>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1KernelArgument {
     /// As the source has it; empty: it has none.
     pub name: String,
@@ -132,7 +140,8 @@ pub struct V1KernelArgument {
     pub value: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1Pair {
     /// The folder; empty: the one that was looked into.
     pub chapter: String,
@@ -141,7 +150,8 @@ pub struct V1Pair {
     pub optimized: Vec<V1Optimized>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1Optimized {
     pub file: String,
     /// What stands behind the pair's name; absent for `optimized_NAME.py` itself.
@@ -149,7 +159,8 @@ pub struct V1Optimized {
     pub technique: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1Kernel {
     /// The file's name without `.py`.
     pub name: String,
@@ -167,7 +178,8 @@ pub struct V1Kernel {
     pub fault: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1CudaPair {
     pub chapter: String,
     pub name: String,
@@ -175,7 +187,8 @@ pub struct V1CudaPair {
     pub optimized: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1PassedOver {
     pub path: String,
     pub why: String,

@@ -6,7 +6,7 @@ use crate::model::{MATCH_FIELDS, Setting, Shown, Strictness, format_duration};
 use crate::suite::{Gate, ProfileOptions, RunOptions};
 
 /// `[run]`, `[gate]` and `[profile]` by their names in the suite file, with their origins.
-pub fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BTreeMap<String, Shown> {
+pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BTreeMap<String, Shown> {
     let policy = |fails: bool| if fails { "fail" } else { "pass" };
     let budget = format_duration(gate.budget.value.seconds().unwrap_or(0.0));
     let monitor_interval = run.monitor_interval.value.map_or("auto".into(), format_duration);

@@ -4,7 +4,7 @@ use crate::model::{Result, shell_word};
 use crate::suite::Environment;
 
 /// Errors: those of [`Environment::read`].
-pub fn read() -> Result<Environment> {
+pub(crate) fn read() -> Result<Environment> {
     let in_action = std::env::var_os("GITHUB_ACTION_PATH").is_some();
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
@@ -13,7 +13,7 @@ pub fn read() -> Result<Environment> {
 }
 
 /// A line for each setting of the environment, and a warning for each of its names that nothing reads.
-pub fn notices() -> Result<Vec<String>> {
+pub(crate) fn notices() -> Result<Vec<String>> {
     let environment = read()?;
     let settings = environment.settings().iter();
     let settings = settings
@@ -23,14 +23,14 @@ pub fn notices() -> Result<Vec<String>> {
 }
 
 /// Warnings about settings that have no meaning between commits.
-pub fn unused_between_commits() -> Result<Option<&'static str>> {
+pub(crate) fn unused_between_commits() -> Result<Option<&'static str>> {
     let is_set = read()?.settings().iter().any(|(name, _)| name == "GBENCH_PROCESSES");
     Ok(is_set
         .then_some("GBENCH_PROCESSES has no meaning between commits: each round starts a process a side"))
 }
 
 /// The same settings for a shell, in front of a command.
-pub fn as_prefix() -> String {
+pub(crate) fn as_prefix() -> String {
     let set = read().map(|environment| environment.settings().to_vec()).unwrap_or_default();
     set.iter().map(|(name, value)| format!("{name}={} ", shell_word(value))).collect()
 }

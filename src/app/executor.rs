@@ -28,7 +28,7 @@ fn of_process(binary: &Path, owns_process: bool) -> Result<Supervised> {
 }
 
 /// The path of the running binary, which is also its own supervisor and micro suite.
-pub fn own_binary() -> Result<PathBuf> {
+pub(crate) fn own_binary() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| {
         let what = format!("its path is not known: {error}");
         Fault::at("the gbench-ci binary", what, "mount /proc, and run again").exits(Exit::Machine)

@@ -17,7 +17,7 @@ use crate::suite::words::listed;
 use crate::suite::{Benchmark, fitting};
 
 #[derive(Clone, Debug, Default)]
-pub struct ExplainRequest {
+pub(crate) struct ExplainRequest {
     /// The case as reports name it, its benchmark, or a glob.
     pub case: String,
     /// A comparison, a run or a document; `None` for the latest. Not with `base` and `head`.
@@ -31,7 +31,7 @@ pub struct ExplainRequest {
     pub artifacts: ArtifactsRequest,
 }
 
-pub enum Explanation {
+pub(crate) enum Explanation {
     Verdict(Box<ExplainedVerdict>),
     /// Of several machines those that have the case, each with its label.
     Machines {
@@ -43,14 +43,14 @@ pub enum Explanation {
 }
 
 /// One verdict, as far as it is about the case.
-pub struct ExplainedVerdict {
+pub(crate) struct ExplainedVerdict {
     pub document: VerdictDocument,
     cases: Vec<CaseId>,
     traces: Vec<DecisionTrace>,
     metric: Option<String>,
 }
 
-pub fn explain(request: &ExplainRequest, builtins: &[Benchmark]) -> Result<Explanation> {
+pub(crate) fn explain(request: &ExplainRequest, builtins: &[Benchmark]) -> Result<Explanation> {
     let subject = match (&request.base, &request.head) {
         (Some(base), Some(head)) => {
             let control = request.control.as_deref();
@@ -114,7 +114,7 @@ fn of_run(request: &ExplainRequest, mut record: Box<RunRecord>) -> Result<Explan
 
 impl ExplainedVerdict {
     /// The rows of the case with their traces, and the cases that have none. Errors: a metric that no row has.
-    pub fn rows(&self) -> Result<(Vec<Explained<'_>>, Vec<Rowless<'_>>)> {
+    pub(crate) fn rows(&self) -> Result<(Vec<Explained<'_>>, Vec<Rowless<'_>>)> {
         let document = &self.document;
         let mut by_row: HashMap<(&CaseId, &str), &DecisionTrace> = HashMap::new();
         by_row.extend(self.traces.iter().map(|trace| ((&trace.case, trace.metric.as_str()), trace)));

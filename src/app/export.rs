@@ -6,12 +6,12 @@ use crate::model::{Fault, Result};
 
 /// A path with placeholders that are all known.
 #[derive(Clone, Debug)]
-pub struct Pattern(PathBuf);
+pub(crate) struct Pattern(PathBuf);
 
 impl Pattern {
     /// Checks the placeholders; called before anything is measured. A path that is not UTF-8 and a brace without
     /// its partner stand for themselves.
-    pub fn new(path: &Path) -> Result<Self> {
+    pub(crate) fn new(path: &Path) -> Result<Self> {
         let text = path.to_str().unwrap_or_default();
         let unknown = placeholders(text).find(|name| !matches!(*name, "suite" | "run_id"));
         let Some(name) = unknown else { return Ok(Self(path.to_owned())) };
@@ -19,7 +19,7 @@ impl Pattern {
         Err(Fault::at_flag(format!("--export {text}"), format!("`{{{name}}}` is no placeholder"), next))
     }
 
-    pub fn path(&self, suite: &str, run_id: &str) -> PathBuf {
+    pub(crate) fn path(&self, suite: &str, run_id: &str) -> PathBuf {
         match self.0.to_str() {
             // One after the other is safe: a suite's name is made free of braces.
             Some(text) => text.replace("{suite}", &file_name(suite)).replace("{run_id}", run_id).into(),

@@ -31,7 +31,7 @@ impl FailOn {
 }
 
 /// Refuses a list that says both nothing and something.
-pub fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
+pub(crate) fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
     if !listed.contains(&FailOn::None) || listed.iter().all(|class| *class == FailOn::None) {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
 /// The exit code of a job, of what a comparison or a merge has found. Without a list it is the gate's. A list stands in place
 /// of the gate's policy: what it names fails the job also where the gate would let it pass, and what it does not name fails
 /// nothing. Exit codes that policy does not govern stay: a machine that cannot compare, a defect, an interruption.
-pub fn decide(
+pub(crate) fn decide(
     listed: &[FailOn],
     counts: &BTreeMap<Verdict, u32>,
     conclusion: Conclusion,

@@ -37,7 +37,7 @@ const MAX_SHOWN: usize = 1000;
 
 /// The flags of a job in words for its `job.json`: a reader types them beside the two commits. The shard stands there
 /// by itself, and the usual suite file needs no word.
-pub fn job_flags(
+pub(crate) fn job_flags(
     RunRequest { selection, settings, .. }: &RunRequest,
     profile: &ProfileRequest,
 ) -> Vec<String> {
@@ -52,14 +52,14 @@ pub fn job_flags(
 }
 
 /// Whether a word of an untrusted `job.json` is one of [`job_flags`].
-pub fn is_job_flag(word: &str) -> bool {
+pub(crate) fn is_job_flag(word: &str) -> bool {
     let (flag, value) = word.split_once('=').unwrap_or((word, ""));
     let known = if value.is_empty() { WITHOUT_VALUE.contains(&word) } else { OF_A_JOB.contains(&flag) };
     known && !value.chars().any(|c| c.is_control() || is_unseen(c))
 }
 
 /// [`job_flags`] for a shell, with a blank before each; nothing of more than a reader would copy.
-pub fn shell_job_flags(words: &[String]) -> String {
+pub(crate) fn shell_job_flags(words: &[String]) -> String {
     let shown = |word: &String| match word.split_once('=') {
         Some((flag, value)) => format!(" {flag} {}", shell_word(value)),
         None => format!(" {word}"),

@@ -7,13 +7,16 @@ use super::progress::Reporter;
 use crate::machine;
 use crate::model::{CutShort, Exit, Fault, Result, Side};
 use crate::run::{CaseLister, Observer, Progress};
-use crate::suite::{Benchmark, Suite};
+use crate::suite::{Benchmark, Suite, is_each};
 
 /// Lists the cases of every harness of suites that are measured together. Each has its side and the folder of its tree. What
 /// one side cannot list is taken from the other, so that it stands against something and says why it is not there.
 ///
 /// Errors: a selection that leaves no case; an interrupt.
-pub fn list_cases(mut sides: Vec<(&mut Suite, Option<Side>, &Path)>, reporter: &Reporter) -> Result<()> {
+pub(crate) fn list_cases(
+    mut sides: Vec<(&mut Suite, Option<Side>, &Path)>,
+    reporter: &Reporter,
+) -> Result<()> {
     for (suite, _, folder) in &mut sides {
         scale_work(suite, folder);
     }
@@ -62,7 +65,7 @@ fn list_harnesses(sides: &mut [(&mut Suite, Option<Side>, &Path)], mut observer:
 /// Makes a case a GPU where a suite says `device = "each"`.
 fn spread_over_gpus(sides: &mut [(&mut Suite, Option<Side>, &Path)]) -> Result<()> {
     let benchmarks = sides.iter_mut().flat_map(|(suite, ..)| &mut suite.benchmarks);
-    let mut asking = benchmarks.filter(|benchmark| benchmark.settings.is_on_each_gpu()).peekable();
+    let mut asking = benchmarks.filter(|benchmark| is_each(&benchmark.settings.device.value)).peekable();
     if asking.peek().is_none() {
         return Ok(());
     }
@@ -89,7 +92,7 @@ fn scale_work(suite: &mut Suite, folder: &Path) {
 }
 
 /// Warnings about the files that a suite's benchmarks found: files that belong to no case.
-pub fn said_of_files(suite: &Suite, side: Option<Side>) -> Vec<String> {
+pub(crate) fn said_of_files(suite: &Suite, side: Option<Side>) -> Vec<String> {
     let side = side.map_or(String::new(), |side| format!(" ({})", side.into_str()));
     let of = |benchmark: &Benchmark| -> Vec<String> {
         let warnings = benchmark.said_of_files();

@@ -12,7 +12,7 @@ use crate::model::{Fault, Manifest};
 const IN_FOLDER: [&str; 4] = ["manifest.json", "results/record.json", "record.json", "results/manifest.json"];
 
 /// The manifest of a file or of a run's folder: the document itself, or its member `manifest`.
-pub fn read(path: &Path) -> Result<Manifest, Fault> {
+pub(crate) fn read(path: &Path) -> Result<Manifest, Fault> {
     const NEXT: &str = "name a manifest.json, a record, or the folder of a run";
     let file = if path.is_dir() {
         let found = IN_FOLDER.iter().map(|name| path.join(name)).find(|file| file.is_file());

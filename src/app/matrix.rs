@@ -8,7 +8,7 @@ use super::step_outputs;
 use crate::model::{Fault, Result, Shard};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct MeasuringJob {
+pub(crate) struct MeasuringJob {
     /// Name of the machine among several; empty for the only one.
     pub label: String,
     pub runner: Vec<String>,
@@ -16,7 +16,7 @@ pub struct MeasuringJob {
 }
 
 /// The labels of a runner, from a list with commas, each once: to GitHub case does not matter in them.
-pub fn runner_labels(text: &str) -> Result<Vec<String>> {
+pub(crate) fn runner_labels(text: &str) -> Result<Vec<String>> {
     let mut labels: Vec<String> = Vec::new();
     for label in text.split(',').map(str::trim) {
         if !labels.iter().any(|earlier| earlier.eq_ignore_ascii_case(label)) {
@@ -42,7 +42,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Every machine times every shard. `named` are written `NAME=LABELS`; without them the one runner is meant.
-pub fn jobs(runner: &[String], named: &[String], shards: u32) -> Result<Vec<MeasuringJob>> {
+pub(crate) fn jobs(runner: &[String], named: &[String], shards: u32) -> Result<Vec<MeasuringJob>> {
     let mut machines: Vec<(String, Vec<String>)> = Vec::new();
     for text in named {
         let machine = machine(text)?;
@@ -97,7 +97,7 @@ struct MatrixJob {
 }
 
 /// The jobs as one line of JSON for `strategy.matrix`.
-pub fn json(jobs: Vec<MeasuringJob>) -> Result<String> {
+pub(crate) fn json(jobs: Vec<MeasuringJob>) -> Result<String> {
     let entry = |MeasuringJob { label, runner, shard }| {
         let shard = shard.unwrap_or(Shard { index: 1, of: 1 }).to_string();
         MatrixJob { label, runner, shard }
@@ -107,7 +107,7 @@ pub fn json(jobs: Vec<MeasuringJob>) -> Result<String> {
 }
 
 /// Appends `NAME=VALUE` to the step's outputs. The value is one line, by construction of JSON.
-pub fn set_output(name: &str, value: &str) -> Result<()> {
+pub(crate) fn set_output(name: &str, value: &str) -> Result<()> {
     let flag = format!("--output {name}");
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);

@@ -30,12 +30,16 @@ use crate::suite::plan::{Plan, RoundsPlan};
 use crate::suite::{Gate, ProfileOptions, Source, Suite};
 
 /// Runs one suite in the folder that it belongs to and writes its Markdown summary beside the record.
-pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
+pub(crate) fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     measure_and_profile(suite, &ProfileOptions::default(), reporter)
 }
 
 /// [`measure`], and then the cases under the profilers that are asked for.
-pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &Reporter) -> Result<Finished> {
+pub(crate) fn measure_and_profile(
+    suite: &Suite,
+    profile: &ProfileOptions,
+    reporter: &Reporter,
+) -> Result<Finished> {
     check_jobs(&suite.run)?;
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
@@ -76,7 +80,7 @@ pub fn measure_and_profile(suite: &Suite, profile: &ProfileOptions, reporter: &R
 }
 
 /// Runs the cases of a suite under its profilers, and measures nothing.
-pub fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
+pub(crate) fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
     let turn = MeasuringTurn::take(&[suite], reporter)?;
@@ -111,7 +115,12 @@ fn keep_discovery(suite: &Suite, folder: &Path, finished: &Finished) -> Result<(
 }
 
 /// A comparison of two sides that begins now, as a gate has it.
-pub fn new_comparison([base, head]: [&str; 2], seed: u64, gate: &Gate, rule: SequentialRule) -> Comparison {
+pub(crate) fn new_comparison(
+    [base, head]: [&str; 2],
+    seed: u64,
+    gate: &Gate,
+    rule: SequentialRule,
+) -> Comparison {
     Comparison {
         id: RunId::new(SystemTime::now(), salt()),
         base: base.into(),
@@ -134,19 +143,19 @@ pub fn new_comparison([base, head]: [&str; 2], seed: u64, gate: &Gate, rule: Seq
 }
 
 /// The fields of the machine that have to agree, as a gate has them.
-pub fn match_key(gate: &Gate) -> BTreeMap<String, Strictness> {
+pub(crate) fn match_key(gate: &Gate) -> BTreeMap<String, Strictness> {
     gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect()
 }
 
 /// Base and head of what [`RoundsMeasuring`] gave. Errors: they are not there, which is a defect.
-pub fn base_and_head(finished: &[Finished]) -> Result<[&Finished; 2]> {
+pub(crate) fn base_and_head(finished: &[Finished]) -> Result<[&Finished; 2]> {
     match finished {
         [base, head, ..] => Ok([base, head]),
         _ => Err(Fault::defect("the rounds", "gave no two records")),
     }
 }
 
-pub struct RoundsMeasuring<'a> {
+pub(crate) struct RoundsMeasuring<'a> {
     pub plan: &'a RoundsPlan,
     /// Base and head, each with the folder of its tree; the control is the base.
     pub sides: [(&'a Suite, &'a Path); 2],
@@ -159,7 +168,11 @@ pub struct RoundsMeasuring<'a> {
 
 impl RoundsMeasuring<'_> {
     /// One finished record an arm: base, head and, where there are controls, control.
-    pub fn carry_out(self, stopping: &mut dyn StoppingPolicy, reporter: &Reporter) -> Result<Vec<Finished>> {
+    pub(crate) fn carry_out(
+        self,
+        stopping: &mut dyn StoppingPolicy,
+        reporter: &Reporter,
+    ) -> Result<Vec<Finished>> {
         let binary = own_binary()?;
         let [(base, _), (head, tree)] = self.sides;
         let clocks = HeldClocks::take(base, &[base, head], &binary, reporter);
@@ -225,7 +238,7 @@ pub(super) fn salt() -> u32 {
 }
 
 /// A seed of the run order that is short enough to be typed again.
-pub fn new_seed() -> u64 {
+pub(crate) fn new_seed() -> u64 {
     rand::rng().random_range(0..1_000_000_000)
 }
 

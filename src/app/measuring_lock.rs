@@ -19,7 +19,7 @@ const NEWS: Duration = Duration::from_secs(2);
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// A turn of this gate, for as long as it is kept.
-pub struct MeasuringTurn {
+pub(crate) struct MeasuringTurn {
     _lock: Option<MeasuringLock>,
     exclusive: Option<ExclusiveUse>,
     warning: Option<String>,
@@ -30,7 +30,7 @@ impl MeasuringTurn {
     /// warning: a folder's trouble must not keep anybody from measuring.
     ///
     /// Errors: others measured for longer than `lock_wait` (exit code 5); an interrupt.
-    pub fn take(suites: &[&Suite], reporter: &Reporter) -> Result<Self> {
+    pub(crate) fn take(suites: &[&Suite], reporter: &Reporter) -> Result<Self> {
         let Some(suite) = suites.last() else { return Ok(Self::without(None)) };
         if !suite.run.lock {
             let warning =
@@ -74,12 +74,12 @@ impl MeasuringTurn {
     }
 
     /// How long other gates were waited for.
-    pub fn waited(&self) -> Duration {
+    pub(crate) fn waited(&self) -> Duration {
         Duration::from_secs_f64(self.exclusive.as_ref().map_or(0.0, |exclusive| exclusive.waited_seconds))
     }
 
     /// Writes into a record that begins now what its run has for itself.
-    pub fn mark(&self, record: &mut RunRecord) {
+    pub(crate) fn mark(&self, record: &mut RunRecord) {
         record.exclusive.clone_from(&self.exclusive);
         record.warnings.extend(self.warning.clone());
     }
@@ -145,12 +145,12 @@ pub(super) struct GateGpus {
 }
 
 impl GateGpus {
-    pub fn read() -> Self {
+    pub(super) fn read() -> Self {
         let by_bus = std::env::var("CUDA_DEVICE_ORDER").is_ok_and(|order| order == "PCI_BUS_ID");
         Self { visible: std::env::var("CUDA_VISIBLE_DEVICES").ok(), by_bus }
     }
 
-    pub fn inherited(&self) -> InheritedGpus<'_> {
+    pub(super) fn inherited(&self) -> InheritedGpus<'_> {
         InheritedGpus { visible: self.visible.as_deref(), by_bus: self.by_bus }
     }
 }

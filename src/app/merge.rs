@@ -15,7 +15,7 @@ use crate::report::{Format, Options, Style};
 use crate::store::{RunFolder, create_ignored_dir, read_record, write_atomically};
 
 /// The parts as one, written unless nothing was measured.
-pub enum MergeResult {
+pub(crate) enum MergeResult {
     /// No part measured anything, because the change touches nothing that is measured.
     Untouched(Box<Job>),
     Verdict {
@@ -34,7 +34,7 @@ pub enum MergeResult {
 /// jobs ended, in GitHub's words. `fail_on`: empty for what the parts were told.
 ///
 /// Errors: parts that do not belong together, or a folder that cannot be written.
-pub fn merge(
+pub(crate) fn merge(
     parts: &[PathBuf],
     output: &Path,
     expect: Option<u32>,

@@ -6,14 +6,14 @@ use crate::model::{Fault, Result};
 use crate::suite::{Source, Suite};
 
 /// The folder that the command was started in.
-pub fn current_folder() -> Result<PathBuf> {
+pub(crate) fn current_folder() -> Result<PathBuf> {
     std::env::current_dir().map_err(|error| {
         Fault::at(".", format!("the current folder is gone: {error}"), "change to one that exists")
     })
 }
 
 /// The folder of the suite file; the current one for the built-in suite.
-pub fn project_root(suite: &Suite) -> Result<PathBuf> {
+pub(crate) fn project_root(suite: &Suite) -> Result<PathBuf> {
     let folder = match &suite.source {
         Source::File { path, .. } => path.parent().map(Path::to_owned).unwrap_or_default(),
         Source::Builtin => PathBuf::new(),
@@ -24,16 +24,16 @@ pub fn project_root(suite: &Suite) -> Result<PathBuf> {
 }
 
 /// A path relative to the current folder where it lies below it.
-pub fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     below_current_folder(path).display().to_string()
 }
 
-pub fn below_current_folder(path: &Path) -> &Path {
+pub(crate) fn below_current_folder(path: &Path) -> &Path {
     std::env::current_dir().ok().and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path)
 }
 
 /// The path as it leads there from the current folder.
-pub fn shown_from_here(path: &Path) -> String {
+pub(crate) fn shown_from_here(path: &Path) -> String {
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
     if path.is_relative() {
         return path.display().to_string();

@@ -7,7 +7,7 @@ use crate::suite::{ProfileOptions, Suite};
 
 /// What the command line says of profilers; what is absent is as the suite file has it.
 #[derive(Clone, Debug, Default)]
-pub struct ProfileRequest {
+pub(crate) struct ProfileRequest {
     /// Empty: none.
     pub profilers: Option<Vec<Profiler>>,
     pub metrics: Option<MetricSet>,
@@ -17,7 +17,7 @@ pub struct ProfileRequest {
 
 impl ProfileRequest {
     /// Lets the request win over the suite file.
-    pub fn apply(&self, suite: &mut Suite) {
+    pub(crate) fn apply(&self, suite: &mut Suite) {
         let flag = |name: &str| Origin::Cli(name.to_owned());
         match &self.profilers {
             Some(none) if none.is_empty() => suite.profile.profilers.set(Vec::new(), flag("--no-profile")),
@@ -30,7 +30,7 @@ impl ProfileRequest {
     }
 
     /// Its flags with their values, for words that are shown.
-    pub fn given(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn given(&self) -> Vec<(&'static str, String)> {
         let words = |profilers: &Vec<Profiler>| {
             profilers.iter().map(|profiler| profiler.into_str()).collect::<Vec<_>>().join(",")
         };
@@ -43,7 +43,7 @@ impl ProfileRequest {
     /// Before anything is measured. A profiler that is not here is told of, and an error where it is required.
     ///
     /// Errors: exit code 5; a flag about profilers where none is asked for.
-    pub fn check(&self, options: &ProfileOptions, reporter: &Reporter) -> Result<()> {
+    pub(crate) fn check(&self, options: &ProfileOptions, reporter: &Reporter) -> Result<()> {
         let profilers = &options.profilers.value;
         let about_none =
             [(self.required, "--require-profilers"), (self.metrics.is_some(), "--profile-metrics")];
@@ -65,7 +65,7 @@ impl ProfileRequest {
     }
 
     /// The exit code of what was done, which is `exit` unless a required profile was not taken: then the graver one.
-    pub fn exit<'p>(&self, exit: Exit, profiles: impl IntoIterator<Item = &'p Profile>) -> Exit {
+    pub(crate) fn exit<'p>(&self, exit: Exit, profiles: impl IntoIterator<Item = &'p Profile>) -> Exit {
         let is_final = matches!(exit, Exit::Machine | Exit::Interrupted | Exit::Terminated);
         match of_profiles(profiles) {
             Some(own) if self.required && !is_final => own,
@@ -75,7 +75,7 @@ impl ProfileRequest {
 }
 
 /// The exit code that profiles have where they were the task: 5 where a profiler is missing, 4 where one gave nothing; `None`: all were taken.
-pub fn of_profiles<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -> Option<Exit> {
+pub(crate) fn of_profiles<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -> Option<Exit> {
     let exits = profiles.into_iter().filter_map(|profile| match profile.outcome {
         ProfileOutcome::Taken => None,
         ProfileOutcome::Missing { .. } => Some(Exit::Machine),
@@ -85,7 +85,7 @@ pub fn of_profiles<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -> Optio
 }
 
 /// The profiles of a record.
-pub fn profiles_of(record: &RunRecord) -> impl Iterator<Item = &Profile> {
+pub(crate) fn profiles_of(record: &RunRecord) -> impl Iterator<Item = &Profile> {
     record.cases.iter().flat_map(|case| &case.profiles)
 }
 

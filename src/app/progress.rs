@@ -6,20 +6,20 @@ use crate::run::{Observer, Progress};
 
 /// A handle of the observer; clones are of the same one, and may be used in several threads.
 #[derive(Clone)]
-pub struct Reporter(Arc<Mutex<dyn Observer>>);
+pub(crate) struct Reporter(Arc<Mutex<dyn Observer>>);
 
 impl Reporter {
-    pub fn new(observer: impl Observer + 'static) -> Self {
+    pub(crate) fn new(observer: impl Observer + 'static) -> Self {
         Self(Arc::new(Mutex::new(observer)))
     }
 
     /// Reports a line of its own.
-    pub fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         self.lock().on(&Progress::Note { text });
     }
 
     /// Reports that no more is measured: what follows is the result.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.lock().on(&Progress::Finished);
     }
 

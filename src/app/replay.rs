@@ -21,7 +21,7 @@ const ADDED: [&str; 2] = ["change_centre", "pair"];
 
 /// How far the replayed verdict agrees with the stored one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreement {
+pub(crate) enum Agreement {
     Identical,
     /// Every figure is the same; its texts differ.
     SameFigures,
@@ -30,7 +30,7 @@ pub enum Agreement {
 }
 
 /// How the replayed verdict relates to the stored one. Errors: they differ, with exit code 4.
-pub fn held_against(document: &VerdictDocument, path: &Path) -> Result<Agreement> {
+pub(crate) fn held_against(document: &VerdictDocument, path: &Path) -> Result<Agreement> {
     let stored = std::fs::read(path)
         .map_err(|error| Fault::at_path(path, format!("cannot be read: {error}"), "make it readable"))?;
     let now = rendered(document, Format::Json, Style::PLAIN, true)?;

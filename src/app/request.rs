@@ -15,10 +15,10 @@ use crate::suite::plan::keep_shard;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
 
 /// A flag with its value, as the user typed it.
-pub type GivenFlag = (&'static str, String);
+pub(crate) type GivenFlag = (&'static str, String);
 
 #[derive(Clone, Debug, Default)]
-pub struct SelectionRequest {
+pub(crate) struct SelectionRequest {
     pub config: Option<PathBuf>,
     /// Names are checked when it is applied.
     pub selection: Selection,
@@ -30,23 +30,23 @@ pub struct SelectionRequest {
 
 impl SelectionRequest {
     /// Everything of one suite file.
-    pub fn of_file(config: Option<PathBuf>) -> Self {
+    pub(crate) fn of_file(config: Option<PathBuf>) -> Self {
         Self { config, ..Self::default() }
     }
 
     /// The suite file: the one that is named, else the usual one of the current folder.
-    pub fn suite_file(&self) -> &Path {
+    pub(crate) fn suite_file(&self) -> &Path {
         self.config.as_deref().unwrap_or(Path::new(FILE_NAME))
     }
 
     /// [`SelectionRequest::suite_file`] from the root of the file system.
-    pub fn suite_path(&self) -> Result<PathBuf> {
+    pub(crate) fn suite_path(&self) -> Result<PathBuf> {
         absolute_suite(self.suite_file())
     }
 
     /// The suite file if there is one, and the built-in members. Errors: a file that is named and missing, and every mistake
     /// in one that is there.
-    pub fn registry(&self, builtins: &[Benchmark]) -> Result<Registry> {
+    pub(crate) fn registry(&self, builtins: &[Benchmark]) -> Result<Registry> {
         let path = self.suite_file();
         // Also a link that leads nowhere: a broken suite file must not become the built-in suite.
         let is_there = self.config.is_some() || path.symlink_metadata().is_ok();
@@ -55,12 +55,12 @@ impl SelectionRequest {
     }
 
     /// The selected cases of the suite file, or of the built-in members.
-    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
+    pub(crate) fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
         self.select(&self.registry(builtins)?)
     }
 
     /// The selected cases of a registry, and of these the shard's.
-    pub fn select(&self, registry: &Registry) -> Result<Suite> {
+    pub(crate) fn select(&self, registry: &Registry) -> Result<Suite> {
         let mut suite = registry.select(&self.selection)?;
         self.keep_shard(&mut [&mut suite])?;
         Ok(suite)
@@ -68,7 +68,7 @@ impl SelectionRequest {
 
     /// Keeps the cases of the shard in suites that are measured together. Returns the shard, and how many cases all suites
     /// had. Errors: more shards than cases.
-    pub fn keep_shard(&self, suites: &mut [&mut Suite]) -> Result<Option<(Shard, usize)>> {
+    pub(crate) fn keep_shard(&self, suites: &mut [&mut Suite]) -> Result<Option<(Shard, usize)>> {
         let Some(shard) = self.shard else { return Ok(None) };
         match keep_shard(suites, shard) {
             Ok(common) => Ok(Some((shard, common))),
@@ -81,7 +81,7 @@ impl SelectionRequest {
     }
 
     /// The selection as flags for a shell, with a blank before each.
-    pub fn flags(&self) -> String {
+    pub(crate) fn flags(&self) -> String {
         let config = ("--config", self.config.as_ref().map(|path| path.display().to_string()));
         let shard = ("--shard", self.shard.map(|shard| shard.to_string()));
         let given = self.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
@@ -90,44 +90,44 @@ impl SelectionRequest {
 }
 
 /// The flags that have a value, for a shell, with a blank before each.
-pub fn shell_flags(flags: impl IntoIterator<Item = (&'static str, Option<String>)>) -> String {
+pub(crate) fn shell_flags(flags: impl IntoIterator<Item = (&'static str, Option<String>)>) -> String {
     let given = flags.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
     given.map(|(flag, value)| format!(" {flag} {}", shell_word(&value))).collect()
 }
 
 /// The path of a suite file from the root of the file system.
-pub fn absolute_suite(path: &Path) -> Result<PathBuf> {
+pub(crate) fn absolute_suite(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path)
         .map_err(|error| Fault::at_path(path, error, "name a suite file with `--config`"))
 }
 
 /// The suite file of a request, read when it is first needed and at most once.
-pub struct LocalSuite<'a> {
+pub(crate) struct LocalSuite<'a> {
     request: &'a SelectionRequest,
     builtins: &'a [Benchmark],
     registry: OnceCell<Result<Registry>>,
 }
 
 impl<'a> LocalSuite<'a> {
-    pub fn new(request: &'a SelectionRequest, builtins: &'a [Benchmark]) -> Self {
+    pub(crate) fn new(request: &'a SelectionRequest, builtins: &'a [Benchmark]) -> Self {
         Self { request, builtins, registry: OnceCell::new() }
     }
 
     /// Errors: those of [`SelectionRequest::registry`].
-    pub fn registry(&self) -> Result<&Registry> {
+    pub(crate) fn registry(&self) -> Result<&Registry> {
         let read = self.registry.get_or_init(|| self.request.registry(self.builtins));
         read.as_ref().map_err(Clone::clone)
     }
 
     /// The suite file's content; `None` also for a file with mistakes, where the answer does not depend on it.
-    pub fn file(&self) -> Option<&Suite> {
+    pub(crate) fn file(&self) -> Option<&Suite> {
         self.registry().ok()?.file.as_ref()
     }
 }
 
 /// Settings that win over the suite file and the environment.
 #[derive(Clone, Debug, Default)]
-pub struct SettingsRequest {
+pub(crate) struct SettingsRequest {
     pub overrides: Overrides,
     /// Flags that were given with a value, but for `--processes`, which has no meaning between commits.
     pub given: Vec<GivenFlag>,
@@ -135,7 +135,7 @@ pub struct SettingsRequest {
 
 impl SettingsRequest {
     /// The flags that are given and take no value.
-    pub fn without_value(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn without_value(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.overrides.cold, "--cold-start"),
             (self.overrides.reproducible, "--reproducible"),
@@ -145,14 +145,14 @@ impl SettingsRequest {
     }
 
     /// Lets the environment win over the suite file, and the request over both.
-    pub fn apply(&self, suite: &mut Suite) -> Result<()> {
+    pub(crate) fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply(suite);
         self.overrides.apply(suite);
         Ok(())
     }
 
     /// Refuses what has no meaning between commits, rather than passing over it.
-    pub fn refuse_between_commits(&self) -> Result<()> {
+    pub(crate) fn refuse_between_commits(&self) -> Result<()> {
         if self.overrides.processes.is_none() {
             return Ok(());
         }
@@ -162,7 +162,7 @@ impl SettingsRequest {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct OutputRequest {
+pub(crate) struct OutputRequest {
     /// Folder for run folders, from the current one.
     pub artifacts: Option<PathBuf>,
     /// Seconds for the whole run; 0: no limit.
@@ -176,7 +176,7 @@ pub struct OutputRequest {
 
 /// How the machine is sampled; what is absent is as the suite file has it.
 #[derive(Clone, Debug, Default)]
-pub struct MonitorRequest {
+pub(crate) struct MonitorRequest {
     pub on: Option<bool>,
     /// Seconds, above 0.
     pub interval: Option<f64>,
@@ -202,7 +202,7 @@ impl MonitorRequest {
 
 impl OutputRequest {
     /// The flags that say how the machine is watched and waited for, for a shell, with a blank before each.
-    pub fn watch_flags(&self) -> String {
+    pub(crate) fn watch_flags(&self) -> String {
         let wait = self.lock_wait.map(|seconds| ("--lock-wait", Some(format_duration(seconds))));
         let flags = self.monitor.flags().chain(wait).chain(self.no_lock.then_some(("--no-lock", None)));
         let shown = |(flag, value): (&str, Option<String>)| {
@@ -212,7 +212,7 @@ impl OutputRequest {
     }
 
     /// Lets the environment win over the suite file, and the request over both.
-    pub fn apply(&self, suite: &mut Suite) -> Result<()> {
+    pub(crate) fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply_run(&mut suite.run, &current_folder()?);
         set(&mut suite.run.deadline, self.deadline, "--deadline");
         let MonitorRequest { on, interval, output } = &self.monitor;
@@ -236,7 +236,7 @@ impl OutputRequest {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct RunRequest {
+pub(crate) struct RunRequest {
     pub selection: SelectionRequest,
     pub settings: SettingsRequest,
     pub output: OutputRequest,
@@ -244,12 +244,12 @@ pub struct RunRequest {
 
 impl RunRequest {
     /// The suite as it is to be measured.
-    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
+    pub(crate) fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
         self.configured(self.selection.suite(builtins)?)
     }
 
     /// Refuses what has no meaning where cases run under profilers alone. Errors: such a flag; exit code 2.
-    pub fn refuse_where_nothing_is_timed(&self) -> Result<()> {
+    pub(crate) fn refuse_where_nothing_is_timed(&self) -> Result<()> {
         let overrides = &self.settings.overrides;
         let clocks = [
             ("--lock-sm-clock", overrides.lock_sm_clock.is_some()),
@@ -265,7 +265,7 @@ impl RunRequest {
         }
     }
 
-    pub fn configured(&self, mut suite: Suite) -> Result<Suite> {
+    pub(crate) fn configured(&self, mut suite: Suite) -> Result<Suite> {
         self.settings.apply(&mut suite)?;
         self.output.apply(&mut suite)?;
         Ok(suite)
@@ -274,7 +274,7 @@ impl RunRequest {
 
 /// How a comparison of two commits is measured; what is absent is as the suite file has it.
 #[derive(Clone, Debug, Default)]
-pub struct RoundsRequest {
+pub(crate) struct RoundsRequest {
     pub budget: Option<Budget>,
     pub rounds: Option<u32>,
     pub interleave: Option<Interleaving>,
@@ -284,7 +284,7 @@ pub struct RoundsRequest {
 }
 
 impl RoundsRequest {
-    pub fn apply(&self, gate: &mut Gate) {
+    pub(crate) fn apply(&self, gate: &mut Gate) {
         set(&mut gate.budget, self.budget, "--budget");
         set(&mut gate.rounds, self.rounds, "--rounds");
         set(&mut gate.interleaving, self.interleave, "--interleave");
@@ -300,7 +300,7 @@ fn set<T>(setting: &mut Setting<T>, value: Option<T>, flag: &str) {
 
 /// For whom a comparison is made, as far as the text of notes and faults depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Audience {
+pub(crate) enum Audience {
     #[default]
     Person,
     /// It has named its base and why.
@@ -310,7 +310,7 @@ pub enum Audience {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct CommitsRequest {
+pub(crate) struct CommitsRequest {
     /// As typed; `None` for the default range, or for a comparison that is resumed.
     pub range: Option<String>,
     pub run: RunRequest,

@@ -10,7 +10,7 @@ use crate::store::ComparisonFolder;
 use crate::trees::{self, Range, Revision, Sides};
 
 /// A comparison that is gone on with.
-pub struct Resumed {
+pub(crate) struct Resumed {
     pub sides: Sides,
     pub folder: ComparisonFolder,
     pub comparison: Comparison,
@@ -19,7 +19,7 @@ pub struct Resumed {
 
 impl Resumed {
     /// Refuses flags that would make it another comparison, rather than passing over them.
-    pub fn allows(&self, request: &CommitsRequest) -> Result<()> {
+    pub(crate) fn allows(&self, request: &CommitsRequest) -> Result<()> {
         let begun = &self.comparison;
         let threshold = request.run.settings.overrides.threshold;
         let differs = [
@@ -39,7 +39,7 @@ impl Resumed {
 }
 
 /// A comparison to go on with, by its id, its folder, or as the latest one.
-pub fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resumed> {
+pub(crate) fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resumed> {
     let path = comparison_folder(Some(text).filter(|text| !text.is_empty()), artifacts)?;
     let StoredComparison { base, head, control, .. } = StoredComparison::in_folder(&path)?;
     let folder = ComparisonFolder::open(&path)?;

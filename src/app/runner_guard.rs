@@ -14,7 +14,7 @@ use crate::store::write_atomically;
 
 /// Where the guard is installed, and for which runner.
 #[derive(Clone, Debug)]
-pub struct InstallationRequest {
+pub(crate) struct InstallationRequest {
     /// Folder of script, policy and log.
     pub folder: PathBuf,
     /// The runner's own file of variables.
@@ -23,7 +23,7 @@ pub struct InstallationRequest {
     pub runner_user: Option<String>,
 }
 
-pub struct Installed {
+pub(crate) struct Installed {
     pub written: Vec<PathBuf>,
     pub kept: Option<PathBuf>,
     /// The line for the runner's own file of variables.
@@ -33,7 +33,7 @@ pub struct Installed {
 
 /// The hook of the runner. Whatever goes wrong is an error, and every error fails the job. The refusal stands, whatever
 /// becomes of the log: `log_failed` is told why a line could not be written.
-pub fn hook(policy: &Path, log_failed: &mut dyn FnMut(&Fault)) -> Result<()> {
+pub(crate) fn hook(policy: &Path, log_failed: &mut dyn FnMut(&Fault)) -> Result<()> {
     let variable = |name: &str| std::env::var(name).ok();
     let policy = GuardPolicy::read(policy)?;
     judge(&policy, &variable).inspect_err(|fault| {
@@ -105,7 +105,7 @@ fn token(path: &Path) -> Result<Token> {
 }
 
 impl InstallationRequest {
-    pub fn files(&self) -> Result<InstalledFiles> {
+    pub(crate) fn files(&self) -> Result<InstalledFiles> {
         let folder = std::path::absolute(&self.folder)
             .map_err(|error| Fault::at_path(&self.folder, error, "name a folder"))?;
         // The runner puts the path into a line of arguments, where a blank would end it.
@@ -117,7 +117,7 @@ impl InstallationRequest {
         Ok(InstalledFiles::new(&folder, &own_binary()?))
     }
 
-    pub fn user(&self) -> Result<RunnerUser> {
+    pub(crate) fn user(&self) -> Result<RunnerUser> {
         if let Some(name) = &self.runner_user {
             return RunnerUser::named(name);
         }
@@ -131,7 +131,7 @@ impl InstallationRequest {
 }
 
 /// Writes the script, and policy and log where they are not there. `force`: the policy also where it is.
-pub fn install(request: &InstallationRequest, allowed: &Allowed, force: bool) -> Result<Installed> {
+pub(crate) fn install(request: &InstallationRequest, allowed: &Allowed, force: bool) -> Result<Installed> {
     let (files, user) = (request.files()?, request.user()?);
     let text = policy(allowed, &files);
     // A policy that cannot be followed is not written.
@@ -171,12 +171,12 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
-pub fn audit(request: &InstallationRequest) -> Result<Vec<AuditFinding>> {
+pub(crate) fn audit(request: &InstallationRequest) -> Result<Vec<AuditFinding>> {
     Ok(findings(&request.files()?, request.runner_env.as_deref(), &request.user()?))
 }
 
 /// Whether a job may run, of which a file has a line NAME=VALUE for each variable.
-pub fn try_job(request: &InstallationRequest, job: &Path) -> Result<()> {
+pub(crate) fn try_job(request: &InstallationRequest, job: &Path) -> Result<()> {
     let text = std::fs::read_to_string(job).map_err(|error| {
         let next = "give a file with a line NAME=VALUE for each variable of the job";
         Fault::at_path(job, format!("cannot be read: {error}"), next)

@@ -23,7 +23,7 @@ const MAX_SHARED_ROUNDS: u32 = 8;
 const PAUSE: f64 = 15.0;
 
 /// Stops a case when the rule of `gbench-ci compare BASE..HEAD` has decided it.
-pub struct SequentialStopping {
+pub(crate) struct SequentialStopping {
     rule: SeqE,
     policy: Policy,
     names: [String; 2],
@@ -40,7 +40,7 @@ pub struct SequentialStopping {
 }
 
 impl SequentialStopping {
-    pub fn new(comparison: &Comparison, reporter: Reporter) -> Self {
+    pub(crate) fn new(comparison: &Comparison, reporter: Reporter) -> Self {
         Self {
             rule: SeqE::of(comparison),
             policy: Policy::of(comparison),
@@ -248,7 +248,7 @@ fn pairs_by_case<'a>(state: &RoundsState<'a>) -> HashMap<&'a CaseId, usize> {
 }
 
 /// A duration in words: whole seconds, whole minutes from ten on.
-pub fn rounded(seconds: f64) -> String {
+pub(crate) fn rounded(seconds: f64) -> String {
     let seconds = match seconds {
         seconds if seconds >= 600.0 => (seconds / 60.0).ceil() * 60.0,
         seconds => seconds.ceil(),

@@ -7,7 +7,7 @@ use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord};
 use crate::suite::{Action, Benchmark, HarnessEntry, Registry, Selection, Source, Suite};
 
 /// Which cases the selection flags leave out of a comparison.
-pub struct SelectionFilter {
+pub(crate) struct SelectionFilter {
     left_out: HashSet<(BenchmarkId, Params)>,
     /// Benchmarks of a harness, of whose cases the selection leaves some.
     narrowed: Vec<(BenchmarkId, HarnessEntry)>,
@@ -17,7 +17,7 @@ impl SelectionFilter {
     /// Without flags nothing is left out. Errors: flags that select nothing.
     ///
     /// A case that the suite no longer has is no matter of selection: it stays, and is missed.
-    pub fn new(registry: &Registry, selection: &Selection) -> Result<Self> {
+    pub(crate) fn new(registry: &Registry, selection: &Selection) -> Result<Self> {
         if *selection == Selection::default() {
             return Ok(Self { left_out: HashSet::new(), narrowed: Vec::new() });
         }
@@ -30,7 +30,7 @@ impl SelectionFilter {
     }
 
     /// Takes the cases that are left out from a record, which then says so.
-    pub fn apply(&self, record: &mut RunRecord) {
+    pub(crate) fn apply(&self, record: &mut RunRecord) {
         let before = record.cases.len();
         let selects = |case: &CaseRecord| {
             let mut entries = self.narrowed.iter().filter(|(id, _)| *id == case.id.benchmark);
@@ -50,7 +50,7 @@ impl SelectionFilter {
 }
 
 /// The cases of records as a suite to select from: records can be compared where their suite file is not.
-pub fn of_records<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Registry {
+pub(crate) fn of_records<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Registry {
     let mut found: BTreeMap<&BenchmarkId, (&CaseRecord, BTreeSet<&Params>)> = BTreeMap::new();
     for case in records.flat_map(|record| &record.cases) {
         found.entry(&case.id.benchmark).or_insert((case, BTreeSet::new())).1.insert(&case.id.params);

@@ -30,7 +30,7 @@ struct QueueMeans {
 
 impl SideBySide {
     /// Says what is measured at once, to the user and in the record. Errors: signals cannot be taken, or no temporary folder can be made.
-    pub fn of(
+    pub(super) fn of(
         suite: &Suite,
         plan: &Plan,
         record: &mut RunRecord,
@@ -66,11 +66,11 @@ impl SideBySide {
     }
 
     /// Processes at once at most.
-    pub fn at_once(&self) -> usize {
+    pub(super) fn at_once(&self) -> usize {
         self.at_once
     }
 
-    pub fn sessions<'a>(&'a mut self, run: &RunOptions, binary: &Path) -> Vec<QueueSession<'a>> {
+    pub(super) fn sessions<'a>(&'a mut self, run: &RunOptions, binary: &Path) -> Vec<QueueSession<'a>> {
         let session = |means: &'a mut QueueMeans| {
             let QueueMeans { queue, executor, conditions, reporter } = means;
             let probe = conditions.as_mut().map(|it| it as &mut dyn ConditionsProbe);
@@ -90,7 +90,7 @@ impl SideBySide {
 }
 
 /// Errors: what is asked for cannot be done at once; exit code 2.
-pub fn check_jobs(run: &RunOptions) -> Result<()> {
+pub(super) fn check_jobs(run: &RunOptions) -> Result<()> {
     if run.jobs.value > 1 && !run.after_timeout.value.is_empty() {
         let what = "the suite's `after_timeout` would run while other cases are measured";
         let next = format!("leave `{FLAG}` out, or take `after_timeout` out of [run]");

@@ -12,7 +12,7 @@ use crate::store::ComparisonFolder;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, SideTree, Source, Suite};
 use crate::trees::{self, Sides, Tree};
 
-pub struct SideSuites<'a> {
+pub(crate) struct SideSuites<'a> {
     request: &'a CommitsRequest,
     builtins: &'a [Benchmark],
     /// The suite file as the user sees it: where each side has its own, its counterpart in each tree.
@@ -33,7 +33,7 @@ struct Common {
 
 impl<'a> SideSuites<'a> {
     /// Also gives the suite that says where artifacts and trees lie. Errors: the file is not there, or wrong.
-    pub fn new(request: &'a CommitsRequest, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
+    pub(crate) fn new(request: &'a CommitsRequest, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
         let config = request.run.selection.suite_path()?;
         let Some(file) = &request.suite_file else {
             // A comparison that is resumed may keep its own suite file.
@@ -51,7 +51,7 @@ impl<'a> SideSuites<'a> {
     }
 
     /// Takes over the suite file of a resumed comparison. Errors: the request names another, or the stored one was edited.
-    pub fn go_on(&mut self, resumed: &Resumed) -> Result<()> {
+    pub(crate) fn go_on(&mut self, resumed: &Resumed) -> Result<()> {
         let flag = "--suite-file";
         let next = "take the flag out, or begin a new comparison";
         let Some(before) = &resumed.comparison.suite_file else {
@@ -75,7 +75,7 @@ impl<'a> SideSuites<'a> {
 
     /// For a person, commits without a suite file are measured with the checkout's, and so is a base without one against
     /// the working tree, which has that very file. A job has no such choice: its head would choose its own gate.
-    pub fn settle(&mut self, trees: [&Tree; 2], sides: &Sides, audience: Audience) -> Result<()> {
+    pub(crate) fn settle(&mut self, trees: [&Tree; 2], sides: &Sides, audience: Audience) -> Result<()> {
         let is_settled = self.common.is_some() || self.request.resume.is_some();
         if is_settled || audience != Audience::Person || in_a_job() {
             return Ok(());
@@ -93,7 +93,11 @@ impl<'a> SideSuites<'a> {
 
     /// Takes one suite file for all of many commits: the one of a bisection that goes on, else the one that the request names, else
     /// the tree's own, else the checkout's. Gives how the user calls it, and its text.
-    pub fn settle_on(&mut self, tree: &Tree, kept: Option<(String, String)>) -> Result<(String, String)> {
+    pub(crate) fn settle_on(
+        &mut self,
+        tree: &Tree,
+        kept: Option<(String, String)>,
+    ) -> Result<(String, String)> {
         let (shown, text) = match (kept, &self.common) {
             (Some(kept), _) => kept,
             (None, Some(common)) => (common.shown.clone(), common.text.clone()),
@@ -109,7 +113,7 @@ impl<'a> SideSuites<'a> {
     }
 
     /// What the records of both sides say of their one file. Errors: a folder that no record can name.
-    pub fn of_comparison(&self, base: &Tree) -> Result<Option<CommonSuite>> {
+    pub(crate) fn of_comparison(&self, base: &Tree) -> Result<Option<CommonSuite>> {
         let Some(common) = &self.common else { return Ok(None) };
         if let Some(before) = &common.before {
             return Ok(Some(before.clone()));
@@ -129,13 +133,13 @@ impl<'a> SideSuites<'a> {
     }
 
     /// Keeps the text of the one file with the comparison.
-    pub fn keep(&self, folder: &ComparisonFolder) -> Result<()> {
+    pub(crate) fn keep(&self, folder: &ComparisonFolder) -> Result<()> {
         self.common.as_ref().map_or(Ok(()), |common| folder.keep_suite(&common.text))
     }
 
     /// The selected suite of one tree. `other`: the head's, which selects the base's: a benchmark that the base does not
     /// have yet is no mistake. `audience`: the reader of the fault where a side has no suite at all.
-    pub fn of(&self, tree: &Tree, audience: Audience, other: Option<&Suite>) -> Result<Suite> {
+    pub(crate) fn of(&self, tree: &Tree, audience: Audience, other: Option<&Suite>) -> Result<Suite> {
         let loaded = match &self.common {
             Some(common) => {
                 let mut suite = Suite::parse(&self.place_of(common, tree)?, &common.text, self.builtins)?;
@@ -166,7 +170,7 @@ impl<'a> SideSuites<'a> {
 
     /// The gate by which `base` is judged, which is the base's own wherever it has one. Its limits for the benchmarks that
     /// it knows are then laid over those of the one file.
-    pub fn gate(&self, tree: &Tree, base: &mut Suite) -> Result<Gate> {
+    pub(crate) fn gate(&self, tree: &Tree, base: &mut Suite) -> Result<Gate> {
         let Some(own) = self.own(tree).filter(|_| self.common.is_some()) else {
             return Ok(base.gate.clone());
         };

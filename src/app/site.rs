@@ -23,7 +23,7 @@ const COMPARISONS: usize = 10;
 const PICTURES: usize = 8;
 
 #[derive(Clone, Debug)]
-pub struct SiteRequest {
+pub(crate) struct SiteRequest {
     /// The folder of the site.
     pub output: PathBuf,
     pub history: HistoryRequest,
@@ -39,7 +39,7 @@ pub struct SiteRequest {
 }
 
 /// A site that was written.
-pub struct WrittenSite {
+pub(crate) struct WrittenSite {
     pub folder: PathBuf,
     pub cases: usize,
     pub comparisons: usize,
@@ -50,7 +50,7 @@ pub struct WrittenSite {
 /// Writes the site. What an earlier call wrote there and this one does not is removed; nothing else is touched.
 ///
 /// Errors: no such history or comparison; a folder that holds something else, or cannot be written.
-pub fn write_site(request: &SiteRequest, builtins: &[Benchmark]) -> Result<WrittenSite> {
+pub(crate) fn write_site(request: &SiteRequest, builtins: &[Benchmark]) -> Result<WrittenSite> {
     let before = files_before(&request.output)?;
     let repository = repository(request.repository.as_deref())?;
     let trends = request.history.document(builtins)?;
@@ -77,7 +77,7 @@ pub fn write_site(request: &SiteRequest, builtins: &[Benchmark]) -> Result<Writt
 
 /// A verdict as a page that stands alone. `comparison`: the folder of its rounds, which are drawn; `None` of two records. Errors: it
 /// cannot be written, or the rounds cannot be read.
-pub fn write_verdict_page(
+pub(crate) fn write_verdict_page(
     document: &VerdictDocument,
     comparison: Option<&Path>,
     path: &Path,

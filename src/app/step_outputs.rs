@@ -8,28 +8,28 @@ use crate::github::commands;
 use crate::model::Result;
 
 /// Sets outputs where the runner names a file for them.
-pub fn set(values: &[(&str, String)]) -> Result<()> {
+pub(crate) fn set(values: &[(&str, String)]) -> Result<()> {
     let Some(file) = file_of("GITHUB_OUTPUT") else { return Ok(()) };
     values.iter().try_for_each(|(name, value)| commands::set_output(&file, name, value))
 }
 
 /// Appends to the step's summary, where the runner names a file for it.
-pub fn append_summary(page: &str) -> Result<()> {
+pub(crate) fn append_summary(page: &str) -> Result<()> {
     file_of("GITHUB_STEP_SUMMARY").map_or(Ok(()), |file| commands::append_summary(&file, page))
 }
 
 /// The file that a variable of the runner names.
-pub fn file_of(variable: &str) -> Option<PathBuf> {
+pub(crate) fn file_of(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// [`answer`] where nothing was measured because nothing was touched.
-pub fn of_untouched() -> Result<()> {
+pub(crate) fn of_untouched() -> Result<()> {
     answer("untouched", &BTreeMap::new())
 }
 
 /// The outputs that say what was found: the conclusion in a word, and rows by what became of them.
-pub fn answer(verdict: &str, counts: &BTreeMap<Verdict, u32>) -> Result<()> {
+pub(crate) fn answer(verdict: &str, counts: &BTreeMap<Verdict, u32>) -> Result<()> {
     let count = |verdict| counts.get(&verdict).copied().unwrap_or(0).to_string();
     set(&[
         ("verdict", verdict.to_owned()),

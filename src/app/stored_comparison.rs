@@ -12,13 +12,13 @@ use crate::suite::plan::check_claims;
 use crate::suite::{Benchmark, RunOptions};
 
 #[derive(Clone, Debug, Default)]
-pub struct ArtifactsRequest {
+pub(crate) struct ArtifactsRequest {
     pub config: Option<PathBuf>,
     /// Folder of run folders and comparisons, whatever the suite file says.
     pub artifacts: Option<PathBuf>,
 }
 
-pub struct StoredComparison {
+pub(crate) struct StoredComparison {
     pub base: RunRecord,
     pub head: RunRecord,
     pub control: Option<RunRecord>,
@@ -28,7 +28,11 @@ pub struct StoredComparison {
 
 impl StoredComparison {
     /// Reads the comparison that a folder or an id names; without either the latest one.
-    pub fn find(named: Option<&str>, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
+    pub(crate) fn find(
+        named: Option<&str>,
+        place: &ArtifactsRequest,
+        builtins: &[Benchmark],
+    ) -> Result<Self> {
         match named.map(Path::new) {
             // A folder needs no suite file that says where artifacts are.
             Some(path) if path.is_dir() => Self::in_folder(path),
@@ -36,7 +40,7 @@ impl StoredComparison {
         }
     }
 
-    pub fn read(base: &Path, head: &Path, control: Option<&Path>) -> Result<Self> {
+    pub(crate) fn read(base: &Path, head: &Path, control: Option<&Path>) -> Result<Self> {
         let control = control.map(read_record).transpose()?;
         let (base, head) = (read_record(base)?, read_record(head)?);
         check_claims(&base, &head, control.as_ref())?;
@@ -46,7 +50,7 @@ impl StoredComparison {
     /// The records of a comparison's folder, held against their own claims before anything is judged by them.
     ///
     /// Errors: exit code 4 where they do not hold.
-    pub fn in_folder(folder: &Path) -> Result<Self> {
+    pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
         let mut sides = read_sides(folder)?;
         check_claims(&sides.0, &sides.1, sides.2.as_ref())?;
         keep_whole_rounds(&mut sides);
@@ -54,18 +58,18 @@ impl StoredComparison {
         Ok(Self { base, head, control, folder: Some(folder.to_owned()) })
     }
 
-    pub fn verdict(&self) -> Result<VerdictDocument> {
+    pub(crate) fn verdict(&self) -> Result<VerdictDocument> {
         verdict_of(&self.base, &self.head, self.control.as_ref())
     }
 
     /// The verdict that lies beside the records, if one does.
-    pub fn verdict_file(&self) -> Option<PathBuf> {
+    pub(crate) fn verdict_file(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join("reports/verdict.json")).filter(|path| path.is_file())
     }
 }
 
 /// The folder of a comparison, by its folder or its id; without either the latest one below `artifacts`.
-pub fn comparison_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBuf> {
+pub(crate) fn comparison_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBuf> {
     match named {
         Some(text) if Path::new(text).is_dir() => Ok(PathBuf::from(text)),
         Some(text) => {
@@ -80,7 +84,7 @@ pub fn comparison_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBu
 }
 
 impl ArtifactsRequest {
-    pub fn folder(&self, builtins: &[Benchmark]) -> Result<PathBuf> {
+    pub(crate) fn folder(&self, builtins: &[Benchmark]) -> Result<PathBuf> {
         if let Some(folder) = &self.artifacts {
             return Ok(folder.clone());
         }

@@ -8,27 +8,28 @@ use super::github_client::client_for;
 use super::paths::{current_folder, project_root, shown};
 use crate::compare::{History as Past, LandedDecision, Policy, SCHEMA_ACCEPTED, one_session};
 use crate::github::Client;
+use crate::history::{Address, HistoryBranch, HistoryEntry, Listed};
 use crate::model::{BaselineName, Exit, Fault, Result, RunRecord};
-use crate::store::{Address, HistoryBranch, HistoryEntry, Listed, Store, read_record};
+use crate::store::{Store, read_record};
 use crate::suite::{RunOptions, Source, Suite};
 
 /// Runs that are looked through for the newest of a name.
 const MAX_SEARCHED: usize = 30;
 
 /// The stores that one command uses. Each is opened once, and what was read of it stays.
-pub struct Stores<'a> {
+pub(crate) struct Stores<'a> {
     /// `--store`.
     flag: Option<&'a str>,
     opened: RefCell<Vec<(String, PathBuf, Rc<Stored>)>>,
 }
 
-pub enum Stored {
+pub(crate) enum Stored {
     Folder(Store),
     Branch(Box<Branch>),
 }
 
 /// A history, and what was read of it.
-pub struct Branch {
+pub(crate) struct Branch {
     address: Address,
     folder: PathBuf,
     client: Option<Client>,
@@ -39,13 +40,13 @@ pub struct Branch {
 }
 
 /// Where a record is.
-pub enum Found {
+pub(crate) enum Found {
     Path(PathBuf),
     Run(Rc<HistoryEntry>),
 }
 
 impl Found {
-    pub fn read(&self) -> Result<RunRecord> {
+    pub(crate) fn read(&self) -> Result<RunRecord> {
         match self {
             Self::Path(path) => read_record(path),
             Self::Run(entry) => Ok(entry.record.clone()),
@@ -53,7 +54,7 @@ impl Found {
     }
 
     /// What means this record and no newer one: its path, or the run's id.
-    pub fn place(&self) -> PathBuf {
+    pub(crate) fn place(&self) -> PathBuf {
         match self {
             Self::Path(path) => path.clone(),
             Self::Run(entry) => entry.run_id.as_str().into(),
@@ -62,7 +63,7 @@ impl Found {
 }
 
 /// An address of `--history`. Errors: it is none, or a folder's.
-pub fn history_of(text: &str) -> Result<Address> {
+pub(crate) fn history_of(text: &str) -> Result<Address> {
     let fault = |what: &str| {
         Fault::at_flag(format!("--history {text}"), what, "write git:BRANCH or github:OWNER/REPO@BRANCH")
     };
@@ -74,12 +75,12 @@ pub fn history_of(text: &str) -> Result<Address> {
 }
 
 /// The address of a store. Errors: it is none.
-pub fn store_of(text: &str) -> Result<Address> {
+pub(crate) fn store_of(text: &str) -> Result<Address> {
     text.parse().map_err(|what: String| Fault::at(format!("store `{text}`"), what, Address::FORMS))
 }
 
 /// A baseline's name. Errors: what cannot be one.
-pub fn name_of(text: &str) -> Result<BaselineName> {
+pub(crate) fn name_of(text: &str) -> Result<BaselineName> {
     text.parse().map_err(|what| Fault::at("the baseline's name", what, "choose a name such as main or v1.2"))
 }
 
@@ -93,7 +94,7 @@ fn address_of<'a>(suite: &'a Suite, flag: Option<&'a str>) -> Result<(&'a str, A
 }
 
 /// The folder for what is no record: trees, calibrations. Where the store is a branch it is the usual one.
-pub fn folder_of(suite: &Suite, flag: Option<&str>) -> Result<Store> {
+pub(crate) fn folder_of(suite: &Suite, flag: Option<&str>) -> Result<Store> {
     let keep = suite.run.keep.value;
     match address_of(suite, flag)? {
         (text, Address::Dir(_), folder) => Store::open(text, &folder, keep),
@@ -102,13 +103,13 @@ pub fn folder_of(suite: &Suite, flag: Option<&str>) -> Result<Store> {
 }
 
 impl<'a> Stores<'a> {
-    pub fn new(flag: Option<&'a str>) -> Self {
+    pub(crate) fn new(flag: Option<&'a str>) -> Self {
         Self { flag, opened: RefCell::default() }
     }
 
     /// The store of a suite, or the one that the flag names; relative paths count from the suite's folder, those of a
     /// flag from the current one. Without a suite, the built-in one's.
-    pub fn of(&self, suite: Option<&Suite>) -> Result<Rc<Stored>> {
+    pub(crate) fn of(&self, suite: Option<&Suite>) -> Result<Rc<Stored>> {
         let builtin = Suite::new("micro", Source::Builtin, Vec::new());
         let suite = suite.unwrap_or(&builtin);
         let (text, address, folder) = address_of(suite, self.flag)?;
@@ -127,7 +128,7 @@ impl<'a> Stores<'a> {
 
 impl Stored {
     /// Where the newest record of a name is, if there is one. Errors: a history that cannot be read.
-    pub fn find(&self, name: &str) -> Result<Option<Found>> {
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Found>> {
         match self {
             Self::Folder(store) => match name.parse() {
                 Ok(name) if store.has(&name) => Ok(Some(Found::Path(store.newest(&name)?))),
@@ -138,7 +139,7 @@ impl Stored {
     }
 
     /// The names that have a record; of a history none, since a run there has many.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         match self {
             Self::Folder(store) => store.names(),
             Self::Branch(_) => Vec::new(),
@@ -146,7 +147,7 @@ impl Stored {
     }
 
     /// What to say where [`Stored::find`] finds nothing.
-    pub fn missing(&self, name: &str) -> Fault {
+    pub(crate) fn missing(&self, name: &str) -> Fault {
         match self {
             Self::Folder(store) => match name_of(name).and_then(|name| store.newest(&name)) {
                 Err(fault) => fault,
@@ -166,22 +167,22 @@ impl Branch {
         Ok(branch)
     }
 
-    pub fn address(&self) -> &Address {
+    pub(crate) fn address(&self) -> &Address {
         &self.address
     }
 
-    pub fn history(&self) -> Result<HistoryBranch<'_>> {
+    pub(crate) fn history(&self) -> Result<HistoryBranch<'_>> {
         HistoryBranch::open(&self.address, &self.folder, self.client.as_ref())
     }
 
     /// Errors: the branch is not there, or was made for something else.
-    pub fn need(&self) -> Result<()> {
+    pub(crate) fn need(&self) -> Result<()> {
         self.history()?.need()
     }
 
     /// The accepted rows that the history keeps, the oldest first, and the files of it that cannot be read. Errors: GitHub or
     /// the disk.
-    pub fn accepted(&self) -> Result<(Vec<LandedDecision>, Vec<String>)> {
+    pub(crate) fn accepted(&self) -> Result<(Vec<LandedDecision>, Vec<String>)> {
         let (mut decisions, mut warnings) = (Vec::new(), Vec::new());
         for file in self.history()?.accepted()? {
             match serde_json::from_slice::<LandedDecision>(&file.bytes) {
@@ -195,7 +196,7 @@ impl Branch {
     }
 
     /// Every run, oldest first.
-    pub fn listed(&self) -> Result<&[Listed]> {
+    pub(crate) fn listed(&self) -> Result<&[Listed]> {
         if self.listed.get().is_none() {
             let _ = self.listed.set(self.history()?.list()?);
         }
@@ -204,7 +205,7 @@ impl Branch {
 
     /// Shows the newest [`HistoryBranch::RECENT`] runs one after the other, oldest first, and gives warnings of what is no
     /// run or was left out. Errors: GitHub or the disk.
-    pub fn each(&self, mut show: impl FnMut(&Listed, HistoryEntry)) -> Result<Vec<String>> {
+    pub(crate) fn each(&self, mut show: impl FnMut(&Listed, HistoryEntry)) -> Result<Vec<String>> {
         let (history, listed) = (self.history()?, self.listed()?);
         let left_out = listed.len().saturating_sub(HistoryBranch::RECENT);
         let mut warnings = Vec::new();
@@ -274,7 +275,7 @@ impl Branch {
 /// and let go. Beside them a warning for each that cannot be read. Nothing is read where no comparison asks the past.
 ///
 /// Errors: a store that the command line names and that is none or cannot be read.
-pub fn histories(
+pub(crate) fn histories(
     suite: Option<&Suite>,
     stores: &Stores<'_>,
     pairs: &[(&RunRecord, &RunRecord)],

@@ -11,9 +11,9 @@ use crate::store::{ComparisonFolder, comparison_of, holds_run, latest_comparison
 use crate::suite::Benchmark;
 
 /// The merged verdicts, in the folder that `merge` writes.
-pub const MERGED: &str = "merged.json";
+pub(crate) const MERGED: &str = "merged.json";
 
-pub enum Subject {
+pub(crate) enum Subject {
     Comparison(Box<StoredComparison>),
     Document(Input),
 }
@@ -21,7 +21,7 @@ pub enum Subject {
 impl Subject {
     /// A comparison's folder or id, a run's folder or id, the folder of a merge, a verdict or a record; without any of them
     /// the latest comparison, else the latest run.
-    pub fn find(
+    pub(crate) fn find(
         named: Option<&str>,
         place: &ArtifactsRequest,
         ingest: &IngestOptions,
@@ -87,7 +87,7 @@ impl Subject {
     }
 
     /// The document to be shown: of a comparison the stored verdict, else the one that its records give.
-    pub fn document(self) -> Result<Input> {
+    pub(crate) fn document(self) -> Result<Input> {
         match self {
             Self::Document(input) => Ok(input),
             Self::Comparison(stored) => match stored.verdict_file() {

@@ -12,30 +12,35 @@ use crate::store::write_atomically;
 pub(super) const ANCHOR_PREFIX: &str = "anchor.";
 
 /// The bytes that a renderer writes.
-pub fn bytes_of(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<Vec<u8>> {
+pub(crate) fn bytes_of(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     write(&mut bytes).map_err(|error| Fault::defect("the output", error))?;
     Ok(bytes)
 }
 
 /// A document as JSON, with a line break at its end.
-pub fn json_of(document: &impl serde::Serialize) -> Result<Vec<u8>> {
+pub(crate) fn json_of(document: &impl serde::Serialize) -> Result<Vec<u8>> {
     bytes_of(|bytes| {
         serde_json::to_writer_pretty(&mut *bytes, document)?;
         writeln!(bytes)
     })
 }
 
-pub fn rendered(document: &VerdictDocument, format: Format, style: Style, all: bool) -> Result<Vec<u8>> {
+pub(crate) fn rendered(
+    document: &VerdictDocument,
+    format: Format,
+    style: Style,
+    all: bool,
+) -> Result<Vec<u8>> {
     bytes_of(|bytes| report::verdict(document, &Options { format, style, all }, bytes))
 }
 
-pub fn write_as(format: Format, document: &VerdictDocument, path: &Path) -> Result<()> {
+pub(crate) fn write_as(format: Format, document: &VerdictDocument, path: &Path) -> Result<()> {
     write_atomically(path, &rendered(document, format, Style::PLAIN, true)?)
 }
 
 /// Writes every format of a verdict into a run's report folder, under names that begin with `prefix`.
-pub fn write_reports(prefix: &str, document: &VerdictDocument, folder: &Path) -> Result<()> {
+pub(crate) fn write_reports(prefix: &str, document: &VerdictDocument, folder: &Path) -> Result<()> {
     for (format, name) in [
         (Format::Json, "verdict.json"),
         (Format::Markdown, "verdict.md"),
@@ -48,13 +53,13 @@ pub fn write_reports(prefix: &str, document: &VerdictDocument, folder: &Path) ->
 }
 
 /// The file of the release baseline beside one of the first verdict: `out/verdict.json` -> `out/anchor.verdict.json`.
-pub fn anchor_beside(path: &Path) -> PathBuf {
+pub(crate) fn anchor_beside(path: &Path) -> PathBuf {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     path.with_file_name(format!("{ANCHOR_PREFIX}{name}"))
 }
 
 /// The document's own exit code; [`Exit::Internal`] for one that no version of the document has.
-pub fn exit_from(document: &VerdictDocument) -> Exit {
+pub(crate) fn exit_from(document: &VerdictDocument) -> Exit {
     Exit::from_repr(document.exit_code).unwrap_or(Exit::Internal)
 }
 

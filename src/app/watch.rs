@@ -11,10 +11,7 @@ use std::time::Duration;
 use super::measuring_lock::GateGpus;
 use super::progress::Reporter;
 use crate::machine::{self, HostConditions, MachineSampler, Timeline};
-use crate::model::{
-    CalmWait, Component, Conditions, EndedProcess, Exit, Fault, GpuFacts, MonitorRecord, Probe, Result,
-    Unrest,
-};
+use crate::model::{CalmWait, Component, Exit, Fault, GpuFacts, MonitorRecord, Probe, Result, Unrest};
 use crate::run::{
     ConditionsProbe, Executor, GpuQueue, Observer, Progress, bound_list, gpus_of_list, wait_for_calm,
 };
@@ -35,7 +32,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Errors: the file of `--monitor-output` cannot be written.
-    pub fn of(suite: &Suite, reporter: &Reporter) -> Result<Self> {
+    pub(super) fn of(suite: &Suite, reporter: &Reporter) -> Result<Self> {
         let run = &suite.run;
         let gpus = gpus_of(suite, machine::gpus);
         let output = run.monitor_output.value.as_deref();
@@ -60,13 +57,13 @@ impl Watch {
         Ok(Self { conditions, timeline, gpus, looks, max_temperature, reporter: reporter.clone() })
     }
 
-    pub fn probe(&mut self) -> Option<&mut dyn ConditionsProbe> {
+    pub(super) fn probe(&mut self) -> Option<&mut dyn ConditionsProbe> {
         self.conditions.as_mut().map(|conditions| conditions as &mut dyn ConditionsProbe)
     }
 
     /// Watches the GPUs of one queue while other queues run, and shares the sampler with them. `uuids`: of its GPUs. From then on the
     /// suite's own watch knows that processes of the run were on the GPUs before its first one. `None`: nothing is watched.
-    pub fn of_queue(&mut self, queue: &GpuQueue, uuids: Vec<String>) -> Option<HostConditions> {
+    pub(super) fn of_queue(&mut self, queue: &GpuQueue, uuids: Vec<String>) -> Option<HostConditions> {
         let own = self.conditions.as_mut()?;
         own.follows_others();
         let here = HostConditions::beside_others(uuids);
@@ -75,7 +72,7 @@ impl Watch {
     }
 
     /// Waits, before anything is measured, for GPUs that are calm, where the suite refuses others. Errors: they are not; exit code 5.
-    pub fn require_calm(&mut self, run: &RunOptions, executor: &mut dyn Executor) -> Result<()> {
+    pub(super) fn require_calm(&mut self, run: &RunOptions, executor: &mut dyn Executor) -> Result<()> {
         if run.busy_gpu.value != BusyGpu::Refuse {
             return Ok(());
         }
@@ -143,20 +140,6 @@ fn gpus_of(suite: &Suite, facts: impl FnOnce() -> Probe<GpuFacts>) -> Option<BTr
     let facts = facts();
     let found: Option<Vec<_>> = lists.iter().map(|list| gpus_of_list(list, &facts)).collect();
     Some(found?.into_iter().flatten().map(|(index, _)| index).collect())
-}
-
-impl ConditionsProbe for HostConditions {
-    fn begin(&mut self) {
-        HostConditions::begin(self);
-    }
-
-    fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
-        HostConditions::end(self, ended)
-    }
-
-    fn unrest(&mut self, waited: bool) -> Vec<Unrest> {
-        HostConditions::unrest(self, waited)
-    }
 }
 
 /// The file of a timeline: a JSON array, whole after each record.

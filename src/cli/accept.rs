@@ -19,7 +19,7 @@ use crate::model::{Exit, Result};
 /// Exit codes: 0 when the command is answered, also where it is refused; 2 without such an event; 6 when GitHub could not be
 /// asked or told.
 #[derive(clap::Args, Clone, Debug)]
-pub struct AcceptArgs {
+pub(super) struct AcceptArgs {
     /// Name of the check, as `publish` has it
     #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = gate_name)]
     pub name: String,
@@ -70,7 +70,7 @@ impl AcceptArgs {
     }
 }
 
-pub fn run(args: &AcceptArgs, out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &AcceptArgs, out: &mut impl Write) -> Result<Exit> {
     let request = args.request();
     check(&request)?;
     let context = Context::read(&|name| std::env::var(name).ok())?;

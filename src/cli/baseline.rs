@@ -7,14 +7,15 @@ use super::terminal::write::{table, write_json, wrote};
 use crate::app::baselines::{BaselineList, BaselinesRequest, V1HistoryRow};
 use crate::app::paths::shown;
 use crate::compare::{DecisionKind, LandedDecision};
+use crate::history::Address;
 use crate::model::text::{count, short_commit};
 use crate::model::{Exit, Result};
-use crate::store::{Address, BaselineEntry};
+use crate::store::BaselineEntry;
 use crate::suite::Benchmark;
 
 /// Save, list and remove named baselines
 #[derive(clap::Args, Clone, Debug)]
-pub struct BaselineArgs {
+pub(super) struct BaselineArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -58,7 +59,7 @@ enum Command {
 
 /// Where baselines and runs are kept.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct StoreArgs {
+pub(super) struct StoreArgs {
     /// Suite file whose store is meant [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -73,7 +74,7 @@ impl StoreArgs {
     }
 }
 
-pub fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     match &args.command {
         Command::Save { name, run, partial, place } => {
             let saved = place.request().save(name, run.as_deref(), *partial, builtins)?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::args::{MeasureArgs, budget};
+use super::args::{MeasureArgs, budget, words};
 use super::exit::of_signal;
 use super::terminal::progress::reporter;
 use super::terminal::style;
@@ -25,7 +25,7 @@ use crate::suite::words::parse_ratio;
 /// Exit codes: 0 answered: a commit, a few that cannot be told apart, or nothing became worse; 3 undecided; 4 an end cannot be
 /// measured.
 #[derive(clap::Args, Clone, Debug)]
-pub struct BisectArgs {
+pub(super) struct BisectArgs {
     /// The case, by its name or that of its benchmark
     #[arg(required_unless_present = "resume")]
     case: Option<String>,
@@ -57,7 +57,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
     /// What to print
-    #[arg(long, value_enum, default_value = "terminal")]
+    #[arg(long, value_parser = words::<BisectFormat>(), default_value = "terminal")]
     format: BisectFormat,
     /// Also write the answer as Markdown to this file
     #[arg(long, value_name = "FILE")]
@@ -66,7 +66,7 @@ pub struct BisectArgs {
     measure: MeasureArgs,
 }
 
-pub fn run(args: &BisectArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &BisectArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--markdown", args.markdown.as_deref())?;
     let request = BisectRequest {
         case: args.case.clone(),

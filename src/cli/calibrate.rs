@@ -23,7 +23,7 @@ use crate::suite::Benchmark;
 /// Exit codes: 0 calibrated; 1 the rule cried wolf, or missed a planted slowdown although the noise was low; 4 a case
 /// failed or nothing was measured.
 #[derive(clap::Args, Clone, Debug)]
-pub struct CalibrateArgs {
+pub(super) struct CalibrateArgs {
     #[command(flatten)]
     measure: MeasureArgs,
     /// Rounds that each case gets
@@ -52,7 +52,7 @@ pub struct CalibrateArgs {
     json: Option<PathBuf>,
 }
 
-pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
     let request = CalibrateRequest {
         budget: budget(args.budget.as_deref())?.unwrap_or(Budget::UNLIMITED),

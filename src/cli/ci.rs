@@ -30,7 +30,7 @@ use crate::suite::Benchmark;
 /// `gbench-ci compare` does. Where there is nothing to compare with, the commit is compared with itself, and the verdict is
 /// inconclusive. Code of forks is not run unless `--allow-forks` is given.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct CiArgs {
+pub(super) struct CiArgs {
     /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
     #[arg(long, value_name = "REV")]
     base: Option<String>,
@@ -86,7 +86,7 @@ fn label(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-pub fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let tokens = guard::tokens();
     if !tokens.is_empty() {
         warn(&guard::token_warning(&tokens), out)?;

@@ -38,7 +38,7 @@ use crate::suite::Benchmark;
 /// Files of other programs are records, too: `compare before.json after.json`; a folder of such files is a side of as many
 /// processes, and so are several after --base and --head. docs/formats.md lists what is read.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct CompareArgs {
+pub(super) struct CompareArgs {
     /// Commits: A..B, A...B, A.. or A; or a baseline's name, a record, a run's folder
     base: Option<String>,
     /// What to judge: a record or a run's folder [default: a fresh run of the suite]
@@ -122,7 +122,7 @@ pub struct CompareArgs {
     suite_file: Option<PathBuf>,
 }
 
-pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let has_json = args.json.is_some() || args.format == Format::Json;
     if args.embed && args.head.is_some() && !has_json {
         let what = "no JSON verdict is asked for that could hold the records";

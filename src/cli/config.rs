@@ -14,19 +14,19 @@ use crate::suite::{Benchmark, Gate, ProfileOptions, RunOptions};
 
 /// Show the effective configuration
 #[derive(clap::Args, Clone, Debug)]
-pub struct ConfigArgs {
+pub(super) struct ConfigArgs {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(clap::Subcommand, Clone, Debug)]
-pub enum Command {
+pub(super) enum Command {
     /// Print each effective value with its origin
     Show(ShowArgs),
 }
 
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct ShowArgs {
+pub(super) struct ShowArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]
@@ -56,7 +56,7 @@ struct V1Config {
 const AT_RUN_TIME: &str = "A program may set its own values at run time through the child protocol, except \
                            those that the environment or a flag has set; the record holds what was in force.";
 
-pub fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let Command::Show(args) = &args.command;
     let schema = "gbench-ci/config/v1";
     let config = if args.defaults {
@@ -99,7 +99,7 @@ fn text(config: &V1Config) -> String {
 }
 
 /// A heading and one line a setting: name, value, origin.
-pub fn settings_table(heading: &str, settings: &BTreeMap<String, Shown>) -> String {
+pub(super) fn settings_table(heading: &str, settings: &BTreeMap<String, Shown>) -> String {
     let rows = settings.iter().map(|(name, shown)| {
         let value = match &shown.value {
             serde_json::Value::String(text) => text.clone(),

@@ -21,7 +21,7 @@ use crate::report::Format;
 
 /// Compare two commits, one with a planted slowdown, and show the verdict
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct DemoArgs {
+pub(super) struct DemoArgs {
     /// Folder to work in, which must not exist yet [default: a new temporary folder, which is kept]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub struct DemoArgs {
 
 /// Exit 0 where the gate found what was planted or says why it cannot, and nothing else; 1 where it calls an
 /// untouched workload regressed; 4 where something was not measured.
-pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
     let repository = demo::make(args.output.as_deref())?;
     say(
         out,

@@ -20,7 +20,7 @@ use crate::suite::{
 
 /// Describe benchmarks: every field and the effective settings
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct DescribeArgs {
+pub(super) struct DescribeArgs {
     /// Ids or globs; with none, everything that the flags select
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
@@ -66,7 +66,7 @@ struct V1Benchmark {
     config: BTreeMap<String, Shown>,
 }
 
-pub fn run(args: &DescribeArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &DescribeArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let mut request = args.selection.request()?;
     request.selection.benchmarks.splice(0..0, args.ids.iter().cloned());
     let mut suite = request.suite(builtins)?;

@@ -14,7 +14,7 @@ use crate::report::paragraph;
 /// Programs of harnesses, scripts, CUDA kernels that belong to no program, and Python modules by their layout: pairs of
 /// baseline_NAME.py and optimized_NAME.py, and kernels with their bench.yaml.
 #[derive(clap::Args, Clone, Debug)]
-pub struct DiscoverArgs {
+pub(super) struct DiscoverArgs {
     /// Folder to look into
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
@@ -26,7 +26,7 @@ pub struct DiscoverArgs {
     verbose: bool,
 }
 
-pub fn run(args: &DiscoverArgs, out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &DiscoverArgs, out: &mut impl Write) -> Result<Exit> {
     let found = V1Discovery::of(&args.folder, args.verbose)?;
     if args.json {
         wrote(write_json(&found, out))?;

@@ -14,7 +14,7 @@ use crate::report::table;
 use crate::supervise;
 
 #[derive(Args, Clone, Debug)]
-pub struct DoctorArgs {
+pub(super) struct DoctorArgs {
     /// Print the checks and the readings behind them as JSON
     #[arg(long)]
     json: bool,
@@ -24,7 +24,7 @@ pub struct DoctorArgs {
 }
 
 /// Exit code 0 where the processor can be measured, and a GPU too if one is required; else 5.
-pub fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
+pub(super) fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let folder = current_folder()?;
     let manifest = machine::manifest(&folder);
     let readings = machine::readings(supervise::instruction_counter(), cuda::compiler_in_use().into());

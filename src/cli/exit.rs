@@ -5,12 +5,12 @@ use crate::model::{Exit, FailureKind, Outcome, Profile, RecordState};
 use crate::run::Finished;
 
 /// The exit code of a run that a signal has ended.
-pub fn of_signal(signal: i32) -> Exit {
+pub(super) fn of_signal(signal: i32) -> Exit {
     if signal == 2 { Exit::Interrupted } else { Exit::Terminated }
 }
 
 /// The exit code of one finished run, without any comparison.
-pub fn of_run(finished: &Finished) -> Exit {
+pub(super) fn of_run(finished: &Finished) -> Exit {
     let cases = &finished.record.cases;
     let measured = cases.iter().any(|case| case.outcome.is_measured());
     let failed = cases.iter().any(|case| case.outcome.is_failure());
@@ -32,7 +32,7 @@ fn only_missing_dependencies(finished: &Finished) -> bool {
 }
 
 /// The exit code with the profiles that `--require-profilers` asks for; a line says where they change it.
-pub fn with_profiles<'p>(
+pub(super) fn with_profiles<'p>(
     exit: Exit,
     request: &ProfileRequest,
     profiles: impl IntoIterator<Item = &'p Profile>,

@@ -18,7 +18,7 @@ use crate::suite::Benchmark;
 /// Exit codes: 0 explained, whatever the verdict is; 2 no such case or comparison, or records that cannot be read; 4
 /// records that do not hold what they say of themselves.
 #[derive(clap::Args, Clone, Debug)]
-pub struct ExplainArgs {
+pub(super) struct ExplainArgs {
     /// The case as reports name it, its benchmark, or a glob
     case: String,
     /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
@@ -50,7 +50,7 @@ pub struct ExplainArgs {
     all: bool,
 }
 
-pub fn run(args: &ExplainArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &ExplainArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--svg", args.svg.as_deref())?;
     let request = ExplainRequest {
         case: args.case.clone(),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::args::ArtifactsArgs;
+use super::args::{ArtifactsArgs, words};
 use super::terminal::write::{check_place, wrote};
 use crate::app::ingest::{AUTO, IngestOptions};
 use crate::app::subject::Subject;
@@ -15,11 +15,11 @@ use crate::suite::Benchmark;
 
 /// Write a run in the format of another program
 #[derive(clap::Args, Clone, Debug)]
-pub struct ExportArgs {
+pub(super) struct ExportArgs {
     /// A run by its folder or id, a record, or a file of results of another program [default: the latest run]
     what: Option<String>,
     /// The format
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_parser = words::<ExportFormat>(), value_name = "FORMAT")]
     to: ExportFormat,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
@@ -31,7 +31,7 @@ pub struct ExportArgs {
     input_format: String,
 }
 
-pub fn run(args: &ExportArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &ExportArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--output", args.output.as_deref())?;
     let subject = Subject::find(
         args.what.as_deref(),

@@ -16,7 +16,7 @@ use crate::model::{Exit, Result};
 /// job's first step (ACTIONS_RUNNER_HOOK_JOB_STARTED), by a script and a policy on the machine that no pull request can edit.
 /// What the policy does not allow, and what cannot be read, fails the job.
 #[derive(clap::Args, Clone, Debug)]
-pub struct GuardArgs {
+pub(super) struct GuardArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -95,7 +95,7 @@ const WORKFLOWS: [&str; 3] = [
 ];
 const EVENTS: [&str; 4] = ["pull_request", "merge_group", "schedule", "workflow_dispatch"];
 
-pub fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
     match &args.what {
         What::Run { policy } => run_hook(policy, out),
         What::Install(args) => run_install(args, out),

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use super::args::RunsArgs;
+use super::args::{RunsArgs, words};
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
 use crate::app::verdict_files::bytes_of;
@@ -19,13 +19,13 @@ use crate::suite::Benchmark;
 ///
 /// Exit codes: 0 shown, whatever is in it; 2 no such store, case or metric.
 #[derive(clap::Args, Clone, Debug)]
-pub struct HistoryArgs {
+pub(super) struct HistoryArgs {
     /// A case or a benchmark by its name, or a glob over benchmarks [default: all]
     case: Option<String>,
     #[command(flatten)]
     selected: RunsArgs,
     /// How to write it
-    #[arg(long, value_enum, default_value = "terminal")]
+    #[arg(long, value_parser = words::<TrendsFormat>(), default_value = "terminal")]
     format: TrendsFormat,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "PATH")]
@@ -35,7 +35,7 @@ pub struct HistoryArgs {
     all: bool,
 }
 
-pub fn run(args: &HistoryArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &HistoryArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--output", args.output.as_deref())?;
     if !args.format.is_built_in() {
         let next = "build it with `cargo install --path . --features parquet`, or take csv";

@@ -19,7 +19,7 @@ use crate::suite::Benchmark;
 /// the file, or has to be named with --format; rows of any other JSON, JSON lines or CSV are described with --metric,
 /// --parameters, --rows and --where. docs/formats.md lists the formats.
 #[derive(clap::Args, Clone, Debug)]
-pub struct IngestCommandArgs {
+pub(super) struct IngestCommandArgs {
     /// Files, or folders of files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -56,7 +56,7 @@ pub struct IngestCommandArgs {
     all: bool,
 }
 
-pub fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--output", args.output.as_deref())?;
     let request = IngestRequest {
         files: args.files.clone(),

@@ -17,7 +17,7 @@ use crate::suite::{Benchmark, FILE_NAME, Suite};
 
 /// Write a first gbench.toml from what lies in this folder
 #[derive(clap::Args, Clone, Debug)]
-pub struct InitArgs {
+pub(super) struct InitArgs {
     /// File to write; what lies beside it is looked at
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
     config: PathBuf,
@@ -82,7 +82,7 @@ impl InitArgs {
     }
 }
 
-pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let folder = folder_of(&args.config)?;
     let kept = args.github && args.config.exists();
     // One that cannot be read is its owner's to mend; the workflows do without its dependencies.

@@ -16,7 +16,7 @@ use crate::suite::{Benchmark, Declared, FailedBuild, Listing, Source, Suite};
 
 /// List the benchmarks of the suite
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct ListArgs {
+pub(super) struct ListArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
     /// Name every case; builds what has a harness (`harness = "..."`), and asks it
@@ -71,7 +71,7 @@ struct V1NotListed {
     advice: String,
 }
 
-pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let request = args.selection.request()?;
     let registry = request.registry(builtins)?;
     let mut suite = request.select(&registry)?;

@@ -13,7 +13,7 @@ use crate::model::{Exit, Fault, Manifest};
 use crate::report::table;
 
 #[derive(Args, Clone, Debug)]
-pub struct ManifestArgs {
+pub(super) struct ManifestArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -41,7 +41,7 @@ enum Command {
     },
 }
 
-pub fn run(args: &ManifestArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
+pub(super) fn run(args: &ManifestArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     wrote(match &args.command {
         Command::Show { json } => {
             let manifest = machine::manifest(&current_folder()?);

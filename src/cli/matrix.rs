@@ -11,7 +11,7 @@ use crate::model::{Exit, Result, Shard};
 /// In a workflow: `matrix: ${{ fromJSON(needs.plan.outputs.NAME) }}`, and in the job `runs-on: ${{ matrix.runner }}`,
 /// `--label` from `matrix.label` and `--shard` from `matrix.shard`.
 #[derive(clap::Args, Clone, Debug)]
-pub struct MatrixArgs {
+pub(super) struct MatrixArgs {
     /// Parts that each machine's suite is cut into
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=Shard::MAX as i64))]
     shards: u32,
@@ -24,7 +24,7 @@ pub struct MatrixArgs {
     output: Option<String>,
 }
 
-pub fn run(args: &MatrixArgs, out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &MatrixArgs, out: &mut impl Write) -> Result<Exit> {
     let text = json(jobs(&["self-hosted".into()], &args.machines, args.shards)?)?;
     if let Some(name) = &args.output {
         set_output(name, &text)?;

@@ -27,7 +27,7 @@ use crate::report::{Format, Input, Options};
 /// Exit codes: that of the gravest part; 4 also where something is missing or nothing was merged; 2 where parts do not belong
 /// together.
 #[derive(clap::Args, Clone, Debug)]
-pub struct MergeArgs {
+pub(super) struct MergeArgs {
     /// Folder of a comparison or a run, or one that holds several
     #[arg(required = true, value_name = "PART")]
     parts: Vec<PathBuf>,
@@ -51,7 +51,7 @@ pub struct MergeArgs {
     all: bool,
 }
 
-pub fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
     let (parts, measured) = (&args.parts, args.measured.as_deref());
     match merge(parts, &args.output, args.expect, measured, &args.fail_on)? {
         MergeResult::Untouched(job) => {

@@ -20,7 +20,7 @@ use crate::suite::Benchmark;
 /// Each case has a process of its own under each profiler. Reports are kept with the profilers' own suffixes, so that nsys-ui and ncu-ui open
 /// them.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct ProfileCommandArgs {
+pub(super) struct ProfileCommandArgs {
     /// Benchmarks by id or glob; with none, everything that the flags select
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
@@ -37,7 +37,7 @@ pub struct ProfileCommandArgs {
     measure: MeasureArgs,
 }
 
-pub fn run(args: &ProfileCommandArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &ProfileCommandArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let mut request = args.measure.request()?;
     request.refuse_where_nothing_is_timed()?;
     request.selection.selection.benchmarks.splice(0..0, args.cases.iter().cloned());

@@ -22,7 +22,7 @@ use crate::suite::Benchmark;
 ///
 /// Exit codes: 0 when everything is told; 6 when it could not be; 2 and 5 for what may not be published.
 #[derive(clap::Args, Clone, Debug)]
-pub struct PublishArgs {
+pub(super) struct PublishArgs {
     /// A comparison's folder, a verdict, or the folder that `merge` wrote [default: the latest comparison]
     pub what: Option<PathBuf>,
     /// Only begin the check, before anything is measured
@@ -109,7 +109,7 @@ impl PublishArgs {
     }
 }
 
-pub fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let request = args.request();
     check(&request)?;
     let context = Context::read(&|name| std::env::var(name).ok())?;

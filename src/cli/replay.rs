@@ -23,7 +23,7 @@ use crate::suite::Benchmark;
 /// Exit codes: those of `compare`; 4 also where the records do not hold, or where the kept verdict is not the one that they
 /// give.
 #[derive(clap::Args, Clone, Debug)]
-pub struct ReplayArgs {
+pub(super) struct ReplayArgs {
     /// A comparison's folder or id, or the records of base and head [default: the latest comparison]
     #[arg(num_args = 0..=2, value_names = ["COMPARISON|BASE", "HEAD"])]
     what: Vec<String>,
@@ -43,7 +43,7 @@ pub struct ReplayArgs {
     json: Option<PathBuf>,
 }
 
-pub fn run(args: &ReplayArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &ReplayArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
     let stored = match args.what.as_slice() {
         [base, head] => StoredComparison::read(Path::new(base), Path::new(head), args.control.as_deref())?,

@@ -19,7 +19,7 @@ use crate::suite::Benchmark;
 /// With --by, --group-by or --where it shows the sweep instead: the figures by parameters, and the best at each point. A file of
 /// another program is shown as a run.
 #[derive(Debug, clap::Args)]
-pub struct ReportArgs {
+pub(super) struct ReportArgs {
     /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
     /// comparison, else the latest run]
     what: Option<String>,
@@ -47,7 +47,7 @@ pub struct ReportArgs {
 }
 
 /// Reads the document and writes the report. Exit 0, or with `--exit-code` the document's own.
-pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
+pub(super) fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
     let input = Subject::find(
         args.what.as_deref(),
         &args.place.request(),

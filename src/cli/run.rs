@@ -27,7 +27,7 @@ use crate::suite::{Action, Benchmark, Suite, shown_axes};
 
 /// Measure the suite and keep a record of it
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct RunArgs {
+pub(super) struct RunArgs {
     #[command(flatten)]
     profile: ProfileArgs,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub struct RunArgs {
     dry_run: bool,
 }
 
-pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
     let sweep_request = args.sweep.request(&args.filter)?;
     let mut suite = args.measure.request()?.suite(builtins)?;

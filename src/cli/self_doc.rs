@@ -3,16 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::terminal::write::{write_json, wrote};
-use crate::app::discover::V1Discovery;
-use crate::compare::{AcceptanceLedger, Calibration, LandedDecision, Merged, VerdictDocument};
-use crate::model::{Exit, Fault, Job, Result, RunRecord};
-use crate::store::HistoryEntry;
-use crate::trend::TrendsDocument;
+use super::terminal::write::wrote;
+use crate::model::{Exit, Fault, Result};
 
 /// Print the JSON Schema of a document
 #[derive(clap::Args, Clone, Debug)]
-pub struct SchemaArgs {
+pub(super) struct SchemaArgs {
     document: Document,
 }
 
@@ -37,30 +33,30 @@ enum Document {
     Trends,
 }
 
-pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
+pub(super) fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
     let schema = match args.document {
-        Document::Record => RunRecord::schema(),
-        Document::Verdict => VerdictDocument::schema(),
-        Document::Calibration => Calibration::schema(),
-        Document::Merged => Merged::schema(),
-        Document::Job => Job::schema(),
-        Document::History => HistoryEntry::schema(),
-        Document::Acceptances => AcceptanceLedger::schema(),
-        Document::Accepted => LandedDecision::schema(),
-        Document::Discovery => V1Discovery::schema(),
-        Document::Trends => TrendsDocument::schema(),
+        Document::Record => include_str!("../../docs/schema/record-v2.json"),
+        Document::Verdict => include_str!("../../docs/schema/verdict-v2.json"),
+        Document::Calibration => include_str!("../../docs/schema/calibration-v1.json"),
+        Document::Merged => include_str!("../../docs/schema/merged-v1.json"),
+        Document::Job => include_str!("../../docs/schema/job-v1.json"),
+        Document::History => include_str!("../../docs/schema/history-v1.json"),
+        Document::Acceptances => include_str!("../../docs/schema/acceptances-v1.json"),
+        Document::Accepted => include_str!("../../docs/schema/accepted-v1.json"),
+        Document::Discovery => include_str!("../../docs/schema/discovery-v1.json"),
+        Document::Trends => include_str!("../../docs/schema/trends-v1.json"),
     };
-    wrote(write_json(&schema, out))?;
+    wrote(out.write_all(schema.as_bytes()))?;
     Ok(Exit::Pass)
 }
 
 /// Print a completion script for a shell
 #[derive(clap::Args, Clone, Debug)]
-pub struct CompletionsArgs {
+pub(super) struct CompletionsArgs {
     shell: clap_complete::Shell,
 }
 
-pub fn completions(
+pub(super) fn completions(
     args: &CompletionsArgs,
     command: &mut clap::Command,
     out: &mut impl Write,
@@ -73,13 +69,13 @@ pub fn completions(
 
 /// Print the manual page, or write one for every command into a folder
 #[derive(clap::Args, Clone, Debug)]
-pub struct ManArgs {
+pub(super) struct ManArgs {
     /// Folder for gbench-ci.1, gbench-ci-run.1, ...
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
-pub fn man(args: &ManArgs, command: clap::Command, out: &mut impl Write) -> Result<Exit> {
+pub(super) fn man(args: &ManArgs, command: clap::Command, out: &mut impl Write) -> Result<Exit> {
     match &args.output {
         None => {
             let mut page = Vec::new();

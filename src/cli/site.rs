@@ -18,7 +18,7 @@ use crate::suite::Benchmark;
 ///
 /// Exit codes: 0 written; 2 no such history or comparison, or a folder that holds something else.
 #[derive(clap::Args, Clone, Debug)]
-pub struct SiteArgs {
+pub(super) struct SiteArgs {
     /// Folder of the site
     output: PathBuf,
     /// Heading of the first page [default: the suite's name]
@@ -40,7 +40,7 @@ pub struct SiteArgs {
     selected: RunsArgs,
 }
 
-pub fn run(args: &SiteArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub(super) fn run(args: &SiteArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let request = SiteRequest {
         output: args.output.clone(),
         history: args.selected.request(None),

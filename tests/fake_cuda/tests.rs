@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::{compare_with_header, compiler, done, folder, here, library, twins, twins_of_kernels};
+use super::{built, compare_with_header, compiler, done, here, library, twins, twins_of_kernels};
 use crate::support::tools;
 
 /// The program of `drive.cpp` and the twins of `drive.cu`; `None` without a C++ compiler.
-fn built() -> Option<&'static (PathBuf, PathBuf)> {
+fn driver() -> Option<&'static (PathBuf, PathBuf)> {
     static BUILT: OnceLock<Option<(PathBuf, PathBuf)>> = OnceLock::new();
     let build = || {
         if compiler().arg("--version").output().is_err() {
@@ -16,18 +16,20 @@ fn built() -> Option<&'static (PathBuf, PathBuf)> {
             return None;
         }
         let library = library("");
-        let program = folder().join("drive");
-        let mut command = compiler();
-        command.arg("-std=c++17").arg(here().join("drive.cpp")).arg("-o").arg(&program).arg(&library);
-        done(&mut command).unwrap();
-        Some((program, twins(&[&here().join("drive.cu")], &folder().join("drive.so")).unwrap()))
+        let folder = built("fake_cuda_drive", &[&here()], &library.display().to_string(), |folder| {
+            let mut command = compiler();
+            command.arg("-std=c++17").arg(here().join("drive.cpp")).arg("-o").arg(folder.join("drive"));
+            done(command.arg(&library)).unwrap();
+            twins(&[&here().join("drive.cu")], &folder.join("drive.so")).unwrap();
+        });
+        Some((folder.join("drive"), folder.join("drive.so")))
     };
     BUILT.get_or_init(build).as_ref()
 }
 
 /// What the program prints in a case under some settings, with whether it was content.
 fn drive(case: &str, settings: &str, file: Option<&Path>) -> Option<(String, bool)> {
-    let (program, twins) = built()?;
+    let (program, twins) = driver()?;
     let mut command = Command::new(program);
     command.arg(case).arg(here().join("drive.sm_90.cubin"));
     command.env("LD_LIBRARY_PATH", library("").parent().unwrap()).env("FAKE_CUDA_TWINS", twins);
@@ -42,7 +44,7 @@ fn drive(case: &str, settings: &str, file: Option<&Path>) -> Option<(String, boo
 #[test]
 fn every_function_has_the_parameters_of_the_driver_s_header() {
     let Some(home) = tools::cuda() else { return };
-    if built().is_none() {
+    if driver().is_none() {
         return;
     }
     let said = compare_with_header(&home.join("include")).unwrap();
@@ -125,7 +127,7 @@ fn each_fault_comes_where_the_settings_put_it() {
 
 #[test]
 fn a_user_s_file_gets_twins_without_naming_them() {
-    if built().is_none() {
+    if driver().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

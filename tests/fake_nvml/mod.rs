@@ -1,28 +1,22 @@
 //! Builds the stand-in library, once for each kind of driver and test run.
 
-use std::collections::BTreeMap;
+#[path = "../support/built.rs"]
+mod built;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, OnceLock};
+
+use built::built;
+
+const LIBRARY: &str = "libnvidia-ml.so.1";
 
 /// The library's path. `cfg` is empty for a present-day driver; see `nvml.rs` for the others.
 pub fn library(cfg: &'static str) -> PathBuf {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    static BUILT: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
-    // Below the target folder, since nothing removes a temporary folder at the end of a test run.
-    let folder = FOLDER.get_or_init(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake_nvml"));
-    let mut built = BUILT.lock().unwrap();
-    if let Some(path) = built.get(cfg) {
-        return path.clone();
-    }
-    let own = folder.join(if cfg.is_empty() { "present" } else { cfg });
-    std::fs::create_dir_all(&own).unwrap();
-    let path = own.join("libnvidia-ml.so.1");
-    let mut command = rustc(cfg);
-    let output = command.arg("-o").arg(&path).arg(source("nvml.rs")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    built.insert(cfg, path.clone());
-    path
+    let folder = built("fake_nvml", &[&source("")], cfg, |folder| {
+        let output = rustc(cfg).arg("-o").arg(folder.join(LIBRARY)).arg(source("nvml.rs")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    });
+    folder.join(LIBRARY)
 }
 
 /// A file of the stand-in.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use super::built::built;
 use super::cli::command;
 use super::tools;
 use crate::{fake_cuda, fake_nvml};
@@ -113,27 +114,26 @@ fn build_twins() -> Option<String> {
         tools::goes_without("there is no C++ compiler");
         return None;
     }
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/micro/cuda/kernels");
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("suite_twins");
-    std::fs::create_dir_all(&out).unwrap();
-    let of = |files: &[&str], name: &str, options: &[&str]| {
-        // One file that includes all is compiled faster than each.
-        let all = out.join(format!("{name}.cu"));
-        let lines: String =
-            files.iter().map(|file| format!("#include \"{}\"\n", kernels.join(file).display())).collect();
-        std::fs::write(&all, lines).unwrap();
-        let include = format!("-I{}", kernels.display());
-        let options: Vec<&str> = options.iter().copied().chain([include.as_str()]).collect();
-        fake_cuda::twins_of(&[&all], &options, &out.join(format!("{name}.so"))).unwrap().display().to_string()
-    };
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/gbench-micro/src/cuda/kernels");
+    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_cuda");
+    let include = format!("-I{}", kernels.display());
     let typed = ["gemm", "layernorm", "gelu", "swish", "mse", "cross_entropy", "softmax", "sdpa"];
-    let typed: Vec<String> = typed.iter().map(|name| format!("{name}.cu")).collect();
-    let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
-    let mut twins = Vec::new();
-    for dtype in ["f32", "f16", "bf16"] {
-        let define = format!("-DGB_DTYPE_{}", dtype.to_uppercase());
-        twins.push(format!("gb_dtype_{dtype}={}", of(&typed, dtype, &[&define])));
-    }
-    twins.push(of(&["support.cu", "bandwidth.cu", "latency.cu", "atomics.cu"], "plain", &[]));
-    Some(twins.join(":"))
+    let plain = ["support", "bandwidth", "latency", "atomics"];
+    let defines = ["f32", "f16", "bf16"].map(|dtype| (dtype, format!("-DGB_DTYPE_{}", dtype.to_uppercase())));
+    let folder = built("suite_twins", &[&kernels, &stand_in], &include, |folder| {
+        let twin = |names: &[&str], name: &str, options: &[&str]| {
+            // One file that includes all is compiled faster than each.
+            let all = folder.join(format!("{name}.cu"));
+            let line = |name: &&str| format!("#include \"{}.cu\"\n", kernels.join(name).display());
+            std::fs::write(&all, names.iter().map(line).collect::<String>()).unwrap();
+            fake_cuda::twins_of(&[&all], options, &folder.join(format!("{name}.so"))).unwrap();
+        };
+        for (dtype, define) in &defines {
+            twin(&typed, dtype, &[define, &include]);
+        }
+        twin(&plain, "plain", &[&include]);
+    });
+    let place = |name: &str| folder.join(format!("{name}.so")).display().to_string();
+    let twins = defines.iter().map(|(dtype, _)| format!("gb_dtype_{dtype}={}", place(dtype)));
+    Some(twins.chain([place("plain")]).collect::<Vec<_>>().join(":"))
 }

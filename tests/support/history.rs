@@ -1,6 +1,6 @@
 //! Runs of the past for tests.
 
-use gbench_ci::store::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
+use gbench_ci::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 
 use super::records;
 

@@ -2,12 +2,13 @@
 //! commit says how fast its kernels are.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use gbench_ci::compare::{Verdict, VerdictDocument};
-use gbench_ci::model::{RunRecord, sha256_hex};
+use gbench_ci::model::RunRecord;
 use tempfile::TempDir;
 
+use super::built::built;
 use super::cli::{Ran, ended};
 use super::gpu::StandIn;
 use super::repository::Repository;
@@ -96,23 +97,16 @@ impl Gate {
 
 /// The twins of these kernels, compiled once for each text.
 fn twins(sources: &[Source]) -> PathBuf {
-    static KNOWN: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
     let text: String = sources.iter().map(|(_, _, text)| *text).collect();
-    let mut known = KNOWN.lock().unwrap();
-    if let Some((_, path)) = known.iter().find(|(before, _)| *before == text) {
-        return path.clone();
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gate_twins");
-    std::fs::create_dir_all(&folder).unwrap();
-    // By what they are made of: another run of the tests may hold the library open.
-    let name = sha256_hex(text.as_bytes());
-    let path = |extension: &str| folder.join(format!("{name}.{extension}"));
     let kernels: Vec<(&str, &str)> =
         sources.iter().flat_map(|(_, kernels, _)| kernels.iter().map(|name| (*name, *name))).collect();
-    std::fs::write(path("cu"), &text).unwrap();
-    let library = fake_cuda::twins_of_kernels(&path("cu"), &kernels, &[], &path("so")).unwrap();
-    known.push((text, library.clone()));
-    library
+    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_cuda");
+    let folder = built("gate_twins", &[&stand_in], &format!("{kernels:?}{text}"), |folder| {
+        let source = folder.join("kernels.cu");
+        std::fs::write(&source, &text).unwrap();
+        fake_cuda::twins_of_kernels(&source, &kernels, &[], &folder.join("twins.so")).unwrap();
+    });
+    folder.join("twins.so")
 }
 
 /// One card, whose kernels have their twins in each commit; `None` without the tools.

@@ -1,6 +1,7 @@
 //! What several test files need: the fixture program, folders with suites, runs without a command line.
 
 pub mod act;
+pub mod built;
 pub mod cli;
 pub mod emulator;
 pub mod fake_github;
@@ -35,6 +36,8 @@ use gbench_ci::run::{Executor, Finished, PlanSession, RunSession, Silent, Superv
 use gbench_ci::suite::Suite;
 use gbench_ci::suite::plan::Plan;
 
+use built::built;
+
 /// The binary under test.
 pub fn gbench() -> PathBuf {
     env!("CARGO_BIN_EXE_gbench-ci").into()
@@ -65,20 +68,14 @@ pub fn harness() -> &'static Path {
 }
 
 fn compiled(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let program = folder.join(format!("{name}-{}", std::process::id()));
-    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-    let status = Command::new(rustc)
-        .args(["--edition", "2024", "-O", "-o"])
-        .arg(&program)
-        .arg(fixture(&format!("programs/{name}.rs")))
-        .status()
-        .expect("rustc starts");
-    assert!(status.success(), "the fixture program does not compile");
-    // Under its final name only when whole: another test process may be compiling it too.
-    let shared = folder.join(name);
-    std::fs::rename(&program, &shared).expect("the program gets its name");
-    shared
+    let source = fixture(&format!("programs/{name}.rs"));
+    let folder = built(name, &[&source], "", |folder| {
+        let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+        let mut command = Command::new(rustc);
+        command.args(["--edition", "2024", "-O", "-o"]).arg(folder.join(name)).arg(&source);
+        assert!(command.status().expect("rustc starts").success(), "the fixture program does not compile");
+    });
+    folder.join(name)
 }
 
 /// A folder with these files.

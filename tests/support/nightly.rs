@@ -1,6 +1,6 @@
 //! A simulated year of nights for tests and benches: runs of a suite, a day apart, with noise from run to run. Not measured.
 
-use gbench_ci::store::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
+use gbench_ci::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 
 use super::records::{Planned, build_sized, noise, plan, scale};
 

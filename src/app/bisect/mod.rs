@@ -20,7 +20,7 @@ mod run;
 mod state;
 mod trees;
 
-pub use self::request::{BisectRequest, Bisected};
+pub(crate) use self::request::{BisectRequest, Bisected};
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -45,7 +45,11 @@ use crate::trees::{Ancestry, CommitRange, commits_between};
 
 /// Errors: a case, a range or a metric that is not there, an end that cannot be measured (exit code 4), another machine than
 /// that of the bisection that is resumed (5).
-pub fn bisect(request: &BisectRequest, builtins: &[Benchmark], reporter: &Reporter) -> Result<Bisected> {
+pub(crate) fn bisect(
+    request: &BisectRequest,
+    builtins: &[Benchmark],
+    reporter: &Reporter,
+) -> Result<Bisected> {
     let since = Instant::now();
     request.run.settings.refuse_between_commits()?;
     let commits = CommitsRequest {

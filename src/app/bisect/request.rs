@@ -11,7 +11,7 @@ pub(super) const USUAL_CONFIDENCE: f64 = 0.95;
 /// Rounds after which a bisection gives up.
 pub(super) const MOST_ROUNDS: u32 = 200;
 #[derive(Clone, Debug, Default)]
-pub struct BisectRequest {
+pub(crate) struct BisectRequest {
     /// `None`: that of the bisection that is resumed.
     pub case: Option<String>,
     /// As typed; `None`: what a history proposes, or that of the bisection that is resumed.
@@ -35,7 +35,7 @@ pub struct BisectRequest {
 }
 
 /// A bisection that has ended, for now or for good.
-pub struct Bisected {
+pub(crate) struct Bisected {
     pub document: BisectDocument,
     /// The signal that ended it.
     pub interrupted: Option<i32>,

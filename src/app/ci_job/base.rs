@@ -13,7 +13,7 @@ use crate::model::{BaseChoice, Fault, NoReference, Result};
 use crate::trees::{self, Range};
 
 /// The two sides of the comparison.
-pub struct BaseSelection {
+pub(crate) struct BaseSelection {
     pub base: Sha,
     /// The commit that is judged, or that the working tree is on top of.
     pub head: Sha,
@@ -26,7 +26,7 @@ pub struct BaseSelection {
 
 impl BaseSelection {
     /// As `gbench-ci compare` takes it; names have no place in it, so that none is misread.
-    pub fn range(&self) -> String {
+    pub(crate) fn range(&self) -> String {
         let head = if self.is_working_tree { "" } else { self.head.as_str() };
         format!("{}..{head}", self.base)
     }

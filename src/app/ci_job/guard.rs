@@ -22,12 +22,12 @@ const TOKENS: [&str; 7] = [
 ];
 
 /// The tokens in the environment of this process, by name.
-pub fn tokens() -> Vec<&'static str> {
+pub(crate) fn tokens() -> Vec<&'static str> {
     TOKENS.into_iter().filter(|name| std::env::var_os(name).is_some()).collect()
 }
 
 /// A warning about [`tokens`].
-pub fn token_warning(found: &[&str]) -> RunnerNote {
+pub(crate) fn token_warning(found: &[&str]) -> RunnerNote {
     let what = format!(
         "{} is in the environment of the step that measures: give the token to `gbench-ci publish` alone. It was \
          taken out before anything was started, but the shell of this step still holds it",
@@ -39,7 +39,7 @@ pub fn token_warning(found: &[&str]) -> RunnerNote {
 /// Begins this process anew without the tokens; returns only where that fails. Leaving them out of the children's environment
 /// is not enough: root, as in most containers, reads that of any process below `/proc`, and what a process was started with
 /// stays there until it executes something else.
-pub fn restart_without(tokens: &[&str]) -> Result<Infallible> {
+pub(crate) fn restart_without(tokens: &[&str]) -> Result<Infallible> {
     let mut again = Command::new(own_binary()?);
     again.args(std::env::args_os().skip(1));
     for name in tokens {
@@ -51,7 +51,7 @@ pub fn restart_without(tokens: &[&str]) -> Result<Infallible> {
 }
 
 /// A checkout that kept the job's token keeps it in the repository's configuration, where every benchmark can read it.
-pub fn credentials_warning() -> Option<RunnerNote> {
+pub(crate) fn credentials_warning() -> Option<RunnerNote> {
     let repository = std::env::current_dir().ok().and_then(|folder| open_repository(&folder).ok())?;
     let config = repository.config().ok()?;
     let holds =
@@ -64,7 +64,7 @@ pub fn credentials_warning() -> Option<RunnerNote> {
 const TOKEN_TITLE: &str = "a token where benchmarks run";
 
 /// Refuses events that would run a stranger's code here, or anybody's code with the repository's secrets. Exit code 5.
-pub fn refuse(context: &Context, allow_forks: bool) -> Result<()> {
+pub(crate) fn refuse(context: &Context, allow_forks: bool) -> Result<()> {
     let fault = |what: String, next: &str| Err(Fault::at("the event", what, next).exits(Exit::Machine));
     match &context.event {
         WorkflowEvent::PullRequestTarget => fault(

@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::app::github_client::client_for;
 use crate::app::stores::history_of;
 use crate::github::Context;
+use crate::history::{HistoryBranch, Looked, RunSummary, Started};
 use crate::model::{Exit, NoReference, Result, Shard};
-use crate::store::{HistoryBranch, Looked, RunSummary, Started};
 
 /// The commit of a history that the next run is judged against.
 #[derive(Clone, Debug, PartialEq, Eq)]

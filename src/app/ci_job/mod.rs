@@ -13,8 +13,8 @@ mod untouched;
 
 use std::path::PathBuf;
 
-pub use base::BaseSelection;
-pub use note::RunnerNote;
+pub(crate) use base::BaseSelection;
+pub(crate) use note::RunnerNote;
 
 use super::compare_commits;
 use super::fail_on::{FailOn, refuse_contradiction};
@@ -33,7 +33,7 @@ use trends::TrendsRequest;
 
 /// The job, apart from what the event says.
 #[derive(Clone, Debug, Default)]
-pub struct CiJobRequest {
+pub(crate) struct CiJobRequest {
     /// The comparison, without its range.
     pub comparison: CommitsRequest,
     pub base: Option<String>,
@@ -45,7 +45,7 @@ pub struct CiJobRequest {
     pub label: String,
 }
 
-pub enum CiResult {
+pub(crate) enum CiResult {
     Verdict(Box<JudgedJob>),
     /// The change touches nothing that is measured: the job's file lies in the folder.
     Untouched {
@@ -58,7 +58,7 @@ pub enum CiResult {
     },
 }
 
-pub struct JudgedJob {
+pub(crate) struct JudgedJob {
     pub document: VerdictDocument,
     pub job: Job,
     pub folder: PathBuf,
@@ -70,7 +70,7 @@ pub struct JudgedJob {
 
 /// Which commit is judged, and against which. `context`: none outside of GitHub Actions. `warn`: told of a history that could not
 /// be read, or not whole.
-pub fn choose_base(
+pub(crate) fn choose_base(
     request: &CiJobRequest,
     context: Option<&Context>,
     warn: &dyn Fn(&str),
@@ -88,7 +88,7 @@ pub fn choose_base(
 }
 
 /// From the base to the verdict, which may take hours.
-pub fn judge(
+pub(crate) fn judge(
     request: &CiJobRequest,
     context: Option<&Context>,
     base: &BaseSelection,

@@ -3,7 +3,7 @@
 use crate::github::commands::{ANNOTATIONS, Level, annotation};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunnerNote {
+pub(crate) struct RunnerNote {
     pub level: Level,
     pub path: Option<String>,
     pub line: Option<u32>,
@@ -19,7 +19,7 @@ impl RunnerNote {
     }
 
     /// The command for the runner: one line without its end.
-    pub fn command(&self) -> String {
+    pub(crate) fn command(&self) -> String {
         annotation(self.level, self.path.as_deref(), self.line, &self.title, &self.message)
     }
 }

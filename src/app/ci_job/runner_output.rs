@@ -8,7 +8,7 @@ use crate::github::commands::Level;
 use crate::model::{Exit, Fault, Result};
 
 /// The annotations of a result, as many as the runner takes.
-pub fn annotations(result: &CiResult) -> Vec<RunnerNote> {
+pub(crate) fn annotations(result: &CiResult) -> Vec<RunnerNote> {
     match result {
         CiResult::Verdict(judged) => {
             let itself = judged.missing.map(|missing| summary::compared_with_itself(&judged.job, missing));
@@ -20,7 +20,7 @@ pub fn annotations(result: &CiResult) -> Vec<RunnerNote> {
     }
 }
 
-pub fn write(result: &CiResult, exit: Exit, context: &Context) -> Result<()> {
+pub(crate) fn write(result: &CiResult, exit: Exit, context: &Context) -> Result<()> {
     let exit_code = ("exit-code", exit.code().to_string());
     match result {
         CiResult::Verdict(judged) => {
@@ -49,7 +49,7 @@ pub fn write(result: &CiResult, exit: Exit, context: &Context) -> Result<()> {
 }
 
 /// The annotations of a fault: why nothing was decided.
-pub fn fault_annotations(fault: &Fault) -> Vec<RunnerNote> {
+pub(crate) fn fault_annotations(fault: &Fault) -> Vec<RunnerNote> {
     let note = |one: &Fault| RunnerNote {
         level: Level::Error,
         ..RunnerNote::warning("gbench-ci", summary::words_of(one))
@@ -58,7 +58,7 @@ pub fn fault_annotations(fault: &Fault) -> Vec<RunnerNote> {
 }
 
 /// Writes summary and outputs of a step that decided nothing.
-pub fn write_fault(fault: &Fault) -> Result<()> {
+pub(crate) fn write_fault(fault: &Fault) -> Result<()> {
     step_outputs::append_summary(&summary::refused(fault))?;
     step_outputs::set(&[("exit-code", fault.exit.code().to_string())])
 }

@@ -13,7 +13,7 @@ use crate::suite::Suite;
 use crate::trend::{SeriesFilter, TrendRun, TrendsDocument, V1Series, trends_of};
 
 /// The run of a job.
-pub struct JobRun<'r> {
+pub(crate) struct JobRun<'r> {
     pub record: &'r RunRecord,
     pub commit: &'r str,
     /// The branch whose history it continues: of a pull request the one that it is to be merged into.
@@ -25,7 +25,7 @@ pub struct JobRun<'r> {
 }
 
 /// The series that are wanted.
-pub enum TrendsOfJob<'r> {
+pub(crate) enum TrendsOfJob<'r> {
     /// These cases and metrics, with the 30 runs before it.
     Rows(HashSet<(&'r CaseId, &'r str)>),
     /// Of all that was judged, those in which something happened.
@@ -34,7 +34,7 @@ pub enum TrendsOfJob<'r> {
 
 /// The document about a job; `None` where there is no history yet, or nothing in it that is wanted. `suite`: of the checkout;
 /// `store`: the address of the history, else the usual branch. Errors: the history is there and cannot be read.
-pub fn trends_of_job(
+pub(crate) fn trends_of_job(
     suite: &Suite,
     store: Option<&str>,
     run: &JobRun<'_>,

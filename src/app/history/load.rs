@@ -6,9 +6,10 @@ use std::collections::{HashMap, HashSet};
 use super::selection::RunSelection;
 use super::source::TrendSource;
 use crate::app::stores::folder_of;
+use crate::history::Address;
 use crate::model::{Result, RunRecord, sha256_hex};
 use crate::stats::TQuantiles;
-use crate::store::{Address, FrameFile};
+use crate::store::FrameFile;
 use crate::suite::Suite;
 use crate::trend::{CACHE_VERSION, Dictionary, RunPoints, SeriesFilter, TableBuilder, TrendRun, TrendTable};
 

@@ -7,8 +7,8 @@ mod rows;
 mod selection;
 mod source;
 
-pub use job::{JobRun, TrendsOfJob, trends_of_job};
-pub use rows::{RowsOfMachine, trends_of_rows};
+pub(crate) use job::{JobRun, TrendsOfJob, trends_of_job};
+pub(crate) use rows::{RowsOfMachine, trends_of_rows};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,9 +18,10 @@ use super::paths::project_root;
 use super::request::SelectionRequest;
 use super::stores::{Stored, Stores};
 use crate::github::Slug;
+use crate::history::Address;
 use crate::model::text::{count, list};
 use crate::model::{Fault, Result, Strictness, near};
-use crate::store::{Address, FrameFile};
+use crate::store::FrameFile;
 use crate::suite::{Benchmark, Suite};
 use crate::trend::{SeriesFilter, TrendRun, TrendSeries, TrendTable, TrendsDocument, trends_of};
 use load::LoadedTrends;
@@ -31,19 +32,19 @@ use source::TrendSource;
 const USUAL_BRANCH: &str = "git:gbench-history";
 
 /// The same branch at GitHub.
-pub fn usual_branch_of(slug: &Slug) -> String {
+pub(crate) fn usual_branch_of(slug: &Slug) -> String {
     format!("github:{slug}@gbench-history")
 }
 
 /// Runs that are shown unless more are asked for: of a nightly suite on one machine, more than a year.
-pub const USUAL_RUNS: usize = 400;
+pub(crate) const USUAL_RUNS: usize = 400;
 
 /// Nights before a pull request's head that its comment shows.
 const SHOWN_RUNS: usize = 30;
 
 /// Runs, cases and metrics to show.
 #[derive(Clone, Debug)]
-pub struct HistoryRequest {
+pub(crate) struct HistoryRequest {
     pub config: Option<PathBuf>,
     /// `--store`.
     pub store: Option<String>,
@@ -61,7 +62,7 @@ pub struct HistoryRequest {
 
 impl HistoryRequest {
     /// Reads the history. Errors: no such store, a case or a metric that no run has, a time that is none.
-    pub fn document(&self, builtins: &[Benchmark]) -> Result<TrendsDocument> {
+    pub(crate) fn document(&self, builtins: &[Benchmark]) -> Result<TrendsDocument> {
         let [since, branch, label] = [&self.since, &self.branch, &self.label].map(Option::as_deref);
         let runs = RunSelection::new(since, branch, label, self.runs)?;
         let cases = CaseSelection::new(self.case.as_deref(), self.metric.as_deref())?;

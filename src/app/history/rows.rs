@@ -12,7 +12,7 @@ use crate::store::FrameFile;
 use crate::trend::{CACHE_VERSION, SeriesFilter, TrendsDocument, trends_of};
 
 /// The rows of one machine.
-pub struct RowsOfMachine<'r> {
+pub(crate) struct RowsOfMachine<'r> {
     /// Empty for the only one.
     pub label: &'r str,
     /// Cases and metrics.
@@ -23,7 +23,7 @@ pub struct RowsOfMachine<'r> {
 
 /// The 30 newest nights of each machine's rows in the history at this address, one document a machine that has any. `branch`: of
 /// which runs. Errors: the history is there and cannot be read.
-pub fn trends_of_rows(
+pub(crate) fn trends_of_rows(
     address: &str,
     branch: Option<&str>,
     machines: &[RowsOfMachine<'_>],

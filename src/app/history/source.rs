@@ -5,8 +5,9 @@ use std::time::UNIX_EPOCH;
 
 use super::selection::RunSelection;
 use crate::app::stores::Stored;
+use crate::history::{HistoryBranch, HistoryEntry, Listed};
 use crate::model::{Exit, Fault, Probe, Result, RunId, RunRecord};
-use crate::store::{BaselineEntry, HistoryBranch, HistoryEntry, Listed, read_record};
+use crate::store::{BaselineEntry, read_record};
 use crate::trend::TrendRun;
 
 /// Where runs are read from.

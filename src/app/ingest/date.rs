@@ -27,7 +27,7 @@ static DATE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The one date in a file's name, as RFC 3339 in UTC with milliseconds; without a time, midnight. Errors: there is none, or several.
-pub fn date_in_name(path: &str) -> Result<String> {
+pub(super) fn date_in_name(path: &str) -> Result<String> {
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
     let digit_at =
         |at: Option<usize>| at.and_then(|at| name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);

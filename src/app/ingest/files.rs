@@ -15,10 +15,10 @@ use crate::model::{Better, Fault, Result, RunRecord, near, sha256_hex};
 use crate::store::{holds_run, read_record};
 
 /// The word for a format that is known by the file.
-pub const AUTO: &str = "auto";
+pub(crate) const AUTO: &str = "auto";
 
 /// First part of the ids of benchmarks that come from files.
-pub const SUITE: &str = "results";
+pub(super) const SUITE: &str = "results";
 
 /// Bytes at the beginning of a file in which a document of ours says what it is.
 const HEAD: usize = 4096;
@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 2 << 30;
 
 /// How files of other programs are read.
 #[derive(Clone, Debug, Default)]
-pub struct IngestOptions {
+pub(crate) struct IngestOptions {
     /// The name of a format; `None` or `auto`: by the file.
     pub format: Option<String>,
     /// Rows that the user describes, for files of no known format.
@@ -42,7 +42,7 @@ pub struct IngestOptions {
 }
 
 /// The record at a path: of gbench-ci itself, or of a file of another program, or of a folder of such files.
-pub fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
+pub(crate) fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
     if is_own(path, options)? {
         let speaks_of_files =
             !options.units.is_empty() || !options.better.is_empty() || options.suite.is_some();
@@ -56,7 +56,7 @@ pub fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
 }
 
 /// One record of several files, each a process of its own.
-pub fn load_files(paths: &[PathBuf], options: &IngestOptions) -> Result<RunRecord> {
+pub(crate) fn load_files(paths: &[PathBuf], options: &IngestOptions) -> Result<RunRecord> {
     if let Some(twice) =
         paths.iter().enumerate().find_map(|(at, path)| paths[..at].contains(path).then_some(path))
     {
@@ -73,7 +73,11 @@ pub fn load_files(paths: &[PathBuf], options: &IngestOptions) -> Result<RunRecor
 }
 
 /// A record of each run in the files, oldest first. Errors: it is not known when one began.
-pub fn load_each(paths: &[PathBuf], dated_by: DatedBy, options: &IngestOptions) -> Result<Vec<RunRecord>> {
+pub(super) fn load_each(
+    paths: &[PathBuf],
+    dated_by: DatedBy,
+    options: &IngestOptions,
+) -> Result<Vec<RunRecord>> {
     let (format, mut runs) = runs_of(paths, options)?;
     for run in runs.iter_mut().filter(|run| run.run.started.is_none()) {
         run.run.started = match dated_by {
@@ -96,7 +100,7 @@ pub fn load_each(paths: &[PathBuf], dated_by: DatedBy, options: &IngestOptions) 
 
 impl IngestOptions {
     /// Files of one format, or known by themselves. Errors: no format has this name.
-    pub fn of_format(name: &str) -> Result<Self> {
+    pub(crate) fn of_format(name: &str) -> Result<Self> {
         if name != AUTO {
             named(name)?;
         }
@@ -113,7 +117,7 @@ impl IngestOptions {
     }
 
     /// The options as flags for a shell, with a blank before each; what describes rows is told as the user wrote it.
-    pub fn flags(&self) -> String {
+    pub(crate) fn flags(&self) -> String {
         let format = self.format.clone().filter(|format| format != AUTO);
         let flags = [("--input-format", format), ("--input-suite", self.suite.clone())];
         let pair = |(name, value): (&String, &str)| format!("{name}={value}");
@@ -124,7 +128,7 @@ impl IngestOptions {
     }
 
     /// Whether anything says how a file of another program is to be read.
-    pub fn says_how(&self) -> bool {
+    pub(crate) fn says_how(&self) -> bool {
         self.described.is_some() || self.format.as_deref().is_some_and(|format| format != AUTO)
     }
 }
@@ -137,7 +141,7 @@ fn format_names() -> Vec<&'static str> {
 }
 
 /// Whether a path is a document of ours: the folder of a run, or a file that says so in its first lines.
-pub fn is_own(path: &Path, options: &IngestOptions) -> Result<bool> {
+pub(crate) fn is_own(path: &Path, options: &IngestOptions) -> Result<bool> {
     if options.says_how() {
         return Ok(false);
     }
@@ -382,7 +386,7 @@ fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> 
 }
 
 /// The format of that name.
-pub fn named(name: &str) -> Result<&'static dyn ResultFormat> {
+pub(crate) fn named(name: &str) -> Result<&'static dyn ResultFormat> {
     formats::named(name).ok_or_else(|| {
         let names = format_names();
         let next = match near(name, &names).first() {

@@ -6,21 +6,22 @@ mod files;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-pub use date::DatedBy;
-pub use files::{AUTO, IngestOptions, is_own, load, load_files, named};
+pub(crate) use date::DatedBy;
+pub(crate) use files::{AUTO, IngestOptions, is_own, load, load_files, named};
 
 use super::request::SelectionRequest;
 use super::stored_comparison::ArtifactsRequest;
 use super::stores::{folder_of, history_of, name_of};
 use super::verdict_files::json_of;
+use crate::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report;
-use crate::store::{HistoryBranch, HistoryEntry, RunFolder, SCHEMA_HISTORY, note_start, write_atomically};
+use crate::store::{RunFolder, note_start, write_atomically};
 use crate::suite::Benchmark;
 
 #[derive(Clone, Debug, Default)]
-pub struct IngestRequest {
+pub(crate) struct IngestRequest {
     /// Files, and folders of files.
     pub files: Vec<PathBuf>,
     pub options: IngestOptions,
@@ -31,7 +32,7 @@ pub struct IngestRequest {
 
 /// Where the records go.
 #[derive(Clone, Debug)]
-pub enum Keep {
+pub(crate) enum Keep {
     /// A run's folder below the artifacts.
     Artifacts(ArtifactsRequest),
     /// A file.
@@ -49,7 +50,7 @@ impl Default for Keep {
 }
 
 /// What was read, and where it is.
-pub struct IngestedRecords {
+pub(crate) struct IngestedRecords {
     /// Oldest first.
     pub records: Vec<RunRecord>,
     /// By record; of a history none.
@@ -59,7 +60,7 @@ pub struct IngestedRecords {
 }
 
 /// Reads the files of a request and keeps what they say. Errors: those of reading; nothing is kept then.
-pub fn ingest(request: &IngestRequest, builtins: &[Benchmark]) -> Result<IngestedRecords> {
+pub(crate) fn ingest(request: &IngestRequest, builtins: &[Benchmark]) -> Result<IngestedRecords> {
     let records = match request.each {
         Some(dated_by) => files::load_each(&request.files, dated_by, &request.options)?,
         None => vec![load_files(&request.files, &request.options)?],

@@ -11,7 +11,7 @@ use crate::model::{Fault, Result};
 const OF_THE_BUILD: Option<&str> = option_env!("GBENCH_CI_ACTION");
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum ActionRef {
+pub(crate) enum ActionRef {
     /// A commit of a repository, and in words which version that is.
     Pinned { slug: Slug, sha: Sha, version: Option<String> },
     /// `./`, the tree at hand: for a project that holds the action itself. There is no report then: it checks out nothing.
@@ -20,7 +20,7 @@ pub enum ActionRef {
 
 impl ActionRef {
     /// The one that was named, else the build's own.
-    pub fn choose(named: Option<&str>) -> Result<Self> {
+    pub(crate) fn choose(named: Option<&str>) -> Result<Self> {
         const NEXT: &str = "name the action by the full id of its commit: `--action OWNER/REPO@SHA`, or with the version \
                             behind it: `--action 'OWNER/REPO@SHA # v1.2.3'`. The page of each release has the line; \
                             before there is one, push a copy of gbench-ci's repository to GitHub, and take its address \

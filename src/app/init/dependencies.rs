@@ -33,7 +33,7 @@ const GET: &str =
     r#"get() { sudo apt-get update --quiet && sudo apt-get install --yes --no-install-recommends "$@"; }"#;
 
 /// The lines; none where nothing is known to be needed.
-pub fn dependencies(suite: &Suite) -> Vec<String> {
+pub(crate) fn dependencies(suite: &Suite) -> Vec<String> {
     let required: BTreeSet<&str> =
         suite.benchmarks.iter().flat_map(|it| it.requires.binaries.iter().map(String::as_str)).collect();
     let harnesses: Vec<_> = suite.benchmarks.iter().filter_map(|it| it.harness.as_ref()?.harness).collect();

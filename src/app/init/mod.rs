@@ -7,9 +7,9 @@ mod suite_file;
 mod template;
 mod workflows;
 
-pub use action_ref::ActionRef;
-pub use dependencies::dependencies;
-pub use next_steps::NextSteps;
-pub use suite_file::{PreparedSuite, folder_of};
-pub use template::{USUAL_LABELS, WorkflowsRequest};
-pub use workflows::{ActionlintFile, PreparedWorkflows};
+pub(crate) use action_ref::ActionRef;
+pub(crate) use dependencies::dependencies;
+pub(crate) use next_steps::NextSteps;
+pub(crate) use suite_file::{PreparedSuite, folder_of};
+pub(crate) use template::{USUAL_LABELS, WorkflowsRequest};
+pub(crate) use workflows::{ActionlintFile, PreparedWorkflows};

@@ -6,7 +6,7 @@ use crate::app::matrix::MeasuringJob;
 
 /// The steps that are left to the user, in order, with notes before and a warning behind them. Each is a paragraph.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NextSteps {
+pub(crate) struct NextSteps {
     pub notes: Vec<String>,
     pub steps: Vec<String>,
     pub warning: Option<&'static str>,

@@ -22,7 +22,7 @@ const EXAMPLE: &str = include_str!("templates/suite-example.toml");
 
 /// A suite file that can be written; nothing has been yet.
 #[derive(Clone, Debug)]
-pub struct PreparedSuite {
+pub(crate) struct PreparedSuite {
     pub suite: Suite,
     /// Some of its benchmarks are the user's own; else all are built in.
     pub has_own: bool,
@@ -35,7 +35,7 @@ pub struct PreparedSuite {
 
 impl PreparedSuite {
     /// All that looks like a benchmark beside the suite file, else the built-in members.
-    pub fn new(config: &Path, builtins: &[Benchmark]) -> Result<Self> {
+    pub(crate) fn new(config: &Path, builtins: &[Benchmark]) -> Result<Self> {
         let folder = folder_of(config)?;
         let found = discover(&folder, &ignored_by_git(&folder));
         let name = folder.file_name().map_or_else(|| "suite".into(), |name| id_word(&name.to_string_lossy()));
@@ -49,19 +49,19 @@ impl PreparedSuite {
     }
 
     /// Errors: a file is there and `force` is not given, or it cannot be written.
-    pub fn write(&self, config: &Path, builtins: &[Benchmark], force: bool) -> Result<()> {
+    pub(crate) fn write(&self, config: &Path, builtins: &[Benchmark], force: bool) -> Result<()> {
         write(config, &self.text, force)?;
         Suite::load(config, builtins).map(drop).map_err(|fault| fault.exits(Exit::Internal))
     }
 
     /// Some of its benchmarks are timed as whole processes, and not by a harness.
-    pub fn times_processes(&self) -> bool {
+    pub(crate) fn times_processes(&self) -> bool {
         self.suite.benchmarks.iter().any(|benchmark| benchmark.timing == Timing::Process)
     }
 }
 
 /// The folder that a suite file lies in, or is to lie in.
-pub fn folder_of(path: &Path) -> Result<PathBuf> {
+pub(crate) fn folder_of(path: &Path) -> Result<PathBuf> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     parent.canonicalize().map_err(|error| {
         Fault::at_path(parent, format!("this folder cannot be read: {error}"), "make the folder first")

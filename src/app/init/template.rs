@@ -28,11 +28,11 @@ const PAGES_ADDRESS: &str =
     "https://${{ github.repository_owner }}.github.io/${{ github.event.repository.name }}/";
 
 /// The labels of a runner where none are given.
-pub const USUAL_LABELS: &str = "self-hosted, gpu";
+pub(crate) const USUAL_LABELS: &str = "self-hosted, gpu";
 
 /// The differences between the workflows of one repository and those of another.
 #[derive(Clone, Debug)]
-pub struct WorkflowsRequest {
+pub(crate) struct WorkflowsRequest {
     pub action: ActionRef,
     pub allow_forks: bool,
     /// At least one.

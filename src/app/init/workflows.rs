@@ -12,7 +12,7 @@ use crate::model::{Exit, Fault, Result};
 const ACTIONLINT: &str = ".github/actionlint.yaml";
 
 /// The workflows with their places; nothing has been written yet.
-pub struct PreparedWorkflows {
+pub(crate) struct PreparedWorkflows {
     pub root: PathBuf,
     /// The path of the suite file from the root, where that lies deeper.
     pub deeper: Option<String>,
@@ -25,7 +25,7 @@ pub struct PreparedWorkflows {
 
 /// The state of actionlint's own file, which is never changed: it belongs to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ActionlintFile {
+pub(crate) enum ActionlintFile {
     Written,
     Complete,
     Lacks(Vec<String>),
@@ -34,7 +34,7 @@ pub enum ActionlintFile {
 impl PreparedWorkflows {
     /// `suite` is the suite file, in `folder`, which exists. `labels_assumed`: the labels of the runner were not given. Errors: a
     /// workflow of other content is there already, and `force` is not given.
-    pub fn new(
+    pub(crate) fn new(
         request: &WorkflowsRequest,
         labels_assumed: bool,
         force: bool,
@@ -68,7 +68,7 @@ impl PreparedWorkflows {
         Ok(())
     }
 
-    pub fn write(&self) -> Result<Vec<PathBuf>> {
+    pub(crate) fn write(&self) -> Result<Vec<PathBuf>> {
         let write = |(path, text): &(&str, String)| {
             let path = self.root.join(path);
             put(&path, text).map(|()| path)
@@ -77,7 +77,7 @@ impl PreparedWorkflows {
     }
 
     /// Writes a file for actionlint where there is none. Returns its path; `None`: it needs none.
-    pub fn write_for_actionlint(&self) -> Result<Option<(PathBuf, ActionlintFile)>> {
+    pub(crate) fn write_for_actionlint(&self) -> Result<Option<(PathBuf, ActionlintFile)>> {
         let path = self.root.join(ACTIONLINT);
         let needs_labels = !self.own_labels.is_empty();
         let state = needs_labels.then(|| write_for_actionlint(&path, &self.own_labels)).transpose()?;

@@ -25,7 +25,7 @@ use crate::model::{CaseId, Exit, Fault, Result};
 use crate::report::github::{self as render, AcceptanceAnswer, AcceptanceOutcome};
 
 /// Stands for the attempt of the run in the beginning of the artifacts' names.
-pub const ATTEMPT: &str = "{attempt}";
+pub(crate) const ATTEMPT: &str = "{attempt}";
 
 /// The outcome of a command; nothing was sent.
 struct Decided {
@@ -41,7 +41,7 @@ struct Decided {
 ///
 /// Errors: no such event, exit code 2; what GitHub does not answer or take, exit code 6. A command that is refused is answered, and no
 /// error.
-pub fn accept<'a>(
+pub(crate) fn accept<'a>(
     request: &'a PublishRequest,
     context: Option<Context>,
     dry_run: bool,

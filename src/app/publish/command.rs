@@ -95,7 +95,7 @@ fn words(text: &str) -> Result<(Vec<String>, Option<String>), String> {
 
 impl CasePattern {
     /// Whether it means a name.
-    pub fn fits(&self, name: &str) -> bool {
+    pub(super) fn fits(&self, name: &str) -> bool {
         let mut parts = self.0.split('*');
         let Some(rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
         let parts: Vec<&str> = parts.collect();

@@ -13,7 +13,7 @@ use crate::report::github::{self as render, CheckPage, PublishContext};
 use crate::suite::Benchmark;
 
 /// The comment, and the other requests that would be sent. `None`: there is no verdict, and `log` received the end of the check.
-pub fn dry_run(
+pub(crate) fn dry_run(
     request: &PublishRequest,
     context: Option<&Context>,
     builtins: &[Benchmark],

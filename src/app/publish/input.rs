@@ -34,7 +34,7 @@ pub(super) struct PublishInput {
 
 impl FoundInput {
     /// The one answer that contents hold; `None` where they hold none. `measured`: how the jobs ended, in GitHub's words.
-    pub fn new(
+    pub(super) fn new(
         contents: Contents,
         expect: Option<u32>,
         measured: Option<&str>,
@@ -55,7 +55,7 @@ impl FoundInput {
         Ok(Some(Self::Verdict(Box::new(PublishInput { merged, job, folder, trends, has_all_trends }))))
     }
 
-    pub fn job(&self) -> Option<&Job> {
+    pub(super) fn job(&self) -> Option<&Job> {
         match self {
             Self::Verdict(input) => input.job.as_ref(),
             Self::Untouched(job) => Some(job),
@@ -63,7 +63,7 @@ impl FoundInput {
     }
 
     /// Refuses what is about another commit: it must not stand on this one.
-    pub fn is_about(&self, head: &Sha) -> Result<()> {
+    pub(super) fn is_about(&self, head: &Sha) -> Result<()> {
         let next = "measure the event's own head: `gbench-ci ci` does";
         let is_head = |commit: &str| commit.eq_ignore_ascii_case(head.as_str());
         match self {

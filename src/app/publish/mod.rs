@@ -16,9 +16,9 @@ mod scheduled;
 mod target;
 mod trends;
 
-pub use accept::{ATTEMPT, accept};
-pub use dry_run::dry_run;
-pub use target::{Log, PublishRequest, gate_name};
+pub(crate) use accept::{ATTEMPT, accept};
+pub(crate) use dry_run::dry_run;
+pub(crate) use target::{Log, PublishRequest, gate_name};
 
 use crate::app::fail_on::refuse_contradiction;
 use crate::app::stores::history_of;
@@ -30,7 +30,7 @@ use recipients::Recipients;
 use target::PublishTarget;
 
 /// Refuses what can be told wrong before anything is sent: what comes last must not fail for a typing mistake.
-pub fn check(request: &PublishRequest) -> Result<()> {
+pub(crate) fn check(request: &PublishRequest) -> Result<()> {
     refuse_contradiction(&request.fail_on)?;
     request.history.as_deref().map(history_of).transpose()?;
     Ok(())
@@ -38,7 +38,7 @@ pub fn check(request: &PublishRequest) -> Result<()> {
 
 /// Publishes by the event. `context`: none outside of GitHub Actions. Errors: of [`Exit::Unpublished`] what could not be
 /// sent, of [`Exit::Machine`] an event in which nothing may be published.
-pub fn publish<'a>(
+pub(crate) fn publish<'a>(
     request: &'a PublishRequest,
     context: Option<Context>,
     builtins: &[Benchmark],

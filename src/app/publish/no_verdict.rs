@@ -10,7 +10,7 @@ pub(super) struct NoVerdict {
 }
 
 impl NoVerdict {
-    pub fn new(conclusion: CheckConclusion, text: impl Into<String>) -> Self {
+    pub(super) fn new(conclusion: CheckConclusion, text: impl Into<String>) -> Self {
         Self { conclusion, text: text.into() }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Recipients {
 
 impl Recipients {
     /// Those of this job's own event.
-    pub fn of_event(target: &PublishTarget<'_>) -> Result<Self> {
+    pub(super) fn of_event(target: &PublishTarget<'_>) -> Result<Self> {
         let Some(pull) = &target.context.pull_request else { return Ok(Self::default()) };
         let sharing = match &pull.head_repository {
             Some(from) => match pulls::sharing(&target.client, from, &pull.head_branch, &pull.head) {
@@ -38,25 +38,25 @@ impl Recipients {
     }
 
     /// Those that a finished run may have measured: GitHub does not say for which of several it was.
-    pub fn of_run(found: &[OpenPull]) -> Self {
+    pub(super) fn of_run(found: &[OpenPull]) -> Self {
         let all: Vec<u64> = found.iter().map(|pull| pull.number).collect();
         Self { told: all.clone(), all, queued: None }
     }
 
     /// Of a merge queue's commit, by the branch that GitHub made for it: `gh-readonly-queue/main/pr-7-0123abcd`.
-    pub fn of_queue(branch: &str) -> Self {
+    pub(super) fn of_queue(branch: &str) -> Self {
         let last = branch.strip_prefix("gh-readonly-queue/").and_then(|rest| rest.rsplit('/').next());
         let number = last.and_then(|last| last.strip_prefix("pr-")?.split('-').next()?.parse().ok());
         Self { queued: number, ..Self::default() }
     }
 
     /// The one pull request of a measurement that was made of it before it was merged.
-    pub fn of_merged(number: u64) -> Self {
+    pub(super) fn of_merged(number: u64) -> Self {
         Self { told: vec![number], all: vec![number], queued: None }
     }
 
     /// The pull request that it is about, where that is one.
-    pub fn only(&self) -> Option<u64> {
+    pub(super) fn only(&self) -> Option<u64> {
         match self.told.as_slice() {
             [only] => Some(*only),
             [] => self.queued,
@@ -66,7 +66,7 @@ impl Recipients {
 
     /// The one of several that the measuring job names. All of them are the same branch and commit, so whoever wrote that
     /// job's file is in all of them anyway. `None`: it names none of them.
-    pub fn narrowed(&self, named: Option<u64>) -> Option<Self> {
+    pub(super) fn narrowed(&self, named: Option<u64>) -> Option<Self> {
         match self.all.as_slice() {
             [] | [_] => Some(self.clone()),
             all => named
@@ -76,7 +76,7 @@ impl Recipients {
     }
 
     /// Those of the told that a later run speaks for.
-    pub fn unheard(&self, heard: &[u64]) -> Vec<u64> {
+    pub(super) fn unheard(&self, heard: &[u64]) -> Vec<u64> {
         self.told.iter().filter(|number| !heard.contains(number)).copied().collect()
     }
 
@@ -89,7 +89,7 @@ impl Recipients {
     }
 
     /// The name of the check by which the order of runs for this pull request is kept.
-    pub fn name_for(&self, name: &str, number: u64) -> String {
+    pub(super) fn name_for(&self, name: &str, number: u64) -> String {
         if self.is_shared() { own_name(name, number) } else { name.to_owned() }
     }
 }

@@ -18,11 +18,10 @@ use crate::compare::{Conclusion, DecisionKind, Group, LandedDecision, Merged, Ve
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueSubject, IssueTopic};
+use crate::history::{BesideFile, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, accepted_path};
 use crate::model::{Exit, Fault, Job, NoReference, Probe, Result, Side};
 use crate::report::github::{self as render, PublishContext};
-use crate::store::{
-    BesideFile, ComparisonFolder, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, accepted_path, read_record,
-};
+use crate::store::{ComparisonFolder, read_record};
 
 /// The issue and the history, where they are asked for.
 pub(super) fn carry_out(target: &PublishTarget<'_>, input: &PublishInput, landed: &Landed) -> Result<()> {

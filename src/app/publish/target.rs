@@ -10,11 +10,11 @@ use crate::github::{Client, Context, Identity, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
 
 /// Takes lines for the log of the job.
-pub type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
+pub(crate) type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
 /// The flags of `publish`, which say more of each.
 #[derive(Clone, Debug)]
-pub struct PublishRequest {
+pub(crate) struct PublishRequest {
     /// A comparison's folder, a verdict, or the folder of a merge; `None`: the latest comparison.
     pub what: Option<PathBuf>,
     pub start: bool,
@@ -53,7 +53,7 @@ pub(super) struct PublishTarget<'a> {
 
 impl<'a> PublishTarget<'a> {
     /// Errors: no token, or one that cannot be used.
-    pub fn open(request: &'a PublishRequest, context: Context, log: &'a mut Log<'a>) -> Result<Self> {
+    pub(super) fn open(request: &'a PublishRequest, context: Context, log: &'a mut Log<'a>) -> Result<Self> {
         if token()?.is_none() {
             let next = "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`";
             return Err(unpublished("publish", "there is no token to publish with", next));
@@ -66,23 +66,23 @@ impl<'a> PublishTarget<'a> {
         Ok(Self { request, context, client, me, log: RefCell::new(log) })
     }
 
-    pub fn log(&self, line: &str) -> Result<()> {
+    pub(super) fn log(&self, line: &str) -> Result<()> {
         (self.log.borrow_mut())(line)
     }
 
     /// Number and attempt of the run that measured.
-    pub fn run(&self) -> (u64, u32) {
+    pub(super) fn run(&self) -> (u64, u32) {
         let other = self.context.workflow_run.as_ref().map(|run| (run.id, run.attempt));
         other.or(self.context.run.map(|run| (run.id, run.attempt))).unwrap_or((0, 1))
     }
 
     /// The name of this job's check.
-    pub fn check_name(&self) -> String {
+    pub(super) fn check_name(&self) -> String {
         check_name(Some(&self.context), &self.request.name, &self.request.label)
     }
 
     /// The page of the run that measured.
-    pub fn run_url(&self) -> Option<String> {
+    pub(super) fn run_url(&self) -> Option<String> {
         run_url(&self.context)
     }
 }
@@ -109,7 +109,7 @@ pub(super) fn check_name(context: Option<&Context>, name: &str, label: &str) -> 
 }
 
 /// A name that can stand in a marker, in a check and in a branch's protection.
-pub fn gate_name(text: &str) -> std::result::Result<String, String> {
+pub(crate) fn gate_name(text: &str) -> std::result::Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _-.+/()".contains(c);
     let text = text.trim();
     if !text.is_empty() && text.len() <= 80 && text.chars().all(plain) && !text.contains("--") {

@@ -25,14 +25,14 @@ const MOST_SERIES: usize = 20_000;
 const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
 
 /// A job from its text. `name`: of its folder, for messages.
-pub fn job(name: &str, text: &str) -> Result<Job> {
+pub(crate) fn job(name: &str, text: &str) -> Result<Job> {
     let job: Job = document(name, "job.json", text)?;
     job_is_ours(&job).map_err(|what| refused(name, format!("job.json: {what}")))?;
     Ok(job)
 }
 
 /// A verdict from its text, without the records that may be embedded in it.
-pub fn verdict(name: &str, text: &str) -> Result<VerdictDocument> {
+pub(crate) fn verdict(name: &str, text: &str) -> Result<VerdictDocument> {
     let mut verdict: VerdictDocument = document(name, "verdict.json", text)?;
     let checked = verdict_is_ours(&verdict).and_then(|()| check_consistency(&verdict));
     checked.map_err(|what| refused(name, format!("verdict.json: {what}")))?;
@@ -43,14 +43,14 @@ pub fn verdict(name: &str, text: &str) -> Result<VerdictDocument> {
 }
 
 /// What a history shows of a job's rows, from its text.
-pub fn trends(name: &str, text: &str) -> Result<TrendsDocument> {
+pub(super) fn trends(name: &str, text: &str) -> Result<TrendsDocument> {
     let trends: TrendsDocument = document(name, "trends.json", text)?;
     trends_are_ours(&trends).map_err(|what| refused(name, format!("trends.json: {what}")))?;
     Ok(trends)
 }
 
 /// A merged document from its text.
-pub fn merged(name: &str, text: &str) -> Result<Merged> {
+pub(super) fn merged(name: &str, text: &str) -> Result<Merged> {
     let mut merged: Merged = document(name, "merged.json", text)?;
     let checked = merged_is_ours(&merged).and_then(|()| check_merged_consistency(&merged));
     checked.map_err(|what| refused(name, format!("merged.json: {what}")))?;
@@ -59,7 +59,7 @@ pub fn merged(name: &str, text: &str) -> Result<Merged> {
 }
 
 /// A verdict or a merged document, as its schema says; a verdict by itself becomes a merged document of one group.
-pub fn verdict_or_merged(name: &str, text: &str) -> Result<Merged> {
+pub(crate) fn verdict_or_merged(name: &str, text: &str) -> Result<Merged> {
     #[derive(Deserialize)]
     struct Named {
         schema: String,

@@ -20,7 +20,7 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Lists the folder. Errors: it is none; a link or a special file in it; too much of it.
-    pub fn open(root: &Path) -> Result<Self> {
+    pub(super) fn open(root: &Path) -> Result<Self> {
         if !root.is_dir() {
             let what = if root.exists() { "this is no folder" } else { "there is no such folder" };
             let next = "name the folder of a comparison, or one that holds several";

@@ -4,11 +4,11 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 
 /// Most entries of one list: rows of a verdict are one.
-pub const ENTRIES: usize = 20_000;
+pub(super) const ENTRIES: usize = 20_000;
 /// Most bytes of one text.
-pub const TEXT: usize = 4 << 10;
+pub(super) const TEXT: usize = 4 << 10;
 /// Most values in all. A row has about fifty.
-pub const VALUES: usize = 2_000_000;
+pub(super) const VALUES: usize = 2_000_000;
 
 /// Errors: the text is no JSON, not finite, too deep (128, as the reader has it), or one of its parts is too large.
 pub(super) fn check(text: &str) -> Result<(), String> {

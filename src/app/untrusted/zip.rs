@@ -54,7 +54,7 @@ struct Listed {
 
 impl<'a> Archive<'a> {
     /// Reads the structure; nothing is unpacked yet.
-    pub fn open(name: &str, bytes: &'a [u8]) -> Result<Self> {
+    pub(super) fn open(name: &str, bytes: &'a [u8]) -> Result<Self> {
         let files = parse(bytes).map_err(|what| refused(name, what))?;
         Ok(Self { name: name.to_owned(), files })
     }

@@ -9,7 +9,7 @@ use crate::model::{Better, Fault, Result};
 /// What files of other programs leave open.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Files of other programs")]
-pub struct IngestArgs {
+pub(crate) struct IngestArgs {
     /// First part of the benchmarks' names [default: results]
     #[arg(long, value_name = "NAME")]
     input_suite: Option<String>,
@@ -37,7 +37,7 @@ pub struct IngestArgs {
 
 impl IngestArgs {
     /// `format`: a format's name, or `auto`. Errors: flags that cannot be followed.
-    pub fn options(&self, format: &str) -> Result<IngestOptions> {
+    pub(crate) fn options(&self, format: &str) -> Result<IngestOptions> {
         if format != AUTO {
             named(format)?;
         }
@@ -93,7 +93,7 @@ impl IngestArgs {
     }
 
     /// The first flag that is given, for commands in which none has a meaning.
-    pub fn first(&self) -> Option<&'static str> {
+    pub(crate) fn first(&self) -> Option<&'static str> {
         let flags = [
             (self.input_suite.is_some(), "--input-suite"),
             (!self.unit.is_empty(), "--unit"),

@@ -11,7 +11,7 @@ use crate::suite::MIN_MONITOR_INTERVAL;
 
 /// The flags of every command that measures a suite.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct MeasureArgs {
+pub(crate) struct MeasureArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct MeasureArgs {
 
 impl MeasureArgs {
     /// Errors: flags that cannot be followed.
-    pub fn request(&self) -> Result<RunRequest> {
+    pub(crate) fn request(&self) -> Result<RunRequest> {
         let next = "give a duration such as 90s or 2h";
         let deadline = duration("--deadline", self.output.deadline.as_deref(), next)?;
         let lock_wait = duration("--lock-wait", self.output.lock_wait.as_deref(), next)?;
@@ -41,7 +41,7 @@ impl MeasureArgs {
         })
     }
 
-    pub fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         self.output.quiet
     }
 }
@@ -102,7 +102,7 @@ impl MonitorArgs {
 
 /// Where comparisons lie.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct ArtifactsArgs {
+pub(crate) struct ArtifactsArgs {
     /// Suite file that says where artifacts are [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -112,7 +112,7 @@ pub struct ArtifactsArgs {
 }
 
 impl ArtifactsArgs {
-    pub fn request(&self) -> ArtifactsRequest {
+    pub(crate) fn request(&self) -> ArtifactsRequest {
         ArtifactsRequest { config: self.config.clone(), artifacts: self.artifacts.clone() }
     }
 }

@@ -8,7 +8,7 @@ use crate::model::{MetricSet, Profiler, near};
 /// What runs under profilers, once all is measured.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Profilers")]
-pub struct ProfileArgs {
+pub(crate) struct ProfileArgs {
     /// Profilers that look into cases behind their measurement: nsys, ncu, torch [default: `profilers` in [profile], else none]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler)]
     profile: Vec<Profiler>,
@@ -24,7 +24,7 @@ pub struct ProfileArgs {
 }
 
 impl ProfileArgs {
-    pub fn request(&self) -> ProfileRequest {
+    pub(crate) fn request(&self) -> ProfileRequest {
         let mut named: Vec<Profiler> = Vec::new();
         for profiler in &self.profile {
             if !named.contains(profiler) {
@@ -40,7 +40,7 @@ impl ProfileArgs {
     }
 
     /// The first flag that asks for profiles, for refusing it where none are made.
-    pub fn first(&self) -> Option<&'static str> {
+    pub(crate) fn first(&self) -> Option<&'static str> {
         let given = [
             (!self.profile.is_empty(), "--profile"),
             (self.profile_metrics.is_some(), "--profile-metrics"),
@@ -51,12 +51,12 @@ impl ProfileArgs {
 }
 
 /// A word of `--profile`.
-pub fn profiler(text: &str) -> Result<Profiler, String> {
+pub(crate) fn profiler(text: &str) -> Result<Profiler, String> {
     word(text)
 }
 
 /// The word of `--profile-metrics`.
-pub fn metrics(text: &str) -> Result<MetricSet, String> {
+pub(crate) fn metrics(text: &str) -> Result<MetricSet, String> {
     word(text)
 }
 

@@ -9,7 +9,7 @@ use crate::suite::words::parse_seconds;
 /// How a comparison of two commits is measured.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Between commits")]
-pub struct RoundsArgs {
+pub(crate) struct RoundsArgs {
     /// Time for the rounds, such as 10m; what is open then is inconclusive [default: until all is decided]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     pub budget: Option<String>,
@@ -30,7 +30,7 @@ pub struct RoundsArgs {
 
 impl RoundsArgs {
     /// The first flag that speaks of rounds, for refusing it where none are measured.
-    pub fn first(&self) -> Option<&'static str> {
+    pub(crate) fn first(&self) -> Option<&'static str> {
         let given = [
             (self.budget.is_some(), "--budget"),
             (self.rounds.is_some(), "--rounds"),
@@ -42,7 +42,7 @@ impl RoundsArgs {
     }
 
     /// Errors: a budget that is no duration.
-    pub fn request(&self) -> Result<RoundsRequest> {
+    pub(crate) fn request(&self) -> Result<RoundsRequest> {
         Ok(RoundsRequest {
             budget: budget(self.budget.as_deref())?,
             rounds: self.rounds,
@@ -54,13 +54,13 @@ impl RoundsArgs {
 }
 
 /// `--budget`. Errors: no duration.
-pub fn budget(text: Option<&str>) -> Result<Option<Budget>> {
+pub(crate) fn budget(text: Option<&str>) -> Result<Option<Budget>> {
     let seconds = duration("--budget", text, "give a duration such as 90s or 10m")?;
     Ok(seconds.map(Budget::from_seconds))
 }
 
 /// The seconds that a flag gives.
-pub fn duration(flag: &str, text: Option<&str>, next: &str) -> Result<Option<f64>> {
+pub(super) fn duration(flag: &str, text: Option<&str>, next: &str) -> Result<Option<f64>> {
     let Some(text) = text else { return Ok(None) };
     let seconds = parse_seconds(text);
     seconds.map(Some).map_err(|what| Fault::at_flag(format!("{flag} {text}"), what, next))

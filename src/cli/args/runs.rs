@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::app::history::{HistoryRequest, USUAL_RUNS};
 
 #[derive(clap::Args, Clone, Debug)]
-pub struct RunsArgs {
+pub(crate) struct RunsArgs {
     /// Metric by its name, or a glob [default: those that the gate judges by]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
@@ -31,7 +31,7 @@ pub struct RunsArgs {
 
 impl RunsArgs {
     /// `case`: a name or a glob; `None`: every case.
-    pub fn request(&self, case: Option<String>) -> HistoryRequest {
+    pub(crate) fn request(&self, case: Option<String>) -> HistoryRequest {
         HistoryRequest {
             config: self.config.clone(),
             store: self.store.clone(),

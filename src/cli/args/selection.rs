@@ -13,7 +13,7 @@ use crate::suite::{Overrides, Selection, commas};
 /// Which benchmarks are meant.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Selection")]
-pub struct SelectionArgs {
+pub(crate) struct SelectionArgs {
     /// Suite file [default: gbench.toml of this folder, else the built-in suite]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub struct SelectionArgs {
 
 impl SelectionArgs {
     /// Errors: a flag that names nothing, and words that no selection has.
-    pub fn request(&self) -> Result<SelectionRequest> {
+    pub(crate) fn request(&self) -> Result<SelectionRequest> {
         let lists = [
             ("--benchmark", &self.benchmarks),
             ("--suite", &self.suites),
@@ -83,7 +83,7 @@ impl SelectionArgs {
 /// Settings that win over every file.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Settings")]
-pub struct SettingsArgs {
+pub(crate) struct SettingsArgs {
     /// Fresh processes for every case
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
     pub processes: Option<String>,
@@ -133,7 +133,7 @@ pub struct SettingsArgs {
 }
 
 impl SettingsArgs {
-    pub fn request(&self) -> Result<SettingsRequest> {
+    pub(crate) fn request(&self) -> Result<SettingsRequest> {
         let given = [
             ("--iterations", &self.iterations),
             ("--warmup", &self.warmup),

@@ -8,7 +8,7 @@ use crate::suite::words::advise;
 /// How a sweep is looked at.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Sweeps")]
-pub struct SweepArgs {
+pub(crate) struct SweepArgs {
     /// One row for each value of this parameter; several, separated by commas, for each combination
     #[arg(long, value_name = "PARAM", value_delimiter = ',')]
     by: Vec<String>,
@@ -20,7 +20,7 @@ pub struct SweepArgs {
 /// Which part of a sweep is looked at.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Sweeps")]
-pub struct SweepFilterArgs {
+pub(crate) struct SweepFilterArgs {
     /// Only what has this value: operation=LayerNorm; repeatable
     #[arg(long = "where", value_name = "PARAM=VALUE")]
     conditions: Vec<String>,
@@ -31,7 +31,7 @@ pub struct SweepFilterArgs {
 
 impl SweepArgs {
     /// `None` where nothing is asked. Errors: flags that cannot be followed.
-    pub fn request(&self, filter: &SweepFilterArgs) -> Result<Option<SweepRequest>> {
+    pub(crate) fn request(&self, filter: &SweepFilterArgs) -> Result<Option<SweepRequest>> {
         let condition = |text: &String| {
             let fault = || {
                 let what = "it is no condition";
@@ -66,7 +66,7 @@ impl SweepArgs {
 }
 
 /// The sweep, or what is wrong with its request. Errors: a field or value that is not there; a format that has no tables.
-pub fn sweep(sweep: Result<SweepTables, UnknownField>, format: Format) -> Result<SweepTables> {
+pub(crate) fn sweep(sweep: Result<SweepTables, UnknownField>, format: Format) -> Result<SweepTables> {
     if format == Format::Junit {
         let what = "a sweep has tables, and no test cases";
         return Err(Fault::at_flag("--format junit", what, "take another format"));
@@ -75,7 +75,7 @@ pub fn sweep(sweep: Result<SweepTables, UnknownField>, format: Format) -> Result
 }
 
 /// What a run can know of a sweep before it measures. Errors: a field or value that none of the planned cases has.
-pub fn check_sweep(plan: &Plan, request: &SweepRequest) -> Result<()> {
+pub(crate) fn check_sweep(plan: &Plan, request: &SweepRequest) -> Result<()> {
     // The cases of a harness are known once it has listed them.
     let is_known = |case: &PlannedCase| case.benchmark.harness.is_none() || case.benchmark.is_listed();
     if plan.cases.is_empty() || !plan.cases.iter().all(is_known) {

@@ -9,54 +9,55 @@ use crate::app::ingest::DatedBy;
 use crate::report::{BisectFormat, ExportFormat, Format, TrendsFormat};
 
 /// Takes the word of a [`Format`].
-pub fn format_parser() -> impl TypedValueParser<Value = Format> {
+pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::iter().map(|format| format.into_str())).try_map(|word| word.parse())
+}
+
+/// A choice of another crate, as a value of a flag.
+pub(crate) trait Worded: VariantArray + Copy + Send + Sync {
+    fn value(self) -> PossibleValue;
+}
+
+/// Takes the word of a choice, and lists all of them in the help.
+pub(crate) fn words<T: Worded>() -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(T::VARIANTS.iter().map(|choice| choice.value())).try_map(|word| {
+        let named = T::VARIANTS.iter().find(|choice| choice.value().get_name() == word);
+        named.copied().ok_or("not one of the words")
+    })
 }
 
 /// The formats of what has but one table or page.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PageFormat {
+pub(crate) enum PageFormat {
     #[default]
     Terminal,
     Json,
 }
 
-impl ValueEnum for ExportFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        Self::VARIANTS
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
+impl Worded for ExportFormat {
+    fn value(self) -> PossibleValue {
         let help = match self {
             Self::Record => "The run record, with every sample",
             Self::OperatorList => "A JSON list with a row a case",
             Self::Benchfmt => "The Go benchmark format, for benchstat",
         };
-        Some(PossibleValue::new(self.into_str()).help(help))
+        PossibleValue::new(self.into_str()).help(help)
     }
 }
 
-impl ValueEnum for BisectFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        Self::VARIANTS
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
+impl Worded for BisectFormat {
+    fn value(self) -> PossibleValue {
         let help = match self {
             Self::Terminal => "A page for a person",
             Self::Markdown => "A page for a job's summary",
             Self::Json => "The whole document (docs/schema/bisect-v1.json)",
         };
-        Some(PossibleValue::new(self.into_str()).help(help))
+        PossibleValue::new(self.into_str()).help(help)
     }
 }
 
-impl ValueEnum for TrendsFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        Self::VARIANTS
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
+impl Worded for TrendsFormat {
+    fn value(self) -> PossibleValue {
         let help = match self {
             Self::Terminal => "A page for a person",
             Self::Json => "The whole document (docs/schema/trends-v1.json)",
@@ -64,7 +65,7 @@ impl ValueEnum for TrendsFormat {
             Self::Openmetrics => "The text format of OpenMetrics, for Prometheus",
             Self::Parquet => "A row for each figure, with types; in builds with the feature parquet",
         };
-        Some(PossibleValue::new(self.into_str()).help(help))
+        PossibleValue::new(self.into_str()).help(help)
     }
 }
 

@@ -71,12 +71,12 @@ fn to_runner_log(text: &str) {
 }
 
 /// The observer of a command that measures: standard error, or nothing with `quiet`.
-pub fn reporter(quiet: bool) -> Reporter {
+pub(crate) fn reporter(quiet: bool) -> Reporter {
     Reporter::new(ProgressWriter::new(quiet))
 }
 
 /// Lines for the log of a CI job's runner, or nothing with `quiet`.
-pub fn runner_reporter(quiet: bool) -> Reporter {
+pub(crate) fn runner_reporter(quiet: bool) -> Reporter {
     Reporter::new(if quiet {
         ProgressWriter::Silent
     } else {
@@ -102,7 +102,7 @@ impl Drop for ProgressWriter {
 }
 
 /// `10 processes`, `at least 10 processes` where cases share them.
-pub fn planned(processes: usize, shared: bool) -> String {
+pub(crate) fn planned(processes: usize, shared: bool) -> String {
     let least = if shared { "at least " } else { "" };
     format!("{least}{}", count(processes, "process"))
 }

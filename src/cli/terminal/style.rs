@@ -8,14 +8,14 @@ use crate::report::Style;
 const MAX_COLUMNS: u16 = 120;
 
 /// The style for standard output as it is now.
-pub fn of_stdout() -> Style {
+pub(crate) fn of_stdout() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let size = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
     style(terminal, size, variable)
 }
 
 /// Whether faults on standard error may be coloured.
-pub fn stderr_has_color() -> bool {
+pub(crate) fn stderr_has_color() -> bool {
     style(std::io::stderr().is_terminal(), None, variable).color
 }
 

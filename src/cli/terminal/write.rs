@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use crate::model::{Exit, Fault, Result};
 use crate::report::Format;
-pub use crate::report::{table, wrap};
+pub(crate) use crate::report::{table, wrap};
 
 /// Standard output, whose reader may leave before the end (`| head -1`). What is written after that goes nowhere and is no
 /// error, whatever stands between the command and this writer: formatters wrap errors in their own.
-pub struct Output<W> {
+pub(crate) struct Output<W> {
     out: W,
     reader_left: bool,
 }
 
 impl<W: Write> Output<W> {
-    pub fn new(out: W) -> Self {
+    pub(crate) fn new(out: W) -> Self {
         Self { out, reader_left: false }
     }
 
@@ -46,7 +46,7 @@ impl<W: Write> Write for Output<W> {
 }
 
 /// Turns a failed write into a fault; a reader who closed the pipe (`| head`) has what they wanted.
-pub fn wrote(result: io::Result<()>) -> Result<()> {
+pub(crate) fn wrote(result: io::Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => {
@@ -59,7 +59,7 @@ pub fn wrote(result: io::Result<()>) -> Result<()> {
 }
 
 /// Refuses a file that could not be written later, before hours of measuring have gone into it.
-pub fn check_place(flag: &str, path: Option<&Path>) -> Result<()> {
+pub(crate) fn check_place(flag: &str, path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() || !folder.is_dir() {
@@ -71,7 +71,7 @@ pub fn check_place(flag: &str, path: Option<&Path>) -> Result<()> {
 }
 
 /// A line below a report; on standard error where the report is a document, which has standard output to itself.
-pub fn beside_report(format: Format, text: &str, out: &mut impl Write) -> Result<()> {
+pub(crate) fn beside_report(format: Format, text: &str, out: &mut impl Write) -> Result<()> {
     wrote(match format {
         Format::Terminal => writeln!(out, "\n{text}"),
         _ => writeln!(io::stderr(), "{text}"),
@@ -79,13 +79,13 @@ pub fn beside_report(format: Format, text: &str, out: &mut impl Write) -> Result
 }
 
 /// One JSON document and a line break.
-pub fn write_json(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_json(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
 }
 
 /// Says on standard error what the environment sets and what in it nothing reads: neither is passed over in silence.
-pub fn announce_environment() -> Result<()> {
+pub(crate) fn announce_environment() -> Result<()> {
     let mut err = io::stderr();
     for line in crate::app::environment::notices()? {
         // A standard error that is closed is no reason to stop.

@@ -1,0 +1,267 @@
+//! The parts of a matrix as one: shards of a suite become one verdict, machines stand side by side. Nothing that did not
+//! come is passed over: a gap makes the whole fail at least.
+
+mod records;
+mod shards;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strum::IntoEnumIterator;
+
+use super::conclusion::{most_severe, was_compared};
+use super::merged::shard_words;
+use super::{
+    Conclusion, Group, Merged, MissingPart, SCHEMA_MERGED, SideSummary, Verdict, VerdictPart, Warning,
+    wording,
+};
+use gbench_model::{Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
+
+pub use records::merge_records;
+
+/// [`merge_with`] no known gap.
+pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
+    merge_with(parts, Vec::new())
+}
+
+/// One answer for all parts. Which belong together their jobs say, by label and shard; without a job, and beside others,
+/// a part is a machine of its own, called as its folder is.
+///
+/// `gaps`: what the caller knows to be missing. Each, and each shard that did not come, makes conclusion and exit code
+/// at least those of [`Conclusion::Failed`].
+///
+/// Errors: no part at all, with exit code 4; with exit code 2, and both parts named: a shard or a row that two parts
+/// bring, other commits, another rule or policy, shards of another number.
+pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Merged> {
+    let Some(first) = parts.first() else {
+        let missing: Vec<String> = gaps.into_iter().map(|gap| gap.what).collect();
+        let why = if missing.is_empty() { String::new() } else { format!(": {}", missing.join("; ")) };
+        let next = "look at the jobs that should have brought a verdict, and start them again";
+        return Err(Fault::at("merge", format!("nothing was merged{why}"), next).exits(Exit::Failed));
+    };
+    parts.iter().try_for_each(|part| of_one_change(first, part))?;
+    let labels = labels(&parts);
+    let mut by_label: BTreeMap<String, Vec<VerdictPart>> = BTreeMap::new();
+    for (part, label) in parts.into_iter().zip(labels) {
+        by_label.entry(label).or_default().push(part);
+    }
+    let mut by_gap = gaps;
+    for (label, parts) in &by_label {
+        parts.iter().try_for_each(|part| of_one_change(&parts[0], part))?;
+        by_gap.extend(gaps_of(label, parts, &by_gap)?);
+    }
+    let groups: Vec<Group> = by_label
+        .into_iter()
+        .map(|(label, parts)| {
+            let own = by_gap.iter().filter(|gap| gap.label.as_ref() == Some(&label));
+            let own: Vec<String> = own.map(|gap| gap.what.clone()).collect();
+            Ok(Group { verdict: shards::shards(parts, &own)?, label })
+        })
+        .collect::<Result<_>>()?;
+    Ok(whole(groups, &by_gap))
+}
+
+/// Groups and what is missing beside them as one document.
+fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
+    // Those of a machine stand in its own sentence.
+    let of_none = |gap: &&MissingPart| !groups.iter().any(|group| gap.label.as_ref() == Some(&group.label));
+    let others: Vec<String> = gaps.iter().filter(of_none).map(|gap| gap.what.clone()).collect();
+    let several = groups.len() > 1;
+    let text = |gap: &MissingPart| match gap.label.as_ref().filter(|label| several && !label.is_empty()) {
+        Some(label) => format!("{label}: {}", gap.what),
+        None => gap.what.clone(),
+    };
+    let warnings: Vec<String> = gaps.iter().map(text).collect();
+    let (conclusion, exit) = most_severe_of(&groups, !warnings.is_empty());
+    Merged {
+        schema: SCHEMA_MERGED.into(),
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        conclusion,
+        exit_code: exit.code(),
+        sentence: wording::of_machines(&groups, &others),
+        counts: counts_of(&groups),
+        groups,
+        warnings,
+        warning_codes: gaps.iter().map(|gap| Warning::MissingPart { text: gap.what.clone() }).collect(),
+    }
+}
+
+/// The most severe conclusion and exit code of groups; with gaps at least those of a failure.
+fn most_severe_of(groups: &[Group], gaps: bool) -> (Conclusion, Exit) {
+    let least = if gaps { (Conclusion::Failed, Exit::Failed) } else { (Conclusion::Pass, Exit::Pass) };
+    groups.iter().fold(least, |(conclusion, exit), group| {
+        let of_group = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
+        (most_severe(conclusion, group.verdict.conclusion), exit.most_severe(of_group))
+    })
+}
+
+fn counts_of(groups: &[Group]) -> BTreeMap<Verdict, u32> {
+    let total = |verdict| groups.iter().filter_map(|group| group.verdict.counts.get(&verdict)).sum();
+    Verdict::iter().map(|verdict| (verdict, total(verdict))).collect()
+}
+
+/// Of which machine each part is.
+fn labels(parts: &[VerdictPart]) -> Vec<String> {
+    let several = parts.len() > 1;
+    let unlabelled: Vec<&VerdictPart> = parts.iter().filter(|part| part.job.is_none()).collect();
+    let parents: BTreeSet<&str> = unlabelled.iter().map(|part| folder_label(&part.name)).collect();
+    let distinct = parents.len() == unlabelled.len();
+    let label = |part: &VerdictPart| match &part.job {
+        Some(job) => job.label.clone(),
+        None if !several => String::new(),
+        None if distinct => folder_label(&part.name).to_owned(),
+        None => last(&part.name).to_owned(),
+    };
+    parts.iter().map(label).collect()
+}
+
+fn last(name: &str) -> &str {
+    name.trim_end_matches('/').rsplit('/').next().unwrap_or(name)
+}
+
+/// The folder's name; where that is a run's id, which tells a reader nothing, the name of the one that it lies in.
+fn folder_label(name: &str) -> &str {
+    let own = last(name);
+    let is_run = own.len() > 20 && own.as_bytes()[..8].iter().all(u8::is_ascii_digit) && own.contains('T');
+    let above = name.trim_end_matches('/').strip_suffix(own).map(last).filter(|above| !above.is_empty());
+    above.filter(|_| is_run).unwrap_or(own)
+}
+
+/// Refuses parts that do not judge the same change; those of one machine also against the same base. At night each machine
+/// has its own newest green commit.
+fn of_one_change(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
+    let state = |side: &SideSummary| {
+        let commit = side.commit.as_deref().unwrap_or("no known commit");
+        format!("{commit}{}", if side.dirty { " with uncommitted changes" } else { "" })
+    };
+    let label = |part: &VerdictPart| part.job.as_ref().map(|job| job.label.clone());
+    let pull = |part: &VerdictPart| part.job.as_ref().and_then(|job| job.head.clone());
+    let mut pairs = Vec::new();
+    if label(one) == label(other) {
+        pairs.push(("base", [one, other].map(|part| state(&part.verdict.base))));
+    }
+    pairs.push(("head", [one, other].map(|part| state(&part.verdict.head))));
+    pairs.extend(pull(one).zip(pull(other)).map(|(a, b)| ("pull request's head", [a, b])));
+    let Some((what, [a, b])) = pairs.into_iter().find(|(_, [a, b])| a != b) else { return Ok(()) };
+    let text = format!("the {what} of `{}` is {a}, that of `{}` {b}", one.name, other.name);
+    Err(Fault::at("merge", text, "merge the parts of one run of the workflow only"))
+}
+
+/// The missing parts of one machine. Errors: shards that do not belong together.
+fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart]) -> Result<Vec<MissingPart>> {
+    let gap = |shard, what| MissingPart { label: Some(label.to_owned()), shard, what };
+    let mut gaps = Vec::new();
+    let mut seen: BTreeMap<u32, &VerdictPart> = BTreeMap::new();
+    let first = &parts[0];
+    for part in parts {
+        let (of, first_of) = (part.shard().map(|shard| shard.of), first.shard().map(|shard| shard.of));
+        if of != first_of {
+            let words = |of: Option<u32>| of.map_or("no shard".into(), |of| format!("a shard of {of}"));
+            let what = format!(
+                "`{}` is {}, and `{}` of the same label is {}",
+                first.name,
+                words(first_of),
+                part.name,
+                words(of)
+            );
+            let next = "cut the suite into the same number of shards in every job of one label";
+            return Err(Fault::at("merge", what, next));
+        }
+        if let Some(shard) = part.shard()
+            && let Some(other) = seen.insert(shard.index, part)
+        {
+            let what = format!("`{}` and `{}` are both {}", other.name, part.name, shard_words(shard));
+            let next = "give each job of the matrix its own `--shard`, and each machine its own `--label`";
+            return Err(Fault::at("merge", what, next));
+        }
+        if parts.len() > 1 && !part.verdict.rows.iter().any(was_compared) {
+            gaps.push(gap(part.shard(), format!("{} compared nothing", part.who())));
+        }
+        if let Some(job) = part.job.as_ref().filter(|job| job.exit_code != part.verdict.exit_code) {
+            let what = format!(
+                "{} ended with exit code {}, and its verdict says {}",
+                part.who(),
+                job.exit_code,
+                part.verdict.exit_code
+            );
+            gaps.push(gap(part.shard(), what));
+        }
+    }
+    let said = |shard: Shard| {
+        known.iter().any(|gap| gap.label.as_deref() == Some(label) && gap.shard == Some(shard))
+    };
+    let of = first.shard().map_or(0, |shard| shard.of);
+    let missing = (1..=of).filter(|index| !seen.contains_key(index)).map(|index| Shard { index, of });
+    gaps.extend(
+        missing
+            .filter(|shard| !said(*shard))
+            .map(|shard| gap(Some(shard), format!("{} is missing", shard_words(shard)))),
+    );
+    Ok(gaps)
+}
+
+/// The job that stands for all: what is published of a merge needs its event, its policy and its source lines. `None` of
+/// no jobs.
+pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
+    let first = jobs.first()?;
+    let one_label = jobs.iter().all(|job| job.label == first.label);
+    // No word at all means that the gate's own code counts, which is the strictest.
+    let words: BTreeSet<&String> = jobs.iter().flat_map(|job| &job.fail_on).collect();
+    let strictest = jobs.iter().any(|job| job.fail_on.is_empty());
+    let mut sources = Vec::new();
+    for source in jobs.iter().flat_map(|job| &job.sources) {
+        if !sources.contains(source) {
+            sources.push(source.clone());
+        }
+    }
+    Some(Job {
+        schema: SCHEMA_JOB.into(),
+        label: if one_label { first.label.clone() } else { String::new() },
+        shard: None,
+        exit_code: merged.exit_code,
+        fail_on: if strictest { Vec::new() } else { words.into_iter().cloned().collect() },
+        sources,
+        fork: jobs.iter().any(|job| job.fork),
+        untouched: None,
+        ..first.clone()
+    })
+}
+
+/// Holds what a merged document says of itself against its groups, and these against their rows. A group may be more severe
+/// than its rows only by a gap, and then the document names one. Errors: what does not follow, in one sentence without a
+/// period.
+pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
+    let gaps = !merged.warnings.is_empty();
+    let mut labels = BTreeSet::new();
+    if merged.groups.is_empty() {
+        return Err("it has no group".into());
+    }
+    for group in &merged.groups {
+        if !labels.insert(&group.label) {
+            return Err(format!("two of its groups are called `{}`", group.label));
+        }
+        shards::check_group_consistency(&group.verdict, gaps)
+            .map_err(|what| format!("of its group `{}`: {what}", group.label))?;
+    }
+    if merged.counts != counts_of(&merged.groups) {
+        return Err("its counts are not those of its groups".into());
+    }
+    let (conclusion, exit) = most_severe_of(&merged.groups, gaps);
+    if (merged.conclusion, merged.exit_code) != (conclusion, exit.code()) {
+        return Err(format!(
+            "its groups give {conclusion:?} and exit code {}, and it says {:?} and {}",
+            exit.code(),
+            merged.conclusion,
+            merged.exit_code
+        ));
+    }
+    Ok(())
+}
+
+/// Puts our own words for what the rows say where others stand: a document from elsewhere may say anything.
+pub fn regenerate_text(mut merged: Merged) -> Merged {
+    for group in &mut merged.groups {
+        group.verdict.sentence = wording::of_verdict(&group.verdict, &[]);
+    }
+    merged.sentence = wording::of_machines(&merged.groups, &merged.warnings);
+    merged
+}

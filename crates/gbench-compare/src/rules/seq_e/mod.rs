@@ -1,0 +1,360 @@
+//! The rules `seq-e` and `seq-e-2`: a screen over the whole suite, then e-processes over fresh rounds of the candidates. A record
+//! names its rule, and is judged by it for ever.
+//!
+//! [`gbench_stats::seq_e`] holds the arithmetic and why it may be believed; here stand the reasons, and the validity checks,
+//! which can only make a verdict weaker. All rounds are replayed whenever the rule is asked, so that a verdict depends on
+//! the records alone, and not on when somebody looked.
+//!
+//! ```text
+//!  improved  |     unchanged: the interval      |  regressed: the e-value of
+//!  likewise  |     lies within the target       |  "beyond the minimum effect"
+//! -----------+----------+-----0-----+-----------+-----------------------------
+//!        -target    -min_effect  min_effect   target
+//! ```
+
+mod reasons;
+mod state;
+
+use std::f64::consts::LN_10;
+
+use gbench_model::{Comparison, Interleaving, RecordState, RunRecord, SequentialRule, SequentialRuleName};
+use gbench_stats::sample_stddev;
+use gbench_stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Status, Version};
+
+use crate::validity::{SerialCorrelation, location_shift, repeated_numbers};
+use crate::wording::counted;
+use crate::{
+    Advice, Change, Evidence, Reason, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence, Verdict,
+    Warning, throttling,
+};
+
+use reasons::{further_rounds, steps_in_the_way, what_next, why_open};
+
+use state::results_of;
+pub(crate) use state::{RowState, results, row_states};
+
+/// Control rows that one reason names.
+const MAX_NAMED: usize = 3;
+
+#[derive(Clone, Debug)]
+pub struct SeqE {
+    pub rule: SequentialRule,
+    pub seed: u64,
+    pub way: Interleaving,
+    /// Seconds that the rounds were given, where it was their end that ended them; see [`SeqE::ended_as`].
+    pub spent: Option<f64>,
+    /// See [`Rule::judges_pairs`].
+    pub pairs: bool,
+    /// Rows of the base that were compared with itself, and those of them that came out changed.
+    pub controls: u32,
+    pub flagged_controls: Vec<String>,
+}
+
+impl SeqE {
+    pub fn of(comparison: &Comparison) -> Self {
+        Self {
+            rule: comparison.rule,
+            seed: comparison.seed,
+            way: comparison.interleaving,
+            spent: None,
+            pairs: comparison.pairs,
+            controls: 0,
+            flagged_controls: Vec::new(),
+        }
+    }
+
+    /// The rule that also knows why the rounds of these records ended. Those that nobody cut short go on until every row is
+    /// decided or has had its rounds, or the budget is spent. Records of the first rule keep its words.
+    pub fn ended_as(self, comparison: &Comparison, records: [&RunRecord; 2]) -> Self {
+        let whole = records.iter().all(|record| record.state == RecordState::Complete);
+        let known = whole && self.rule.name != SequentialRuleName::SeqE;
+        Self { spent: comparison.budget.seconds().filter(|_| known), ..self }
+    }
+
+    pub(crate) fn limits(&self) -> SequentialLimits {
+        limits_of(&self.rule)
+    }
+}
+
+/// What the arithmetic is asked to hold by a rule as records have it.
+pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
+    SequentialLimits {
+        version: match rule.name {
+            SequentialRuleName::SeqE => Version::One,
+            SequentialRuleName::SeqE2 => Version::Two,
+        },
+        alpha: rule.alpha,
+        alpha_improved: rule.alpha_improved,
+        screen_rounds: (rule.screen_rounds as usize).max(2),
+        most_rounds: (rule.most_rounds as usize).max(2),
+    }
+}
+
+impl Rule for SeqE {
+    fn name(&self) -> &str {
+        self.rule.name.into_str()
+    }
+
+    fn alpha(&self) -> f64 {
+        self.rule.alpha
+    }
+
+    fn over_rounds(&self) -> bool {
+        true
+    }
+
+    fn believes_any_change(&self) -> bool {
+        self.rule.name == SequentialRuleName::SeqE
+    }
+
+    fn judges_pairs(&self) -> bool {
+        self.pairs
+    }
+
+    fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
+        self.judge(evidence).decisions
+    }
+
+    fn judge(&self, evidence: &[Evidence]) -> RuleOutput {
+        let limits = self.limits();
+        let states = row_states(evidence, &limits);
+        let (screen, results) = results(&states, &limits);
+        let by_chance =
+            || states.iter().zip(&results).filter_map(|(state, result)| Some((state, result.as_ref()?)));
+        // A pair's speedup repeats what the rows of its times say.
+        let independent = by_chance().filter(|(state, _)| !state.evidence.of_pair);
+        let used = independent.map(|(state, result)| &state.rounds.differences[result.from..result.rounds]);
+        let serial_correlation = SerialCorrelation::pooled(used);
+        let correlated = serial_correlation.filter(SerialCorrelation::is_clear);
+        let undisturbed = undisturbed(&states, &limits);
+
+        let mut decisions = Vec::with_capacity(states.len());
+        for (index, (state, result)) in states.iter().zip(&results).enumerate() {
+            let Some(result) = result else {
+                decisions.extend(state.exact.clone());
+                continue;
+            };
+            let spent = self.spent.filter(|_| result.status == Status::Open);
+            let mut decision = decide(state, result, &screen, &limits, spent);
+            if let Some(repeated) = repeated_numbers(state.evidence, limits.version) {
+                decision.open = repeated.may_change && state.rounds.differences.len() < limits.most_rounds;
+                weaken(&mut decision, repeated.reason, repeated.next);
+            }
+            if let Some(shared) = result.shared_differ
+                && decision.verdict == Verdict::Unchanged
+            {
+                let slowdown = |difference| state.rounds.scale.slowdown(difference);
+                let reason = Reason::SharedProcessesDiffer {
+                    shared: slowdown(shared),
+                    shared_rounds: state.rounds.shared as u32,
+                    own: slowdown(result.mean),
+                    own_rounds: (result.rounds - result.from) as u32,
+                };
+                weaken(&mut decision, reason, Advice::LookForInteraction {});
+            }
+            if state.rounds.lost_its_scale {
+                weaken(&mut decision, Reason::NoRatio {}, Advice::KeepOneSign {});
+                decision.open = false;
+            }
+            let is_red = decision.verdict == Verdict::Regressed;
+            if let Some(calm) = undisturbed.as_ref().and_then(|results| results[index].as_ref())
+                && calm.status != result.status
+                && decision.verdict != Verdict::Inconclusive
+            {
+                let disturbed = state.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
+                let (rounds, shown) = (state.rounds.differences.len() as u32, decision.verdict);
+                let by_hardware = throttling::doubt_of_rounds(state.evidence, shown, rounds);
+                let (reason, next) = by_hardware.unwrap_or((
+                    Reason::OneSideDisturbed { disturbed: disturbed as u32, rounds, shown },
+                    Advice::KeepMachineFree {},
+                ));
+                weaken(&mut decision, reason, next);
+                // Further rounds in which nothing happens may still show it.
+                let left = state.rounds.differences.len() < limits.most_rounds;
+                decision.open = calm.status == Status::Open && left;
+                if let Some(sequence) = &mut decision.sequence {
+                    let undisturbed = state.rounds.differences.len() - disturbed;
+                    sequence.more_rounds = Some(result.rounds.saturating_sub(undisturbed).max(1) as u32);
+                }
+            }
+            if let (true, Some(SerialCorrelation { correlation, error })) = (is_red, correlated) {
+                let reason = Reason::SerialCorrelation { correlation, error };
+                weaken(&mut decision, reason, Advice::LookForSharedState {});
+            }
+            if is_red && !self.flagged_controls.is_empty() {
+                let (count, named) = counted(&self.flagged_controls, MAX_NAMED);
+                let reason = Reason::ControlChanged { count, named };
+                weaken(&mut decision, reason, Advice::LookForOrderEffects {});
+            }
+            if decision.verdict != Verdict::Inconclusive
+                && let Some(change) = &mut decision.change
+            {
+                // What was decided needs no word on what else would have been.
+                change.detectable = None;
+            }
+            decisions.push(decision);
+        }
+        let (location_shift, warning) = suite_location_shift(&by_chance().collect::<Vec<_>>());
+        let mut warnings: Vec<Warning> = warning.into_iter().collect();
+        let warning =
+            |SerialCorrelation { correlation, error }| Warning::CorrelatedRounds { correlation, error };
+        warnings.extend(correlated.map(warning));
+        RuleOutput {
+            decisions,
+            rounds: Some(RoundsMethod {
+                alpha_improved: self.rule.alpha_improved,
+                screen_rounds: limits.screen_rounds as u32,
+                shared_screen: states.iter().any(|state| state.rounds.shared > 0),
+                most_rounds: limits.most_rounds as u32,
+                candidates: screen.candidates as u32,
+                seed: self.seed,
+                way: self.way,
+                serial_correlation: serial_correlation.map(|it| it.correlation),
+                serial_correlation_error: serial_correlation
+                    .filter(|_| limits.version != Version::One)
+                    .map(|it| it.error),
+                location_shift,
+                controls: self.controls,
+                flagged_controls: self.flagged_controls.clone(),
+            }),
+            warnings,
+        }
+    }
+}
+
+/// The same rows without their disturbed rounds; `None` where there are none.
+fn undisturbed(states: &[RowState], limits: &SequentialLimits) -> Option<Vec<Option<SequentialResult>>> {
+    if !states.iter().any(|state| state.rounds.disturbed.contains(&true)) {
+        return None;
+    }
+    let calm = |state: &RowState| -> (Vec<f64>, usize) {
+        let is_calm = |(_, disturbed): &(&f64, &bool)| !**disturbed;
+        let rounds = || state.rounds.differences.iter().zip(&state.rounds.disturbed);
+        let shared = rounds().take(state.rounds.shared).filter(is_calm).count();
+        (rounds().filter(is_calm).map(|(difference, _)| *difference).collect(), shared)
+    };
+    let calm: Vec<(Vec<f64>, usize)> = states.iter().map(calm).collect();
+    Some(results_of(states, &calm, limits).1)
+}
+
+/// The median slowdown over the metric that most rows measure.
+fn suite_location_shift(rows: &[(&RowState, &SequentialResult)]) -> (Option<f64>, Option<Warning>) {
+    let mut sizes = vec![0; rows.iter().map(|(state, _)| state.family + 1).max().unwrap_or(0)];
+    rows.iter().for_each(|(state, _)| sizes[state.family] += 1);
+    let Some(largest) = (0..sizes.len()).rev().max_by_key(|family| sizes[*family]) else {
+        return (None, None);
+    };
+    let rows = rows.iter().filter(|(state, result)| state.family == largest && result.rounds > 0);
+    let slowdowns: Vec<f64> =
+        rows.filter_map(|(state, result)| state.rounds.scale.slowdown(result.mean)).collect();
+    location_shift(&slowdowns)
+}
+
+/// What was red or green becomes inconclusive; what was inconclusive keeps its own reason.
+fn weaken(decision: &mut RowDecision, reason: Reason, next: Advice) {
+    if decision.verdict != Verdict::Inconclusive {
+        decision.verdict = Verdict::Inconclusive;
+        decision.reason = Some(reason);
+        decision.next = Some(next);
+        if let Some(sequence) = &mut decision.sequence {
+            sequence.at_least = None;
+        }
+    }
+}
+
+/// `spent`: the budget whose end has ended the row's rounds.
+fn decide(
+    state: &RowState,
+    result: &SequentialResult,
+    screen: &Screen,
+    limits: &SequentialLimits,
+    spent: Option<f64>,
+) -> RowDecision {
+    let differences = &state.rounds.differences[..result.rounds];
+    let (shared, own) = differences.split_at(result.from);
+    // One round in processes of its own shows no spread: until the second, that of the shared ones stands for it.
+    let noise = sample_stddev(own).or_else(|| sample_stddev(shared)).unwrap_or(0.0);
+    let fresh = differences.get(result.confirms_from..).unwrap_or_default();
+    let scale = state.rounds.scale;
+    let (candidates, rounds) = (screen.candidates, result.rounds as u32);
+    let verdict = Verdict::from(result.status);
+    let at_least = (verdict == Verdict::Regressed)
+        .then(|| seq_e::at_least(fresh, result.scale, limits, candidates))
+        .flatten()
+        .and_then(|difference| scale.slowdown((difference - result.unresolved).max(0.0)));
+    let possible = limits.most_rounds.saturating_sub(result.confirms_from);
+    let least = noise.max(result.scale);
+    let detectable = seq_e::detectable(possible, least, state.min_effect, limits, candidates);
+    let detectable = scale.slowdown(detectable).filter(|slowdown| slowdown.is_finite());
+    let change = if result.rounds > 0 { change(state, result, limits, detectable) } else { None };
+    let further = (verdict == Verdict::Inconclusive)
+        .then(|| further_rounds(state, result, noise, limits, candidates))
+        .flatten();
+    let (reason, next) = match verdict {
+        Verdict::Regressed => {
+            (Some(Reason::WorseOverRounds { rounds, at_least, confidence: 1.0 - limits.alpha }), None)
+        }
+        Verdict::Improved => {
+            (Some(Reason::BetterOverRounds { rounds, confidence: 1.0 - limits.alpha_improved }), None)
+        }
+        Verdict::Inconclusive => {
+            let next = match steps_in_the_way(state, result) {
+                Some(steps) => Advice::FinerFigures { launches: steps.batch(state.target) },
+                None => what_next(result, further, limits, spent.is_some()),
+            };
+            (Some(why_open(state, result, change.as_ref(), noise, limits, spent)), Some(next))
+        }
+        _ => (None, None),
+    };
+    RowDecision {
+        verdict,
+        reason,
+        next,
+        centres: state.rounds.centres(state.evidence, result.from..result.rounds),
+        change,
+        sequence: Some(Sequence {
+            rounds,
+            min_effect: state.min_effect,
+            noise,
+            log10_worse: result.ln_worse / LN_10,
+            log10_better: result.ln_better / LN_10,
+            log10_needed: limits.ln_red(candidates) / LN_10,
+            at_least,
+            more_rounds: further,
+        }),
+        tested: true,
+        open: result.status == Status::Open,
+        wants_rounds: None,
+    }
+}
+
+fn change(
+    state: &RowState,
+    result: &SequentialResult,
+    limits: &SequentialLimits,
+    detectable: Option<f64>,
+) -> Option<Change> {
+    /// An end beyond this says nothing more, and JSON has no infinity.
+    const FARTHEST: f64 = 1e9;
+    let scale = state.rounds.scale;
+    let half = if result.half.is_finite() { result.half } else { FARTHEST };
+    // "Unchanged" that rests on ranks shows what it rests on; a wild round may have carried the mean far away.
+    let (centre, low, high) = match result.ranks {
+        Some(ranks) => (ranks.centre, ranks.low, ranks.high),
+        None => (result.mean, result.mean - half, result.mean + half),
+    };
+    let (low, high) = (low - result.unresolved, high + result.unresolved);
+    let slowdown = scale.slowdown(centre)?;
+    let end = |difference: f64| scale.slowdown(difference).map(|end| end.clamp(-FARTHEST, FARTHEST));
+    let level =
+        if result.rounds <= limits.screen_rounds { seq_e::CERTIFY_SCREEN } else { seq_e::CERTIFY_LATER };
+    Some(Change {
+        ratio: scale.ratio(centre)?,
+        slowdown,
+        low: end(low)?,
+        high: end(high)?,
+        confidence: 1.0 - 2.0 * level,
+        adjusted_p: None,
+        detectable,
+    })
+}

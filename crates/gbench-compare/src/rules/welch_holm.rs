@@ -1,0 +1,51 @@
+//! The rule `process-welch-holm`: Welch's interval over processes, a least effect that matters, Holm over the
+//! suite.
+//!
+//! The process is the unit: each is reduced to its median (or the value that it stated), because the samples
+//! within one process share its clock state, memory layout and luck, and treating them as independent calls
+//! half of all untouched benchmarks regressed. Of these medians the logarithms are compared, turned so that up
+//! is worse whatever the metric. With `t` the threshold, the slowdown factor lies on this line:
+//!
+//! ```text
+//!            1/(1+t)        1         1+t
+//!   improved    |       unchanged      |    regressed        ... if the whole interval lies there,
+//! --------------+-----------+----------+-----------------    else inconclusive
+//! ```
+//!
+//! - Each row tests "not beyond the threshold" in both directions at half the row's error rate each, and Holm
+//!   (1979) shares `alpha` over all tested rows: the chance of even one false red or green is at most `alpha`.
+//! - Regressed and improved rest on the interval at the row's level after Holm: the one that the row shows, so
+//!   that interval and verdict cannot disagree. Unchanged rests on the plain `1 - alpha` interval of the row.
+//! - Where each side's processes all gave one value of a size or a count, nothing is left to chance: the values are
+//!   compared as they are, outside the correction. The same value of anything else is a rounded one, and what lies below
+//!   its last digit is the error.
+//! - Zero and negative values have no logarithm. Their differences are compared instead, in units of the base's
+//!   mean; where that is zero, any difference counts, and there is no ratio to show.
+//! - An absolute margin of the metric widens both limits where it is more than the threshold.
+
+use gbench_stats::TQuantiles;
+
+use crate::test::{RowTest, decide_all};
+use crate::{Evidence, RowDecision, Rule};
+
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessWelchHolm {
+    /// Error rate of the whole suite, above 0 and below 1.
+    pub alpha: f64,
+}
+
+impl Rule for ProcessWelchHolm {
+    fn name(&self) -> &str {
+        "process-welch-holm"
+    }
+
+    fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
+        let mut quantiles = TQuantiles::default();
+        let row_tests = evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles)).collect();
+        decide_all(row_tests, self.alpha, &mut quantiles)
+    }
+}

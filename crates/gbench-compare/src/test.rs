@@ -1,0 +1,306 @@
+//! What becomes of one row before the suite is looked at as a whole, and how a tested one is decided.
+
+use gbench_model::Better;
+use gbench_stats::seq_e::POWER_Z;
+use gbench_stats::{SampleGroup, TQuantiles, Welch, holm};
+
+use super::evidence::spread;
+use super::quantized::{MIN_PROCESSES, Steps, Unit, centres_left_open, constants, digits_explain, steps_of};
+use super::scale::Scale;
+use super::{Advice, Change, Evidence, Reason, RowDecision, Verdict, absolute, summary_only};
+
+/// Advising more processes a side than this would be no advice.
+const MAX_PROCESSES: f64 = 200.0;
+
+/// An end of an interval beyond this slowdown is cut there: it says nothing more, and JSON has no infinity.
+const FARTHEST: f64 = 1e9;
+
+/// Threshold comparisons of exact values forgive the rounding of a division, and nothing else.
+const ROUNDING: f64 = 1e-12;
+
+/// Degrees of freedom of an error that is known and not estimated.
+pub(crate) const KNOWN: f64 = 1e9;
+
+pub(crate) enum RowTest {
+    /// Nothing is left to chance, or nothing can be said.
+    Settled(RowDecision),
+    /// A side has one process, which does not show how much processes differ; the decision that follows from it.
+    Alone(RowDecision),
+    Tested(Test),
+}
+
+/// A row that is left to chance.
+pub(crate) struct Test {
+    pub welch: Welch,
+    pub scale: Scale,
+    /// Improved lies below, regressed above; in the scale's own unit.
+    pub limits: (f64, f64),
+    pub counts: (u32, u32),
+    /// How far the difference may lie from the truth because the figures come in steps, in the scale's own unit: no error
+    /// that more processes make smaller, and added to every interval. With the steps, where it is not 0.
+    pub unresolved: f64,
+    pub steps: Option<Steps>,
+    /// Between processes, as shares; `None` where a side has one.
+    pub spreads: (Option<f64>, Option<f64>),
+    /// Where sessions stand behind the error: the deviation by which they differ, as a share, and how many show it.
+    pub sessions: Option<(f64, u32)>,
+}
+
+impl RowTest {
+    pub(crate) fn of(evidence: &Evidence, quantiles: &mut TQuantiles) -> Self {
+        if evidence.limits.absolute {
+            return RowTest::Settled(absolute::apart(evidence, quantiles));
+        }
+        let (base, head) = (evidence.base.centres.as_slice(), evidence.head.centres.as_slice());
+        let constants = constants([base, head]);
+        let enough = base.len() > 1 && head.len() > 1;
+        if let Some([base_value, head_value]) = constants {
+            let all_zero = base_value == 0.0 && head_value == 0.0;
+            if (evidence.exact || all_zero) && (enough || base_value == head_value) {
+                let threshold = least_that_matters(evidence, base_value, head_value, evidence.threshold);
+                let decision = decide_exactly(base_value, head_value, evidence.better, threshold);
+                return RowTest::Settled(decision);
+            }
+        }
+        let scale = Scale::of(base, head, evidence.better);
+        let groups = (scale.group(base), scale.group(head));
+        let (Some(base_group), Some(head_group)) = groups else {
+            return RowTest::Alone(match evidence.stated {
+                [Some(b), Some(h)] => summary_only::decide(evidence, b, h, quantiles),
+                _ => inconclusive(
+                    Reason::TooFewProcesses {
+                        base_processes: base.len() as u32,
+                        head_processes: head.len() as u32,
+                    },
+                    Advice::MeasureProcesses { least: 2, better: 5 },
+                ),
+            });
+        };
+        if let Some([base_value, head_value]) = constants.filter(|_| !evidence.exact) {
+            if base.len().min(head.len()) < MIN_PROCESSES {
+                let reason = Reason::TooFewRoundedFigures { base: base_value, head: head_value };
+                let next = Advice::MoreProcessesOrDigits { processes: MIN_PROCESSES as u32 };
+                return RowTest::Settled(inconclusive(reason, next));
+            }
+            if base_value == head_value && !digits_explain(evidence) {
+                let reason = Reason::RepeatedFigure { value: base_value };
+                return RowTest::Settled(inconclusive(reason, Advice::MeasureAnewOrDeclareExact {}));
+            }
+        }
+        let spread =
+            |centres, group: &SampleGroup| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
+        let (unresolved, steps) = unresolved(evidence, scale);
+        let test = Test {
+            welch: Welch::new(base_group, head_group),
+            unresolved,
+            steps,
+            limits: scale.limits(evidence),
+            counts: (base_group.count, head_group.count),
+            spreads: (spread(base, &base_group), spread(head, &head_group)),
+            sessions: None,
+            scale,
+        };
+        RowTest::Tested(test)
+    }
+
+    /// Two-sided p-value of "the change is within the threshold".
+    fn p(&self) -> Option<f64> {
+        match self {
+            RowTest::Settled(_) | RowTest::Alone(_) => None,
+            RowTest::Tested(Test { welch, limits, unresolved, .. }) => {
+                let above = welch.p_above(limits.1 + unresolved);
+                let one_sided = above.min(welch.p_below(limits.0 - unresolved));
+                Some((2.0 * one_sided).min(1.0))
+            }
+        }
+    }
+}
+
+/// Decides all rows of a suite: Holm shares `alpha` over the tested ones.
+pub(crate) fn decide_all(
+    row_tests: Vec<RowTest>,
+    alpha: f64,
+    quantiles: &mut TQuantiles,
+) -> Vec<RowDecision> {
+    let p: Vec<f64> = row_tests.iter().filter_map(RowTest::p).collect();
+    let mut steps = holm(&p, alpha).into_iter();
+    let mut decide = |row_test| match row_test {
+        RowTest::Settled(decision) | RowTest::Alone(decision) => decision,
+        RowTest::Tested(test) => {
+            // One step for each tested row, in order.
+            let (level, adjusted_p) = steps.next().map_or((alpha, 1.0), |s| (s.level, s.adjusted_p));
+            test.decide(alpha, level, adjusted_p, quantiles)
+        }
+    };
+    row_tests.into_iter().map(&mut decide).collect()
+}
+
+/// A decision between two sides whose every process gave one and the same exact value, each in at least `least`
+/// processes; `None` of others. `threshold`: least relative change that matters.
+pub(crate) fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Option<RowDecision> {
+    if evidence.limits.absolute {
+        return absolute::known(evidence, least);
+    }
+    let (base, head) = (evidence.base.one_value(least)?, evidence.head.one_value(least)?);
+    let threshold = least_that_matters(evidence, base, head, threshold);
+    evidence.exact.then(|| decide_exactly(base, head, evidence.better, threshold))
+}
+
+/// The threshold between two known values: none where they differ by no more than the row's absolute margin.
+fn least_that_matters(evidence: &Evidence, base: f64, head: f64, threshold: f64) -> f64 {
+    let within_margin = evidence.limits.margin.is_some_and(|margin| (head - base).abs() <= margin);
+    if within_margin { f64::INFINITY } else { threshold }
+}
+
+/// Two known values: no chance, no interval, no correction.
+fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDecision {
+    let (worse, best) = match better {
+        Better::Lower => (head, base),
+        Better::Higher => (base, head),
+    };
+    let slowdown = if base > 0.0 && head > 0.0 {
+        worse / best - 1.0
+    } else if worse == best {
+        0.0
+    } else {
+        (worse - best) / base.abs()
+    };
+    let fastest = if base > 0.0 && head > 0.0 { 1.0 / (1.0 + threshold) - 1.0 } else { -threshold };
+    let verdict = match slowdown {
+        slowdown if slowdown > threshold + ROUNDING => Verdict::Regressed,
+        slowdown if slowdown < fastest - ROUNDING => Verdict::Improved,
+        _ => Verdict::Unchanged,
+    };
+    let ratio = if worse == best { 1.0 } else { head / base };
+    let reason = (base != head).then_some(Reason::ExactValues { base, head });
+    RowDecision {
+        change: (ratio.is_finite() && slowdown.is_finite()).then(|| Change::known(ratio, slowdown)),
+        ..RowDecision::plain(verdict, reason, None)
+    }
+}
+
+/// What the steps of a row's figures leave open of the difference of its centres, on the scale, and the steps; 0 and none
+/// where that is next to nothing beside the threshold.
+fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Steps>) {
+    /// Of the threshold.
+    const NEGLIGIBLE: f64 = 1e-3;
+    let unit = match scale {
+        Scale::Log { .. } => Unit::Logarithms,
+        Scale::Linear { unit, .. } => Unit::Of(unit),
+    };
+    let steps = steps_of(evidence).filter(|_| !evidence.exact);
+    let open = steps.map_or(0.0, |steps| centres_left_open(evidence, steps.step, unit));
+    if open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) { (0.0, None) } else { (open, steps) }
+}
+
+fn inconclusive(reason: Reason, next: Advice) -> RowDecision {
+    RowDecision::plain(Verdict::Inconclusive, Some(reason), Some(next))
+}
+
+impl Test {
+    /// Welch's interval, widened by what steps leave open.
+    fn interval(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        let (low, high) = self.welch.interval(level, quantiles);
+        (low - self.unresolved, high + self.unresolved)
+    }
+
+    fn decide(&self, alpha: f64, level: f64, adjusted_p: f64, quantiles: &mut TQuantiles) -> RowDecision {
+        let (fast, slow) = self.limits;
+        let corrected = self.interval(level, quantiles);
+        let plain = self.interval(alpha, quantiles);
+        let (verdict, interval, error_rate) = match (corrected, plain) {
+            ((low, _), _) if low > slow => (Verdict::Regressed, corrected, level),
+            ((_, high), _) if high < fast => (Verdict::Improved, corrected, level),
+            (_, (low, high)) if low >= fast && high <= slow => (Verdict::Unchanged, plain, alpha),
+            _ => (Verdict::Inconclusive, corrected, level),
+        };
+        let change = self.change(interval, error_rate, adjusted_p, level, quantiles);
+        let (reason, next) = match verdict {
+            Verdict::Inconclusive => {
+                let next = self.more(alpha, level, quantiles);
+                (Some(self.doubt(change.as_ref(), error_rate)), Some(next))
+            }
+            _ => (None, None),
+        };
+        RowDecision { change, tested: true, ..RowDecision::plain(verdict, reason, next) }
+    }
+
+    /// `None` where the base is zero and nothing can be said relative to it.
+    fn change(
+        &self,
+        (low, high): (f64, f64),
+        error_rate: f64,
+        adjusted_p: f64,
+        level: f64,
+        quantiles: &mut TQuantiles,
+    ) -> Option<Change> {
+        let slowdown = self.scale.slowdown(self.welch.difference);
+        let ratio = self.scale.ratio(self.welch.difference);
+        let farthest = FARTHEST.max(slowdown.abs());
+        let end = |difference| self.scale.slowdown(difference).clamp(-farthest, farthest);
+        let reach = (quantiles.upper(level / 2.0, self.welch.freedom) + POWER_Z) * self.welch.error;
+        let detectable = self.scale.slowdown(self.limits.1 + self.unresolved + reach);
+        (slowdown.is_finite() && ratio.is_finite()).then(|| Change {
+            ratio,
+            slowdown,
+            low: end(low),
+            high: end(high),
+            confidence: 1.0 - error_rate,
+            adjusted_p: Some(adjusted_p),
+            detectable: Some(detectable).filter(|detectable| *detectable < FARTHEST),
+        })
+    }
+
+    /// The steps of the figures, where they leave more open than the processes do.
+    fn steps_in_the_way(&self) -> Option<Steps> {
+        self.steps.filter(|_| self.unresolved > self.welch.error)
+    }
+
+    fn doubt(&self, change: Option<&Change>, error_rate: f64) -> Reason {
+        let (base_processes, head_processes) = self.counts;
+        let Some(change) = change else { return Reason::ZeroBase { base_processes, head_processes } };
+        let (base_spread, head_spread) = self.spreads;
+        let (session_deviation, sessions) = self.sessions.unzip();
+        let steps = self.steps_in_the_way();
+        Reason::IntervalAcrossThreshold {
+            confidence: 1.0 - error_rate,
+            low: change.low,
+            high: change.high,
+            threshold: self.scale.slowdown(self.limits.1),
+            base_processes,
+            head_processes,
+            base_spread,
+            head_spread,
+            detectable: change.detectable,
+            session_deviation,
+            sessions,
+            step: steps.map(|steps| steps.step),
+            step_share: steps.map(|steps| steps.share()),
+        }
+    }
+
+    /// How many processes would probably settle it, if the change is what it looks like now. Two-sample size by
+    /// the normal approximation with its usual correction for t (Guenther 1981).
+    fn more(&self, alpha: f64, level: f64, quantiles: &mut TQuantiles) -> Advice {
+        if self.steps_in_the_way().is_some() {
+            return Advice::DeclareCounted {};
+        }
+        if self.sessions.is_some() {
+            return Advice::MeasureInOneRun {};
+        }
+        let size = self.welch.difference.abs();
+        let (margin, error_rate) =
+            if size > self.limits.1 { (size - self.limits.1, level) } else { (self.limits.1 - size, alpha) };
+        let z = quantiles.upper(error_rate / 2.0, f64::MAX);
+        // The error's square holds each side's variance over its count; with equal counts n it is sum / n.
+        let (base, head) = self.counts;
+        let sum = self.welch.error.powi(2) * f64::from(base.max(head));
+        let needed = ((z + POWER_Z).powi(2) * sum / margin.powi(2) + z.powi(2) / 4.0).ceil();
+        let needed = needed.max(f64::from(base.max(head)) + 1.0);
+        if needed <= MAX_PROCESSES {
+            Advice::MoreProcesses { processes: needed as u32 }
+        } else {
+            Advice::ReduceNoiseOrRaiseThreshold {}
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Where a series breaks: two runs next to each other whose figures may not be set side by side. What lies on both sides of a break is
+//! never a change of the code.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::encoding::Dictionary;
+use super::table::{TrendSeries, TrendTable};
+use crate::strictness;
+use gbench_model::Strictness;
+
+/// A fact that differs between two runs: `driver`, `power_limit`, `settings`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenField {
+    pub field: String,
+    pub before: String,
+    pub after: String,
+}
+
+/// A break before a point of a series.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeriesBreak {
+    /// Index of the first point after it.
+    pub at: usize,
+    pub fields: Vec<BrokenField>,
+}
+
+/// The name of the field for what the suite asked for.
+const SETTINGS: &str = "settings";
+
+/// Finds breaks.
+pub(super) struct BreakFinder<'t> {
+    table: &'t TrendTable,
+    dictionary: &'t Dictionary,
+    match_key: &'t BTreeMap<String, Strictness>,
+    /// The facts of a machine that must agree, by its number.
+    strict: HashMap<u32, Vec<(u32, u32)>>,
+}
+
+impl<'t> BreakFinder<'t> {
+    /// `match_key`: the suite's `[gate.match]`.
+    pub(super) fn new(
+        table: &'t TrendTable,
+        dictionary: &'t Dictionary,
+        match_key: &'t BTreeMap<String, Strictness>,
+    ) -> Self {
+        Self { table, dictionary, match_key, strict: HashMap::new() }
+    }
+
+    /// Every break of a series, in order. A fact that a run does not tell is as it was last told: a night on which one query failed
+    /// breaks nothing, and hides no break.
+    pub(super) fn of(&mut self, series: &TrendSeries) -> Vec<SeriesBreak> {
+        let mut found = Vec::new();
+        let mut known: HashMap<u32, u32> = HashMap::new();
+        let mut before: Option<(u32, u32)> = None;
+        for (at, point) in series.points.iter().enumerate() {
+            let now = (self.table.machine(point.run), series.settings(point.run));
+            if before == Some(now) {
+                continue;
+            }
+            let mut fields = Vec::new();
+            for (name, value) in self.strict_facts(now.0).to_vec() {
+                if let Some(before) = known.insert(name, value).filter(|before| *before != value) {
+                    fields.push(self.field(self.dictionary.text(name), before, value));
+                }
+            }
+            if let Some((_, settings)) = before.filter(|before| before.1 != now.1) {
+                fields.push(self.field(SETTINGS, settings, now.1));
+            }
+            before = Some(now);
+            if !fields.is_empty() {
+                found.push(SeriesBreak { at, fields });
+            }
+        }
+        found
+    }
+
+    fn field(&self, field: &str, before: u32, after: u32) -> BrokenField {
+        let [before, after] = [before, after].map(|text| self.dictionary.text(text).to_owned());
+        BrokenField { field: field.to_owned(), before, after }
+    }
+
+    fn strict_facts(&mut self, machine: u32) -> &[(u32, u32)] {
+        let (table, dictionary, match_key) = (self.table, self.dictionary, self.match_key);
+        self.strict.entry(machine).or_insert_with(|| {
+            let is_strict = |name: u32| strictness(dictionary.text(name), match_key) == Strictness::Strict;
+            table.facts(machine).iter().copied().filter(|(name, _)| is_strict(*name)).collect()
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! The figures of all runs, a column each case and metric.
+
+use std::collections::HashMap;
+
+use super::encoding::{DecodedRun, Dictionary};
+use super::run::TrendRun;
+use gbench_model::{Better, CaseId};
+
+/// What a series is of. Branches and machines are kept apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeriesId {
+    pub case: CaseId,
+    pub metric: String,
+    pub unit: String,
+    pub branch: String,
+    pub label: String,
+}
+
+/// One figure. Half the width of its interval is that of [`super::MetricPoint`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrendPoint {
+    pub value: f64,
+    pub half_width: f32,
+    /// Index of the run in [`TrendTable::runs`].
+    pub run: u32,
+}
+
+/// One case and metric over the runs of a branch on a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrendSeries {
+    pub id: SeriesId,
+    /// As the newest run has it.
+    pub better: Option<Better>,
+    /// The gate judges by it, as the newest run has it.
+    pub judged: bool,
+    /// In order of the runs' starts.
+    pub points: Vec<TrendPoint>,
+    /// A text of the dictionary: what the suite asked for.
+    settings: PerRun,
+    /// A series of the dictionary: whether the gate judged by it, and which way was better.
+    entries: PerRun,
+}
+
+/// A number that is the same in nearly all runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct PerRun {
+    usual: Option<u32>,
+    others: HashMap<u32, u32>,
+}
+
+impl PerRun {
+    fn put(&mut self, run: u32, number: u32) {
+        if *self.usual.get_or_insert(number) != number {
+            self.others.insert(run, number);
+        }
+    }
+
+    fn of(&self, run: u32) -> u32 {
+        self.others.get(&run).copied().or(self.usual).unwrap_or_default()
+    }
+
+    fn renumber(&mut self, place: &[u32]) {
+        self.others = self.others.drain().map(|(run, number)| (place[run as usize], number)).collect();
+    }
+}
+
+/// Which runs and series are kept. The others cost no memory.
+pub struct SeriesFilter<'f> {
+    pub run: &'f dyn Fn(&TrendRun) -> bool,
+    pub series: &'f dyn Fn(&CaseId, &str) -> bool,
+}
+
+/// All of a history that was asked for.
+#[derive(Default)]
+pub struct TrendTable {
+    /// In order of their starts.
+    pub runs: Vec<TrendRun>,
+    pub series: Vec<TrendSeries>,
+    /// Cases of the newest run of each branch and machine that it has no figure of, each with the word of its outcome.
+    pub unmeasured: Vec<(SeriesId, String)>,
+    /// By number: the facts of a machine, by numbers of texts.
+    machines: Vec<Vec<(u32, u32)>>,
+    machine_of: Vec<u32>,
+    /// Whether the run is of the newest commit of its branch and machine: shards of one night are several runs.
+    is_newest: Vec<bool>,
+}
+
+/// Takes runs in, in any order.
+pub struct TableBuilder<'f> {
+    dictionary: Dictionary,
+    filter: SeriesFilter<'f>,
+    /// Runs that are expected: columns have room for as many.
+    expected: usize,
+    table: TrendTable,
+    machines: HashMap<Vec<(u32, u32)>, u32>,
+    /// By branch and label.
+    stream_numbers: HashMap<(String, String), usize>,
+    streams: Vec<Stream>,
+    unmeasured: Vec<Vec<(u32, u32)>>,
+    stream_of: Vec<usize>,
+    /// Columns by stream and the numbers of case, metric and unit.
+    columns: HashMap<(usize, u32, u32, u32), u32>,
+}
+
+/// The runs of a branch on a machine.
+struct Stream {
+    branch: String,
+    label: String,
+    /// Of each series of the dictionary.
+    places: Vec<Place>,
+    /// The run that started last.
+    newest: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    NotLookedUp,
+    NotWanted,
+    Column(u32),
+}
+
+impl<'f> TableBuilder<'f> {
+    /// `expected`: about how many runs will come.
+    pub fn new(filter: SeriesFilter<'f>, expected: usize) -> Self {
+        Self {
+            dictionary: Dictionary::default(),
+            filter,
+            expected,
+            table: TrendTable::default(),
+            machines: HashMap::new(),
+            stream_numbers: HashMap::new(),
+            streams: Vec::new(),
+            unmeasured: Vec::new(),
+            stream_of: Vec::new(),
+            columns: HashMap::new(),
+        }
+    }
+
+    /// The dictionary by which runs are encoded and decoded.
+    pub fn dictionary(&mut self) -> &mut Dictionary {
+        &mut self.dictionary
+    }
+
+    /// Takes in a run that the dictionary has encoded or decoded.
+    pub fn push(&mut self, run: DecodedRun) {
+        if !(self.filter.run)(&run.run) {
+            return;
+        }
+        let number = self.table.runs.len();
+        let stream = self.stream(&run.run, number);
+        let next_machine = self.machines.len() as u32;
+        let machine = *self.machines.entry(run.facts).or_insert(next_machine);
+        self.table.machine_of.push(machine);
+        self.stream_of.push(stream);
+        for (entry, settings, value, half_width) in run.points {
+            let Some(column) = self.column(stream, entry) else { continue };
+            let column = &mut self.table.series[column as usize];
+            let run = number as u32;
+            column.settings.put(run, settings);
+            column.entries.put(run, entry);
+            column.points.push(TrendPoint { value, half_width, run });
+        }
+        self.unmeasured.push(run.unmeasured);
+        self.table.runs.push(run.run);
+    }
+
+    /// The stream of a run, which may be its newest.
+    fn stream(&mut self, run: &TrendRun, number: usize) -> usize {
+        let next = self.streams.len();
+        let key = (run.branch.clone(), run.label.clone());
+        let stream = *self.stream_numbers.entry(key).or_insert(next);
+        if stream == next {
+            let (branch, label) = (run.branch.clone(), run.label.clone());
+            self.streams.push(Stream { branch, label, places: Vec::new(), newest: number });
+        } else if run.run_id > self.table.runs[self.streams[stream].newest].run_id {
+            self.streams[stream].newest = number;
+        }
+        stream
+    }
+
+    /// The column of a series; `None` where it is not wanted.
+    fn column(&mut self, stream: usize, number: u32) -> Option<u32> {
+        let entry = self.dictionary.series(number)?;
+        let Stream { branch, label, places, .. } = &mut self.streams[stream];
+        if places.len() <= number as usize {
+            places.resize(number as usize + 1, Place::NotLookedUp);
+        }
+        if let Place::Column(column) = places[number as usize] {
+            return Some(column);
+        }
+        if let Place::NotWanted = places[number as usize] {
+            return None;
+        }
+        let metric = self.dictionary.text(entry.metric);
+        let case = serde_json::from_str::<CaseId>(self.dictionary.text(entry.case)).ok();
+        let Some(case) = case.filter(|case| (self.filter.series)(case, metric)) else {
+            places[number as usize] = Place::NotWanted;
+            return None;
+        };
+        let key = (stream, entry.case, entry.metric, entry.unit);
+        let column = *self.columns.entry(key).or_insert_with(|| {
+            let id = SeriesId {
+                case,
+                metric: metric.to_owned(),
+                unit: self.dictionary.text(entry.unit).to_owned(),
+                branch: branch.clone(),
+                label: label.clone(),
+            };
+            self.table.series.push(TrendSeries {
+                id,
+                better: None,
+                judged: true,
+                // Of several branches or machines each has but a part of the runs.
+                points: Vec::with_capacity(if stream == 0 { self.expected } else { 0 }),
+                settings: PerRun::default(),
+                entries: PerRun::default(),
+            });
+            self.table.series.len() as u32 - 1
+        });
+        places[number as usize] = Place::Column(column);
+        Some(column)
+    }
+
+    /// The table, and the dictionary that names what is in it.
+    pub fn finish(self) -> (TrendTable, Dictionary) {
+        let Self { dictionary, filter, mut table, machines, streams, unmeasured, stream_of, .. } = self;
+        let mut by_number: Vec<_> = machines.into_iter().collect();
+        by_number.sort_by_key(|(_, number)| *number);
+        table.machines = by_number.into_iter().map(|(facts, _)| facts).collect();
+        for Stream { branch, label, newest, .. } in &streams {
+            for (case, outcome) in &unmeasured[*newest] {
+                let Ok(case) = serde_json::from_str::<CaseId>(dictionary.text(*case)) else { continue };
+                if !(filter.series)(&case, "") {
+                    continue;
+                }
+                let (metric, unit) = Default::default();
+                let id = SeriesId { case, metric, unit, branch: branch.clone(), label: label.clone() };
+                table.unmeasured.push((id, dictionary.text(*outcome).to_owned()));
+            }
+        }
+        let is_newest = |(number, stream): (usize, &usize)| {
+            let (run, newest) = (&table.runs[number], streams[*stream].newest);
+            number == newest || !run.commit.is_empty() && run.commit == table.runs[newest].commit
+        };
+        table.is_newest = stream_of.iter().enumerate().map(is_newest).collect();
+        table.sort();
+        for series in &mut table.series {
+            let newest =
+                series.points.last().and_then(|point| dictionary.series(series.entries.of(point.run)));
+            if let Some(entry) = newest {
+                (series.better, series.judged) = (entry.better, entry.judged);
+            }
+        }
+        (table, dictionary)
+    }
+}
+
+impl TrendTable {
+    /// Runs by their start, and every column after them.
+    fn sort(&mut self) {
+        self.series.retain(|series| !series.points.is_empty());
+        if self.runs.is_sorted_by(|one, other| one.run_id <= other.run_id) {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.runs.len()).collect();
+        order.sort_by(|one, other| self.runs[*one].run_id.cmp(&self.runs[*other].run_id));
+        let mut place = vec![0_u32; order.len()];
+        for (at, run) in order.iter().enumerate() {
+            place[*run] = at as u32;
+        }
+        for series in &mut self.series {
+            for point in &mut series.points {
+                point.run = place[point.run as usize];
+            }
+            series.points.sort_by_key(|point| point.run);
+            series.settings.renumber(&place);
+            series.entries.renumber(&place);
+        }
+        self.is_newest = order.iter().map(|run| self.is_newest[*run]).collect();
+        self.machine_of = order.iter().map(|run| self.machine_of[*run]).collect();
+        let mut runs: Vec<Option<TrendRun>> = std::mem::take(&mut self.runs).into_iter().map(Some).collect();
+        self.runs = order.iter().filter_map(|run| runs[*run].take()).collect();
+    }
+
+    /// The machine of a run: runs with the same number ran on the same, as far as any fact tells.
+    pub(super) fn machine(&self, run: u32) -> u32 {
+        self.machine_of[run as usize]
+    }
+
+    /// Whether the newest commit of its branch and machine has a figure of the series.
+    pub fn is_current(&self, series: &TrendSeries) -> bool {
+        series.points.last().is_some_and(|point| self.is_newest[point.run as usize])
+    }
+
+    /// Facts of a machine by its number, each a name and a value of the dictionary.
+    pub(super) fn facts(&self, machine: u32) -> &[(u32, u32)] {
+        self.machines.get(machine as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl TrendSeries {
+    /// What the suite asked for in a run, as a text of the dictionary.
+    pub(super) fn settings(&self, run: u32) -> u32 {
+        self.settings.of(run)
+    }
+}

@@ -1,0 +1,257 @@
+//! The one sentence of a verdict, and of several machines: what a reader should know if they read nothing else.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use strum::IntoEnumIterator;
+
+use crate::conclusion::{is_probably_worse, no_time_decided, severity, was_compared};
+use crate::{Conclusion, Difference, Group, Row, Verdict, VerdictDocument};
+use gbench_model::text::{count, list, percent};
+use gbench_model::{Exit, NoReference, error_of_result};
+
+/// Names that a sentence holds before it says how many more there are.
+const MAX_NAMED: usize = 3;
+/// Machines whose own sentence is given in full.
+const MAX_MACHINES: usize = 3;
+/// Machines that are named, and gaps.
+const MAX_LISTED: usize = 5;
+
+/// The sentence of one verdict by its conclusion, its rows in their order and its differences; and what is missing of it.
+pub(crate) fn of_verdict(document: &VerdictDocument, gaps: &[String]) -> String {
+    let compared = document.rows.iter().any(was_compared);
+    // Some shards compared, and one could not: that nothing was compared would be wrong.
+    let conclusion = match document.conclusion {
+        Conclusion::Incomparable if compared => Conclusion::Failed,
+        conclusion => conclusion,
+    };
+    let own = of_rows(conclusion, &document.rows, &document.differences);
+    let own = match document.method.no_reference {
+        Some(missing) => without_reference(missing, conclusion, own),
+        None => own,
+    };
+    if gaps.is_empty() { own } else { format!("{}; {}.", own.trim_end_matches('.'), of_gaps(gaps)) }
+}
+
+fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> String {
+    let compared = rows.iter().filter(|row| was_compared(row)).count();
+    let compared_rows = count(compared, "compared row");
+    let gaps = || rest(rows, &[Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive]);
+    match conclusion {
+        Conclusion::Incomparable => incomparable(differences),
+        Conclusion::Regressed => {
+            let cases = |verdicts: &dyn Fn(&Row) -> bool| {
+                let rows = rows.iter().filter(|row| verdicts(row));
+                rows.map(|row| &row.case).collect::<BTreeSet<_>>().len()
+            };
+            let regressed = cases(&|row| row.verdict == Verdict::Regressed);
+            let all = count(cases(&was_compared), "case");
+            let names = names(rows, Verdict::Regressed, with_change);
+            format!("{regressed} of {all} regressed: {}{}.", list(&names, MAX_NAMED), gaps())
+        }
+        _ if rows.is_empty() => {
+            "Nothing was compared: neither side holds a measurement that can be judged.".into()
+        }
+        _ if compared == 0 => {
+            let verdicts = [Verdict::Invalid, Verdict::Missing, Verdict::New];
+            format!("Nothing was compared{}.", rest(rows, &verdicts))
+        }
+        Conclusion::Failed => match probably_worse(rows) {
+            Some(worse) => format!("{worse} in {compared_rows}, and the comparison has gaps{}.", gaps()),
+            None => format!("Nothing regressed in {compared_rows}, but the comparison has gaps{}.", gaps()),
+        },
+        Conclusion::Inconclusive => {
+            let names = names(rows, Verdict::Inconclusive, label);
+            let some = format!("{} inconclusive: {}", are(names.len()), list(&names, MAX_NAMED));
+            let of_compared = format!("{} of {compared_rows}", names.len());
+            match probably_worse(rows) {
+                Some(worse) => format!("{worse}; {of_compared} {some}."),
+                None if names.len() == compared => {
+                    format!("Nothing could be decided: {compared_rows} {some}.")
+                }
+                None if no_time_decided(rows) => {
+                    // That an error of the result is as it was says nothing of a time.
+                    let is_error = |row: &&Row| error_of_result(&row.metric).is_some();
+                    let settled = |row: &Row| was_compared(row) && row.verdict != Verdict::Inconclusive;
+                    let errors = rows.iter().filter(is_error).filter(|row| settled(row)).count();
+                    let others = count(compared - errors, "compared row");
+                    match names.len() {
+                        open if open == compared - errors => format!("No time was decided: {others} {some}."),
+                        open => format!("No time was decided: {open} of {others} {some}."),
+                    }
+                }
+                None => format!("Nothing regressed, but {of_compared} {some}."),
+            }
+        }
+        Conclusion::Pass => {
+            let what = match rows.iter().filter(|row| row.verdict == Verdict::Improved).count() {
+                0 => "unchanged",
+                improved if improved == compared => "improved",
+                _ => "unchanged or improved",
+            };
+            let new = rest(rows, &[Verdict::New]);
+            format!("Nothing regressed: {compared} of {compared_rows} {} {what}{new}.", are(compared))
+        }
+    }
+}
+
+fn incomparable(differences: &[Difference]) -> String {
+    let strict = || differences.iter().filter(|difference| difference.strict);
+    let fields = strict().map(|Difference { field, base, head, .. }| {
+        format!("`{field}` is {base} on base and {head} on head")
+    });
+    let settings = strict().map(|Difference { field, .. }| {
+        if field.contains('.') {
+            format!("\"{field}\" = \"annotate\"")
+        } else {
+            format!("{field} = \"annotate\"")
+        }
+    });
+    format!(
+        "Nothing was compared, because the machines differ: {}; measure both sides on one machine, or set `{}` under \
+         `[gate.match]`.",
+        list(&fields.collect::<Vec<_>>(), MAX_NAMED),
+        settings.collect::<Vec<_>>().join("`, `")
+    )
+}
+
+/// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows without a decision whose whole range lies on
+/// the worse side; none where there is no such row.
+fn probably_worse(rows: &[Row]) -> Option<String> {
+    let worse = |row: &&Row| {
+        let leans = row.change.as_ref().is_some_and(|change| change.low > 0.0);
+        is_probably_worse(row) || row.verdict == Verdict::Inconclusive && leans
+    };
+    let names: Vec<String> = rows.iter().filter(worse).map(with_change).collect();
+    (!names.is_empty()).then(|| format!("Not proven, but probably worse: {}", list(&names, MAX_NAMED)))
+}
+
+/// Of a commit that was compared with itself because nothing was found to judge it against. `own`: the sentence of the
+/// rows; where they show more than noise, it stands.
+fn without_reference(missing: NoReference, conclusion: Conclusion, own: String) -> String {
+    let what = missing.words();
+    match conclusion {
+        Conclusion::Pass | Conclusion::Inconclusive => format!(
+            "Nothing is decided: the commit was compared with itself, which shows noise alone, because {what}."
+        ),
+        _ => format!("{own} The commit was compared with itself, because {what}."),
+    }
+}
+
+/// `; 2 are missing: a, b; 1 is inconclusive: c` for those of `verdicts` that occur.
+fn rest(rows: &[Row], verdicts: &[Verdict]) -> String {
+    let of = |verdict: &Verdict| {
+        let names = names(rows, *verdict, label);
+        let number = names.len();
+        (number > 0).then(|| format!("; {number} {} {verdict}: {}", are(number), list(&names, MAX_NAMED)))
+    };
+    verdicts.iter().filter_map(of).collect()
+}
+
+fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
+fn names(rows: &[Row], verdict: Verdict, name: impl Fn(&Row) -> String) -> Vec<String> {
+    rows.iter().filter(|row| row.verdict == verdict).map(name).collect()
+}
+
+fn label(row: &Row) -> String {
+    if row.metric.is_empty() { row.case.to_string() } else { format!("{} {}", row.case, row.metric) }
+}
+
+/// `kernels/gemm[n=1024] time 10.2 % worse (8.1 % to 12.3 %)`.
+fn with_change(row: &Row) -> String {
+    let label = label(row);
+    match &row.change {
+        None if row.margin.is_some() => format!("{label} worse, by an absolute difference"),
+        None => format!("{label} worse, from zero"),
+        Some(change) => {
+            let [worse, low, high] = [change.slowdown, change.low, change.high].map(percent);
+            let range = if change.low == change.high { String::new() } else { format!(" ({low} to {high})") };
+            format!("{label} {worse} worse{range}")
+        }
+    }
+}
+
+/// The sentence of several machines, the most severe first. `gaps`: those of no machine among them.
+pub(crate) fn of_machines(groups: &[Group], gaps: &[String]) -> String {
+    let mut parts: Vec<String> = match groups {
+        [only] => vec![bare(&only.verdict)],
+        groups => of_several(groups),
+    };
+    if !gaps.is_empty() {
+        let passed = groups.iter().all(|group| group.verdict.conclusion == Conclusion::Pass);
+        let but = if passed { "but the comparison has gaps: " } else { "" };
+        parts.push(format!("{but}{}", of_gaps(gaps)));
+    }
+    parts.join("; ") + "."
+}
+
+fn of_gaps(gaps: &[String]) -> String {
+    let shown = gaps[..gaps.len().min(MAX_LISTED)].join("; ");
+    match gaps.len().saturating_sub(MAX_LISTED) {
+        0 => shown,
+        more => format!("{shown}; and {}", count(more, "more gap")),
+    }
+}
+
+fn bare(document: &VerdictDocument) -> String {
+    document.sentence.trim_end_matches('.').to_owned()
+}
+
+fn of_several(groups: &[Group]) -> Vec<String> {
+    let (passed, mut others): (Vec<&Group>, Vec<&Group>) =
+        groups.iter().partition(|group| group.verdict.conclusion == Conclusion::Pass);
+    let names = |groups: &[&Group]| {
+        let names: Vec<String> = groups.iter().map(|group| called(group)).collect();
+        list(&names, MAX_LISTED)
+    };
+    if others.is_empty() {
+        let of =
+            |verdict| -> u32 { groups.iter().filter_map(|group| group.verdict.counts.get(&verdict)).sum() };
+        let (unchanged, improved) = (of(Verdict::Unchanged), of(Verdict::Improved));
+        let rows = count((unchanged + improved) as usize, "compared row");
+        let improved = if improved > 0 { format!(", {improved} of them improved") } else { String::new() };
+        let machines = count(groups.len(), "machine");
+        return vec![format!(
+            "Nothing regressed on any of {machines} ({}): {rows}{improved}",
+            names(&passed)
+        )];
+    }
+    others.sort_by_key(|group| Reverse(weight(group)));
+    let (full, rest) = others.split_at(others.len().min(MAX_MACHINES));
+    let mut parts: Vec<String> =
+        full.iter().map(|group| format!("{}: {}", called(group), bare(&group.verdict))).collect();
+    if !rest.is_empty() {
+        parts.push(format!("{} {} not green either", names(rest), are(rest.len())));
+    }
+    if !passed.is_empty() {
+        parts.push(format!("nothing regressed on {}", names(&passed)));
+    }
+    parts
+}
+
+/// More severe conclusions weigh more; of two alike the more severe exit code.
+fn weight(group: &Group) -> (u8, usize) {
+    let exit = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
+    let exits = Exit::iter().filter(|lighter| lighter.most_severe(exit) == exit).count();
+    (severity(group.verdict.conclusion), exits)
+}
+
+fn called(group: &Group) -> String {
+    if group.label.is_empty() { "the machine without a label".into() } else { group.label.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_gaps_than_are_named_are_counted() {
+        let gaps: Vec<String> = (1..=7).map(|index| format!("shard {index} of 7 is missing")).collect();
+        let text = of_gaps(&gaps);
+        assert!(text.ends_with("shard 5 of 7 is missing; and 2 more gaps"), "{text}");
+        assert!(!of_gaps(&gaps[..5]).contains("more"));
+    }
+}

@@ -1,0 +1,48 @@
+//! What was sampled beside a row, in words.
+
+use crate::{Row, RowTelemetry, SideTelemetry, TelemetryRemark};
+use gbench_model::text::{count, percent};
+
+impl Row {
+    /// Adds what was sampled, and of it what may explain the row to its reason, which does not rest on it.
+    pub(crate) fn add_telemetry(&mut self, telemetry: RowTelemetry) {
+        for remark in telemetry.sentences() {
+            let joint = if self.reason.is_empty() { "" } else { "; meanwhile " };
+            self.reason += &format!("{joint}{remark}");
+        }
+        self.telemetry = Some(Box::new(telemetry));
+    }
+}
+
+impl RowTelemetry {
+    /// What may explain a row, each as a part of a sentence.
+    pub fn sentences(&self) -> Vec<String> {
+        self.remarks.iter().map(|remark| self.sentence(remark)).collect()
+    }
+
+    fn sentence(&self, remark: &TelemetryRemark) -> String {
+        let both = |base: u32, head: u32| {
+            let of = |side: &SideTelemetry| count(side.processes as usize, "process");
+            format!("in {base} of {} on base and {head} of {} on head", of(&self.base), of(&self.head))
+        };
+        match remark {
+            TelemetryRemark::LowerClock { side, share, base_mhz, head_mhz } => format!(
+                "the GPU's clock was {} lower on {} ({base_mhz:.0} MHz on base, {head_mhz:.0} MHz on head)",
+                percent(*share),
+                side.into_str()
+            ),
+            TelemetryRemark::PowerCap { base, head } => {
+                format!("the GPU reached its power limit {}", both(*base, *head))
+            }
+            TelemetryRemark::OtherProcess { gpu, process, base, head } => {
+                format!("{process} of somebody else was on GPU {gpu} {}", both(*base, *head))
+            }
+            TelemetryRemark::NotCalm { base, head } => {
+                format!("the GPU was not calm before the process began {}", both(*base, *head))
+            }
+            TelemetryRemark::Gaps { base, head } => {
+                format!("a GPU did not answer when it was sampled {}", both(*base, *head))
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What differs between the device code of two sides.
+
+use super::code::ArchCode;
+
+/// Names are those of the kernels as the code has them, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeDifference {
+    /// Both sides run the same machine code: one architecture, at least one kernel, and no kernel changed, added or
+    /// removed. Kernels with new names may be among them.
+    pub identical: bool,
+    /// Kernels of both sides with other code.
+    pub changed: Vec<String>,
+    /// Kernels of head that base does not have, under any name.
+    pub added: Vec<String>,
+    /// Kernels of base that head does not have, under any name.
+    pub removed: Vec<String>,
+    /// Kernels with another name and the same code, `(base, head)`. The name of a kernel in an unnamed namespace holds a
+    /// hash of its source file.
+    pub renamed: Vec<(String, String)>,
+    pub same_arch: bool,
+    /// Whether one toolkit compiled both; none: not known of a side. Another toolkit makes other code of the same source,
+    /// so that a change says nothing about the source.
+    pub same_toolkit: Option<bool>,
+}
+
+pub fn difference(base: &ArchCode, head: &ArchCode) -> CodeDifference {
+    let changed: Vec<String> = base
+        .kernels
+        .iter()
+        .filter(|(name, code)| head.kernels.get(*name).is_some_and(|other| other.sha256 != code.sha256))
+        .map(|(name, _)| name.clone())
+        .collect();
+    let mut added = only_in(head, base);
+    let mut removed = Vec::new();
+    let mut renamed = Vec::new();
+    for name in only_in(base, head) {
+        let code = base.kernels.get(name).map(|kernel| &kernel.sha256);
+        let same = added.iter().position(|new| head.kernels.get(*new).map(|kernel| &kernel.sha256) == code);
+        match same {
+            Some(at) => renamed.push((name.clone(), added.remove(at).clone())),
+            None => removed.push(name.clone()),
+        }
+    }
+    let same_arch = base.arch == head.arch;
+    let nothing = base.kernels.is_empty() || head.kernels.is_empty();
+    CodeDifference {
+        identical: same_arch && !nothing && changed.is_empty() && added.is_empty() && removed.is_empty(),
+        changed,
+        added: added.into_iter().cloned().collect(),
+        removed,
+        renamed,
+        same_arch,
+        same_toolkit: base.compiler.as_ref().zip(head.compiler.as_ref()).map(|(base, head)| base == head),
+    }
+}
+
+fn only_in<'a>(one: &'a ArchCode, other: &ArchCode) -> Vec<&'a String> {
+    one.kernels.keys().filter(|name| !other.kernels.contains_key(*name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ArchKernel;
+
+    use super::*;
+
+    fn code(kernels: &[(&str, &str)]) -> ArchCode {
+        let kernel = |hash: &str| ArchKernel { sha256: hash.into(), ..ArchKernel::default() };
+        ArchCode {
+            arch: "sm_90".into(),
+            compiler: Some("CUDA 13.5.37".into()),
+            kernels: kernels.iter().map(|(name, hash)| ((*name).into(), kernel(hash))).collect(),
+        }
+    }
+
+    #[test]
+    fn the_same_kernels_are_identical() {
+        let side = code(&[("a", "1"), ("b", "2")]);
+        let found = difference(&side, &side);
+        assert!(found.identical && found.same_arch);
+        assert_eq!(found.same_toolkit, Some(true));
+    }
+
+    #[test]
+    fn each_kernel_that_differs_is_named_by_how() {
+        let found = difference(
+            &code(&[("a", "1"), ("b", "2"), ("c", "3")]),
+            &code(&[("a", "9"), ("b", "2"), ("d", "4")]),
+        );
+        assert!(!found.identical);
+        assert_eq!(
+            (found.changed, found.added, found.removed),
+            (vec!["a".into()], vec!["d".into()], vec!["c".into()])
+        );
+    }
+
+    #[test]
+    fn a_new_name_for_the_same_code_is_no_other_code() {
+        let found = difference(&code(&[("old", "1"), ("twin", "1")]), &code(&[("new", "1"), ("twin", "1")]));
+        assert!(found.identical);
+        assert_eq!(found.renamed, [("old".into(), "new".into())]);
+    }
+
+    #[test]
+    fn code_of_nothing_or_for_another_card_is_never_identical() {
+        assert!(!difference(&code(&[]), &code(&[])).identical);
+        let other = ArchCode { arch: "sm_80".into(), ..code(&[("a", "1")]) };
+        assert!(!difference(&code(&[("a", "1")]), &other).identical);
+    }
+
+    #[test]
+    fn of_a_toolkit_that_is_not_known_nothing_is_said() {
+        let unknown = ArchCode { compiler: None, ..code(&[("a", "1")]) };
+        assert_eq!(difference(&unknown, &code(&[("a", "1")])).same_toolkit, None);
+    }
+}

@@ -1,0 +1,200 @@
+//! BenchmarkDotNet: its full JSON reports, `*-report-full.json`, as documented. Their values are without the outliers that it
+//! removes.
+//!
+//! <https://benchmarkdotnet.org/articles/configs/exporters.html>. Read alone: a command writes the reports into the folder by
+//! `--exporters fulljson --artifacts FOLDER`.
+
+use serde::Deserialize;
+
+use super::json::document;
+use super::{
+    About, Adapter, CaseName, Detected, End, HarnessOutput, Language, Lists, Place, ReadError, Reading,
+    Reads, SourceTree,
+};
+use gbench_model::ParamValue;
+
+pub struct BenchmarkDotNet;
+
+/// Indented, and without spaces between.
+const ENDS: [&str; 2] = ["-report-full.json", "-report-full-compressed.json"];
+
+impl Adapter for BenchmarkDotNet {
+    fn name(&self) -> &'static str {
+        "benchmarkdotnet"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "BenchmarkDotNet",
+            language: Language::DotNet,
+            lists: Lists::No,
+            filters: false,
+            orders: false,
+            reads: Reads::Samples,
+            tried: &[],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        let project =
+            |path: &&String| [".csproj", ".fsproj", ".vbproj"].iter().any(|end| path.ends_with(end));
+        let uses =
+            |path: &&String| tree.text(path).is_some_and(|text| text.contains("Include=\"BenchmarkDotNet"));
+        let unclear = tree.files().iter().filter(project).filter(uses).map(|path| {
+            format!(
+                "{path} uses BenchmarkDotNet, whose reports are only read: write its command by hand, with `--exporters fulljson --artifacts` and the folder"
+            )
+        });
+        Detected { unclear: unclear.collect(), ..Detected::default() }
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        let mut readings = Vec::new();
+        for end in ENDS {
+            for (file, bytes) in output.files.ending(end) {
+                let report: Report = document(Some(file), bytes)?;
+                for (index, benchmark) in report.benchmarks.iter().enumerate() {
+                    let reading = benchmark.read(&report).map_err(|(key, what)| {
+                        let path = format!("Benchmarks[{index}].{key}");
+                        ReadError::new(Place::Path { file: Some(file.to_owned()), path }, what)
+                    })?;
+                    readings.push(reading);
+                }
+            }
+        }
+        Ok(readings)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Report {
+    host_environment_info: Option<Host>,
+    benchmarks: Vec<Benchmark>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Host {
+    benchmark_dot_net_version: Option<String>,
+    runtime_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Benchmark {
+    full_name: String,
+    parameters: Option<String>,
+    statistics: Option<Statistics>,
+    memory: Option<Memory>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Statistics {
+    /// Nanoseconds of an operation, one for each iteration.
+    original_values: Option<Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Memory {
+    bytes_allocated_per_operation: Option<f64>,
+}
+
+impl Benchmark {
+    /// Errors: the key that is wrong, and what about it.
+    fn read(&self, report: &Report) -> Result<Reading, (&'static str, &'static str)> {
+        let mut reading =
+            Reading::new(case_name(&self.full_name, self.parameters.as_deref().unwrap_or_default()));
+        if let Some(host) = &report.host_environment_info {
+            let keys = [("version", &host.benchmark_dot_net_version), ("runtime", &host.runtime_version)];
+            let known =
+                keys.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text.clone()?.into())));
+            reading.metadata = known.collect();
+        }
+        let Some(statistics) = &self.statistics else {
+            reading.end =
+                End::Failed { message: "it has no statistics: see the log of BenchmarkDotNet".into() };
+            return Ok(reading);
+        };
+        let Some(values) = statistics.original_values.as_ref().filter(|values| !values.is_empty()) else {
+            return Err(("Statistics.OriginalValues", "they are missing, or none"));
+        };
+        reading.metric("time", "ns", None).values = values.clone();
+        if let Some(bytes) = self.memory.as_ref().and_then(|memory| memory.bytes_allocated_per_operation) {
+            reading.metric("allocated", "B", None).values = vec![bytes];
+        }
+        Ok(reading)
+    }
+}
+
+/// `A.B.Sort(N: 8, Kind: x)` with `N=8&Kind=x` is `A.B.Sort` with `N = 8` and `Kind = x`.
+fn case_name(full: &str, parameters: &str) -> CaseName {
+    let mut case = CaseName::plain(full);
+    let apart = if parameters.contains('&') { "&" } else { ", " };
+    let pairs: Option<Vec<_>> = parameters.split(apart).map(|part| part.split_once('=')).collect();
+    let short = full.find('(').map(|at| &full[..at]);
+    if let (Some(pairs), Some(short)) = (pairs, short) {
+        case.case = short.to_owned();
+        case.params = pairs
+            .into_iter()
+            .map(|(key, value)| {
+                let value =
+                    value.parse().map_or_else(|_| ParamValue::Text(value.to_owned()), ParamValue::Int);
+                (key.trim().to_owned(), value)
+            })
+            .collect();
+    }
+    case
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::detect::MemoryTree;
+    use crate::adapters::{OutputFiles, read};
+
+    fn read_one(benchmark: &str) -> Result<Vec<Reading>, ReadError> {
+        let text = format!(r#"{{"Benchmarks":[{benchmark}]}}"#).into_bytes();
+        let files = OutputFiles([("results/A-report-full.json".to_owned(), text)].into());
+        read(&BenchmarkDotNet, &HarnessOutput { stdout: b"", files: &files })
+    }
+
+    #[test]
+    fn samples_are_nanoseconds_and_parameters_are_named() {
+        let text = r#"{"FullName":"A.B.S(N: 8, K: \"x\")","Parameters":"N=8&K=x","Statistics":{"OriginalValues":[2,3]},"Memory":{"BytesAllocatedPerOperation":24}}"#;
+        let reading = read_one(text).unwrap().remove(0);
+        assert_eq!((reading.case.case.as_str(), &reading.case.params["N"]), ("A.B.S", &ParamValue::Int(8)));
+        assert_eq!(
+            (reading.metrics[0].unit.as_str(), &reading.metrics[0].values[..]),
+            ("ns", &[2.0, 3.0][..])
+        );
+        assert_eq!(reading.metrics[1].values, [24.0]);
+    }
+
+    #[test]
+    fn one_without_statistics_has_failed_and_one_without_values_is_refused() {
+        let reading =
+            read_one(r#"{"FullName":"A.B.S","Parameters":"","Statistics":null}"#).unwrap().remove(0);
+        assert!(matches!(reading.end, End::Failed { .. }));
+        assert_eq!((reading.case.case.as_str(), reading.case.params.len()), ("A.B.S", 0));
+        for statistics in [r#"{"Mean":2}"#, r#"{"OriginalValues":[]}"#] {
+            let error =
+                read_one(&format!(r#"{{"FullName":"A.B.S","Statistics":{statistics}}}"#)).unwrap_err();
+            let place = "results/A-report-full.json: Benchmarks[0].Statistics.OriginalValues";
+            assert_eq!(error.to_string(), format!("{place}: they are missing, or none"));
+        }
+    }
+
+    #[test]
+    fn a_project_that_uses_it_is_told_about() {
+        let tree = MemoryTree::of([
+            ("b/B.csproj", "<PackageReference Include=\"BenchmarkDotNet\" Version=\"0.14\" />"),
+            ("a/A.csproj", "<PackageReference Include=\"xunit\" />"),
+        ]);
+        let detected = BenchmarkDotNet.detect(&tree);
+        assert!(detected.found.is_empty() && detected.unclear.len() == 1);
+        assert!(detected.unclear[0].starts_with("b/B.csproj uses BenchmarkDotNet"));
+    }
+}

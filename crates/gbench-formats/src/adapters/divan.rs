@@ -1,0 +1,320 @@
+//! Divan: the tree on stdout; a case has the median of its samples, in four digits.
+//!
+//! <https://docs.rs/divan>. No option writes anything else, and no samples are kept. A name is the path in the tree, joined by `::`, which is
+//! what the filter matches; only the branches of thread counts, `t=4`, cannot be asked for one by one.
+
+use super::cargo::{self, DeclaredTarget, TargetKind};
+use super::divan_tree::{Ended, Leaf, parse, scaled};
+use super::{
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
+};
+use gbench_model::{Better, ParamValue, Params};
+
+pub struct Divan;
+
+/// Iterations of a sample while executions are counted, so that what a sample costs beside them is small.
+const COUNTED_SAMPLE: u32 = 100;
+
+impl Adapter for Divan {
+    fn name(&self) -> &'static str {
+        "divan"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "Divan",
+            language: Language::Rust,
+            lists: Lists::ByRunning,
+            filters: true,
+            orders: false,
+            reads: Reads::Summary,
+            tried: &["0.1.14", "0.1.21"],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        cargo::detect(tree, kind)
+    }
+
+    fn recognises(&self, program: &Program) -> bool {
+        program.holds("DIVAN_SAMPLE_COUNT") || program.holds("No benchmark function registered for '")
+    }
+
+    /// `--list` leaves out arguments and thread counts; `--test` runs each case once and names them.
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let more = ["--test", "--color", "never"].map(Into::into).into();
+        Some(cargo::invocation(ask.command, more))
+    }
+
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
+        let (leaves, ended) = parse(stdout(output)?, false)?;
+        match ended {
+            Ended::Whole => Ok(leaves.iter().map(|leaf| case_name(&leaf.path)).collect()),
+            Ended::In(name) => Err(ReadError::case(name, "it did not end, and what follows it is not named")),
+        }
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let samples = ask.amount.samples.max(1);
+        Some(measuring(ask, vec!["--sample-count".into(), samples.to_string()]))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        // A case that panics ends the process: those before it stand.
+        let (leaves, _) = parse(stdout(output)?, true)?;
+        leaves.iter().map(reading).collect()
+    }
+
+    /// Samples of a fixed size until the seconds are over, and no tuning before: the iterations that it prints are all. What Divan
+    /// measures of itself, a second under Valgrind, is not of these seconds.
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let size = COUNTED_SAMPLE.to_string();
+        let more = ["--sample-count", "1", "--skip-ext-time=true", "--sample-size", &size];
+        Some(measuring(ask, more.map(Into::into).into()))
+    }
+}
+
+/// The words to measure for the seconds of `ask`; there is no warm-up.
+fn measuring(ask: &CaseRequest, mut more: Vec<String>) -> Invocation {
+    let seconds = format!("{:.6}", ask.amount.seconds.max(1e-6));
+    // A longest time would count what Divan measures of itself before the first case, and leave that one a single iteration.
+    more.extend(["--min-time".into(), seconds]);
+    more.extend(["--bytes-format", "decimal", "--color", "never"].map(Into::into));
+    if !ask.cases.is_empty() {
+        let names: Vec<String> = ask.cases.iter().map(|name| pattern(name)).collect();
+        more.push(format!("^(?:{})$", names.join("|")));
+    }
+    cargo::invocation(ask.command, more)
+}
+
+/// The benchmark of a case; of a branch of threads, the one above it.
+fn pattern(native: &str) -> String {
+    threads(native).map_or_else(
+        || regex::escape(native),
+        |(benchmark, _)| format!("{}|{}", regex::escape(benchmark), regex::escape(native)),
+    )
+}
+
+fn threads(native: &str) -> Option<(&str, i64)> {
+    let (benchmark, threads) = native.rsplit_once("::t=")?;
+    Some((benchmark, threads.parse().ok()?))
+}
+
+fn case_name(native: &str) -> CaseName {
+    let Some((case, threads)) = threads(native) else { return CaseName::plain(native) };
+    let params = Params::from([("threads".to_owned(), ParamValue::Int(threads))]);
+    CaseName { native: native.to_owned(), case: case.to_owned(), params }
+}
+
+fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
+    std::str::from_utf8(output.stdout)
+        .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
+}
+
+/// The case of a leaf with its values: fastest, slowest, median, mean, samples and iterations.
+fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
+    let mut reading = Reading::new(case_name(&leaf.path));
+    if leaf.ignored {
+        reading.end = End::Skipped { reason: "it is marked `#[ignore]`".into() };
+        return Ok(reading);
+    }
+    let Some(values) = &leaf.values else {
+        reading.end = End::Failed { message: "it measured nothing".into() };
+        return Ok(reading);
+    };
+    let refused = |what: String| ReadError::line(leaf.line, what);
+    let times: Vec<f64> = values[..4]
+        .iter()
+        .map(|text| {
+            scaled(text, "time").map(|(time, _)| time).ok_or_else(|| refused(format!("`{text}` is no time")))
+        })
+        .collect::<Result<_, _>>()?;
+    let whole = |text: &str| text.parse::<u64>().map_err(|_| refused(format!("`{text}` is no whole number")));
+    let (samples, iterations) = (whole(&values[4])?, whole(&values[5])?);
+    let (fastest, slowest, median, mean) = (times[0], times[1], times[2], times[3]);
+    if samples == 0 || iterations == 0 {
+        return Err(refused("nothing ran".into()));
+    }
+    if median < fastest || median > slowest {
+        return Err(refused("the median is not between the fastest and the slowest".into()));
+    }
+    // The cost of the loop around it is taken off.
+    if median == 0.0 {
+        let message =
+            "it takes no longer than the loop around it, which is taken off: 0 ns is no time to compare with";
+        reading.end = End::Failed { message: message.into() };
+        return Ok(reading);
+    }
+    let summary = |value| Some(SummaryReading { value, stddev: None, count: Some(samples) });
+    reading.metric("time", "ns", None).summary = summary(median);
+    for (name, value) in [("fastest_ns", fastest), ("slowest_ns", slowest), ("mean_ns", mean)] {
+        reading.metadata.insert(name.into(), value.into());
+    }
+    reading.metadata.insert("samples".into(), samples.into());
+    for row in &leaf.rows {
+        let text = &row.median;
+        let kind = row.name.as_str();
+        let Some((value, unit)) = scaled(text, kind) else {
+            return Err(ReadError::line(row.line, format!("`{text}` has a unit that is not known")));
+        };
+        let better = if kind == "throughput" { Better::Higher } else { Better::Lower };
+        let name = match unit {
+            "B/s" => "throughput.bytes",
+            "char/s" => "throughput.chars",
+            "item/s" => "throughput.items",
+            "Hz" => "throughput.cycles",
+            _ => kind,
+        };
+        let metric = reading.metric(name, unit, Some(better));
+        if metric.summary.is_some() {
+            return Err(ReadError::line(row.line, format!("`{name}` stands there twice")));
+        }
+        (metric.summary, metric.judged) = (summary(value), false);
+    }
+    reading.iterations = Some(iterations as f64);
+    Ok(reading)
+}
+
+fn kind(target: &DeclaredTarget) -> TargetKind {
+    let holds = |text: &str| target.text.contains(text);
+    if !holds("divan") {
+        return TargetKind::NotOurs;
+    }
+    let (path, manifest, name) = (&target.path, &target.manifest, &target.name);
+    let runs = ["divan::main", "divan_compat::main", "Divan::from_args", "config_with_args"];
+    if !runs.iter().any(|text| holds(text)) {
+        return TargetKind::NotOurs;
+    }
+    if target.harness {
+        return TargetKind::Unclear(format!(
+            "{path} uses Divan, but {manifest} does not say `harness = false` for it: add `[[bench]]` with `name = \"{name}\"` and \
+             `harness = false`"
+        ));
+    }
+    TargetKind::Ours(format!("{path} has a main of Divan"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Amount, MemoryTree, OutputFiles};
+    use super::*;
+
+    fn argv(command: &[&str], cases: &[&str]) -> Vec<String> {
+        let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+        let amount = Amount { seconds: 0.5, warmup: 0.0, samples: 3 };
+        Divan.run(&CaseRequest { command: &command, cases, out: "/out", amount }).unwrap().argv
+    }
+
+    fn read(stdout: &str) -> Result<Vec<Reading>, ReadError> {
+        super::super::read(
+            &Divan,
+            &HarnessOutput { stdout: stdout.as_bytes(), files: &OutputFiles::default() },
+        )
+    }
+
+    fn listed(stdout: &str) -> Result<Vec<CaseName>, ReadError> {
+        super::super::list(
+            &Divan,
+            &HarnessOutput { stdout: stdout.as_bytes(), files: &OutputFiles::default() },
+        )
+    }
+
+    const HEADER: &str = "x     fastest │ slowest │ median │ mean │ samples │ iters\n";
+
+    fn tree(lines: &[&str]) -> String {
+        format!("{HEADER}{}\n\n", lines.join("\n"))
+    }
+
+    #[test]
+    fn the_filter_is_the_whole_path_and_threads_come_together() {
+        let filter = |case: &str| argv(&["./x"], &[case]).pop().unwrap();
+        assert_eq!(filter("x::make::Vec<i32>"), "^(?:x::make::Vec<i32>)$");
+        assert_eq!(filter("x::odd::1.5 (ns)"), r"^(?:x::odd::1\.5 \(ns\))$");
+        assert_eq!(filter("x::many::t=4"), "^(?:x::many|x::many::t=4)$");
+        let argv = argv(&["cargo", "bench", "--bench", "x"], &[]);
+        assert_eq!(argv.last().unwrap(), "never");
+        assert_eq!(argv[4..9], ["--", "--sample-count", "3", "--min-time", "0.500000"]);
+    }
+
+    #[test]
+    fn every_unit_of_time_becomes_nanoseconds() {
+        let median = |text: &str| {
+            let line = format!("╰─ a   0.001 ns │ 9 d │ {text} │ 1 s │ 5 │ 10");
+            read(&tree(&[&line])).map(|readings| readings[0].metrics[0].summary.unwrap().value)
+        };
+        assert_eq!(median("1.5 µs").unwrap(), 1500.0);
+        assert_eq!(median("2 ms").unwrap(), 2e6);
+        assert_eq!(median("2.5 s").unwrap(), 2.5e9);
+        assert_eq!(median("1 m").unwrap(), 60e9);
+        for wrong in ["1 us", "1", "x ns", "-1 ns", "1 cycles", ""] {
+            assert!(median(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_ran_for_no_time_or_not_at_all_has_failed() {
+        let text = tree(&[
+            "├─ empty  0 ns │ 0 ns │ 0 ns │ 0 ns │ 5 │ 10",
+            "├─ never  ",
+            "╰─ later  (ignored) │ │ │ │ │",
+        ]);
+        let ends: Vec<End> = read(&text).unwrap().into_iter().map(|reading| reading.end).collect();
+        assert!(matches!(&ends[0], End::Failed { message } if message.contains("0 ns")));
+        assert!(matches!(&ends[1], End::Failed { message } if message == "it measured nothing"));
+        assert!(matches!(ends[2], End::Skipped { .. }));
+    }
+
+    #[test]
+    fn a_panic_leaves_the_cases_before_it() {
+        let text = format!("{HEADER}├─ a_good   2 ns │ 2 ns │ 2 ns │ 2 ns │ 5 │ 640\n├─ b_bad    ");
+        let names: Vec<String> =
+            read(&text).unwrap().into_iter().map(|reading| reading.case.native).collect();
+        assert_eq!(names, ["x::a_good"]);
+        let error = listed("x\n├─ a_good\n├─ b_bad").unwrap_err();
+        assert!(error.to_string().starts_with("case `x::b_bad`: it did not end"), "{error}");
+    }
+
+    #[test]
+    fn what_a_benchmark_prints_into_the_tree_is_refused() {
+        let text = tree(&[
+            "├─ a   2 ns │ 2 ns │ 2 ns │ 2 ns │ 5 │ 640",
+            "hello",
+            "╰─ b  1 ns │ 1 ns │ 1 ns │ 1 ns │ 1 │ 1",
+        ]);
+        assert_eq!(read(&text).unwrap_err().place, Place::Line { file: None, line: 3 });
+    }
+
+    #[test]
+    fn other_columns_are_refused() {
+        assert!(read("x  fastest │ slowest │ mean │ median │ samples │ iters\n╰─ a   2 ns │ 2 ns │ 2 ns │ 2 ns │ 5 │ 640\n\n").is_err());
+    }
+
+    #[test]
+    fn threads_are_a_parameter_and_other_values_stay_in_the_name() {
+        let cases = listed("x\n├─ many\n│  ├─ t=1\n│  ╰─ t=2\n╰─ sum\n   ╰─ 100\n\n").unwrap();
+        assert_eq!((cases[1].case.as_str(), &cases[1].params["threads"]), ("x::many", &ParamValue::Int(2)));
+        assert_eq!(cases[2], CaseName::plain("x::sum::100"));
+    }
+
+    #[test]
+    fn a_main_of_divan_is_found_and_a_mention_is_not() {
+        let bench = "[package]\nname = 'a'\n[[bench]]\nname = 'x'\nharness = false";
+        let detect = |text: &str| {
+            Divan.detect(&MemoryTree::of([
+                ("Cargo.toml", bench),
+                ("benches/x.rs", text),
+                ("benches/y.rs", text),
+            ]))
+        };
+        let detected = detect("fn main() {\n    divan::main();\n}\n");
+        assert_eq!(detected.found.len(), 1);
+        assert_eq!(detected.found[0].command, ["cargo", "bench", "--offline", "--bench", "x"]);
+        assert!(
+            detected.unclear[0].starts_with("benches/y.rs uses Divan, but Cargo.toml"),
+            "{:?}",
+            detected.unclear
+        );
+        assert_eq!(detect("// divan::main()\nfn main() {}"), Detected::default());
+    }
+}

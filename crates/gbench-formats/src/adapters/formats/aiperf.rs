@@ -1,0 +1,171 @@
+//! AIPerf and GenAI-Perf: the summary `profile_export*.json` of a load test. A file is one case.
+//!
+//! <https://github.com/ai-dynamo/aiperf/blob/main/docs/tutorials/working-with-profile-exports.md>. Each metric is an object with its unit and
+//! statistics, beside `input_config`, whose layout differs by version. Requests that failed stand in `error_summary`, and their times nowhere: such
+//! a run failed. A latency of 0 is one that was not there to be measured, as where a server sends all tokens at once.
+
+use serde_json::Value;
+
+use super::case::{fail, named, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::values::{Entries, document, scalar, typed};
+use crate::adapters::{End, ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params, direction_of_unit, is_time};
+
+pub(super) struct AiPerf;
+
+/// What a load test is about; whatever else it notes is shown.
+const JUDGED: [&str; 7] = [
+    "request_latency",
+    "time_to_first_token",
+    "time_to_second_token",
+    "inter_token_latency",
+    "inter_chunk_latency",
+    "request_throughput",
+    "output_token_throughput",
+];
+/// What the connection did, and the same figures over other stretches of time.
+const LEFT_OUT: [&str; 3] = ["http_req_", "effective_", "active_"];
+
+/// Each parameter, and where versions have it in `input_config`.
+const PARAMS: [(&str, &[&str]); 8] = [
+    ("model", &["/models/items/0/name", "/endpoint/model_names/0", "/model_names/0", "/model/0", "/model"]),
+    ("endpoint_type", &["/endpoint/type", "/endpoint_type"]),
+    ("streaming", &["/endpoint/streaming", "/streaming"]),
+    (
+        "concurrency",
+        &[
+            "/phase/concurrency",
+            "/loadgen/concurrency",
+            "/perf_analyzer/stimulus/concurrency",
+            "/concurrency",
+        ],
+    ),
+    (
+        "request_rate",
+        &["/phase/rate", "/loadgen/request_rate", "/perf_analyzer/stimulus/request_rate", "/request_rate"],
+    ),
+    ("request_count", &["/phase/requests", "/loadgen/request_count", "/request_count"]),
+    (
+        "input_tokens",
+        &["/datasets/0/prompts/isl/mean", "/input/prompt/input_tokens/mean", "/synthetic_input_tokens_mean"],
+    ),
+    (
+        "output_tokens",
+        &["/datasets/0/prompts/osl/mean", "/input/prompt/output_tokens/mean", "/output_tokens_mean"],
+    ),
+];
+
+#[derive(serde::Deserialize)]
+struct Metric {
+    unit: String,
+    avg: f64,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    std: Option<f64>,
+    count: Option<u64>,
+}
+
+impl ResultFormat for AiPerf {
+    fn name(&self) -> &'static str {
+        "aiperf"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "AIPerf and GenAI-Perf",
+            versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf",
+            fields: "`unit`, `avg`, `p50`, `p99`, `std`, `count` of each metric; `input_config`, `error_summary`, `was_cancelled`, `is_complete`, \
+                     `aiperf_version`",
+            reads: Reads::Summary,
+            direction: "times lower, throughputs higher; counts and lengths are shown",
+            tried: &["0.13.0", "0.13.0-errors"],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        Outline::has_keys(file, &["input_config", "request_latency", "request_throughput"])
+            || Outline::has_keys(file, &["input_config", "error_summary", "was_cancelled"])
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let found: Entries<Value> = document(file)?;
+        let config = found.get("input_config").ok_or_else(|| file.at("input_config", "it is missing"))?;
+        let mut reading = named("profile", params(config));
+        failures(file, &found, &mut reading)?;
+        for (name, value) in &found.0 {
+            let is_metric = value.get("unit").is_some_and(Value::is_string) && value.get("avg").is_some();
+            let left_out = LEFT_OUT.iter().any(|prefix| name.starts_with(prefix));
+            if is_metric && reading.end == End::Measured && !left_out {
+                add(&mut reading, name, &typed(file, name, value)?);
+            }
+        }
+        if reading.metrics.is_empty() {
+            fail(&mut reading, "it holds no metric");
+        }
+        // The latency of a request is what every kind of endpoint has.
+        reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
+        let run = RunReading { readings: vec![reading], ..RunReading::default() };
+        Ok(vec![match found.text("aiperf_version") {
+            Some(version) => run.fact("aiperf_version", version),
+            None => run,
+        }])
+    }
+}
+
+fn params(config: &Value) -> Params {
+    let mut config = config.clone();
+    // Warm-up is a phase of its own.
+    let phases = config.get("phases").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let profiling =
+        phases.iter().find(|phase| phase.get("name").and_then(Value::as_str) == Some("profiling"));
+    let phase = profiling.or(phases.last()).cloned();
+    if let (Some(phase), Some(config)) = (phase, config.as_object_mut()) {
+        config.insert("phase".into(), phase);
+    }
+    let param = |places: &[&str]| places.iter().find_map(|place| config.pointer(place).and_then(scalar));
+    PARAMS
+        .iter()
+        .filter_map(|(name, places)| Some(((*name).to_owned(), param(places)?)))
+        .map(|(name, value)| match value {
+            // A rate of 8.0 in one version is 8 in another.
+            ParamValue::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => {
+                (name, ParamValue::Int(float as i64))
+            }
+            value => (name, value),
+        })
+        .collect()
+}
+
+/// Requests that failed, and a run that did not end.
+fn failures(file: &ResultFile, found: &Entries<Value>, reading: &mut Reading) -> Result<(), ReadError> {
+    let is = |key: &str, value: bool| found.get(key) == Some(&Value::Bool(value));
+    let mean = |key: &str| Ok(found.typed::<Metric>(file, key)?.map(|metric| metric.avg));
+    let (done, lost) = (mean("request_count")?, mean("error_request_count")?);
+    let errors = found.get("error_summary").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let counted: u64 = errors.iter().filter_map(|error| error.get("count")?.as_u64()).sum();
+    let lost = lost.unwrap_or(counted as f64);
+    if lost > 0.0 || !errors.is_empty() || done.is_some_and(|done| done <= 0.0) {
+        let why = errors.first().and_then(|error| error.pointer("/error_details/message")?.as_str());
+        let why = why.and_then(|why| why.lines().next()).map(|why| format!(": {why}")).unwrap_or_default();
+        fail(reading, format!("{} requests completed and {lost} failed{why}", done.unwrap_or(0.0)));
+    }
+    if is("was_cancelled", true) || is("is_complete", false) {
+        fail(reading, "it was cancelled, or did not complete");
+    }
+    Ok(())
+}
+
+fn add(reading: &mut Reading, name: &str, metric: &Metric) {
+    let about = JUDGED.contains(&name);
+    let (value, unit) = (metric.p50.unwrap_or(metric.avg), metric.unit.as_str());
+    if about && (value == 0.0 || metric.avg == 0.0) {
+        return;
+    }
+    let judged = about && direction_of_unit(unit).is_some();
+    summarised(reading, name, unit, summary(value, metric.std, metric.count)).judged = judged;
+    if let Some(p99) = metric.p99.filter(|_| about && is_time(unit)) {
+        summarised(reading, &format!("{name}_p99"), unit, summary(p99, None, metric.count)).judged = judged;
+    }
+}

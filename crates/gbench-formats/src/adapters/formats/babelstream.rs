@@ -1,0 +1,246 @@
+//! BabelStream: the table that it prints, as text or with `--csv`. A row is a case, named by its function.
+//!
+//! <https://github.com/UoB-HPC/BabelStream>. It drops its first run. The bandwidth is that of the fastest one, so that it says what the minimum
+//! says, with more digits: the text has five decimals of a second. An order of runs that times all of them at once stores one mean as
+//! each sample: minimum, maximum and average are the same then, and nothing was repeated.
+//!
+//! SuperBench's `gpu_stream` has rows such as `STREAM_COPY_double_gpu_0_...`: that is another program, whose rows name no unit.
+
+use super::case::{failed, measured, named, shown, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{CsvTable, lines, number, param};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct BabelStream;
+
+/// Columns of the table of text behind the unit.
+const TEXT: [&str; 4] = ["Min", "(sec)", "Max", "Average"];
+/// The first columns of the table with commas.
+const CSV: &str = "function,num_times,n_elements,sizeof,";
+
+impl ResultFormat for BabelStream {
+    fn name(&self) -> &'static str {
+        "babelstream"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "BabelStream",
+            versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`",
+            fields: "`function`, `num_times`, `n_elements`, `sizeof`, bandwidth with its unit, `min_runtime`, `max_runtime`, `avg_runtime`; \
+                     `Implementation`, `Precision`, `Array size`; failed validation",
+            reads: Reads::Summary,
+            direction: "bandwidths higher, the average time lower: that of the text has few digits, and is shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let is_text = file.any_line("BabelStream", |line| line.trim() == "BabelStream");
+        is_text && file.any_line("Running ", |line| line.starts_with("Running "))
+            || file.any_line(CSV, is_csv_header)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        if text.lines().any(|line| line.trim_start().starts_with("STREAM_COPY_")) {
+            return Err(file.wrong(
+                "it is of SuperBench's `gpu_stream`, whose rows name no unit, and not of BabelStream",
+            ));
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            return Err(file.wrong("its last line breaks off"));
+        }
+        let mut readings =
+            if text.lines().any(is_csv_header) { csv(file, text)? } else { table(file, text)? };
+        let wrong = text.lines().find(|line| {
+            line.starts_with("Validation failed on ") || line.starts_with("FAILED validation of ")
+        });
+        if let Some(line) = wrong {
+            let what = line.split(['.', ':']).next().unwrap_or(line);
+            for reading in &mut readings {
+                reading.end = failed(format!("its results are wrong: {what}"));
+            }
+        }
+        Ok(RunReading::only(readings))
+    }
+}
+
+fn is_csv_header(line: &str) -> bool {
+    line.starts_with(CSV) && unit_of(line).is_some()
+}
+
+/// The column of the bandwidth, and its unit.
+fn unit_of(header: &str) -> Option<(&str, String)> {
+    header.split(',').find_map(|column| {
+        let unit = column.trim().strip_suffix("_per_sec")?;
+        Some((column.trim(), bytes(unit.strip_prefix("max_").unwrap_or(unit))?))
+    })
+}
+
+/// `mbytes`, `MBytes` and `MB` as `MB/s`, likewise with `i` for powers of two.
+fn bytes(unit: &str) -> Option<String> {
+    let lower = unit.to_ascii_lowercase();
+    let size = lower.strip_suffix("bytes").or_else(|| lower.strip_suffix('b'))?;
+    let size = match size {
+        "m" => "MB",
+        "mi" | "mibi" => "MiB",
+        "g" => "GB",
+        "gi" | "gibi" => "GiB",
+        "t" => "TB",
+        "ti" | "tebi" => "TiB",
+        _ => return None,
+    };
+    Some(format!("{size}/s"))
+}
+
+/// One row: times in seconds.
+struct Row {
+    function: String,
+    params: Params,
+    unit: String,
+    bandwidth: f64,
+    /// Minimum, maximum and average, where the row has them.
+    times: Option<[f64; 3]>,
+    /// Of all, with the first.
+    runs: Option<u64>,
+    is_precise: bool,
+}
+
+impl Row {
+    fn reading(self) -> Reading {
+        let mut reading = named(&self.function, self.params);
+        // Those of `Init` and `Read` are one run, which it does not drop.
+        let count = self.runs.map(|runs| if runs > 1 { runs - 1 } else { runs });
+        let is_repeated = count != Some(1);
+        measured(&mut reading, "bandwidth", &self.unit, self.bandwidth);
+        if self.bandwidth <= 0.0 {
+            reading.end = failed("its bandwidth is not above zero");
+        }
+        let Some([min, max, average]) = self.times else { return reading };
+        if is_repeated && min == max && max == average {
+            let what = "minimum, maximum and average of its runs are the same: it measured once";
+            reading.end = failed(what);
+        }
+        summarised(&mut reading, "time", "s", summary(average, None, count)).judged =
+            self.is_precise && is_repeated;
+        shown(&mut reading, "time_min", "s", min);
+        shown(&mut reading, "time_max", "s", max);
+        reading
+    }
+}
+
+fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+    let is_row = |line: &str| line.matches(',').count() > 1;
+    let first = lines(text).find(|(_, line, _)| is_csv_header(line)).map_or(1, |(at, ..)| at);
+    let part: Vec<&str> =
+        text.split_inclusive('\n').skip(first - 1).take_while(|line| is_row(line)).collect();
+    let table = CsvTable::read(*file, &part.concat(), first, b',')?;
+    let header = table.header.join(",");
+    let (bandwidth, unit) = unit_of(&header).ok_or_else(|| file.line(first, "the unit is unknown"))?;
+    let (bandwidth, runs) = (table.need(bandwidth)?, table.need("num_times")?);
+    let names = ["min_runtime", "max_runtime", "avg_runtime"];
+    let columns: Vec<usize> = names.iter().filter_map(|name| table.column(name)).collect();
+    let keys = [("elements", table.need("n_elements")?), ("sizeof", table.need("sizeof")?)];
+    let (function, mut readings) = (table.need("function")?, Vec::new());
+    for row in &table.rows {
+        let times = match columns.as_slice() {
+            [min, max, average] => {
+                Some([table.number(row, *min)?, table.number(row, *max)?, table.number(row, *average)?])
+            }
+            _ => None,
+        };
+        let row = Row {
+            function: row.cell(function).to_owned(),
+            params: keys
+                .iter()
+                .map(|(name, column)| ((*name).to_owned(), param(row.cell(*column))))
+                .collect(),
+            unit: unit.clone(),
+            bandwidth: table.number(row, bandwidth)?,
+            times,
+            runs: row.cell(runs).parse().ok(),
+            is_precise: true,
+        };
+        readings.push(row.reading());
+    }
+    Ok(readings)
+}
+
+/// What stands above the table of text.
+#[derive(Default)]
+struct Above {
+    params: Params,
+    runs: Option<u64>,
+}
+
+impl Above {
+    fn note(&mut self, line: &str) {
+        if let Some(words) = line.strip_prefix("Running ") {
+            let words: Vec<&str> = words.split_whitespace().collect();
+            if let [.., runs, "times"] = words.as_slice() {
+                self.runs = runs.parse().ok();
+            }
+        }
+        let Some((key, value)) = line.split_once(':') else { return };
+        let value = value.split('(').next().unwrap_or(value).trim();
+        let (name, value) = match key {
+            "Implementation" => ("implementation", ParamValue::Text(value.to_owned())),
+            "Precision" => ("precision", ParamValue::Text(value.to_owned())),
+            "Number of elements" => ("elements", param(value)),
+            // Rounded, and the same again.
+            "Array size" if !self.params.contains_key("elements") => {
+                ("array_size", ParamValue::Text(value.to_owned()))
+            }
+            _ => return,
+        };
+        self.params.insert(name.to_owned(), value);
+    }
+}
+
+fn table(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+    let (mut above, mut unit, mut readings) = (Above::default(), None, Vec::new());
+    for (at, line, _) in lines(text) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let wrong = |what: &str| file.line(at, what);
+        match (words.as_slice(), &unit) {
+            (["Function", found, rest @ ..], _) if rest == TEXT => {
+                let bare = found.strip_suffix("/sec").or_else(|| found.strip_suffix("/s"));
+                unit =
+                    Some(bare.and_then(bytes).ok_or_else(|| wrong("the unit of the bandwidth is unknown"))?);
+            }
+            ([function, figures @ ..], Some(unit)) if figures.len() == 4 => {
+                let figures: Option<Vec<f64>> = figures.iter().map(|word| number(word)).collect();
+                let Some([bandwidth, min, max, average]) = figures.as_deref() else {
+                    return Err(wrong("no row of four numbers"));
+                };
+                let row = Row {
+                    function: (*function).to_owned(),
+                    params: above.params.clone(),
+                    unit: unit.clone(),
+                    bandwidth: *bandwidth,
+                    times: Some([*min, *max, *average]),
+                    runs: above.runs,
+                    is_precise: false,
+                };
+                readings.push(row.reading());
+            }
+            (["Bandwidth", found, value], None) => {
+                let bare = found.trim_matches(['(', ')', ':']).strip_suffix("/s");
+                let row = Row {
+                    function: "Triad".into(),
+                    params: above.params.clone(),
+                    unit: bare.and_then(bytes).ok_or_else(|| wrong("the unit is unknown"))?,
+                    bandwidth: number(value).ok_or_else(|| wrong("no number"))?,
+                    times: None,
+                    runs: above.runs,
+                    is_precise: false,
+                };
+                readings.push(row.reading());
+            }
+            _ => above.note(line),
+        }
+    }
+    Ok(readings)
+}

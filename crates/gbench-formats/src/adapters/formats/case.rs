@@ -1,0 +1,110 @@
+//! What every reader makes: cases that are named by their parameters, figures of each kind, and ends.
+
+use crate::adapters::{CaseName, End, MetricReading, Reading, SummaryReading};
+use gbench_model::Params;
+
+/// A case with its parameters behind its name: `all_reduce[size=8]`, or the name alone.
+pub(super) fn named(case: &str, params: Params) -> Reading {
+    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let native = if pairs.is_empty() { case.to_owned() } else { format!("{case}[{}]", pairs.join(",")) };
+    Reading::new(CaseName { native, case: case.to_owned(), params })
+}
+
+/// Adds one measurement.
+pub(super) fn measured<'a>(
+    reading: &'a mut Reading,
+    name: &str,
+    unit: &str,
+    value: f64,
+) -> &'a mut MetricReading {
+    let metric = reading.metric(name, unit, None);
+    metric.values.push(value);
+    metric
+}
+
+/// Adds one measurement that is shown and not judged.
+pub(super) fn shown(reading: &mut Reading, name: &str, unit: &str, value: f64) {
+    measured(reading, name, unit, value).judged = false;
+}
+
+/// Adds a summary of the tool's own.
+pub(super) fn summarised<'a>(
+    reading: &'a mut Reading,
+    name: &str,
+    unit: &str,
+    summary: SummaryReading,
+) -> &'a mut MetricReading {
+    let metric = reading.metric(name, unit, None);
+    metric.summary = Some(summary);
+    metric
+}
+
+/// A summary that says nothing of spread and number.
+pub(super) fn alone(value: f64) -> SummaryReading {
+    SummaryReading { value, stddev: None, count: None }
+}
+
+/// A summary as far as the tool gives it. A deviation below zero, or that is no number, is none.
+pub(super) fn summary(value: f64, stddev: Option<f64>, count: Option<u64>) -> SummaryReading {
+    SummaryReading { value, stddev: stddev.filter(|stddev| stddev.is_finite() && *stddev >= 0.0), count }
+}
+
+pub(super) fn failed(message: impl Into<String>) -> End {
+    End::Failed { message: message.into() }
+}
+
+pub(super) fn skipped(reason: impl Into<String>) -> End {
+    End::Skipped { reason: reason.into() }
+}
+
+/// The case failed, for the first reason that is found.
+pub(super) fn fail(reading: &mut Reading, message: impl Into<String>) {
+    if reading.end == End::Measured {
+        reading.end = failed(message);
+    }
+}
+
+/// What failed without the numbers that stand beside it.
+pub(super) fn ended(mut reading: Reading) -> Reading {
+    if reading.end != End::Measured {
+        reading.metrics.clear();
+    }
+    reading
+}
+
+/// Letters, digits and `_`, as the name of a metric: `Elapsed Cycles` is `elapsed_cycles`.
+pub(super) fn word(text: &str) -> String {
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    parts.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")
+}
+
+/// A name that the user chose as that of a metric, with `_` for what such names do not have.
+pub(super) fn metric_name(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::ParamValue;
+
+    #[test]
+    fn a_case_is_named_by_its_parameters() {
+        let params = Params::from([("n".into(), ParamValue::Int(8)), ("b".into(), ParamValue::Bool(true))]);
+        assert_eq!(named("gemm", params).case.native, "gemm[b=true,n=8]");
+        assert_eq!(named("gemm", Params::new()).case, CaseName::plain("gemm"));
+        assert_eq!(word("L1/TEX Cache Throughput"), "l1_tex_cache_throughput");
+        assert_eq!(metric_name("GFLOP/s (ü)"), "GFLOP/s____");
+    }
+
+    #[test]
+    fn the_first_reason_stays_and_what_failed_has_no_numbers() {
+        let mut reading = named("gemm", Params::new());
+        summarised(&mut reading, "time", "ms", summary(1.0, Some(-1.0), None));
+        assert_eq!(reading.metrics[0].summary, Some(alone(1.0)));
+        fail(&mut reading, "first");
+        fail(&mut reading, "second");
+        let reading = ended(reading);
+        assert_eq!((reading.end, reading.metrics.len()), (failed("first"), 0));
+    }
+}

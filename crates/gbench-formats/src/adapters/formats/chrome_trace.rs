@@ -1,0 +1,137 @@
+//! Chrome traces as the profiler of PyTorch writes them: each GPU kernel is a case, and each time that it ran is a sample.
+//!
+//! <https://docs.pytorch.org/docs/stable/profiler.html>, and the trace event format that it names. Events of other kinds, such as operators on the
+//! CPU and copies, are passed over. Old profilers call the category `Kernel` and round durations to whole microseconds.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::case::named;
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::values::{document, param_of};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct ChromeTrace;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Trace<'a> {
+    #[serde(borrow)]
+    trace_events: Vec<Event<'a>>,
+    #[serde(default)]
+    device_properties: Vec<Device>,
+    #[serde(default)]
+    compute_properties: Vec<Device>,
+}
+
+#[derive(Deserialize)]
+struct Device {
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow)]
+    ph: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    cat: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    dur: Option<f64>,
+    args: Option<Place>,
+}
+
+/// Where a kernel ran. Other events have other things of that name.
+#[derive(Deserialize)]
+struct Place {
+    device: Option<Value>,
+    grid: Option<Value>,
+    block: Option<Value>,
+}
+
+/// What tells launches of one kernel apart: the card, and the shape, with which the work goes.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct KernelLaunch {
+    device: Option<i64>,
+    grid: Option<String>,
+    block: Option<String>,
+}
+
+impl KernelLaunch {
+    fn of(place: &Place) -> Self {
+        let text = |value: &Option<Value>| Some(param_of(value.as_ref()?)?.to_string());
+        let device = place.device.as_ref().and_then(Value::as_i64);
+        Self { device, grid: text(&place.grid), block: text(&place.block) }
+    }
+}
+
+impl Event<'_> {
+    fn is_kernel(&self) -> bool {
+        self.ph.as_deref() == Some("X") && matches!(self.cat.as_deref(), Some("kernel" | "Kernel"))
+    }
+}
+
+/// Whether a text stands as the category of an event. Within another text its quotes would be escaped.
+fn is_category(bytes: &[u8], text: &str) -> bool {
+    memmem::find_iter(bytes, text).any(|at| {
+        let before = bytes.get(..at).unwrap_or_default().trim_ascii_end();
+        before.strip_suffix(b":").is_some_and(|before| before.trim_ascii_end().ends_with(b"\"cat\""))
+    })
+}
+
+impl ResultFormat for ChromeTrace {
+    fn name(&self) -> &'static str {
+        "chrome-trace"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "PyTorch profiler (Chrome trace)",
+            versions: "`traceEvents` with `cat` `kernel`, and the older `Kernel`",
+            fields: "`name`, `dur` and `args` (`device`, `grid`, `block`) of each event with `ph` `X` that is a kernel; `deviceProperties`",
+            reads: Reads::Samples,
+            direction: "times lower",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let holds_kernel = ["\"kernel\"", "\"Kernel\""].iter().any(|word| is_category(file.bytes, word));
+        let outline = holds_kernel.then(|| Outline::of(file, &["traceEvents"], &["ph"])).flatten();
+        outline.is_some_and(|outline| outline.rows_have("traceEvents", &["ph"]))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let trace: Trace = document(file)?;
+        let mut readings: Vec<Reading> = Vec::new();
+        let mut places: HashMap<(&str, KernelLaunch), usize> = HashMap::new();
+        for (at, event) in trace.trace_events.iter().enumerate().filter(|(_, event)| event.is_kernel()) {
+            let missing = |key: &str| file.at(format!("traceEvents[{at}].{key}"), "a kernel without it");
+            let name = event.name.as_deref().ok_or_else(|| missing("name"))?;
+            let us = event.dur.ok_or_else(|| missing("dur"))?;
+            let launch = event.args.as_ref().map_or_else(KernelLaunch::default, KernelLaunch::of);
+            let place = *places.entry((name, launch.clone())).or_insert_with(|| {
+                let device = launch.device.map(|device| ("device".to_owned(), ParamValue::Int(device)));
+                let text =
+                    |name: &str, list: Option<String>| Some((name.to_owned(), ParamValue::Text(list?)));
+                let shape = [text("grid", launch.grid), text("block", launch.block)];
+                let params: Params = device.into_iter().chain(shape.into_iter().flatten()).collect();
+                readings.push(named(name, params));
+                readings.len() - 1
+            });
+            if let Some(reading) = readings.get_mut(place) {
+                reading.metric("time", "us", None).values.push(us);
+            }
+        }
+        let run = RunReading { readings, ..RunReading::default() };
+        let devices = trace.device_properties.into_iter().chain(trace.compute_properties);
+        let devices: Vec<String> = devices.filter_map(|device| device.name).collect();
+        Ok(vec![if devices.is_empty() { run } else { run.fact("devices", devices) }])
+    }
+}

@@ -1,0 +1,320 @@
+//! Rows of a JSON document, of JSON lines or of a table, as the user describes them: for files that no format here knows.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use serde_json_path::JsonPath;
+
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{CsvTable, number, param};
+use super::values::param_of;
+use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
+use gbench_model::{Better, ParamValue, Params};
+
+/// The name of rows without one.
+const ROWS: &str = "rows";
+
+/// Which rows a file has, what names them, and what is measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Described {
+    pub layout: RowLayout,
+    /// Only rows whose fields have these values.
+    pub conditions: BTreeMap<String, String>,
+    /// Fields that tell the rows apart.
+    pub parameters: Vec<String>,
+    pub metrics: Vec<DescribedMetric>,
+    /// What the cases are called; empty: by their parameters alone.
+    pub case: String,
+}
+
+/// Where the rows of a file stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum RowLayout {
+    /// By its content: what begins as JSON is JSON, all else a table.
+    #[default]
+    Auto,
+    /// The nodes of a JSON path (RFC 9535), in each document of the file.
+    Json(String),
+    /// Lines of a table of comma-separated values, whose first line names the columns.
+    Csv,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DescribedMetric {
+    pub name: String,
+    /// The field of a row: a key, a column, or from `$` on a JSON path within the row.
+    pub field: String,
+    pub unit: String,
+    pub better: Option<Better>,
+    /// A row may be without it.
+    pub optional: bool,
+}
+
+impl ResultFormat for Described {
+    fn name(&self) -> &'static str {
+        ROWS
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "rows as described",
+            versions: "",
+            fields: "",
+            reads: Reads::Samples,
+            direction: "",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, _file: &ResultFile) -> bool {
+        false
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let is_json = text.trim_start().starts_with(['{', '[']);
+        let readings = match &self.layout {
+            RowLayout::Json(path) => self.json(file, text, Some(path))?,
+            RowLayout::Csv => self.csv(file, text)?,
+            RowLayout::Auto if is_json => self.json(file, text, None)?,
+            RowLayout::Auto => self.csv(file, text)?,
+        };
+        if readings.is_empty() && !self.conditions.is_empty() {
+            return Err(file.wrong("no row fulfils the conditions"));
+        }
+        Ok(RunReading::only(readings))
+    }
+}
+
+impl Described {
+    /// Documents one after the other, as JSON lines have them, or one; `path`: `None` for the elements of a list, else the
+    /// document itself.
+    fn json(&self, file: &ResultFile, text: &str, path: Option<&str>) -> Result<Vec<Reading>, ReadError> {
+        let path = path.map(|path| {
+            let broken = |error| file.wrong(format!("`{path}` is no JSON path: {error}"));
+            JsonPath::parse(path).map_err(broken)
+        });
+        let path = path.transpose()?;
+        let mut readings = Vec::new();
+        let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let mut count = 0;
+        for document in documents {
+            let document = document.map_err(|error| {
+                let words = error.to_string();
+                let what = words.rsplit_once(" at line ").map_or(words.as_str(), |(what, _)| what);
+                file.line(error.line().max(1), format!("it cannot be read as JSON: {what}"))
+            })?;
+            count += 1;
+            let rows: Vec<&Value> = match (&path, &document) {
+                (Some(path), document) => path.query(document).all(),
+                (None, Value::Array(rows)) => rows.iter().collect(),
+                (None, document) => vec![document],
+            };
+            for (index, row) in rows.into_iter().enumerate() {
+                let place = format!("document {count}, row {}", index + 1);
+                let field = |name: &str| json_field(row, name);
+                if let Some(mut reading) =
+                    self.row(&field, &|name| row.get(name).is_some_and(Value::is_null), &|what| {
+                        file.at(place.clone(), what)
+                    })?
+                {
+                    let nothing = self
+                        .metrics
+                        .iter()
+                        .find(|it| !it.optional && row.get(&it.field).is_some_and(Value::is_null));
+                    let nothing = nothing.map(|it| format!("`{}` is null", it.field));
+                    if let Some(message) = row.as_object().and_then(failed_row).or(nothing) {
+                        reading.end = End::Failed { message };
+                    }
+                    readings.push(reading);
+                }
+            }
+        }
+        Ok(readings)
+    }
+
+    fn csv(&self, file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+        let table = CsvTable::read(*file, text, 1, b',')?;
+        let named = self.parameters.iter().chain(self.conditions.keys());
+        for column in named {
+            table.need(column)?;
+        }
+        let mut readings = Vec::new();
+        for row in &table.rows {
+            let field = |name: &str| {
+                let cell = row.cells.get(table.column(name)?)?;
+                (!cell.is_empty()).then(|| match number(cell) {
+                    // As it is written: `007` is no 7.
+                    Some(value) if cell.parse::<f64>().is_ok() => {
+                        Field { values: vec![value], param: Some(param(cell)), text: cell.clone() }
+                    }
+                    _ => Field { values: Vec::new(), param: Some(param(cell)), text: cell.clone() },
+                })
+            };
+            if let Some(reading) = self.row(&field, &|_| false, &|what| file.line(row.line, what))? {
+                readings.push(reading);
+            }
+        }
+        Ok(readings)
+    }
+
+    /// One row; `None` where it is not one of those that are asked for.
+    fn row(
+        &self,
+        field: &dyn Fn(&str) -> Option<Field>,
+        is_null: &dyn Fn(&str) -> bool,
+        wrong: &dyn Fn(String) -> ReadError,
+    ) -> Result<Option<Reading>, ReadError> {
+        let fits = |(name, value): (&String, &String)| field(name).is_some_and(|found| found.text == *value);
+        if !self.conditions.iter().all(fits) {
+            return Ok(None);
+        }
+        let mut params = Params::new();
+        for name in &self.parameters {
+            let found = field(name).ok_or_else(|| wrong(format!("the row has no `{name}`")))?;
+            let value = found.param.ok_or_else(|| {
+                wrong(format!("`{name}` is an object, and a parameter is a value or a list of values"))
+            })?;
+            params.insert(name.trim_start_matches(['$', '.']).to_owned(), value);
+        }
+        let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let name = if self.case.is_empty() { ROWS } else { &self.case };
+        let native = if pairs.is_empty() { name.to_owned() } else { format!("{name}[{}]", pairs.join(",")) };
+        let mut reading = Reading::new(CaseName { native, case: self.case.clone(), params });
+        for metric in &self.metrics {
+            match field(&metric.field) {
+                None if metric.optional || is_null(&metric.field) => {}
+                None => return Err(wrong(format!("the row has no `{}`", metric.field))),
+                Some(found) if found.values.is_empty() => {
+                    return Err(wrong(format!("`{}` is `{}`, which is no number", metric.field, found.text)));
+                }
+                Some(found) => {
+                    reading.metric(&metric.name, &metric.unit, metric.better).values.extend(found.values);
+                }
+            }
+        }
+        Ok(Some(reading))
+    }
+}
+
+/// Keys that well-known tools write beside the numbers of a run that failed.
+pub fn failed_row(entry: &Map<String, Value>) -> Option<String> {
+    // Google Benchmark.
+    for key in ["error_occurred", "skipped"] {
+        if entry.get(key) == Some(&Value::Bool(true)) {
+            let message =
+                ["error_message", "skip_message"].into_iter().find_map(|key| entry.get(key)?.as_str());
+            let message = message.map_or(String::new(), |message| {
+                format!(": {}", message.chars().take(200).collect::<String>())
+            });
+            return Some(format!("`{key}` is true beside the number{message}"));
+        }
+    }
+    // hyperfine, told to ignore failures.
+    let codes = entry.get("exit_codes")?.as_array()?;
+    let bad = codes.iter().find(|code| code.as_i64() != Some(0))?;
+    let bad =
+        if bad.is_null() { "ended by a signal".to_owned() } else { format!("ended with exit code {bad}") };
+    Some(format!("its `exit_codes` say that the command {bad}"))
+}
+
+/// What stands in a field of a row.
+struct Field {
+    /// A number, or a list of them.
+    values: Vec<f64>,
+    /// As a parameter; `None` for an object.
+    param: Option<ParamValue>,
+    text: String,
+}
+
+fn json_field(row: &Value, name: &str) -> Option<Field> {
+    let by_path = || JsonPath::parse(name).ok()?.query(row).exactly_one().ok();
+    let value = if name.starts_with('$') { by_path()? } else { row.get(name)? };
+    let text = scalar_text(value);
+    let values = match value {
+        Value::Number(value) => value.as_f64().into_iter().collect(),
+        Value::Array(list) => {
+            let numbers: Option<Vec<f64>> = list.iter().map(Value::as_f64).collect();
+            numbers.unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    (!value.is_null()).then(|| Field { values, param: param_of(value), text })
+}
+
+fn scalar_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(_) => param_of(value).map_or_else(|| value.to_string(), |value| value.to_string()),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::OutputFiles;
+
+    fn described(parameters: &[&str], conditions: &[(&str, &str)]) -> Described {
+        let text = |text: &&str| (*text).to_owned();
+        Described {
+            parameters: parameters.iter().map(text).collect(),
+            conditions: conditions.iter().map(|(name, value)| (text(name), text(value))).collect(),
+            metrics: vec![DescribedMetric {
+                name: "time".into(),
+                field: "ms".into(),
+                unit: "ms".into(),
+                better: None,
+                optional: false,
+            }],
+            case: "rows".into(),
+            ..Described::default()
+        }
+    }
+
+    fn read(described: &Described, text: &str) -> Result<Vec<Reading>, String> {
+        let none = OutputFiles::default();
+        let file = ResultFile { name: "f", bytes: text.as_bytes(), beside: &none };
+        let runs = super::super::read(described, &file).map_err(|error| error.to_string())?;
+        Ok(runs.into_iter().flat_map(|run| run.readings).collect())
+    }
+
+    #[test]
+    fn rows_of_lists_of_lines_and_of_tables_are_cases() {
+        let by_size = described(&["n", "shape"], &[("op", "gelu")]);
+        let rows = [
+            r#"{"op":"gelu","n":8,"shape":[2,4],"ms":1.5}"#,
+            r#"{"op":"gelu","n":16,"shape":[2,4],"ms":[1,2]}"#,
+            r#"{"op":"swish","n":8,"shape":[2,4],"ms":9}"#,
+        ];
+        let list = read(&by_size, &format!("[{}]", rows.join(","))).unwrap();
+        let lines = read(&by_size, &rows.join("\n\n")).unwrap();
+        assert_eq!(list, lines);
+        let names: Vec<&str> = list.iter().map(|reading| reading.case.native.as_str()).collect();
+        assert_eq!(names, ["rows[n=8,shape=2x4]", "rows[n=16,shape=2x4]"]);
+        assert_eq!(list[1].metrics[0].values, [1.0, 2.0]);
+        let table = read(&described(&["n"], &[("op", "gelu")]), "op,n,ms\ngelu,8,1.5\nswish,8,2\n").unwrap();
+        assert_eq!((table.len(), table[0].metrics[0].values[0]), (1, 1.5));
+    }
+
+    #[test]
+    fn what_is_missing_or_no_number_is_refused_with_its_place() {
+        let by_n = described(&["n"], &[]);
+        for (text, words) in [
+            (r#"[{"n":1,"ms":"fast"}]"#, "f: document 1, row 1: `ms` is `fast`, which is no number"),
+            (r#"[{"n":1}]"#, "f: document 1, row 1: the row has no `ms`"),
+            (r#"[{"ms":1}]"#, "f: document 1, row 1: the row has no `n`"),
+            (r#"[{"n":{},"ms":1}]"#, "`n` is an object"),
+            ("{\"n\":1,\"ms\":1}\n{\"n\":2,\n", "f:3: it cannot be read as JSON"),
+            ("n,ms\n1,1\n2,x\n", "f:3: `ms` is `x`, which is no number"),
+            ("m,ms\n1,1\n", "it has no column `n`"),
+            (r#"[{"n":1,"ms":1},{"n":1,"ms":2}]"#, "it stands there twice"),
+            (r#"[{"n":1,"ms":-1}]"#, "nothing takes that time"),
+        ] {
+            let error = read(&by_n, text).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        let none = described(&["n"], &[("op", "x")]);
+        assert_eq!(read(&none, r#"[{"n":1,"ms":1}]"#).unwrap_err(), "f: no row fulfils the conditions");
+    }
+}

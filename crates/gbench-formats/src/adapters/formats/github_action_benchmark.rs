@@ -1,0 +1,166 @@
+//! github-action-benchmark: the history that it publishes as `data.js`, a JSON document behind a JavaScript assignment. Each commit and date is a
+//! run, over all suites of the file.
+//!
+//! <https://github.com/benchmark-action/github-action-benchmark>. An entry holds one number of each benchmark. Its unit says which way is
+//! better, and else the tool that it names. What stands in `range` means something else for each tool, so it is kept as it is.
+
+use serde_json::Value;
+
+use super::case::{alone, ended, failed, named, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::time::{utc, utc_millis};
+use super::values::{Entries, document};
+use crate::adapters::{ReadError, Reading, Reads, json};
+use gbench_model::{Better, ParamValue, Params, direction_of_unit, is_time};
+
+pub(super) struct GithubActionBenchmark;
+
+/// Before the document in `data.js`.
+const ASSIGNMENT: &[u8] = b"window.BENCHMARK_DATA";
+
+#[derive(serde::Deserialize)]
+struct Document {
+    entries: Entries<Vec<Entry>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Entry {
+    commit: Commit,
+    date: Option<f64>,
+    tool: Option<String>,
+    benches: Vec<Bench>,
+}
+
+/// What GitHub says of a commit, or its name alone in histories that others shortened.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Commit {
+    Whole { id: String, timestamp: Option<String> },
+    Id(String),
+}
+
+#[derive(serde::Deserialize)]
+struct Bench {
+    name: String,
+    value: f64,
+    #[serde(default)]
+    unit: String,
+    range: Option<Value>,
+}
+
+impl ResultFormat for GithubActionBenchmark {
+    fn name(&self) -> &'static str {
+        "github-action-benchmark"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "github-action-benchmark",
+            versions: "`data.js` of 1.x, and the same as plain JSON",
+            fields: "`name`, `value`, `unit`, `range` of `benches`; `tool`, `date`, `commit.id`, `commit.timestamp` of each entry; the suite",
+            reads: Reads::Summary,
+            direction: "by the unit, else by the tool; where the two disagree, or neither says it, it is shown and not judged",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let outline = Outline::of(&assigned(file), &["entries"], &["benches", "tool", "commit"]);
+        let is_suite = |suite: &Outline| suite.first().is_some_and(|entry| entry.has(&["commit", "benches"]));
+        let suites = outline.as_ref().and_then(|outline| outline.get("entries")).map(Outline::entries);
+        suites.is_some_and(|suites| suites.iter().any(|(_, suite)| is_suite(suite)))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let document = parse(file)?;
+        let mut runs: Vec<RunReading> = Vec::new();
+        let mut places = std::collections::HashMap::new();
+        for (suite, entries) in &document.entries.0 {
+            for entry in entries {
+                let (id, timestamp) = match &entry.commit {
+                    Commit::Whole { id, timestamp } => (id, timestamp.as_deref()),
+                    Commit::Id(id) => (id, None),
+                };
+                let started = entry.date.and_then(utc_millis).or_else(|| timestamp.and_then(utc));
+                let place = *places.entry((id, started.clone())).or_insert_with(|| {
+                    let commit = Some(id.clone()).filter(|id| !id.is_empty());
+                    runs.push(RunReading { started, commit, ..RunReading::default() });
+                    runs.len() - 1
+                });
+                if let Some(run) = runs.get_mut(place) {
+                    let tool = entry.tool.as_deref().unwrap_or_default();
+                    run.readings.extend(entry.benches.iter().map(|bench| reading(suite, tool, bench)));
+                }
+            }
+        }
+        Ok(runs)
+    }
+}
+
+/// What is assigned, or all of it.
+fn assigned<'a>(file: &ResultFile<'a>) -> ResultFile<'a> {
+    let value = file.bytes.trim_ascii_start().strip_prefix(ASSIGNMENT);
+    let value = value.and_then(|rest| rest.trim_ascii_start().strip_prefix(b"="));
+    ResultFile { bytes: value.unwrap_or(file.bytes), ..*file }
+}
+
+/// The document, with or without the assignment. Places in messages are those of the file.
+fn parse(file: &ResultFile) -> Result<Document, ReadError> {
+    let value = assigned(file).bytes;
+    let (before, text) = file.bytes.split_at(file.bytes.len() - value.len());
+    if before.is_empty() {
+        return document(file);
+    }
+    let text = text.trim_ascii_end();
+    let text = text.strip_suffix(b";").unwrap_or(text);
+    let blank = before.iter().map(|byte| if *byte == b'\n' { b'\n' } else { b' ' });
+    let bytes: Vec<u8> = blank.chain(text.iter().copied()).collect();
+    json::document(Some(file.name), &bytes)
+}
+
+/// What the tools mean by their numbers, where units do not say it.
+fn direction_of_tool(tool: &str) -> Option<Better> {
+    match tool {
+        "cargo"
+        | "go"
+        | "googlecpp"
+        | "catch2"
+        | "julia"
+        | "jmh"
+        | "benchmarkdotnet"
+        | "benchmarkluau"
+        | "customSmallerIsBetter" => Some(Better::Lower),
+        "benchmarkjs" | "pytest" | "customBiggerIsBetter" => Some(Better::Higher),
+        _ => None,
+    }
+}
+
+/// The unit of what one iteration takes: `ns/iter`, `B/op`.
+fn of_one(unit: &str) -> Option<&str> {
+    let (unit, one) = unit.split_once('/')?;
+    ["iter", "op", "call", "run"].contains(&one).then_some(unit.trim())
+}
+
+fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
+    let mut params = Params::new();
+    params.insert("suite".into(), ParamValue::Text(suite.to_owned()));
+    let mut reading = named(&bench.name, params);
+    let unit = bench.unit.trim();
+    let of_unit = direction_of_unit(unit).or_else(|| direction_of_unit(of_one(unit)?));
+    let of_tool = direction_of_tool(tool);
+    // A custom tool is the user's own word, so a unit that says otherwise leaves it open.
+    let open = tool.starts_with("custom") && of_unit.is_some() && of_unit != of_tool;
+    let better = of_unit.or(of_tool).filter(|_| !open);
+    let time = is_time(unit) || of_one(unit).is_some_and(is_time);
+    if time && bench.value <= 0.0 {
+        reading.end = failed(format!("it took {} {unit}, which is no time", bench.value));
+    }
+    let metric = summarised(&mut reading, if time { "time" } else { "value" }, unit, alone(bench.value));
+    metric.better = better.filter(|_| direction_of_unit(unit).is_none());
+    metric.judged = better.is_some();
+    if let Some(range) = &bench.range {
+        reading.metadata.insert("range".into(), range.clone());
+    }
+    ended(reading)
+}

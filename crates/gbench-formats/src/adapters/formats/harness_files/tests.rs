@@ -1,0 +1,206 @@
+//! The fixtures of the adapters as files: each is known by its own format alone, and is read as the adapter reads it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::adapters::formats::{
+    HARNESS_FILES, HarnessFile, ResultFile, ResultFormat, beside, every, named, read, recognised,
+};
+use crate::adapters::tests::damaged;
+use crate::adapters::{End, HarnessOutput, OutputFiles, Reading};
+
+/// What a fixture has for a file.
+struct Left {
+    name: String,
+    bytes: Vec<u8>,
+    beside: OutputFiles,
+    /// As the adapter reads it.
+    readings: Vec<Reading>,
+}
+
+impl Left {
+    fn file(&self) -> ResultFile<'_> {
+        ResultFile { name: &self.name, bytes: &self.bytes, beside: &self.beside }
+    }
+}
+
+fn files_below(folder: &Path, root: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files_below(&path, root, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            files.insert(name, std::fs::read(&path).unwrap());
+        }
+    }
+}
+
+/// Each version's file: what it printed, or the one that `pick` chooses.
+fn left_by(format: &HarnessFile) -> Vec<Left> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/adapters").join(format.name());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).unwrap().flatten() {
+        let folder = entry.path();
+        if folder.ends_with("tree") {
+            continue;
+        }
+        let mut files = BTreeMap::new();
+        files_below(&folder.join("out"), &folder.join("out"), &mut files);
+        let stdout = std::fs::read(folder.join("stdout")).unwrap_or_default();
+        let output = OutputFiles(files.clone());
+        // Criterion says how often it warmed up on stdout alone.
+        let printed: &[u8] = if format.name() == "criterion" { b"" } else { &stdout };
+        let harness = HarnessOutput { stdout: printed, files: &output };
+        let readings = crate::adapters::read(format.adapter, &harness).unwrap();
+        let main = files.keys().find(|name| name.ends_with(".json") || name.ends_with("catch2.xml")).cloned();
+        let (name, bytes) = match main {
+            Some(_) if format.name() == "criterion" => ("target/criterion".to_owned(), Vec::new()),
+            Some(name) => {
+                let bytes = files.remove(&name).unwrap();
+                (name, bytes)
+            }
+            None => ("log".to_owned(), stdout),
+        };
+        found.push(Left { name, bytes, beside: OutputFiles(files), readings });
+    }
+    assert!(!found.is_empty(), "{}", format.name());
+    found
+}
+
+#[test]
+fn what_a_harness_left_is_known_by_its_own_format_and_read_as_its_adapter_reads_it() {
+    for format in HARNESS_FILES {
+        for left in left_by(format) {
+            let names: Vec<&str> = recognised(&left.file()).iter().map(|format| format.name()).collect();
+            assert_eq!(names, [format.name()], "{}", left.name);
+            let runs = read(format, &left.file()).unwrap();
+            assert_eq!(runs[0].readings, left.readings, "{}", format.name());
+        }
+    }
+}
+
+#[test]
+fn each_name_is_that_of_one_format() {
+    for format in every() {
+        let same = every().filter(|other| other.name() == format.name()).count();
+        assert_eq!(same, 1, "{}", format.name());
+        assert_eq!(named(format.name()).map(|found| found.name()), Some(format.name()));
+    }
+}
+
+#[test]
+fn a_damaged_file_never_panics_and_what_is_read_of_a_cut_one_is_as_it_was() {
+    let random = &mut Pcg64::seed_from_u64(20_261_122);
+    for format in HARNESS_FILES {
+        // A folder has no bytes of its own.
+        for left in left_by(format).into_iter().filter(|left| !left.bytes.is_empty()) {
+            for turn in 0..40 {
+                let cut = random.random_range(0..left.bytes.len().max(1)).min(left.bytes.len());
+                let bytes =
+                    if turn % 2 == 0 { left.bytes[..cut].to_vec() } else { damaged(&left.bytes, random) };
+                let file = ResultFile { bytes: &bytes, ..left.file() };
+                let _ = format.recognises(&file);
+                for reading in read(format, &file).into_iter().flatten().flat_map(|run| run.readings) {
+                    let before =
+                        left.readings.iter().find(|before| before.case.native == reading.case.native);
+                    assert!(turn % 2 == 1 || before == Some(&reading), "{} cut at {cut}", format.name());
+                    let values = reading.metrics.iter().flat_map(|metric| &metric.values);
+                    let is_measured = reading.end == End::Measured;
+                    assert!(
+                        !is_measured || values.clone().all(|value| value.is_finite()),
+                        "{}",
+                        format.name()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_may_lie_beside_a_result_is_named() {
+    assert_eq!(beside().into_iter().collect::<Vec<_>>(), ["benchmark.json", "pytest.xml", "sample.json"]);
+    assert_eq!(named("criterion").unwrap().beside(), ["sample.json", "benchmark.json"]);
+    assert!(named("nvbench").unwrap().beside().is_empty());
+}
+
+fn one(name: &str, bytes: &[u8]) -> Result<Vec<Reading>, String> {
+    let none = OutputFiles::default();
+    let file = ResultFile { name, bytes, beside: &none };
+    let found = recognised(&file);
+    assert_eq!(found.len(), 1, "{name}");
+    read(found[0], &file).map(|mut runs| runs.remove(0).readings).map_err(|error| error.to_string())
+}
+
+#[test]
+fn go_without_v_is_read_and_an_error_names_the_users_line() {
+    let text = "goos: linux\ngoarch: amd64\npkg: p\nBenchmarkA-8 \t 10\t 5 ns/op\nBenchmarkA-8 \t 10\t 6 ns/op\n\
+                BenchmarkB/n=1-8 \t 10\t 7 ns/op\nPASS\nok  \tp\t0.1s\n";
+    let readings = one("old.txt", text.as_bytes()).unwrap();
+    assert_eq!(readings[0].metrics[0].values, [5.0, 6.0]);
+    assert_eq!(readings[1].case.native, "p:BenchmarkB/n=1");
+    let error = one("old.txt", text.replace("7 ns/op", "x ns/op").as_bytes()).unwrap_err();
+    assert_eq!(error, "old.txt:6: `x` is not a number");
+    let error = one("old.txt", text.replace("PASS\nok  \tp\t0.1s\n", "").as_bytes()).unwrap_err();
+    assert!(error.contains("it ends without `PASS` or `FAIL`"), "{error}");
+}
+
+#[test]
+fn an_error_names_the_file_of_the_user() {
+    let text = br#"{"results": [{"command": "x", "mean": 1.0, "user": 0.0, "system": 0.0, "min": 1.0, "max": 1.0, "times": 7}]}"#;
+    let error = one("before.json", text).unwrap_err();
+    assert!(error.starts_with("before.json:1:"), "{error}");
+}
+
+#[test]
+fn what_lies_beside_a_report_is_not_its_own() {
+    let left = left_by(HARNESS_FILES.iter().find(|file| file.name() == "benchmarkdotnet").unwrap()).remove(0);
+    let other =
+        String::from_utf8(left.bytes.clone()).unwrap().replace("\"FullName\": \"", "\"FullName\": \"Other.");
+    let beside = OutputFiles([("Other-report-full.json".to_owned(), other.into_bytes())].into());
+    let file = ResultFile { beside: &beside, ..left.file() };
+    assert_eq!(read(recognised(&file)[0], &file).unwrap()[0].readings, left.readings);
+}
+
+#[test]
+fn a_case_of_criterion_is_one_file_with_the_other_beside_it() {
+    let sample = br#"{"sampling_mode": "Flat", "iters": [2.0], "times": [10.0]}"#.to_vec();
+    let benchmark =
+        br#"{"group_id": "g", "full_id": "g", "directory_name": "g", "title": "g", "throughput": null}"#
+            .to_vec();
+    for (name, beside_name) in [("g/new/sample.json", "benchmark.json"), ("sample.json", "benchmark.json")] {
+        let beside = OutputFiles([(beside_name.to_owned(), benchmark.clone())].into());
+        let file = ResultFile { name, bytes: &sample, beside: &beside };
+        let runs = read(recognised(&file)[0], &file).unwrap();
+        assert_eq!(runs[0].readings[0].metrics[0].values, [5.0]);
+    }
+    let error = one("g/new/sample.json", &sample).unwrap_err();
+    assert_eq!(error, "g/new/benchmark.json: the harness did not write this file");
+}
+
+#[test]
+fn what_pytest_benchmark_left_without_its_xml_is_read_with_the_time_and_the_commit_that_it_says() {
+    let id = "0123456789abcdef0123456789abcdef01234567";
+    let report = |dirty: bool, rounds: u32| {
+        format!(
+            r#"{{"machine_info": {{}}, "commit_info": {{"id": "{id}", "dirty": {dirty}}}, "datetime": "2026-11-22T10:00:00+00:00", "version": "5.3.1",
+            "benchmarks": [{{"fullname": "a.py::t", "stats": {{"data": [1.0, 2.0], "median": 1.5, "rounds": {rounds}, "iterations": 1}}}}]}}"#
+        )
+    };
+    let runs = |text: &str| {
+        let none = OutputFiles::default();
+        let file = ResultFile { name: "r.json", bytes: text.as_bytes(), beside: &none };
+        read(recognised(&file)[0], &file).unwrap()
+    };
+    let run = runs(&report(false, 2)).remove(0);
+    assert_eq!((run.started.as_deref(), run.commit.as_deref()), (Some("2026-11-22T10:00:00.000Z"), Some(id)));
+    assert_eq!(run.readings[0].metrics[0].values, [1.0, 2.0]);
+    // A list that somebody has shortened is no list of all rounds.
+    let run = runs(&report(true, 9)).remove(0);
+    let metric = &run.readings[0].metrics[0];
+    assert_eq!((run.commit, metric.values.len(), metric.summary.unwrap().value), (None, 0, 1.5));
+}

@@ -1,0 +1,159 @@
+//! The result file of a harness of pairs: chapters of examples, each with a `baseline_` file and its `optimized_` ones.
+//!
+//! `{timestamp, results: [{chapter, status, benchmarks: [{example, type, baseline_file, baseline_time_ms, baseline_p75_ms, ...,
+//! optimizations: [{file, technique, status, time_ms, speedup, ...}], best_speedup, status}], summary}]}`. The harness counts a benchmark that
+//! timed out or was invalid as succeeded with 0.0 ms: such a time is a failure here. Its raw times may be invented, and are not read.
+
+use super::case::{alone, failed, named, skipped, summarised};
+use super::fields::Fields;
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::time::utc;
+use super::values::python_document;
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params, Variant};
+
+pub(super) struct HarnessResults;
+
+const PERCENTILES: [&str; 6] = ["p25", "p50", "p75", "p90", "p95", "p99"];
+
+impl ResultFormat for HarnessResults {
+    fn name(&self) -> &'static str {
+        "harness-results"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "results of a harness of pairs",
+            versions: "with `results[].benchmarks[].optimizations[]`",
+            fields: "`chapter`, `example`, `type`, `technique`, `file`, `status`; `baseline_time_ms`, `time_ms`, their percentiles and `memory_mb`",
+            reads: Reads::Summary,
+            direction: "time and memory lower; percentiles are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        Outline::of(file, &["results"], &["chapter", "optimizations", "baseline_file"])
+            .is_some_and(|outline| outline.rows_have("results", &["chapter", "benchmarks"]))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let value = python_document(file)?;
+        let document = Fields::of(file, "", &value)?;
+        let mut run =
+            RunReading { started: document.text("timestamp")?.and_then(utc), ..RunReading::default() };
+        for chapter in document.objects("results")? {
+            let name = chapter.need("chapter", chapter.text("chapter")?)?;
+            let benchmarks = chapter.objects("benchmarks")?;
+            let status = chapter.text("status")?.unwrap_or_default();
+            if benchmarks.is_empty() && is_failure(status) {
+                // Of the chapter as a whole, so that it counts there as failed.
+                let of_chapter = ("chapter".to_owned(), ParamValue::Text(name.to_owned()));
+                let mut reading = named(name, Params::from([of_chapter]));
+                reading.end = failed(said(&chapter, status)?);
+                run.readings.push(reading);
+            }
+            for benchmark in benchmarks {
+                read_benchmark(name, &benchmark, &mut run.readings)?;
+            }
+        }
+        Ok(vec![run])
+    }
+}
+
+fn succeeded(status: &str) -> bool {
+    ["succeeded", "success", "completed", "passed", "ok"].contains(&status)
+}
+
+fn is_failure(status: &str) -> bool {
+    !succeeded(status) && !status.starts_with("skip") && !status.is_empty()
+}
+
+/// The status and what stands beside it in words.
+fn said(fields: &Fields, status: &str) -> Result<String, ReadError> {
+    for key in ["skip_reason", "error", "error_message", "reason"] {
+        if let Some(text) = fields.text(key)? {
+            return Ok(format!("its status is `{status}`: {text}"));
+        }
+    }
+    Ok(format!("its status is `{status}`"))
+}
+
+fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>) -> Result<(), ReadError> {
+    let example = benchmark.need("example", benchmark.text("example")?)?;
+    let status = benchmark.need("status", benchmark.text("status")?)?;
+    let mut params = Params::from([("chapter".to_owned(), ParamValue::Text(chapter.to_owned()))]);
+    if let Some(kind) = benchmark.text("type")? {
+        params.insert("type".into(), ParamValue::Text(kind.to_owned()));
+    }
+    let with = |variant: Variant| {
+        let mut params = params.clone();
+        params.insert("variant".into(), ParamValue::Text(<&str>::from(variant).to_owned()));
+        params
+    };
+    let mut baseline = named(example, with(Variant::Baseline));
+    if let Some(file) = benchmark.text("baseline_file")? {
+        baseline.metadata.insert("file".into(), file.into());
+    }
+    fill(&mut baseline, benchmark, "baseline_", status)?;
+    readings.push(baseline);
+    let optimizations = benchmark.objects("optimizations")?;
+    let mut techniques = Vec::new();
+    for optimization in &optimizations {
+        techniques.push(optimization.text("technique")?);
+    }
+    for (optimization, technique) in optimizations.iter().zip(&techniques) {
+        let mut params = with(Variant::Optimized);
+        let file = optimization.text("file")?;
+        if let Some(technique) = technique {
+            params.insert("technique".into(), ParamValue::Text((*technique).to_owned()));
+        }
+        // Two files may call their technique alike.
+        let alike = techniques.iter().filter(|other| *other == technique).count() > 1;
+        if let Some(file) = file.filter(|_| alike || technique.is_none()) {
+            params.insert("file".into(), ParamValue::Text(file.to_owned()));
+        }
+        let mut reading = named(example, params);
+        if let Some(file) = file {
+            reading.metadata.insert("file".into(), file.into());
+        }
+        let status = optimization.need("status", optimization.text("status")?)?;
+        fill(&mut reading, optimization, "", status)?;
+        readings.push(reading);
+    }
+    Ok(())
+}
+
+fn fill(reading: &mut Reading, fields: &Fields, prefix: &str, status: &str) -> Result<(), ReadError> {
+    let key = |name: &str| format!("{prefix}{name}");
+    if status.starts_with("skip") {
+        reading.end = skipped(said(fields, status)?);
+        return Ok(());
+    }
+    if !succeeded(status) {
+        reading.end = failed(said(fields, status)?);
+        return Ok(());
+    }
+    let time = fields.number(&key("time_ms"))?;
+    let Some(value) = time.filter(|time| *time > 0.0) else {
+        let time = time.map_or("no time".into(), |time| format!("{time} ms"));
+        let message = format!(
+            "its status is `{status}`, and `{}` is {time}: it timed out, or is invalid",
+            key("time_ms")
+        );
+        reading.end = failed(message);
+        return Ok(());
+    };
+    summarised(reading, "time", "ms", alone(value));
+    for name in PERCENTILES {
+        // 0.0 where nothing was kept.
+        if let Some(value) = fields.number(&key(&format!("{name}_ms")))?.filter(|value| *value > 0.0) {
+            summarised(reading, &format!("time_{name}"), "ms", alone(value)).judged = false;
+        }
+    }
+    if let Some(value) = fields.number(&key("memory_mb"))?.filter(|value| *value > 0.0) {
+        summarised(reading, "memory", "MB", alone(value));
+    }
+    Ok(())
+}

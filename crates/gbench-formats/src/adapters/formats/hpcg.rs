@@ -1,0 +1,134 @@
+//! HPCG, the High Performance Conjugate Gradients benchmark: its file `HPCG-Benchmark_3.1_DATE.txt`, one case a run.
+//!
+//! <https://www.hpcg-benchmark.org/>. Each line is a path of keys and a value, `Final Summary::NAME=VALUE`. The rating counts only where
+//! the file calls the result VALID. A run below half an hour is VALID, and not official: that stands in the metadata.
+
+use std::collections::BTreeMap;
+
+use super::case::{failed, measured, named, shown};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{lines, number, param};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::Params;
+
+pub(super) struct Hpcg;
+
+const TITLE: &str = "HPCG-Benchmark";
+const RATING: &str = "Final Summary::HPCG result is VALID with a GFLOP/s rating of";
+const TOTAL: &str = "Benchmark Time Summary::Total";
+/// Seconds that an official run takes at least.
+const OFFICIAL: f64 = 1800.0;
+const INVALID: &str = "Final Summary::HPCG result is";
+
+/// Parameters by their path.
+const PARAMS: [(&str, &str); 5] = [
+    ("nx", "Global Problem Dimensions::Global nx"),
+    ("ny", "Global Problem Dimensions::Global ny"),
+    ("nz", "Global Problem Dimensions::Global nz"),
+    ("processes", "Machine Summary::Distributed Processes"),
+    ("threads", "Machine Summary::Threads per processes"),
+];
+
+/// Figures that the rating is made of.
+const FIGURES: [(&str, &str, &str); 8] = [
+    ("ddot", "GFLOP/s", "GFLOP/s Summary::Raw DDOT"),
+    ("waxpby", "GFLOP/s", "GFLOP/s Summary::Raw WAXPBY"),
+    ("spmv", "GFLOP/s", "GFLOP/s Summary::Raw SpMV"),
+    ("mg", "GFLOP/s", "GFLOP/s Summary::Raw MG"),
+    ("raw", "GFLOP/s", "GFLOP/s Summary::Raw Total"),
+    ("bandwidth", "GB/s", "GB/s Summary::Raw Total B/W"),
+    ("total_time", "s", TOTAL),
+    ("setup_time", "s", "Setup Information::Setup Time"),
+];
+
+impl ResultFormat for Hpcg {
+    fn name(&self) -> &'static str {
+        "hpcg"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "HPCG",
+            versions: "3.1",
+            fields: "`Final Summary`, `Global Problem Dimensions`, `Machine Summary`, `GFLOP/s Summary`, `GB/s Summary`, times, each `Result`",
+            reads: Reads::Summary,
+            direction: "the rating higher; its parts are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        file.any_line(TITLE, |line| line.trim() == TITLE)
+            && file.any_line("Machine Summary=", |line| line.trim().starts_with("Machine Summary="))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        if !self.recognises(file) {
+            return Err(
+                file.wrong(format!("it is no file of `{TITLE}` with lines `Machine Summary::NAME=VALUE`"))
+            );
+        }
+        let text = file.text()?;
+        let entries: BTreeMap<&str, (usize, &str)> = lines(text)
+            .filter(|(.., is_whole)| *is_whole)
+            .filter_map(|(at, line, _)| {
+                let (path, value) = line.trim().split_once('=')?;
+                Some((path, (at, value.trim())))
+            })
+            .collect();
+        let reading = self::reading(file, &entries)?;
+        let run = RunReading { readings: vec![reading], ..RunReading::default() };
+        Ok(vec![match entries.get("version") {
+            Some((_, version)) => run.fact("version", *version),
+            None => run,
+        }])
+    }
+}
+
+fn reading(file: &ResultFile, entries: &BTreeMap<&str, (usize, &str)>) -> Result<Reading, ReadError> {
+    let mut params = Params::new();
+    for (name, path) in PARAMS {
+        let (_, value) =
+            entries.get(path).ok_or_else(|| file.wrong(format!("`{path}` is missing: it breaks off")))?;
+        params.insert(name.to_owned(), param(value));
+    }
+    let mut reading = named("hpcg", params);
+    let Some(rating) = figure(file, entries, RATING)? else {
+        let is_invalid = entries.range(INVALID..).next().is_some_and(|(path, _)| path.starts_with(INVALID));
+        if !is_invalid {
+            return Err(file.wrong("`Final Summary` is missing: the program did not end"));
+        }
+        reading.end = failed(format!("the result is INVALID: {}", unpassed(entries)));
+        return Ok(reading);
+    };
+    measured(&mut reading, "gflops", "GFLOP/s", rating);
+    if rating <= 0.0 {
+        reading.end = failed("its rating is not above zero");
+    }
+    let seconds = figure(file, entries, TOTAL)?;
+    let official = seconds.is_some_and(|seconds| seconds >= OFFICIAL);
+    reading.metadata.insert("official".into(), official.into());
+    for (name, unit, path) in FIGURES {
+        if let Some(value) = figure(file, entries, path)? {
+            shown(&mut reading, name, unit, value);
+        }
+    }
+    Ok(reading)
+}
+
+fn figure(
+    file: &ResultFile,
+    entries: &BTreeMap<&str, (usize, &str)>,
+    path: &str,
+) -> Result<Option<f64>, ReadError> {
+    let Some((line, value)) = entries.get(path) else { return Ok(None) };
+    let number = number(value).ok_or_else(|| file.line(*line, format!("`{value}` is no number")))?;
+    Ok(Some(number))
+}
+
+/// The tests that the run did not pass.
+fn unpassed(entries: &BTreeMap<&str, (usize, &str)>) -> String {
+    let failed = entries.iter().filter(|(_, (_, value))| *value == "FAILED");
+    let names: Vec<&str> = failed.map(|(path, _)| path.strip_suffix("::Result").unwrap_or(path)).collect();
+    if names.is_empty() { "it does not say why".into() } else { format!("{} failed", names.join(", ")) }
+}

@@ -1,0 +1,134 @@
+//! HPL, the High-Performance Linpack benchmark: what `xhpl` prints, and the HPL section of `hpccoutf.txt`. A row is a case.
+//!
+//! <https://www.netlib.org/benchmark/hpl/>. The residual of a row stands below it, and tells whether the system was solved. The times have two
+//! decimals, and the rates four digits. NVIDIA's build adds the rate of a GPU in parentheses. A row that was measured several times is
+//! one case with several values.
+
+use super::case::{failed, measured, named, shown};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{lines, number, param};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::Params;
+
+pub(super) struct Hpl;
+
+const COLUMNS: [&str; 7] = ["T/V", "N", "NB", "P", "Q", "Time", "Gflops"];
+/// Those that say what was solved, and how.
+const KEYS: usize = 5;
+
+impl ResultFormat for Hpl {
+    fn name(&self) -> &'static str {
+        "hpl"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "HPL",
+            versions: "1.0 to 2.3, HPCC's section, and builds for GPUs that add a rate per GPU",
+            fields: "`T/V`, `N`, `NB`, `P`, `Q`, `Time`, `Gflops`, the rate per GPU; the residual's `PASSED` or `FAILED`; `End of Tests`",
+            reads: Reads::Summary,
+            direction: "rates higher; the time follows from them and is shown",
+            tried: &["2.0-hpcc-1.5.0", "2.0-hpcc-1.5.0-failed", "2.0-hpcc-1.5.0-unchecked-refused"],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        file.any_line(COLUMNS[0], is_header)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let (mut solved, mut is_row_next): (Vec<Solved>, bool) = (Vec::new(), false);
+        for (at, line, is_whole) in lines(text) {
+            let trimmed = line.trim();
+            if is_header(line) {
+                is_row_next = true;
+            } else if is_row_next && !trimmed.is_empty() && !trimmed.starts_with("----") {
+                is_row_next = false;
+                solved.push(row(file, at, line)?);
+            } else if is_whole && trimmed.starts_with("||Ax-b||_oo") {
+                let Some(passed) = verdict(trimmed) else { continue };
+                let last = solved.last_mut().ok_or_else(|| file.line(at, "a residual before all rows"))?;
+                last.passed = Some(last.passed.unwrap_or(true) && passed);
+            }
+        }
+        if let Some(row) = solved.iter().find(|row| row.passed.is_none()) {
+            return Err(file.line(row.line, "no residual follows this row: nothing says that it was solved"));
+        }
+        if !lines(text).any(|(_, line, is_whole)| is_whole && line.trim() == "End of Tests.") {
+            return Err(file.wrong("`End of Tests.` is missing: the program did not end"));
+        }
+        let run = RunReading { readings: readings(solved), ..RunReading::default() };
+        let version = text.lines().find_map(|line| line.trim().strip_prefix("HPLinpack "));
+        Ok(vec![match version.and_then(|rest| rest.split_whitespace().next()) {
+            Some(version) => run.fact("version", version),
+            None => run,
+        }])
+    }
+}
+
+struct Solved {
+    line: usize,
+    params: Params,
+    time: f64,
+    gflops: f64,
+    per_gpu: Option<f64>,
+    passed: Option<bool>,
+}
+
+fn is_header(line: &str) -> bool {
+    if !line.trim_start().starts_with(COLUMNS[0]) {
+        return false;
+    }
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.starts_with(&COLUMNS) && (words.len() == COLUMNS.len() || words.contains(&"GPU)"))
+}
+
+/// `PASSED` or `FAILED` at the end of a residual's line: older versions have three such lines a row.
+fn verdict(line: &str) -> Option<bool> {
+    match line.split_whitespace().last()? {
+        "PASSED" => Some(true),
+        "FAILED" => Some(false),
+        _ => None,
+    }
+}
+
+fn row(file: &ResultFile, at: usize, line: &str) -> Result<Solved, ReadError> {
+    let bare = line.replace(['(', ')'], " ");
+    let words: Vec<&str> = bare.split_whitespace().collect();
+    let wrong = || file.line(at, format!("no row of `{}`", COLUMNS.join(" ")));
+    let (keys, figures) = words.split_at_checked(KEYS).ok_or_else(wrong)?;
+    let figures: Vec<f64> =
+        figures.iter().map(|word| number(word)).collect::<Option<_>>().ok_or_else(wrong)?;
+    let (time, gflops, per_gpu) = match figures.as_slice() {
+        [time, gflops] => (*time, *gflops, None),
+        [time, gflops, per_gpu] => (*time, *gflops, Some(*per_gpu)),
+        _ => return Err(wrong()),
+    };
+    let names = COLUMNS.iter().map(|name| name.replace('/', "").to_ascii_lowercase());
+    let params = names.zip(keys.iter().map(|word| param(word))).collect();
+    Ok(Solved { line: at, params, time, gflops, per_gpu, passed: None })
+}
+
+fn readings(solved: Vec<Solved>) -> Vec<Reading> {
+    let mut readings: Vec<Reading> = Vec::new();
+    for row in solved {
+        let reading = named("hpl", row.params);
+        let place = readings.iter().position(|other| other.case == reading.case).unwrap_or_else(|| {
+            readings.push(reading);
+            readings.len() - 1
+        });
+        let Some(reading) = readings.get_mut(place) else { continue };
+        if row.passed != Some(true) {
+            reading.end = failed("the residual check FAILED: the system was not solved");
+        } else if row.gflops <= 0.0 {
+            reading.end = failed("its rate is not above zero");
+        }
+        measured(reading, "gflops", "GFLOP/s", row.gflops);
+        shown(reading, "time", "s", row.time);
+        if let Some(per_gpu) = row.per_gpu {
+            shown(reading, "gflops_per_gpu", "GFLOP/s", per_gpu);
+        }
+    }
+    readings
+}

@@ -1,0 +1,144 @@
+//! `summary.json` of a kernel runner: a row for each kernel, backend and precision.
+//!
+//! Read are the fields whose meaning and unit their names say: statistics of a time with `ms`, memory with `mb`, energy with `j`. Totals
+//! stand beside the rows and are held against them; a kernel that did not load is missing there and nowhere else.
+
+use serde_json::Value;
+
+use super::case::{alone, ended, failed, named, skipped, summarised};
+use super::fields::{Fields, flattened};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::time::utc;
+use super::time_statistics::read_times;
+use super::values::{param_of, python_document};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{Better, Params};
+
+pub(super) struct KernelSummary;
+
+/// The lists in which the rows may stand.
+const ROWS: [&str; 2] = ["results", "kernels"];
+
+/// Names of a kernel.
+const NAMES: [&str; 3] = ["kernel", "kernel_name", "name"];
+
+/// What tells the rows of a kernel apart.
+const KEYS: [&str; 5] = ["backend", "precision", "dtype", "device", "problem_size"];
+
+/// Figures beside the time: by the last part of their name, with what they are called, the unit, the direction, and whether to judge.
+const FIGURES: [(&str, &str, &str, Option<Better>, bool); 9] = [
+    ("memory_mb", "memory", "MB", Some(Better::Lower), true),
+    ("peak_memory_mb", "memory", "MB", Some(Better::Lower), true),
+    ("memory_peak_mb", "memory", "MB", Some(Better::Lower), true),
+    ("energy_j", "energy", "J", Some(Better::Lower), true),
+    ("power_w", "power", "W", None, false),
+    ("rmse", "rmse", "", Some(Better::Lower), false),
+    ("max_error", "max_error", "", Some(Better::Lower), false),
+    ("max_abs_error", "max_error", "", Some(Better::Lower), false),
+    ("relative_error", "relative_error", "", Some(Better::Lower), false),
+];
+
+impl ResultFormat for KernelSummary {
+    fn name(&self) -> &'static str {
+        "kernel-summary"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "summary of a kernel runner",
+            versions: "rows in `results` or `kernels`, with `success`",
+            fields: "`kernel`, `backend`, `precision`, `problem_size`, `success`; statistics of the time with `ms`, `memory_mb`, `energy_j`, `power_w`, `rmse`, `max_error`, `relative_error`; `total`",
+            reads: Reads::Summary,
+            direction: "time, memory and energy lower; errors of the result are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let Some(outline) = Outline::of(file, &[], &["backend", "precision", "success"]) else {
+            return false;
+        };
+        let mut rows = ROWS.iter().filter_map(|key| outline.first_of(key));
+        rows.any(|row| {
+            row.has(&["backend", "precision", "success"]) && NAMES.iter().any(|name| row.has(&[name]))
+        })
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let value = python_document(file)?;
+        let document = Fields::of(file, "", &value)?;
+        let key = ROWS.into_iter().find(|key| document.get(key).is_some_and(Value::is_array));
+        let Some(key) = key else { return Err(file.wrong("it has neither `results` nor `kernels`")) };
+        let rows = document.objects(key)?;
+        for total in ["total", "total_kernels"] {
+            if let Some(total_rows) = document.count(total)?.filter(|total| *total != rows.len() as u64) {
+                let what = format!("it is {total_rows}, and there are {} rows", rows.len());
+                return Err(document.wrong(total, what));
+            }
+        }
+        let readings: Result<Vec<Reading>, ReadError> = rows.iter().map(read_row).collect();
+        let started = document.text("timestamp")?.and_then(utc);
+        Ok(vec![RunReading { started, readings: readings?, ..RunReading::default() }])
+    }
+}
+
+fn read_row(row: &Fields) -> Result<Reading, ReadError> {
+    let key = NAMES.into_iter().find(|key| row.get(key).is_some()).unwrap_or("kernel");
+    let name = row.need(key, row.text(key)?)?;
+    let mut params = Params::new();
+    for key in KEYS {
+        match row.get(key) {
+            Some(Value::Object(_)) => params.extend(row.object(key)?.iter().flat_map(Fields::params)),
+            Some(value) => params.extend(param_of(value).map(|param| (key.to_owned(), param))),
+            None => {}
+        }
+    }
+    let mut reading = named(name, params);
+    let said = ["error_message", "error", "skip_reason", "reason"]
+        .into_iter()
+        .find_map(|key| row.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()));
+    if row.flag("skipped")? == Some(true) {
+        reading.end = skipped(said.unwrap_or("it was skipped"));
+        return Ok(reading);
+    }
+    if !row.need("success", row.flag("success")?)? {
+        reading.end = failed(said.unwrap_or("it did not succeed"));
+        return Ok(reading);
+    }
+    let iterations = row.count("iterations")?;
+    for (key, count) in [("iterations", iterations), ("warmup", row.count("warmup")?)] {
+        reading.metadata.extend(count.map(|count| (key.to_owned(), count.into())));
+    }
+    figures(row, &mut reading, iterations)?;
+    Ok(ended(reading))
+}
+
+fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Result<(), ReadError> {
+    let timed = ["metrics", "latency", "latency_ms"]
+        .into_iter()
+        .find(|key| row.get(key).is_some_and(Value::is_object));
+    let inner = timed.map(|key| row.object(key)).transpose()?.flatten();
+    // `latency_ms: {p50: ...}` says its unit outside.
+    let times = if timed == Some("latency_ms") { row } else { inner.as_ref().unwrap_or(row) };
+    let is_timed = read_times(times, iterations, reading)?;
+    let time = reading.metrics.first().and_then(|metric| metric.summary).map(|summary| summary.value);
+    if !is_timed || time.is_some_and(|time| time <= 0.0) {
+        let time = time.map_or("it has none in milliseconds".into(), |time| format!("it is {time} ms"));
+        reading.end = failed(format!("it says that it succeeded, and its time is none: {time}"));
+        return Ok(());
+    }
+    for (path, value) in flattened(row) {
+        let last = path.rsplit('.').next().unwrap_or(&path);
+        let Some((_, name, unit, better, judged)) = FIGURES.iter().find(|(key, ..)| *key == last) else {
+            continue;
+        };
+        let value = row.number_of(&path, value)?;
+        if reading.metrics.iter().any(|metric| metric.name == *name) {
+            return Err(row.wrong(&path, "another field says the same"));
+        }
+        let metric = summarised(reading, name, unit, alone(value));
+        (metric.better, metric.judged) = (*better, *judged);
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! Kernel Tuner: its cache file. Each configuration that it tried is a case, with the time of each of its iterations.
+//!
+//! <https://kerneltuner.github.io/kernel_tuner/stable/cache_files.html>. The tool appends a configuration at a time, and closes the two outer
+//! braces only when it ends: a file that lacks them, after a whole configuration, is read as it is. A configuration that did not
+//! compile or run has a text in `time`, and in old versions 1e20.
+
+use serde_json::Value;
+
+use super::case::{alone, failed, metric_name, named, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::values::{Entries, document, scalar, typed};
+use crate::adapters::{ReadError, Reading, Reads, json};
+use gbench_model::{ParamValue, Params, direction_of_unit};
+
+pub(super) struct KernelTuner;
+
+/// What old versions write for a configuration that failed.
+const FAILED_TIME: f64 = 1e20;
+/// Numbers of an entry that tell of the tuning, and of nothing that was tuned.
+const OTHER: [&str; 8] = [
+    "time",
+    "times",
+    "compile_time",
+    "verification_time",
+    "benchmark_time",
+    "strategy_time",
+    "framework_time",
+    "timestamp",
+];
+
+#[derive(serde::Deserialize)]
+struct Cache {
+    #[serde(default)]
+    device_name: String,
+    kernel_name: String,
+    #[serde(default)]
+    problem_size: Value,
+    tune_params_keys: Vec<String>,
+    cache: Entries<Entries<Value>>,
+}
+
+impl ResultFormat for KernelTuner {
+    fn name(&self) -> &'static str {
+        "kernel-tuner"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "Kernel Tuner",
+            versions: "cache files of 0.x and 1.x, also those that a run has not closed",
+            fields: "`kernel_name`, `problem_size`, `device_name`, `tune_params_keys`; of each of `cache`: its parameters, `times`, `time`, \
+                     metrics of the user's own such as `GFLOP/s`",
+            reads: Reads::Samples,
+            direction: "times lower; the user's own metrics follow from them and are shown",
+            tried: &["1.5.0", "1.5.0-unclosed"],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        Outline::has_keys(file, &["kernel_name", "tune_params_keys", "tune_params", "cache"])
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let found: Cache = document(file).or_else(|error| {
+            let bytes = closed(file.bytes).ok_or_else(|| error.clone())?;
+            json::document(Some(file.name), &bytes).map_err(|_: ReadError| error)
+        })?;
+        let mut readings = Vec::with_capacity(found.cache.0.len());
+        for (key, entry) in &found.cache.0 {
+            readings.push(reading(file, &found, key, entry)?);
+        }
+        let run = RunReading { readings, ..RunReading::default() };
+        let named = !found.device_name.is_empty();
+        Ok(vec![if named { run.fact("device_name", found.device_name) } else { run }])
+    }
+}
+
+/// The bytes with the outer braces closed, where they end after a whole object.
+fn closed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = bytes.trim_ascii_end();
+    let text = text.strip_suffix(b",").unwrap_or(text).trim_ascii_end();
+    let whole = text.ends_with(b"}") && bytes.trim_ascii_start().starts_with(b"{");
+    // Within the cache two braces are open, behind it one: else the result is no JSON.
+    let open = braces(text).filter(|open| whole && (1..=2).contains(open))?;
+    Some([text, b"}}".get(..open)?].concat())
+}
+
+/// How many braces are open at the end. `None`: a text is.
+fn braces(text: &[u8]) -> Option<usize> {
+    let (mut open, mut inside, mut escaped) = (0_usize, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if inside => escaped = true,
+            b'"' => inside = !inside,
+            b'{' if !inside => open += 1,
+            b'}' if !inside => open = open.checked_sub(1)?,
+            _ => {}
+        }
+    }
+    (!inside).then_some(open)
+}
+
+fn reading(
+    file: &ResultFile,
+    cache: &Cache,
+    key: &str,
+    entry: &Entries<Value>,
+) -> Result<Reading, ReadError> {
+    let path = |field: &str| format!("cache[\"{key}\"].{field}");
+    let mut params = Params::new();
+    for name in &cache.tune_params_keys {
+        let value = entry.get(name).and_then(scalar);
+        params.insert(name.clone(), value.ok_or_else(|| file.at(path(name), "the parameter is missing"))?);
+    }
+    if let Some(size) = size(&cache.problem_size) {
+        params.insert("problem_size".into(), size);
+    }
+    let mut reading = named(&cache.kernel_name, params);
+    let time = match entry.get("time") {
+        Some(Value::String(why)) => {
+            reading.end = failed(why);
+            return Ok(reading);
+        }
+        Some(time) => typed::<f64>(file, &path("time"), time)?,
+        None => return Err(file.at(path("time"), "it is missing")),
+    };
+    if time >= FAILED_TIME || time <= 0.0 {
+        reading.end = failed(format!("its time is {time} ms, which is none"));
+        return Ok(reading);
+    }
+    match entry.get("times") {
+        Some(times) => reading.metric("time", "ms", None).values = typed(file, &path("times"), times)?,
+        None => {
+            summarised(&mut reading, "time", "ms", alone(time));
+        }
+    }
+    for (name, value) in &entry.0 {
+        let is_metric = !OTHER.contains(&name.as_str()) && !cache.tune_params_keys.contains(name);
+        if let Some(value) = value.as_f64().filter(|_| is_metric) {
+            let unit = if direction_of_unit(name).is_some() { name.as_str() } else { "" };
+            summarised(&mut reading, &metric_name(name), unit, alone(value)).judged = false;
+        }
+    }
+    Ok(reading)
+}
+
+/// `4096x4096`, or the one number.
+fn size(value: &Value) -> Option<ParamValue> {
+    match value {
+        Value::Array(sizes) => {
+            let sizes: Vec<String> = sizes.iter().map(Value::to_string).collect();
+            (!sizes.is_empty()).then(|| ParamValue::Text(sizes.join("x")))
+        }
+        other => scalar(other),
+    }
+}

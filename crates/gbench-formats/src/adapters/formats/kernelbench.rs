@@ -1,0 +1,102 @@
+//! KernelBench: the JSON files of `results/timing`, the times of its problems as PyTorch runs them, in milliseconds. A problem is a case.
+//!
+//! <https://github.com/ScalingIntelligence/KernelBench>. A problem that did not run has no statistics.
+
+use serde_json::Value;
+
+use super::case::{alone, ended, failed, named, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::values::{Entries, document, typed};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct KernelBench;
+
+type Levels = Entries<Entries<Value>>;
+
+#[derive(serde::Deserialize)]
+struct Statistics {
+    mean: f64,
+    std: f64,
+    min: f64,
+    max: f64,
+    num_trials: u64,
+    hardware: Option<String>,
+}
+
+impl ResultFormat for KernelBench {
+    fn name(&self) -> &'static str {
+        "kernelbench"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "KernelBench",
+            versions: "`results/timing/.../baseline_time_*.json`",
+            fields: "`mean`, `std`, `min`, `max`, `num_trials`, `hardware` of each problem of a level",
+            reads: Reads::Summary,
+            direction: "times lower; the least and the most are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let outline = file.holds(&["\"level"]).then(|| Outline::of(file, &[], &["num_trials", "hardware"]));
+        outline.flatten().is_some_and(|levels| {
+            let mut problems = levels.entries().iter().flat_map(|(_, problems)| problems.entries());
+            levels.entries().iter().all(|(name, _)| is_level(name))
+                && problems.any(|(_, problem)| problem.has(&["mean", "num_trials", "hardware"]))
+        })
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let levels: Levels = document(file)?;
+        let mut run = RunReading::default();
+        for (level, problems) in &levels.0 {
+            if !is_level(level) {
+                return Err(file.at(level.as_str(), "it is no level of KernelBench"));
+            }
+            for (problem, value) in &problems.0 {
+                let (reading, hardware) = reading(file, level, problem, value)?;
+                run.readings.push(reading);
+                if let Some(hardware) = hardware {
+                    run.facts.entry("hardware".into()).or_insert_with(|| hardware.into());
+                }
+            }
+        }
+        Ok(vec![run])
+    }
+}
+
+fn is_level(name: &str) -> bool {
+    name.strip_prefix("level").is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+fn reading(
+    file: &ResultFile,
+    level: &str,
+    problem: &str,
+    value: &Value,
+) -> Result<(Reading, Option<String>), ReadError> {
+    let name = problem.strip_suffix(".py").unwrap_or(problem);
+    let mut params = Params::new();
+    params.insert("level".into(), ParamValue::Text(level.to_owned()));
+    if value.get("mean").is_none_or(Value::is_null) {
+        let mut reading = named(name, params);
+        let error = value.get("error").unwrap_or(value);
+        let why = error.as_str().map_or_else(|| "it has no statistics".into(), str::to_owned);
+        reading.end = failed(why);
+        return Ok((reading, None));
+    }
+    let found: Statistics = typed(file, &format!("{level}[\"{problem}\"]"), value)?;
+    let mut reading = named(name, params);
+    if found.mean <= 0.0 || found.num_trials == 0 {
+        reading.end = failed(format!("its mean is {} ms of {} trials", found.mean, found.num_trials));
+    }
+    summarised(&mut reading, "time", "ms", summary(found.mean, Some(found.std), Some(found.num_trials)));
+    for (name, value) in [("time_min", found.min), ("time_max", found.max)] {
+        summarised(&mut reading, name, "ms", alone(value)).judged = false;
+    }
+    Ok((ended(reading), found.hardware))
+}

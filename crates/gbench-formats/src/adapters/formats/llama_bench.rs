@@ -1,0 +1,198 @@
+//! llama-bench of llama.cpp: its JSON, JSON lines, CSV and Markdown. A row is a test: so many tokens of prompt and of output.
+//!
+//! <https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/README.md>. Fields come and go with versions: all but those known to
+//! describe the machine, the build or the measurement are parameters. Rows of several builds in one file are a run each. CSV and Markdown
+//! hold means alone, and Markdown the rate alone. A fork writes empty values, which are no JSON: refused, with the place.
+
+mod markdown;
+
+use serde_json::Value;
+
+use super::case::{ended, fail, named, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::table::{CsvTable, param};
+use super::time::utc;
+use super::values::{Entries, document, json_lines, scalar, typed};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct LlamaBench;
+
+/// Fields that are no parameter: of the build and the machine, of the file, and measured ones.
+const OTHER: [&str; 14] = [
+    "build_commit",
+    "build_number",
+    "cpu_info",
+    "gpu_info",
+    "model_filename",
+    "model_size",
+    "model_n_params",
+    "test_time",
+    "avg_ns",
+    "stddev_ns",
+    "avg_ts",
+    "stddev_ts",
+    "samples_ns",
+    "samples_ts",
+];
+const KNOWN: [&str; 4] = ["build_commit", "model_filename", "n_gen", "avg_ts"];
+
+/// One test, with texts as they stand.
+type Test = Entries<Value>;
+
+impl ResultFormat for LlamaBench {
+    fn name(&self) -> &'static str {
+        "llama-bench"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "llama-bench",
+            versions: "`-o json`, `jsonl`, `csv` and `md`, with any fields",
+            fields: "`model_filename`, `n_prompt`, `n_gen`, `n_depth`, `backends` and each setting; `samples_ns`, `samples_ts`, `avg_ns`, \
+                     `stddev_ns`, `avg_ts`, `stddev_ts`; `test`, `t/s`; `build_commit`, `test_time`",
+            reads: Reads::Samples,
+            direction: "time lower; tokens a second higher, and judged where there is no time",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        if is_json(file) {
+            return Outline::has_keys(file, &KNOWN);
+        }
+        header_of_csv(&file.first_line()) || file.any_line("t/s", |line| markdown::header_of(line).is_some())
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        if is_json(file) {
+            return runs(file, rows_of_json(file)?);
+        }
+        let text = file.text()?;
+        if header_of_csv(&file.first_line()) {
+            return runs(file, rows_of_csv(file, text)?);
+        }
+        markdown::read(file, text)
+    }
+}
+
+fn is_json(file: &ResultFile) -> bool {
+    file.begins(b'[') || file.begins(b'{')
+}
+
+fn is_test(test: &Test) -> bool {
+    KNOWN.iter().all(|key| test.get(key).is_some())
+}
+
+fn rows_of_json(file: &ResultFile) -> Result<Vec<Test>, ReadError> {
+    if file.begins(b'[') { document(file) } else { json_lines(file) }
+}
+
+fn header_of_csv(header: &str) -> bool {
+    KNOWN.iter().all(|key| header.split(',').any(|column| column.trim_matches('"') == *key))
+}
+
+fn rows_of_csv(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {
+    if !text.ends_with('\n') {
+        return Err(file.line(text.lines().count(), "it breaks off here"));
+    }
+    let table = CsvTable::read(*file, text, 1, b',')?;
+    let mut tests = Vec::new();
+    for row in &table.rows {
+        let mut pairs = Vec::new();
+        for (at, (name, cell)) in table.header.iter().zip(&row.cells).enumerate() {
+            let figure = ["avg_ns", "stddev_ns", "avg_ts", "stddev_ts"].contains(&name.as_str());
+            let value = if figure {
+                let value = table.number(row, at)?;
+                let wrong =
+                    || file.line(row.line, format!("`{cell}` under `{name}` is no number to measure by"));
+                serde_json::Number::from_f64(value).map(Value::Number).ok_or_else(wrong)?
+            } else {
+                let param = param(cell);
+                serde_json::to_value(param).unwrap_or_else(|_| Value::String(cell.clone()))
+            };
+            pairs.push((name.clone(), value));
+        }
+        tests.push(Entries(pairs));
+    }
+    Ok(tests)
+}
+
+/// A run for each build, in the order of the file.
+fn runs(file: &ResultFile, tests: Vec<Test>) -> Result<Vec<RunReading>, ReadError> {
+    let mut runs: Vec<RunReading> = Vec::new();
+    for (at, test) in tests.iter().enumerate() {
+        let path = |key: &str| format!("[{at}].{key}");
+        if !is_test(test) {
+            return Err(file.at(format!("[{at}]"), "it is no test of llama-bench"));
+        }
+        let text = |key: &str| test.text(key).map(str::to_owned);
+        let commit = text("build_commit").filter(|commit| !["unknown", ""].contains(&commit.as_str()));
+        let place = runs.iter().position(|run| run.commit == commit).unwrap_or_else(|| {
+            let started = text("test_time").and_then(|time| utc(&time));
+            runs.push(RunReading { started, commit, ..RunReading::default() });
+            runs.len() - 1
+        });
+        let Some(run) = runs.get_mut(place) else { continue };
+        for key in ["build_number", "cpu_info", "gpu_info"] {
+            if let Some(value) = test.get(key) {
+                run.facts.entry(key.into()).or_insert_with(|| value.clone());
+            }
+        }
+        run.readings.push(reading(file, test, &path)?);
+    }
+    Ok(runs)
+}
+
+/// The short name of a test, as the Markdown table has it without its depth.
+fn test_name(prompt: i64, output: i64) -> String {
+    match (prompt, output) {
+        (prompt, 0) => format!("pp{prompt}"),
+        (0, output) => format!("tg{output}"),
+        (prompt, output) => format!("pp{prompt}+tg{output}"),
+    }
+}
+
+fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Result<Reading, ReadError> {
+    let mut params: Params = test
+        .0
+        .iter()
+        .filter(|(name, _)| !OTHER.contains(&name.as_str()))
+        .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
+        .collect();
+    // The folder of the model is the machine's.
+    let model = test.text("model_filename").unwrap_or_default();
+    let model = model.rsplit(['/', '\\']).next().unwrap_or(model);
+    params.insert("model".into(), ParamValue::Text(model.to_owned()));
+    let tokens = |key: &str| test.get(key).and_then(Value::as_i64).unwrap_or(0);
+    let mut reading = named(&test_name(tokens("n_prompt"), tokens("n_gen")), params);
+    for (metric, unit, end) in [("time", "ns", "ns"), ("throughput", "t/s", "ts")] {
+        let figure = |name: &str| -> Result<Option<f64>, ReadError> {
+            let key = format!("{name}_{end}");
+            test.get(&key).map(|value| typed(file, &path(&key), value)).transpose()
+        };
+        let samples = format!("samples_{end}");
+        let values: Vec<f64> =
+            test.get(&samples).map_or(Ok(Vec::new()), |value| typed(file, &path(&samples), value))?;
+        let Some(mean) = figure("avg")? else { continue };
+        if mean <= 0.0 || values.iter().any(|value| *value <= 0.0) {
+            fail(&mut reading, format!("`avg_{end}` is {mean}: a repetition did nothing"));
+        }
+        // One repetition, and several that are alike to the nanosecond, are no samples.
+        let differ = values.iter().any(|value| Some(value) != values.first());
+        let count = (!values.is_empty()).then_some(values.len() as u64);
+        let stddev = figure("stddev")?.filter(|_| differ || values.is_empty());
+        let made = summarised(&mut reading, metric, unit, summary(mean, stddev, count));
+        made.judged = metric == "time";
+        if differ {
+            made.values = values;
+            made.summary = None;
+        }
+    }
+    // The rate alone is what is judged where there is no time.
+    if let [only] = reading.metrics.as_mut_slice() {
+        only.judged = true;
+    }
+    Ok(ended(reading))
+}

@@ -1,0 +1,182 @@
+//! MLPerf LoadGen: `mlperf_log_summary.txt`, one case a run. What it calls INVALID is no number.
+//!
+//! <https://github.com/mlcommons/inference/blob/master/loadgen/README.md>. In the Offline scenario all samples are one query, so that its
+//! latencies are totals of the batch: they are shown. The file of an accuracy run holds no figure.
+
+use super::case::{alone, failed, measured, named, shown, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{lines, number, param};
+use crate::adapters::{End, ReadError, Reading, Reads};
+use gbench_model::Params;
+
+pub(super) struct LoadGen;
+
+const TITLE: &str = "MLPerf Results Summary";
+/// The parts below their titles.
+const PARAMETERS: &str = "Test Parameters Used";
+
+/// Figures by their name in the file: metric, unit, and whether it is judged.
+const FIGURES: [(&str, &str, &str, bool); 13] = [
+    ("Samples per second", "samples_per_second", "samples/s", true),
+    ("Completed samples per second", "samples_per_second", "samples/s", true),
+    ("Tokens per second", "tokens_per_second", "tokens/s", true),
+    ("Completed tokens per second", "tokens_per_second", "tokens/s", true),
+    // What the load generator asked for, and what follows from the latencies.
+    ("Scheduled samples per second", "scheduled_samples_per_second", "samples/s", false),
+    ("Samples per second (inferred)", "samples_per_second_inferred", "samples/s", false),
+    ("QPS w/ loadgen overhead", "queries_per_second_with_overhead", "queries/s", false),
+    ("QPS w/o loadgen overhead", "queries_per_second", "queries/s", false),
+    ("TPS w/ loadgen overhead", "tokens_per_second_with_overhead", "tokens/s", false),
+    ("TPS w/o loadgen overhead", "tokens_per_second", "tokens/s", false),
+    ("Min latency (ns)", "latency_min", "ns", false),
+    ("Max latency (ns)", "latency_max", "ns", false),
+    ("Mean latency (ns)", "latency_mean", "ns", false),
+];
+
+impl ResultFormat for LoadGen {
+    fn name(&self) -> &'static str {
+        "loadgen"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "MLPerf LoadGen",
+            versions: "`mlperf_log_summary.txt` of 2.0 to 6.0",
+            fields: "`SUT name`, `Scenario`, `Mode`, `Result is`, constraints and recommendations; samples and tokens per second; \
+                     percentiles of latency, first token and time per output token; the test's parameters",
+            reads: Reads::Summary,
+            direction: "latencies lower, rates higher; Offline latencies are totals and are shown",
+            tried: &[
+                "6.0.17",
+                "6.0.17-accuracy-refused",
+                "6.0.17-invalid",
+                "6.0.17-offline",
+                "6.0.17-server",
+                "6.0.17-tokens",
+            ],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        file.any_line(TITLE, |line| line.trim() == TITLE)
+            && file.any_line("SUT name", |line| value_of(line, "SUT name").is_some())
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        if !self.recognises(file) {
+            return Err(file.wrong(format!("`{TITLE}` is missing, as it is after an accuracy run")));
+        }
+        let errors = errors(text).ok_or_else(|| {
+            file.wrong("the line that says how many errors there were is missing: the run did not end")
+        })?;
+        let need = |name: &str| {
+            let found = text.lines().find_map(|line| value_of(line, name));
+            found.ok_or_else(|| file.wrong(format!("`{name}` is missing")))
+        };
+        let scenario = need("Scenario")?;
+        let keys = [("sut", need("SUT name")?), ("scenario", scenario), ("mode", need("Mode")?)];
+        let params: Params = keys.into_iter().map(|(name, value)| (name.to_owned(), param(value))).collect();
+        let mut reading = named("loadgen", params);
+        figures(&mut reading, file, text, scenario == "Offline")?;
+        reading.end = match need("Result is")? {
+            "VALID" if reading.end == End::Measured => errors,
+            "VALID" => reading.end,
+            "INVALID" => failed(format!("the result is INVALID: {}", reasons(text))),
+            other => return Err(file.wrong(format!("the result is `{other}`, neither VALID nor INVALID"))),
+        };
+        Ok(RunReading::only(vec![reading]))
+    }
+}
+
+/// What stands behind a name and its colon.
+fn value_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (key, value) = line.split_once(':')?;
+    (key.trim() == name).then(|| value.trim())
+}
+
+/// What the last line says of errors: `No errors encountered during test.`, or `2 ERRORS encountered. See detailed log.`
+fn errors(text: &str) -> Option<End> {
+    let (_, line, _) = lines(text).filter(|(_, line, whole)| *whole && !line.trim().is_empty()).last()?;
+    let lower = line.to_ascii_lowercase();
+    let (count, rest) = lower.split_once(' ')?;
+    let is_of_errors = rest.starts_with("errors encountered") || rest.starts_with("error encountered");
+    is_of_errors.then(|| match count {
+        "no" => End::Measured,
+        count => failed(format!("LoadGen encountered {count} errors in the run")),
+    })
+}
+
+/// The constraints that are not met, and what LoadGen recommends.
+fn reasons(text: &str) -> String {
+    let unmet = text
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(key, value)| key.trim().ends_with("satisfied") && value.trim() == "NO")
+        .map(|(key, _)| format!("{}: NO", key.trim()));
+    let advice = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Recommendations"))
+        .skip(1)
+        .take_while(|line| line.starts_with(' '))
+        .map(|line| line.trim_start_matches([' ', '*']).to_owned());
+    let all: Vec<String> = unmet.chain(advice).collect();
+    if all.is_empty() { "it does not say why".into() } else { all.join("; ") }
+}
+
+/// Adds what stands above the parameters as metrics, and the parameters as metadata, except for seeds.
+fn figures(reading: &mut Reading, file: &ResultFile, text: &str, is_offline: bool) -> Result<(), ReadError> {
+    let mut is_parameters = false;
+    for (at, line, _) in lines(text) {
+        is_parameters |= line.trim() == PARAMETERS;
+        let Some((key, value)) = line.split_once(':') else { continue };
+        let (key, value) = (key.trim(), value.trim());
+        if is_parameters {
+            if !key.ends_with("seed") {
+                reading.metadata.insert(key.to_owned(), value.into());
+            }
+            continue;
+        }
+        let Some((name, unit, is_judged)) = figure(key) else { continue };
+        // Its first lines repeat a percentile of those below.
+        if reading.metrics.iter().any(|metric| metric.name == name) {
+            continue;
+        }
+        let value =
+            number(value).ok_or_else(|| file.line(at, format!("`{value}` of `{key}` is no number")))?;
+        // A server that reports no tokens leaves zeros.
+        if is_judged && value <= 0.0 && reading.end == End::Measured {
+            reading.end = failed(format!("`{key}` is not above zero"));
+        }
+        if unit != "ns" {
+            measured(reading, &name, unit, value).judged = is_judged;
+        } else if name.ends_with("_min") || name.ends_with("_max") {
+            shown(reading, &name, unit, value);
+        } else {
+            summarised(reading, &name, unit, alone(value)).judged = is_judged && !is_offline;
+        }
+    }
+    Ok(())
+}
+
+/// Metric, unit and whether it is judged. Of the percentiles those are that the rules of MLPerf know, 50, 90 and 99: the others lie between.
+fn figure(key: &str) -> Option<(String, &'static str, bool)> {
+    if let Some((_, name, unit, is_judged)) = FIGURES.iter().find(|(of, ..)| *of == key) {
+        return Some(((*name).to_owned(), unit, *is_judged));
+    }
+    let lower = key.strip_suffix("(ns)")?.trim().to_ascii_lowercase();
+    let quantity = match () {
+        () if lower.contains("first token") => "ttft",
+        () if lower.contains("output token") => "tpot",
+        () if lower.contains("latency") => "latency",
+        () => return None,
+    };
+    let (first, rest) = lower.split_once(' ')?;
+    if let Some(extreme) = ["min", "max", "mean"].into_iter().find(|word| *word == first) {
+        return Some((format!("{quantity}_{extreme}"), "ns", false));
+    }
+    let percentile = number(first.trim_end_matches("th")).filter(|_| rest.contains("percentile"))?;
+    let is_median = percentile == 50.0;
+    let name = if is_median { quantity.to_owned() } else { format!("{quantity}_p{percentile}") };
+    Some((name, "ns", is_median || percentile == 90.0 || percentile == 99.0))
+}

@@ -1,0 +1,108 @@
+//! The monitor of SuperBench: one JSON object a line, with what the machine and its GPUs did at that time. All of it is shown, nothing judged.
+//!
+//! <https://microsoft.github.io/superbenchmark/docs/user-tutorial/monitor>. A key such as `gpu_usage:0` is of a GPU. A line is a record, and
+//! counts from 0 as the parameter `record`: its time, which says no zone, stands in the metadata. The units are those of NVML; that of
+//! the networks is not said anywhere.
+
+use serde_json::{Map, Value};
+
+use super::case::{named, shown, word};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::table::lines;
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct Monitor;
+
+const UNITS: [(&str, &str); 9] = [
+    ("cpu_usage", "%"),
+    ("usage", "%"),
+    ("temperature", "C"),
+    ("power", "W"),
+    ("power_limit", "W"),
+    ("mem_used", "B"),
+    ("mem_total", "B"),
+    ("corrected_ecc", "count"),
+    ("uncorrected_ecc", "count"),
+];
+
+impl ResultFormat for Monitor {
+    fn name(&self) -> &'static str {
+        "monitor"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "SuperBench monitor",
+            versions: "JSONL of SuperBench 0.3 and later",
+            fields: "`time`, `cpu_usage`, `gpu_*:N`, `*_receive_bw`, `*_transmit_bw`",
+            reads: Reads::Summary,
+            direction: "nothing is judged",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let is_record = |record: &Outline| {
+            record.text_at(&["time"]).is_some()
+                && record.entries().iter().any(|(key, _)| of_gpu(key).is_some())
+        };
+        file.begins(b'{')
+            && file.holds(&["\"time\"", "\"gpu_"])
+            && Outline::parse(file.first_line().as_bytes()).as_ref().is_some_and(is_record)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let (mut readings, mut count) = (Vec::new(), 0);
+        for (at, line, is_whole) in lines(text).filter(|(_, line, _)| !line.trim().is_empty()) {
+            let record: Map<String, Value> = serde_json::from_str(line)
+                .ok()
+                .filter(|_| is_whole)
+                .ok_or_else(|| file.line(at, "it is no whole JSON object"))?;
+            if !record.contains_key("time") {
+                return Err(file.line(at, "the record has no `time`"));
+            }
+            readings.extend(readings_of(&record, count));
+            count += 1;
+        }
+        Ok(RunReading::only(readings))
+    }
+}
+
+/// `gpu_usage:0` as `usage` and 0.
+fn of_gpu(key: &str) -> Option<(&str, i64)> {
+    let (name, device) = key.strip_prefix("gpu_")?.split_once(':')?;
+    Some((name, device.parse().ok()?))
+}
+
+/// The machine, and each of its GPUs.
+fn readings_of(record: &Map<String, Value>, count: i64) -> Vec<Reading> {
+    let mut readings: Vec<Reading> = Vec::new();
+    for (key, value) in record {
+        let Some(value) = value.as_f64() else { continue };
+        let mut params = Params::from([("record".to_owned(), ParamValue::Int(count))]);
+        let (case, name) = match of_gpu(key) {
+            Some((name, device)) => {
+                params.insert("device".into(), ParamValue::Int(device));
+                ("gpu", name)
+            }
+            None => ("host", key.as_str()),
+        };
+        let reading = named(case, params);
+        let place = readings.iter().position(|other| other.case == reading.case).unwrap_or_else(|| {
+            readings.push(reading);
+            readings.len() - 1
+        });
+        let Some(reading) = readings.get_mut(place) else { continue };
+        let unit = UNITS.iter().find(|(of, _)| *of == name).map_or("", |(_, unit)| unit);
+        shown(reading, &word(name), unit, value);
+    }
+    if let Some(time) = record.get("time") {
+        for reading in &mut readings {
+            reading.metadata.insert("time".into(), time.clone());
+        }
+    }
+    readings
+}

@@ -1,0 +1,169 @@
+//! nccl-tests: the table that `all_reduce_perf` and its like print. The row of a size is two cases, out of place and in place.
+//!
+//! <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>. Its columns before the times differ by program and version
+//! (`redop` and `root` are not everywhere), so they are read from the header.
+
+use super::case::failed;
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{number, param};
+use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct NcclTests;
+
+/// What newer versions write before a table.
+const COLLECTIVE: &str = "# Collective test starting:";
+
+/// Columns of each of the two halves of a row: the last one is `error` in old versions.
+const HALF: usize = 4;
+
+impl ResultFormat for NcclTests {
+    fn name(&self) -> &'static str {
+        "nccl-tests"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "nccl-tests",
+            versions: "2.x with `#wrong`, and the older layout with `error`",
+            fields: "`Collective test starting`; `size`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
+            reads: Reads::Summary,
+            direction: "time lower; bandwidths follow from it and are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        file.any_line("algbw", |line| columns(line).is_some())
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let (mut keys, mut collective): (Option<Vec<&str>>, Option<&str>) = (None, None);
+        let (mut readings, mut bounds): (Vec<Reading>, Option<bool>) = (Vec::new(), None);
+        let mut devices = Vec::new();
+        for (at, line) in text.split_inclusive('\n').enumerate() {
+            let (number, whole) = (at + 1, line.ends_with('\n'));
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let Some(name) = line.strip_prefix(COLLECTIVE) {
+                collective = Some(name.trim());
+            } else if let Some(found) = columns(line) {
+                if keys.is_some() && collective.is_none() {
+                    return Err(
+                        file.line(number, "a second table, and nothing says what each of them measured")
+                    );
+                }
+                keys = Some(found);
+            } else if let Some(rest) = line.strip_prefix("# Out of bounds values") {
+                bounds = Some(rest.split_whitespace().any(|word| word == "OK"));
+            } else if let Some(device) = device(&words) {
+                devices.push(device);
+            } else if words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
+                let Some(keys) = &keys else { continue };
+                // Programs without an operation left its column empty in old versions.
+                let is_short = words.len() + 1 == keys.len() + 2 * HALF && keys.contains(&"redop");
+                let keys: Vec<&str> =
+                    keys.iter().copied().filter(|key| !(is_short && *key == "redop")).collect();
+                if words.len() != keys.len() + 2 * HALF || !whole {
+                    let what = format!(
+                        "a row of {} columns, and the header names {}",
+                        words.len(),
+                        keys.len() + 2 * HALF
+                    );
+                    return Err(file.line(number, if whole { what } else { "it breaks off here".into() }));
+                }
+                let (front, halves) = words.split_at(keys.len());
+                for (half, in_place) in halves.chunks(HALF).zip([false, true]) {
+                    // The count follows from size and type.
+                    let named = keys.iter().zip(front).filter(|(key, _)| **key != "count");
+                    let mut params: Params =
+                        named.map(|(key, word)| ((*key).to_owned(), param(word))).collect();
+                    params.insert("in_place".into(), ParamValue::Bool(in_place));
+                    let name =
+                        collective.map(|name| ("collective".to_owned(), ParamValue::Text(name.to_owned())));
+                    params.extend(name);
+                    add(&mut readings, file, number, params, half)?;
+                }
+            }
+        }
+        match bounds {
+            None => Err(file.wrong("`# Out of bounds values` is missing: the program did not end")),
+            Some(false) if readings.iter().all(|reading| reading.end == End::Measured) => {
+                Err(file.wrong("it says that values are out of bounds, and not in which row"))
+            }
+            Some(_) => {
+                let run = RunReading { readings, ..RunReading::default() };
+                let run = if devices.is_empty() { run } else { run.fact("devices", devices) };
+                Ok(vec![run])
+            }
+        }
+    }
+}
+
+/// The names of the columns before the first `time`, where a line is the header.
+fn columns(line: &str) -> Option<Vec<&str>> {
+    let words: Vec<&str> = line.strip_prefix('#')?.split_whitespace().collect();
+    let first = words.iter().position(|word| *word == "time")?;
+    let (keys, halves) = words.split_at(first);
+    let half = ["time", "algbw", "busbw"];
+    let fits = |half_words: &[&str]| {
+        let last = half_words.strip_prefix(&half);
+        last.is_some_and(|last| [["#wrong"], ["error"]].iter().any(|name| last == name))
+    };
+    let is_header = keys.starts_with(&["size", "count"]) && halves.len() == 2 * HALF;
+    (is_header && halves.chunks(HALF).all(fits)).then(|| keys.to_vec())
+}
+
+/// `#   Rank  0 Pid 112424 on host device  0 [0x00] NVIDIA A100`, or with a group before the process.
+fn device(words: &[&str]) -> Option<String> {
+    let is_rank = words.starts_with(&["#", "Rank"]);
+    let bus = words.iter().position(|word| word.starts_with('[') && word.ends_with(']'))?;
+    let name = words.get(bus + 1..).filter(|name| is_rank && !name.is_empty())?;
+    Some(name.join(" "))
+}
+
+/// Adds what half a row says. A size that the program measured twice, as it does with sizes below an element, is one case with two values.
+fn add(
+    readings: &mut Vec<Reading>,
+    file: &ResultFile,
+    line: usize,
+    params: Params,
+    half: &[&str],
+) -> Result<(), ReadError> {
+    let names = ["time", "algbw", "busbw"];
+    let mut values = [0.0; 3];
+    for (value, (name, word)) in values.iter_mut().zip(names.iter().zip(half)) {
+        *value =
+            number(word).ok_or_else(|| file.line(line, format!("`{word}` under `{name}` is no number")))?;
+    }
+    let wrong = half[3];
+    // `error` is a difference in old versions, `#wrong` a number of elements in new ones; `N/A` where nothing was checked.
+    let wrong_values = match wrong {
+        "N/A" => None,
+        text => Some(
+            number(text).ok_or_else(|| file.line(line, format!("`{text}` is no number of wrong values")))?,
+        ),
+    };
+    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let native = format!("nccl-tests[{}]", pairs.join(","));
+    let place = readings.iter().position(|reading| reading.case.native == native).unwrap_or_else(|| {
+        readings.push(Reading::new(CaseName { native, case: "nccl-tests".into(), params }));
+        readings.len() - 1
+    });
+    let reading = &mut readings[place];
+    // The old column holds differences of rounding, far below one.
+    if wrong_values.is_some_and(|wrong| wrong >= 1.0 || !wrong.is_finite()) {
+        reading.end = failed(format!("{wrong} values are wrong"));
+    }
+    if values[0] <= 0.0 {
+        reading.end = failed(format!("it took {} us, which is no time", half[0]));
+    }
+    let checked = if wrong_values.is_some() { "yes" } else { "no" };
+    reading.metadata.insert("checked".into(), checked.into());
+    for ((name, unit), value) in names.into_iter().zip(["us", "GB/s", "GB/s"]).zip(values) {
+        let metric = reading.metric(name, unit, None);
+        metric.values.push(value);
+        metric.judged = name == "time";
+    }
+    Ok(())
+}

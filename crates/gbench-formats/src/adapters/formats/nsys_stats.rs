@@ -1,0 +1,97 @@
+//! `nsys stats`: its summaries as CSV (`--format csv`), of kernels, of copies and of calls. A row is a case, named by the kernel or function.
+//!
+//! <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>. Older versions have other names for the same columns, and
+//! no median. All times are nanoseconds. Several tables may follow each other, with an empty line between them.
+
+use super::case::{alone, failed, named, shown, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{CsvRow, CsvTable, param};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::Params;
+use gbench_model::profiler_csv::nsys::{COUNTS, MAX, MEAN, MEDIAN, MIN, NAMES, SHARE, STDDEV, TOTAL};
+use gbench_model::profiler_csv::{is_nsys_header, nsys_tables};
+
+pub(super) struct NsysStats;
+
+/// What tells nothing of what ran, or changes from run to run.
+const OTHERS: [&str; 3] = [TOTAL, "PID", "TID"];
+
+impl ResultFormat for NsysStats {
+    fn name(&self) -> &'static str {
+        "nsys-stats"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "Nsight Systems `nsys stats`",
+            versions: "CSV summaries of 2020 to 2025: `cuda_gpu_kern_sum`, `cuda_api_sum`, `cuda_gpu_mem_time_sum`, `osrt_sum`, `nvtx_sum`",
+            fields: "`Name`, `Operation` or `Range`; `Instances`, `Num Calls` or `Count`; total, average, median, minimum, maximum and standard \
+                     deviation; columns such as `GridXYZ` as parameters",
+            reads: Reads::Summary,
+            direction: "times lower: the median is judged, or the average where there is none",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        file.any_line(TOTAL, is_nsys_header)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let tables = nsys_tables(text).map_err(|damage| file.line(damage.line, damage.what))?;
+        if tables.is_empty() {
+            return Err(file.wrong(format!("no line names the columns `Time (%)` and `{TOTAL}`")));
+        }
+        let mut readings = Vec::new();
+        for (first, part) in tables {
+            let table = CsvTable::read(*file, &part, first, b',')?;
+            for row in &table.rows {
+                readings.push(reading(file, &table, row)?);
+            }
+        }
+        Ok(RunReading::only(readings))
+    }
+}
+
+fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {
+    let of = |names: &[&str]| names.iter().find_map(|name| table.column(name));
+    let number = |names: &[&str]| of(names).map(|column| table.number(row, column)).transpose();
+    let name = of(&NAMES).map_or("", |column| row.cell(column));
+    if name.is_empty() {
+        return Err(file.line(row.line, "a row without a name"));
+    }
+    let known = [SHARE.as_slice(), &COUNTS, &NAMES, &MEAN, &MEDIAN, &MIN, &MAX, &STDDEV, &OTHERS].concat();
+    let params: Params = table
+        .header
+        .iter()
+        .zip(&row.cells)
+        .filter(|(column, value)| !known.contains(&column.as_str()) && !value.is_empty())
+        .map(|(column, value)| {
+            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            (column.to_ascii_lowercase().replace(' ', "_"), param(&value))
+        })
+        .collect();
+    let mut reading = named(name, params);
+    let count = number(&COUNTS)?.unwrap_or(0.0);
+    if count < 1.0 {
+        reading.end = failed("it never ran");
+        return Ok(reading);
+    }
+    let (mean, median) = (number(&MEAN)?, number(&MEDIAN)?);
+    let value = median.or(mean).ok_or_else(|| file.line(row.line, "it has neither median nor average"))?;
+    let stddev = number(&STDDEV)?.filter(|stddev| count > 1.0 && *stddev > 0.0);
+    summarised(&mut reading, "time", "ns", summary(value, stddev, Some(count as u64)));
+    if let Some(mean) = mean.filter(|_| median.is_some()) {
+        summarised(&mut reading, "time_mean", "ns", alone(mean)).judged = false;
+    }
+    let figures =
+        [("time_min", number(&MIN)?), ("time_max", number(&MAX)?), ("time_total", number(&[TOTAL])?)];
+    for (name, value) in figures {
+        if let Some(value) = value {
+            shown(&mut reading, name, "ns", value);
+        }
+    }
+    shown(&mut reading, "count", "count", count);
+    Ok(reading)
+}

@@ -1,0 +1,46 @@
+//! nvbandwidth: what it prints, and its JSON (`-j`). A cell of a matrix is a case, named by its test, row and column.
+//!
+//! <https://github.com/NVIDIA/nvbandwidth>. A cell is the median of a few copies, or their mean with `--useMean`. The sum of a matrix is a case of its
+//! own, which follows from the cells and is shown. The text does not name the tests that it waives; the JSON does.
+
+mod json;
+mod row;
+mod text;
+
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use crate::adapters::{ReadError, Reads};
+
+pub(super) struct NvBandwidth;
+
+/// The first words of the text.
+const TITLE: &str = "nvbandwidth Version:";
+
+impl ResultFormat for NvBandwidth {
+    fn name(&self) -> &'static str {
+        "nvbandwidth"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "nvbandwidth",
+            versions: "0.2 to 0.8, text and JSON",
+            fields: "`Running`, the matrices with their unit, `SUM`, errors; JSON: `testcases[]` with `name`, `status`, `bandwidth_description`, \
+                     `bandwidth_matrix`, `sum`, `error`; versions",
+            reads: Reads::Summary,
+            direction: "bandwidths higher, latencies lower; sums are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let is_body = |body: &Outline| body.has(&["testcases"]) || body.has(&["error"]);
+        file.any_line(TITLE, |line| line.starts_with(TITLE))
+            || Outline::of(file, &["nvbandwidth"], &[])
+                .is_some_and(|outline| outline.get("nvbandwidth").is_some_and(is_body))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        if file.begins(b'{') { json::read(file) } else { text::read(file) }
+    }
+}

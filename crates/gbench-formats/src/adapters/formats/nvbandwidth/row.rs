@@ -1,0 +1,43 @@
+//! What a cell, a sum and a test without cells become.
+
+use super::super::case::{alone, failed, named, shown, summarised};
+use crate::adapters::{End, Reading};
+use gbench_model::{ParamValue, Params};
+
+/// What a test measures, by the unit at the end of its description: `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`.
+pub(super) fn quantity(description: &str) -> Option<(&'static str, &'static str)> {
+    match description.trim().strip_suffix(')')?.rsplit_once('(')?.1 {
+        "GB/s" => Some(("bandwidth", "GB/s")),
+        "ns" => Some(("latency", "ns")),
+        _ => None,
+    }
+}
+
+pub(super) fn unknown(description: &str) -> String {
+    format!("the unit of `{description}` is unknown")
+}
+
+/// Adds a cell.
+pub(super) fn cell(readings: &mut Vec<Reading>, test: &str, place: (i64, i64), of: (&str, &str), value: f64) {
+    let (row, column) = place;
+    let params =
+        Params::from([("row".into(), ParamValue::Int(row)), ("column".into(), ParamValue::Int(column))]);
+    let mut reading = named(test, params);
+    if value <= 0.0 {
+        reading.end = failed(format!("its {} is not above zero", of.0));
+    }
+    summarised(&mut reading, of.0, of.1, alone(value));
+    readings.push(reading);
+}
+
+pub(super) fn sum(readings: &mut Vec<Reading>, test: &str, unit: &str, value: f64) {
+    let mut reading = named(test, Params::new());
+    shown(&mut reading, "sum", unit, value);
+    readings.push(reading);
+}
+
+pub(super) fn without_cells(readings: &mut Vec<Reading>, test: &str, end: End) {
+    let mut reading = named(test, Params::new());
+    reading.end = end;
+    readings.push(reading);
+}

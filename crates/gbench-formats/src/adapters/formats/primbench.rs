@@ -1,0 +1,124 @@
+//! primbench of ROCm: the JSON file of `--json_out`. Each specialization is a case, with the rate at which it moved bytes.
+//!
+//! <https://github.com/ROCm/rocm-libraries/tree/develop/shared/primbench>. Its settings, such as the size, are parameters as well. It measures until the
+//! noise is below a bound, or a time is over: which of the two it was is kept with the case.
+
+use serde_json::Value;
+
+use super::case::{alone, ended, fail, named, skipped, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::table::param;
+use super::time::utc;
+use super::values::{Entries, document, scalar};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::Params;
+
+pub(super) struct Primbench;
+
+/// Settings that change what is measured; the others say how long, or where results go.
+const SETTINGS: [&str; 3] = ["size", "hot", "seed"];
+
+#[derive(serde::Deserialize)]
+struct Document {
+    context: Context,
+    specializations: Vec<Specialization>,
+}
+
+#[derive(serde::Deserialize)]
+struct Context {
+    general: Entries<Value>,
+    #[serde(default)]
+    settings: Entries<Value>,
+    #[serde(default)]
+    flags: Entries<Value>,
+}
+
+#[derive(serde::Deserialize)]
+struct Specialization {
+    name: String,
+    bytes_per_second: Option<f64>,
+    items_per_second: Option<f64>,
+    noise_timeout: Option<bool>,
+    noise_percent: Option<f64>,
+    #[serde(default)]
+    meta: Entries<Value>,
+}
+
+impl ResultFormat for Primbench {
+    fn name(&self) -> &'static str {
+        "primbench"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "primbench",
+            versions: "`results_version` 2",
+            fields: "`meta`, `bytes_per_second`, `items_per_second`, `noise_percent`, `noise_timeout` of `specializations`; `algorithm`, `gpu_name`, \
+                     `date` and versions of `general`; `size`, `hot`, `seed` of `settings`; `flags`",
+            reads: Reads::Summary,
+            direction: "rates higher; that of items follows from that of bytes and is shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        Outline::of(file, &["context", "specializations"], &["results_version"]).is_some()
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let found: Document = document(file)?;
+        let general = |key: &str| found.context.general.text(key);
+        let algorithm =
+            general("algorithm").ok_or_else(|| file.at("context.general.algorithm", "it is missing"))?;
+        let mut run = RunReading { started: general("date").and_then(utc), ..RunReading::default() };
+        for key in ["gpu_name", "gpu_arch", "hip_version", "clang_version", "library_build_type"] {
+            if let Some(text) = general(key) {
+                run = run.fact(key, text);
+            }
+        }
+        run.readings =
+            found.specializations.iter().map(|one| reading(algorithm, &found.context, one)).collect();
+        Ok(vec![run])
+    }
+}
+
+fn reading(algorithm: &str, context: &Context, found: &Specialization) -> Reading {
+    let settings = context.settings.0.iter().filter(|(name, _)| SETTINGS.contains(&name.as_str()));
+    let pairs = settings.chain(&context.flags.0).chain(&found.meta.0);
+    let mut params: Params = pairs
+        .filter(|(name, _)| name != "algo")
+        .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
+        .collect();
+    if found.meta.0.is_empty() {
+        params.insert("name".into(), param(&found.name));
+    }
+    let mut reading = named(algorithm, params);
+    if context.settings.get("dry") == Some(&Value::Bool(true)) {
+        reading.end = skipped("a dry run, which measures nothing");
+        return reading;
+    }
+    for (name, unit, value) in [
+        ("bytes_per_second", "B/s", found.bytes_per_second),
+        ("items_per_second", "items/s", found.items_per_second),
+    ] {
+        match value {
+            Some(value) if value > 0.0 => {
+                let judged = reading.metrics.is_empty();
+                summarised(&mut reading, name, unit, alone(value)).judged = judged;
+            }
+            Some(value) => fail(&mut reading, format!("`{name}` is {value}")),
+            None => {}
+        }
+    }
+    if reading.metrics.is_empty() {
+        fail(&mut reading, "it has no rate");
+    }
+    if let Some(percent) = found.noise_percent.filter(|percent| percent.is_finite()) {
+        reading.metadata.insert("noise_percent".into(), percent.into());
+    }
+    if let Some(timeout) = found.noise_timeout {
+        reading.metadata.insert("noise_timeout".into(), timeout.into());
+    }
+    ended(reading)
+}

@@ -1,0 +1,183 @@
+//! Every fixture below `fixtures/formats`: what is read from it, what is refused, and that damage is refused.
+//!
+//! ```text
+//! fixtures/formats/<format>/<version of the tool, or by-hand...>/FILE [...]
+//! ```
+//!
+//! The one file is the result; of several it is the first by name, and the others lie beside it. A folder whose name ends in `-refused` holds
+//! what must not be read. The files of `GBENCH_CORPUS`, where it is set, are held against the formats by `tests/formats.rs`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use super::*;
+use crate::adapters::tests::damaged;
+use crate::adapters::{End, OutputFiles, ReadError};
+
+/// Damaged copies of the fixtures of each format, at least.
+const MUTATIONS: usize = 2_000;
+
+struct Fixture {
+    format: &'static dyn ResultFormat,
+    /// Of its folder.
+    version: String,
+    file: String,
+    bytes: Vec<u8>,
+    beside: OutputFiles,
+}
+
+impl Fixture {
+    fn read(&self) -> Result<Vec<RunReading>, ReadError> {
+        self.read_as(&self.bytes)
+    }
+
+    fn read_as(&self, bytes: &[u8]) -> Result<Vec<RunReading>, ReadError> {
+        read(self.format, &self.file(bytes))
+    }
+
+    fn file<'a>(&'a self, bytes: &'a [u8]) -> ResultFile<'a> {
+        ResultFile { name: &self.file, bytes, beside: &self.beside }
+    }
+
+    fn is_refused(&self) -> bool {
+        self.version.ends_with("-refused")
+    }
+
+    fn name(&self) -> String {
+        format!("{}@{}", self.format.name(), self.version)
+    }
+}
+
+fn files_of(folder: &Path, root: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files_of(&path, root, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            files.insert(name, std::fs::read(&path).unwrap());
+        }
+    }
+}
+
+fn fixtures() -> Vec<Fixture> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/formats");
+    let mut fixtures = Vec::new();
+    for format in FORMATS {
+        let folders = std::fs::read_dir(root.join(format.name())).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+        folders.sort();
+        for folder in folders {
+            let mut files = BTreeMap::new();
+            files_of(&folder, &folder, &mut files);
+            let (file, bytes) = files.pop_first().unwrap_or_else(|| panic!("{} is empty", folder.display()));
+            let version = folder.file_name().unwrap().to_str().unwrap().to_owned();
+            fixtures.push(Fixture { format: *format, version, file, bytes, beside: OutputFiles(files) });
+        }
+    }
+    fixtures
+}
+
+#[test]
+fn every_fixture_of_a_format_is_read_or_refused() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/snapshots/formats"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for fixture in fixtures() {
+        let runs = fixture.read();
+        settings.bind(|| match &runs {
+            Ok(runs) => insta::assert_debug_snapshot!(fixture.name(), runs),
+            Err(error) => insta::assert_snapshot!(fixture.name(), error),
+        });
+        assert_eq!(runs.is_err(), fixture.is_refused(), "{}: {runs:?}", fixture.name());
+    }
+}
+
+#[test]
+fn every_format_has_a_fixture_and_says_what_was_tried() {
+    let fixtures = fixtures();
+    for format in FORMATS {
+        let (name, about) = (format.name(), format.about());
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
+        let same = FORMATS.iter().filter(|other| other.name() == name).count();
+        assert_eq!(same, 1, "{name} twice");
+        let of_format = || fixtures.iter().filter(|fixture| fixture.format.name() == name);
+        assert!(of_format().any(|fixture| !fixture.is_refused()), "{name} has no fixture that is read");
+        for tried in about.tried {
+            assert!(of_format().any(|fixture| fixture.version == *tried), "{name} {tried} has no fixture");
+        }
+        for fixture in of_format().filter(|fixture| !about.tried.contains(&fixture.version.as_str())) {
+            let version = &fixture.version;
+            assert!(version.starts_with("by-hand"), "{name}/{version} is neither tried nor marked by-hand");
+        }
+    }
+}
+
+#[test]
+fn a_file_is_never_taken_for_one_of_another_format() {
+    for fixture in fixtures() {
+        let found: Vec<&str> =
+            recognised(&fixture.file(&fixture.bytes)).iter().map(|format| format.name()).collect();
+        let others = found.iter().filter(|name| **name != fixture.format.name()).count();
+        assert_eq!(others, 0, "{} is taken for {found:?}", fixture.name());
+        // Nothing in its table says what it is.
+        let is_known = !found.is_empty() || fixture.format.name() == "triton";
+        assert!(is_known || fixture.is_refused(), "{} is not known", fixture.name());
+    }
+}
+
+#[test]
+fn damaged_files_never_panic_and_never_give_what_is_no_number() {
+    let random = &mut Pcg64::seed_from_u64(20_261_122);
+    let fixtures: Vec<Fixture> = fixtures().into_iter().filter(|fixture| !fixture.is_refused()).collect();
+    for fixture in &fixtures {
+        let same = fixtures.iter().filter(|other| other.format.name() == fixture.format.name()).count();
+        let mutations = MUTATIONS.div_ceil(same);
+        let whole = fixture.read().unwrap();
+        for _ in 0..mutations {
+            let bytes = damaged(&fixture.bytes, random);
+            let _ = recognised(&fixture.file(&bytes));
+            let Ok(runs) = fixture.read_as(&bytes) else { continue };
+            let readings = runs.iter().flat_map(|run| &run.readings);
+            for reading in readings.filter(|reading| reading.end == End::Measured) {
+                for metric in &reading.metrics {
+                    let summary = metric.summary.map(|summary| summary.value);
+                    let mut values = metric.values.iter().copied().chain(summary);
+                    assert!(values.all(f64::is_finite), "{}", fixture.name());
+                }
+            }
+        }
+        // Cut off anywhere, each case that is still read is read as it was, or not at all.
+        for _ in 0..mutations.div_ceil(4) {
+            let cut = random.random_range(0..fixture.bytes.len().max(1));
+            for run in fixture.read_as(&fixture.bytes[..cut]).into_iter().flatten() {
+                for reading in &run.readings {
+                    let before = whole
+                        .iter()
+                        .filter(|before| before.commit == run.commit)
+                        .flat_map(|before| &before.readings)
+                        .find(|before| before.case.native == reading.case.native);
+                    assert_eq!(Some(reading), before, "{} cut off at byte {cut}", fixture.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_empty_or_of_something_else_is_refused() {
+    for format in FORMATS {
+        for text in ["", "\n", "{}", "[]", "null", "hello\n", "a,b\n1,2\n", "\0\u{1}\u{2}"] {
+            let none = OutputFiles::default();
+            let file = ResultFile { name: "file", bytes: text.as_bytes(), beside: &none };
+            assert!(!format.recognises(&file), "{} recognises {text:?}", format.name());
+            let is_table = text.contains(',');
+            let read = read(*format, &file);
+            assert!(read.is_err() || is_table, "{} takes {text:?}: {read:?}", format.name());
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Measurements of `torch.utils.benchmark`, as these lines of Python leave them:
+//!
+//! ```python
+//! import json
+//!
+//! def export(measurements, path):
+//!     keys = ("stmt", "label", "sub_label", "description", "env", "num_threads")
+//!     rows = [
+//!         {
+//!             "raw_times": list(m.raw_times),
+//!             "number_per_run": m.number_per_run,
+//!             "task_spec": {key: getattr(m.task_spec, key) for key in keys},
+//!         }
+//!         for m in measurements
+//!     ]
+//!     with open(path, "w") as file:
+//!         json.dump(rows, file)
+//!
+//! export([timer.blocked_autorange()], "results.json")
+//! ```
+//!
+//! <https://docs.pytorch.org/docs/stable/benchmark_utils.html>. What PyTorch itself saves is a pickle, which runs code as it is read: refused. Each of
+//! `raw_times` is the time of `number_per_run` executions, in seconds.
+
+use std::collections::BTreeSet;
+
+use super::case::{failed, named};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::values::document;
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct TorchMeasurement;
+
+#[derive(serde::Deserialize)]
+struct Measurement {
+    raw_times: Vec<f64>,
+    number_per_run: f64,
+    task_spec: TaskSpec,
+}
+
+#[derive(serde::Deserialize)]
+struct TaskSpec {
+    stmt: Option<String>,
+    label: Option<String>,
+    sub_label: Option<String>,
+    description: Option<String>,
+    env: Option<String>,
+    num_threads: Option<i64>,
+}
+
+impl ResultFormat for TorchMeasurement {
+    fn name(&self) -> &'static str {
+        "torch-measurement"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "torch.utils.benchmark",
+            versions: "`Measurement` of any version, exported as JSON by the lines in the documentation; no pickles",
+            fields: "`raw_times`, `number_per_run`; `label`, `sub_label`, `description`, `env`, `num_threads`, `stmt` of `task_spec`",
+            reads: Reads::Samples,
+            direction: "times lower",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        file.begins(b'[') && Outline::has_keys(file, &["raw_times", "number_per_run", "task_spec"])
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        // A pickle begins with its protocol, and `torch.save` puts one into a zip.
+        if file.bytes.starts_with(b"\x80") || file.bytes.starts_with(b"PK\x03\x04") {
+            let what = "it is a pickle, which is not read: export it as JSON with the lines in the documentation of this format";
+            return Err(file.wrong(what));
+        }
+        let measurements: Vec<Measurement> = document(file)?;
+        // It tells what is held against each other in one file; a file of one is a side of its own, whatever it is called.
+        let envs: BTreeSet<&Option<String>> = measurements.iter().map(|it| &it.task_spec.env).collect();
+        let several = envs.len() > 1;
+        Ok(RunReading::only(measurements.iter().map(|it| reading(it, several)).collect()))
+    }
+}
+
+fn reading(measurement: &Measurement, several_envs: bool) -> Reading {
+    let task = &measurement.task_spec;
+    let env = if several_envs { &task.env } else { &None };
+    let texts = [("sub_label", &task.sub_label), ("description", &task.description), ("env", env)];
+    let mut params: Params = texts
+        .into_iter()
+        .filter_map(|(name, text)| Some((name.to_owned(), ParamValue::Text(text.clone()?))))
+        .collect();
+    if let Some(threads) = task.num_threads {
+        params.insert("num_threads".into(), ParamValue::Int(threads));
+    }
+    // The statement is the name where there is no other, as in what PyTorch prints.
+    let name = task.label.clone().or_else(|| task.stmt.clone()).filter(|name| !name.trim().is_empty());
+    let mut reading = named(name.as_deref().unwrap_or("measurement"), params);
+    let (times, runs) = (&measurement.raw_times, measurement.number_per_run);
+    if times.is_empty() || runs < 1.0 || times.iter().any(|time| *time <= 0.0) {
+        reading.end =
+            failed(format!("{} times of {runs} executions each, and each has to be above zero", times.len()));
+        return reading;
+    }
+    reading.metric("time", "s", None).values = times.iter().map(|time| time / runs).collect();
+    reading.iterations = Some(runs * times.len() as f64);
+    reading
+}

@@ -1,0 +1,127 @@
+//! The CSV file that `triton.testing.perf_report` leaves with `save_path`: the columns of the parameters, then one of each provider.
+//!
+//! <https://triton-lang.org/main/python-api/generated/triton.testing.Benchmark.html>. Nothing in the file says that it is one, so it is never
+//! recognised, and nothing says which columns are parameters. The rule: where columns end in a unit, as in `Triton (GB/s)`, those
+//! before the first such are parameters. Else the first column is one, with those next to it that repeat it in each row, as where one
+//! value is given to several parameters. A provider without a unit is shown and not judged. Columns of
+//! extremes and of differences, which some versions add, are left out.
+
+use super::case::{alone, ended, fail, named, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{CsvRow, CsvTable, params_of};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{direction_of_unit, is_time};
+
+pub(super) struct Triton;
+
+impl ResultFormat for Triton {
+    fn name(&self) -> &'static str {
+        "triton"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "triton.testing",
+            versions: "the CSV of `perf_report`",
+            fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers",
+            reads: Reads::Summary,
+            direction: "by the unit in the name of a column; without one it is shown and not judged",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, _: &ResultFile) -> bool {
+        false
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        if !text.ends_with('\n') {
+            return Err(file.line(text.lines().count(), "the row breaks off here"));
+        }
+        let table = CsvTable::read(*file, text, 1, b',')?;
+        let with_unit = table.header.iter().skip(1).position(|name| unit(name).is_some());
+        let keys = with_unit.map_or_else(|| 1 + repeated(&table), |place| place + 1);
+        if table.header.len() <= keys {
+            return Err(file.line(1, "it has one column, and the first is the parameter"));
+        }
+        let mut readings: Vec<Reading> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for row in &table.rows {
+            let (key, _) = row.cells.split_at(keys.min(row.cells.len()));
+            if !seen.insert(key) {
+                let what =
+                    format!("`{}` stands there twice as `{}`", key.join(","), table.header[..keys].join(","));
+                let advice =
+                    "a provider's column needs its unit in its name where several columns are parameters";
+                return Err(file.line(row.line, format!("{what}: {advice}")));
+            }
+            let first = readings.len();
+            for column in (keys..table.header.len()).filter(|column| is_provider(&table, *column)) {
+                provider(file, &table, row, (keys, column), (&mut readings, first))?;
+            }
+        }
+        Ok(RunReading::only(readings.into_iter().map(ended).collect()))
+    }
+}
+
+/// What stands behind the providers: the difference that `diff_col` adds, and the extremes of each, which some versions leave there.
+fn is_provider(table: &CsvTable, column: usize) -> bool {
+    let name = |header: &'_ str| unit(header).map_or(header, |(name, _)| name).to_owned();
+    let header = table.header.get(column).map(|header| name(header)).unwrap_or_default();
+    let extreme = header.strip_suffix("-min").or_else(|| header.strip_suffix("-max"));
+    let of_one = extreme.is_some_and(|base| table.header.iter().any(|other| name(other) == base));
+    let difference = column + 1 == table.header.len() && header == "Diff";
+    !of_one && !difference
+}
+
+/// How many columns after the first hold what it holds in each row.
+fn repeated(table: &CsvTable) -> usize {
+    let repeats = |column: &usize| table.rows.iter().all(|row| row.cells.get(*column) == row.cells.first());
+    (1..table.header.len()).take_while(repeats).count()
+}
+
+/// `Triton (GB/s)` in its parts.
+fn unit(column: &str) -> Option<(&str, &str)> {
+    let (name, unit) = column.strip_suffix(')')?.rsplit_once(" (")?;
+    (!name.trim().is_empty() && !unit.trim().is_empty()).then_some((name.trim(), unit.trim()))
+}
+
+/// Reads a cell into the case of its provider and row: one that stands there in two units is one case. `readings`: those of the row begin
+/// at that place.
+fn provider(
+    file: &ResultFile,
+    table: &CsvTable,
+    row: &CsvRow,
+    (keys, column): (usize, usize),
+    (readings, first): (&mut Vec<Reading>, usize),
+) -> Result<(), ReadError> {
+    let header = table.header.get(column).map(String::as_str).unwrap_or_default();
+    let (name, unit) = unit(header).unwrap_or((header, ""));
+    if name.is_empty() {
+        return Err(file.line(1, format!("column {} has no name", column + 1)));
+    }
+    let same = readings.iter().skip(first).position(|reading| reading.case.case == name);
+    let place = same.map_or(readings.len(), |place| first + place);
+    if same.is_none() {
+        let params = table.header.iter().zip(&row.cells).take(keys);
+        let params = params_of(params.map(|(name, cell)| (name.as_str(), cell.as_str())));
+        readings.push(named(name, params));
+    }
+    let Some(reading) = readings.get_mut(place) else { return Ok(()) };
+    // What a provider did not do is an empty cell.
+    if row.cells.get(column).is_none_or(|cell| cell.is_empty() || cell.eq_ignore_ascii_case("nan")) {
+        fail(reading, format!("line {}: it has no value under `{header}`", row.line));
+        return Ok(());
+    }
+    let value = table.number(row, column)?;
+    if value == 0.0 {
+        fail(reading, format!("line {}: it is 0 under `{header}`", row.line));
+    }
+    let metric = if is_time(unit) { "time" } else { "value" };
+    if reading.metrics.iter().any(|known| known.name == metric) {
+        return Err(file.line(1, format!("`{name}` has two columns of the same kind, as `{header}`")));
+    }
+    summarised(reading, metric, unit, alone(value)).judged = direction_of_unit(unit).is_some();
+    Ok(())
+}

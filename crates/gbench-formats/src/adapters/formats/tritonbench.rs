@@ -1,0 +1,206 @@
+//! TritonBench: its CSV, in which a column is a provider's metric, and its JSON of `tritonbench_...` metrics. A case is an input and a backend.
+//!
+//! <https://github.com/meta-pytorch/tritonbench>. The last row of the CSV is an average of all inputs, and left out, as are the JSON's. A
+//! backend that failed has its error as the first of its metrics, and no other; it may also have 0.0.
+
+use serde_json::Value;
+
+use super::case::{alone, ended, fail, named, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::table::{CsvTable, number, param};
+use super::values::{Entries, document};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct TritonBench;
+
+/// Metrics that the tool defines: name here, unit, judged. What it calls otherwise is shown without a unit.
+const METRICS: [(&str, &str, &str, bool); 8] = [
+    ("latency", "time", "ms", true),
+    ("tflops", "tflops", "TFLOPS", false),
+    ("gbps", "gbps", "GB/s", false),
+    ("walltime", "walltime", "ms", true),
+    ("compile_time", "compile_time", "s", true),
+    ("cpu_peak_mem", "cpu_peak_mem", "GB", true),
+    ("gpu_peak_mem", "gpu_peak_mem", "GB", true),
+    ("speedup", "speedup", "", false),
+];
+const PREFIX: &str = "tritonbench_";
+
+impl ResultFormat for TritonBench {
+    fn name(&self) -> &'static str {
+        "tritonbench"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "TritonBench",
+            versions: "`--csv` with `;`, and `--output-json`",
+            fields: "the columns `provider-metric`; `metrics` by `tritonbench_<op>_<mode>[x_<input>-<backend>]_<metric>`",
+            reads: Reads::Summary,
+            direction: "times and memory lower; rates higher, and judged where there is no time; others are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let is_metric = |(name, _): &(String, Outline)| name.starts_with(PREFIX);
+        let document =
+            file.holds(&["\"tritonbench_"]).then(|| Outline::of(file, &["metrics"], &[])).flatten();
+        let metrics = document.as_ref().and_then(|document| document.get("metrics"));
+        metrics.is_some_and(|metrics| metrics.entries().iter().any(is_metric)) || is_csv(file)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let cases = if file.begins(b'{') { json(file)? } else { csv(file)? };
+        Ok(RunReading::only(cases.into_iter().map(Case::reading).collect()))
+    }
+}
+
+/// What stands for one input and backend, in the order of the file.
+struct Case {
+    name: String,
+    params: Params,
+    cells: Vec<(String, Cell)>,
+}
+
+enum Cell {
+    Number(f64),
+    Text(String),
+    Empty,
+}
+
+impl Cell {
+    /// A latency stands as a text, and may have its variance behind it: `0.125 (±1.5%)`.
+    fn of(text: &str) -> Self {
+        let value = text.split_once(" (±").map_or(text, |(value, _)| value);
+        match number(value) {
+            Some(value) => Self::Number(value),
+            None if text.trim().is_empty() => Self::Empty,
+            None => match text.trim() {
+                "True" => Self::Number(1.0),
+                "False" => Self::Number(0.0),
+                other => Self::Text(other.to_owned()),
+            },
+        }
+    }
+}
+
+impl Case {
+    fn reading(self) -> Reading {
+        let mut reading = named(&self.name, self.params);
+        let has_time =
+            self.cells.iter().any(|(name, cell)| name == "latency" && matches!(cell, Cell::Number(_)));
+        for (name, cell) in &self.cells {
+            let known = METRICS.iter().find(|(metric, ..)| metric == name);
+            let Cell::Number(value) = cell else { continue };
+            // Nothing takes no time, and an accuracy of 0 is a wrong result.
+            if *value == 0.0 && (known.is_some() || name == "accuracy") {
+                fail(&mut reading, format!("`{name}` is 0"));
+            }
+            let (metric, unit, judged) = match known {
+                Some((.., unit, judged)) if name == "tflops" || name == "gbps" => {
+                    (name.as_str(), *unit, *judged || !has_time)
+                }
+                Some((_, metric, unit, judged)) => (*metric, *unit, *judged),
+                None => (name.as_str(), "", false),
+            };
+            summarised(&mut reading, metric, unit, alone(*value)).judged = judged;
+        }
+        if reading.metrics.is_empty() {
+            let error = self.cells.iter().find_map(|(_, cell)| match cell {
+                Cell::Text(text) => Some(text.clone()),
+                _ => None,
+            });
+            fail(&mut reading, error.unwrap_or_else(|| "it has no value".into()));
+        }
+        // The time is what it is about, wherever it stands.
+        reading.metrics.sort_by_key(|metric| metric.name != "time");
+        ended(reading)
+    }
+}
+
+/// Adds a cell to the case that it is of.
+fn add(cases: &mut Vec<Case>, name: &str, params: Params, metric: &str, cell: Cell) {
+    let same = |case: &Case| case.name == name && case.params == params;
+    // Nearly always it is the last one.
+    match cases.iter().rposition(same).and_then(|place| cases.get_mut(place)) {
+        Some(case) => case.cells.push((metric.to_owned(), cell)),
+        None => cases.push(Case { name: name.to_owned(), params, cells: vec![(metric.to_owned(), cell)] }),
+    }
+}
+
+fn backend(input: (&str, ParamValue), backend: &str) -> Params {
+    let pairs = [(input.0.to_owned(), input.1), ("backend".into(), ParamValue::Text(backend.to_owned()))];
+    pairs.into_iter().collect()
+}
+
+fn is_csv(file: &ResultFile) -> bool {
+    let known = |column: &str| {
+        column.split_once('-').is_some_and(|(_, metric)| METRICS.iter().any(|(known, ..)| *known == metric))
+    };
+    let text = file.bytes.trim_ascii_end();
+    let last = memchr::memrchr(b'\n', text).and_then(|end| text.get(end + 1..)).unwrap_or_default();
+    last.starts_with(b"average;") && file.first_line().split(';').skip(1).any(known)
+}
+
+fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
+    let table = CsvTable::read(*file, file.text()?, 1, b';')?;
+    let ends = table.rows.last().is_some_and(|row| row.cells.first().is_some_and(|x| x == "average"));
+    let input = table.header.first().map(String::as_str).unwrap_or_default();
+    if !ends {
+        return Err(file.wrong("its last row is not `average`: it breaks off, or is no table of TritonBench"));
+    }
+    let mut cases = Vec::new();
+    let mut inputs = std::collections::HashSet::new();
+    for row in &table.rows {
+        let x = row.cells.first().map(String::as_str).unwrap_or_default();
+        if ["average", "hashes"].contains(&x) {
+            continue;
+        }
+        if !inputs.insert(x) {
+            return Err(file.line(row.line, format!("the input `{x}` stands there twice")));
+        }
+        for (column, cell) in table.header.iter().zip(&row.cells).skip(1) {
+            // What is the same for all providers has no provider, and is no result.
+            if let Some((provider, metric)) = column.split_once('-') {
+                let params = backend((if input.is_empty() { "x" } else { input }, param(x)), provider);
+                add(&mut cases, "tritonbench", params, metric, Cell::of(cell));
+            }
+        }
+    }
+    Ok(cases)
+}
+
+#[derive(serde::Deserialize)]
+struct Document {
+    metrics: Entries<Value>,
+}
+
+fn json(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
+    let document: Document = document(file)?;
+    let mut cases = Vec::new();
+    for (key, value) in &document.metrics.0 {
+        let Some((name, input, provider, metric)) = parts_of(key) else { continue };
+        let cell = match value {
+            Value::Number(number) => number.as_f64().map_or(Cell::Empty, Cell::Number),
+            Value::Bool(value) => Cell::Number(f64::from(u8::from(*value))),
+            Value::String(text) => Cell::of(text),
+            _ => Cell::Empty,
+        };
+        let is_input = !["average", "hashes"].contains(&input) && !metric.is_empty();
+        if is_input {
+            add(&mut cases, name, backend(("x", param(input)), provider), metric, cell);
+        }
+    }
+    Ok(cases)
+}
+
+/// `tritonbench_gemm_fwd[x_256-triton]_latency` in its parts: neither a provider nor a metric has a bracket, and a provider has no `-`.
+fn parts_of(key: &str) -> Option<(&str, &str, &str, &str)> {
+    let (name, rest) = key.strip_prefix(PREFIX)?.split_once("[x_")?;
+    let (inside, metric) = rest.rsplit_once("]_")?;
+    let (input, provider) = inside.rsplit_once('-')?;
+    Some((name, input, provider, metric))
+}

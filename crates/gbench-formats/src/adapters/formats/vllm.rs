@@ -1,0 +1,183 @@
+//! vLLM: the JSON files of `vllm bench serve`, `vllm bench latency` and `vllm bench throughput`. A file is one case, or
+//! with `--append-result` one a line.
+//!
+//! <https://docs.vllm.ai/en/latest/cli/bench/serve.html>. A serving run in which every request failed leaves latencies of 0.0, and a latency of
+//! 0.0 stands where an endpoint does not stream: neither is a time. `--save-detailed` adds the time to the first token of each
+//! request, in seconds; they are read as milliseconds, as the summaries are, so that both kinds of file compare.
+
+use serde_json::Value;
+
+use super::case::{alone, ended, fail, failed, named, summarised, summary};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::values::{Entries, document, json_lines, scalar, typed};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{ParamValue, Params};
+
+pub(super) struct Vllm;
+
+/// Of a serving run: what says which run it is.
+const PARAMS: [&str; 16] = [
+    "backend",
+    "endpoint_type",
+    "label",
+    "model_id",
+    "tokenizer_id",
+    "best_of",
+    "num_prompts",
+    "request_rate",
+    "burstiness",
+    "max_concurrency",
+    "ramp_up_strategy",
+    "ramp_up_start_rps",
+    "ramp_up_end_rps",
+    "dataset_name",
+    "random_input_len",
+    "random_output_len",
+];
+const SERVE: [&str; 6] =
+    ["completed", "model_id", "tokenizer_id", "num_prompts", "total_input_tokens", "request_throughput"];
+const LATENCY: [&str; 3] = ["avg_latency", "latencies", "percentiles"];
+const THROUGHPUT: [&str; 5] =
+    ["elapsed_time", "num_requests", "total_num_tokens", "requests_per_second", "tokens_per_second"];
+
+type Document = Entries<Value>;
+
+impl ResultFormat for Vllm {
+    fn name(&self) -> &'static str {
+        "vllm"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "vLLM bench",
+            versions: "`bench serve`, also of `benchmark_serving.py` and for embeddings; `bench latency`; `bench throughput`",
+            fields: "`completed`, `failed`, `median_`, `std_`, `p99_` of `ttft`, `tpot`, `itl`, `e2el`, `ttfts`, the throughputs; \
+                     `latencies`, `percentiles`; `tokens_per_second`",
+            reads: Reads::Summary,
+            direction: "times lower, throughputs higher",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let kinds = [&SERVE[..], &LATENCY, &THROUGHPUT];
+        file.begins(b'{') && kinds.iter().any(|keys| Outline::has_keys(file, keys))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        // `--append-result` leaves a line for each run.
+        let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
+        let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
+        let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
+        let readings: Result<Vec<Reading>, ReadError> =
+            found.iter().map(|found| reading(file, found)).collect();
+        Ok(RunReading::only(readings?))
+    }
+}
+
+fn reading(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
+    let has = |keys: &[&str]| keys.iter().all(|key| found.get(key).is_some());
+    if has(&SERVE) {
+        serve(file, found)
+    } else if has(&LATENCY) {
+        latency(file, found)
+    } else if has(&THROUGHPUT) {
+        throughput(file, found)
+    } else {
+        Err(file.wrong("it is no result of `vllm bench serve`, `latency` or `throughput`"))
+    }
+}
+
+fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
+    let param = |key: &&str| Some(((*key).to_owned(), scalar(found.get(key)?)?));
+    let mut reading = named("serve", PARAMS.iter().filter_map(param).collect());
+    let (asked, completed): (f64, f64) = (found.need(file, "num_prompts")?, found.need(file, "completed")?);
+    // Runs of embeddings, and old versions, do not count what failed.
+    let lost = found.typed(file, "failed")?.unwrap_or_else(|| (asked - completed).max(0.0));
+    if completed <= 0.0 || lost > 0.0 {
+        let why =
+            found.get("errors").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let why = why.map(str::trim).find(|error| !error.is_empty()).and_then(|error| error.lines().last());
+        let why = why.map(|error| format!(": {error}")).unwrap_or_default();
+        reading.end = failed(format!("{completed} requests completed and {lost} failed{why}"));
+        return Ok(reading);
+    }
+    let count = Some(completed as u64);
+    for name in ["ttft", "tpot", "itl", "e2el"] {
+        let Some(mean) = found.typed(file, &format!("mean_{name}_ms"))?.filter(|mean: &f64| *mean != 0.0)
+        else {
+            continue;
+        };
+        let median = found.typed(file, &format!("median_{name}_ms"))?.unwrap_or(mean);
+        let stddev = found.typed(file, &format!("std_{name}_ms"))?;
+        // A token's latency is a mean over requests, or over all tokens.
+        summarised(&mut reading, name, "ms", summary(median, stddev, count.filter(|_| name != "itl")));
+        let (start, end) = ('p', format!("_{name}_ms"));
+        for (key, value) in &found.0 {
+            let Some(percentile) = key.strip_prefix(start).and_then(|key| key.strip_suffix(&end)) else {
+                continue;
+            };
+            if percentile != "50" && percentile.starts_with(|c: char| c.is_ascii_digit()) {
+                let value = typed(file, key, value)?;
+                summarised(&mut reading, &format!("{name}_p{percentile}"), "ms", summary(value, None, count));
+            }
+        }
+    }
+    if let Some(values) = found.get("ttfts") {
+        let seconds: Vec<f64> = typed(file, "ttfts", values)?;
+        let metric = reading.metrics.iter_mut().find(|metric| metric.name == "ttft");
+        if let Some(metric) = metric.filter(|_| seconds.len() as f64 == completed) {
+            metric.values = seconds.iter().map(|seconds| seconds * 1e3).collect();
+            metric.summary = None;
+        }
+    }
+    rates(file, found, &mut reading)?;
+    Ok(reading)
+}
+
+/// The throughputs of a serving run: that of all tokens follows from that of the output where inputs are the same.
+fn rates(file: &ResultFile, found: &Document, reading: &mut Reading) -> Result<(), ReadError> {
+    let rates = [
+        ("request_throughput", "req/s", true),
+        ("output_throughput", "tokens/s", true),
+        ("total_token_throughput", "tokens/s", false),
+        ("request_goodput", "req/s", false),
+        ("max_output_tokens_per_s", "tokens/s", false),
+    ];
+    for (name, unit, judged) in rates {
+        if let Some(value) = found.typed(file, name)? {
+            summarised(reading, name, unit, alone(value)).judged = judged;
+        }
+    }
+    Ok(())
+}
+
+/// `vllm bench latency` leaves nothing about what it ran.
+fn latency(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
+    let mut reading = named("latency", Params::new());
+    let value = found.get("latencies").unwrap_or(&Value::Null);
+    let latencies: Vec<f64> = typed(file, "latencies", value)?;
+    if latencies.is_empty() || latencies.iter().any(|seconds| *seconds <= 0.0) {
+        reading.end = failed(format!("{} latencies, and each has to be above zero", latencies.len()));
+        return Ok(reading);
+    }
+    reading.metric("latency", "s", None).values = latencies;
+    Ok(reading)
+}
+
+fn throughput(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
+    let mut params = Params::new();
+    params.insert("num_requests".into(), ParamValue::Int(found.need::<f64>(file, "num_requests")? as i64));
+    let mut reading = named("throughput", params);
+    let seconds: f64 = found.need(file, "elapsed_time")?;
+    for (name, unit) in [("tokens_per_second", "tokens/s"), ("requests_per_second", "req/s")] {
+        let value: f64 = found.need(file, name)?;
+        if value <= 0.0 || seconds <= 0.0 {
+            fail(&mut reading, format!("`{name}` is {value} after {seconds} s: it completed nothing"));
+        }
+        summarised(&mut reading, name, unit, alone(value)).judged = name == "tokens_per_second";
+    }
+    summarised(&mut reading, "elapsed_time", "s", alone(seconds)).judged = false;
+    Ok(ended(reading))
+}

@@ -1,0 +1,113 @@
+//! warpt: the JSON of one suite run, `warpt_benchmark_<X>_<TIMESTAMP>_<RANDOM>.json`, as its design describes it.
+//!
+//! `{suite, components, benchmarks: [{spec: {id: {suite, name}, components, kind, params, ...}, metrics: [{name, value, unit,
+//! higher_is_better, tags}], success, error_message, start_time, end_time, system}], metadata}`. Each metric says its direction itself. Times are
+//! often without an offset: then they are no moment that is known.
+
+use super::case::{alone, ended, failed, metric_name, named, summarised};
+use super::fields::{Fields, flattened};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use super::time::utc;
+use super::values::{param_of, python_document};
+use crate::adapters::{ReadError, Reading, Reads};
+use gbench_model::{Better, ParamValue, Params, is_time};
+
+pub(super) struct Warpt;
+
+impl ResultFormat for Warpt {
+    fn name(&self) -> &'static str {
+        "warpt"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "warpt",
+            versions: "its `BenchmarkSuiteRun`",
+            fields: "`spec.id`, `spec.params`; `metrics[]` with `name`, `value`, `unit`, `higher_is_better`, `tags`; `success`, `error_message`, `start_time`, `metadata`",
+            reads: Reads::Summary,
+            direction: "as each metric says",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let Some(outline) = Outline::of(file, &["suite", "components", "benchmarks"], &["spec"]) else {
+            return false;
+        };
+        let result = outline.first_of("benchmarks");
+        let id = result.and_then(|result| result.get("spec")?.get("id"));
+        result.is_some_and(|result| result.has(&["metrics", "success"]))
+            && id.is_some_and(|id| id.has(&["suite", "name"]))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let value = python_document(file)?;
+        let document = Fields::of(file, "", &value)?;
+        document.need("suite", document.text("suite")?)?;
+        let results = document.objects("benchmarks")?;
+        let mut run = RunReading::default();
+        let mut starts = Vec::new();
+        for result in &results {
+            run.readings.push(read_result(result)?);
+            starts.push(result.text("start_time")?.and_then(utc));
+        }
+        run.started =
+            starts.into_iter().collect::<Option<Vec<String>>>().and_then(|starts| starts.into_iter().min());
+        for (name, value) in document.object("metadata")?.iter().flat_map(flattened) {
+            run.facts.insert(name, value.clone());
+        }
+        Ok(vec![run])
+    }
+}
+
+fn read_result(result: &Fields) -> Result<Reading, ReadError> {
+    let spec = result.need("spec", result.object("spec")?)?;
+    let id = spec.need("id", spec.object("id")?)?;
+    let (suite, name) = (id.need("suite", id.text("suite")?)?, id.need("name", id.text("name")?)?);
+    let mut params = Params::from([("suite".to_owned(), ParamValue::Text(suite.to_owned()))]);
+    params.extend(spec.object("params")?.iter().flat_map(Fields::params));
+    let mut reading = named(name, params);
+    for key in ["kind", "components", "external_tool"] {
+        reading.metadata.extend(spec.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    let message = result.text("error_message")?.filter(|text| !text.is_empty());
+    if !result.need("success", result.flag("success")?)? {
+        reading.end = failed(message.unwrap_or("it did not succeed"));
+        return Ok(reading);
+    }
+    let metrics = result.objects("metrics")?;
+    if metrics.is_empty() {
+        reading.end = failed("it says that it succeeded, and has no metric");
+    }
+    for metric in &metrics {
+        let name = name_of(metric, &metrics)?;
+        let value = metric.need("value", metric.number("value")?)?;
+        let unit = metric.need("unit", metric.text("unit")?)?;
+        if value <= 0.0 && (is_time(unit) || unit.ends_with("/s")) {
+            reading.end = failed(format!("`{name}` is {value} {unit}, which is no measurement"));
+            return Ok(ended(reading));
+        }
+        if reading.metrics.iter().any(|other| other.name == name) {
+            return Err(metric.wrong("name", format!("`{name}` stands there twice")));
+        }
+        let higher = metric.need("higher_is_better", metric.flag("higher_is_better")?)?;
+        let better = if higher { Better::Higher } else { Better::Lower };
+        summarised(&mut reading, &name, unit, alone(value)).better = Some(better);
+    }
+    Ok(reading)
+}
+
+/// The name of a metric, with the values of its tags where another one is called the same.
+fn name_of(metric: &Fields, all: &[Fields]) -> Result<String, ReadError> {
+    let name = metric.need("name", metric.text("name")?)?;
+    let mut parts = vec![name.to_owned()];
+    let alike = all.iter().filter(|other| other.get("name") == metric.get("name")).count();
+    if alike > 1 {
+        let tags = metric.object("tags")?;
+        parts.extend(
+            tags.iter().flat_map(flattened).filter_map(|(_, value)| Some(param_of(value)?.to_string())),
+        );
+    }
+    Ok(metric_name(&parts.join("/")))
+}

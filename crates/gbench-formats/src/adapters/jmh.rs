@@ -1,0 +1,290 @@
+//! JMH: `-rf json`, with a score for each iteration of each fork. Read and asked by its documented format and flags alone.
+//!
+//! <https://github.com/openjdk/jmh>. A benchmark that throws is missing from the document, and JMH ends with 0 all the same
+//! unless it is told `-foe true`. One process starts a JVM of its own for each benchmark and each point.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::json::document;
+use super::{
+    About, Adapter, BuildStep, CaseName, CaseRequest, Detected, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
+};
+use gbench_model::{Better, ParamValue};
+
+pub struct Jmh;
+
+const FILE: &str = "jmh.json";
+/// Between a name and its parameters, and between these.
+const BETWEEN: &str = " | ";
+
+impl Adapter for Jmh {
+    fn name(&self) -> &'static str {
+        "jmh"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "JMH",
+            language: Language::Java,
+            lists: Lists::Named,
+            filters: true,
+            orders: false,
+            reads: Reads::Samples,
+            tried: &[],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        let mut detected = Detected::default();
+        for path in tree.files() {
+            let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+            let text = match file {
+                "pom.xml" | "build.gradle" | "build.gradle.kts" => tree.text(path).unwrap_or_default(),
+                _ => continue,
+            };
+            // A parent that only names the version of its modules.
+            let managed = text.contains("<dependencyManagement>") && text.contains("<modules>");
+            if !(text.contains("jmh-core") || text.contains("champeau.jmh")) || managed {
+                continue;
+            }
+            let named = ["<finalName>benchmarks<", "<uberjar.name>benchmarks<"]
+                .iter()
+                .any(|name| text.contains(name));
+            if file != "pom.xml" || !named || !text.contains("maven-shade-plugin") {
+                detected.unclear.push(format!(
+                    "{path} uses JMH, and which jar it makes does not stand there: write its build by hand, and `java -jar` with that jar as the command"
+                ));
+                continue;
+            }
+            let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+            let build = match folder {
+                "" => words(&["mvn", "-q", "-B", "-DskipTests", "package"]),
+                _ if tree.text("pom.xml").is_some_and(|text| text.contains("<module>")) => {
+                    words(&["mvn", "-q", "-B", "-DskipTests", "-pl", folder, "-am", "package"])
+                }
+                _ => words(&["mvn", "-q", "-B", "-DskipTests", "-f", path, "package"]),
+            };
+            detected.found.push(FoundBenchmark {
+                name: Some(folder.replace('/', "-")).filter(|name| !name.is_empty()).unwrap_or("jmh".into()),
+                command: words(&["java", "-jar", "target/benchmarks.jar"]),
+                build: Some(BuildStep::Command(build)),
+                dir: folder.to_owned(),
+                binaries: words(&["java", "mvn"]),
+                gpu: false,
+                files: vec![path.clone()],
+                why: "a pom.xml with jmh-core that packs benchmarks.jar".into(),
+            });
+        }
+        detected
+    }
+
+    /// By its main class, or by the list of benchmarks that its annotation processor puts into a jar.
+    fn recognises(&self, program: &Program) -> bool {
+        program.command.iter().any(|word| word == "org.openjdk.jmh.Main")
+            || program.holds("META-INF/BenchmarkList")
+    }
+
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(Invocation::of(ask.command, ["-lp"]))
+    }
+
+    /// `Benchmarks: `, then names, each with lines `  param "n" = {8, 64}` behind it.
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
+        let text = std::str::from_utf8(output.stdout)
+            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+        let mut points: Vec<(&str, Vec<BTreeMap<String, String>>)> = Vec::new();
+        let lines = text.lines().enumerate().skip_while(|(_, line)| line.trim_end() != "Benchmarks:").skip(1);
+        for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let Some(param) = line.trim_start().strip_prefix("param ") else {
+                points.push((line.trim(), vec![BTreeMap::new()]));
+                continue;
+            };
+            let values = param.split_once(" = ").and_then(|(name, values)| {
+                Some((name.trim_matches('"'), values.trim().strip_prefix('{')?.strip_suffix('}')?))
+            });
+            let (Some((name, values)), Some((_, points))) = (values, points.last_mut()) else {
+                return Err(ReadError::line(index + 1, "it is no parameter of a benchmark"));
+            };
+            let old = std::mem::take(points);
+            points.extend(old.iter().flat_map(|point| {
+                values.split(", ").map(move |value| {
+                    let mut point = point.clone();
+                    point.insert(name.to_owned(), value.to_owned());
+                    point
+                })
+            }));
+        }
+        Ok(points
+            .iter()
+            .flat_map(|(name, points)| points.iter().map(move |point| case_name(name, point)))
+            .collect())
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let samples = ask.amount.samples.max(1);
+        let milliseconds = |seconds: f64| format!("{:.0}ms", (seconds * 1e3).max(1.0));
+        let mut more: Vec<String> = ["-rf", "json", "-rff"].map(str::to_owned).to_vec();
+        more.push(format!("{}/{FILE}", ask.out));
+        more.extend(["-o".into(), format!("{}/jmh.txt", ask.out)]);
+        more.extend(["-f".into(), "1".into(), "-i".into(), samples.to_string()]);
+        more.extend(["-r".into(), milliseconds(ask.amount.seconds / f64::from(samples))]);
+        more.extend(["-wi".into(), u32::from(ask.amount.warmup > 0.0).to_string()]);
+        more.extend(["-w".into(), milliseconds(ask.amount.warmup)]);
+        let mut params: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for case in ask.cases {
+            let mut parts = case.split(BETWEEN);
+            let include = format!("^{}$", regex::escape(parts.next().unwrap_or_default()));
+            more.extend(Some(include).filter(|include| !more.contains(include)));
+            for (key, value) in parts.filter_map(|part| part.split_once('=')) {
+                let values = params.entry(key).or_default();
+                values.extend(Some(value).filter(|value| !values.contains(value)));
+            }
+        }
+        // Of several cases all combinations run: those that nobody asked for stand beside.
+        for (key, values) in params {
+            more.extend(["-p".into(), format!("{key}={}", values.join(","))]);
+        }
+        Some(Invocation::of(ask.command, more))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        let report: Vec<Entry> = document(Some(FILE), output.files.need(FILE)?)?;
+        let readings = report.iter().enumerate().map(|(index, entry)| {
+            entry.read().map_err(|(key, what)| {
+                ReadError::new(
+                    Place::Path { file: Some(FILE.into()), path: format!("[{index}].{key}") },
+                    what,
+                )
+            })
+        });
+        readings.collect()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    benchmark: String,
+    mode: String,
+    jmh_version: Option<String>,
+    jdk_version: Option<String>,
+    vm_name: Option<String>,
+    vm_version: Option<String>,
+    threads: Option<u64>,
+    forks: Option<u64>,
+    #[serde(default)]
+    params: BTreeMap<String, String>,
+    primary_metric: Metric,
+    #[serde(default)]
+    secondary_metrics: BTreeMap<String, Secondary>,
+}
+
+/// Times, and how often each was seen.
+type Histogram = Vec<(f64, u64)>;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metric {
+    score_unit: String,
+    /// By fork and iteration.
+    raw_data: Option<Vec<Vec<f64>>>,
+    /// By fork and iteration: the mode `sample`.
+    raw_data_histogram: Option<Vec<Vec<Histogram>>>,
+    score_percentiles: Option<BTreeMap<String, Value>>,
+}
+
+/// Of profilers and groups; figures that are none are texts.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Secondary {
+    score: Value,
+    score_unit: String,
+}
+
+impl Entry {
+    /// Errors: the key that is wrong, and what about it.
+    fn read(&self) -> Result<Reading, (&'static str, String)> {
+        if self.jmh_version.as_ref().is_some_and(|version| !version.starts_with("1.")) {
+            return Err(("jmhVersion", "only version 1 is known".into()));
+        }
+        let mut reading = Reading::new(case_name(&self.benchmark, &self.params));
+        let unit = self.primary_metric.score_unit.as_str();
+        let time = |unit: &str| ["ns", "us", "ms", "s", "min"].contains(&unit);
+        let known = match (self.mode.as_str(), unit.split_once('/')) {
+            ("thrpt", Some(("ops", per))) if time(per) => Some(("throughput", unit, Some(Better::Higher))),
+            ("avgt" | "sample" | "ss", Some((unit, "op"))) if time(unit) => Some(("time", unit, None)),
+            _ => None,
+        };
+        let Some((name, unit, better)) = known else {
+            return Err((
+                "primaryMetric.scoreUnit",
+                format!("`{unit}` is no unit of the mode `{}`", self.mode),
+            ));
+        };
+        let metric = reading.metric(name, unit, better);
+        match (&self.primary_metric.raw_data, &self.primary_metric.raw_data_histogram) {
+            (Some(forks), None) => metric.values = forks.iter().flatten().copied().collect(),
+            (None, Some(forks)) => {
+                let percentiles = self.primary_metric.score_percentiles.as_ref();
+                let median = percentiles.and_then(|percentiles| percentiles.get("50.0")?.as_f64());
+                let Some(value) = median else {
+                    return Err(("primaryMetric.scorePercentiles", "it has no number at 50.0".into()));
+                };
+                let count = forks
+                    .iter()
+                    .flatten()
+                    .flatten()
+                    .fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+                if count == 0 {
+                    return Err(("primaryMetric.rawDataHistogram", "nothing ran".into()));
+                }
+                metric.summary = Some(SummaryReading { value, stddev: None, count: Some(count) });
+            }
+            _ => return Err(("primaryMetric.rawData", "it is missing".into())),
+        }
+        for (name, secondary) in &self.secondary_metrics {
+            let plain = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
+            let own: String = name.trim_start_matches('·').chars().map(plain).collect();
+            let Some(value) = secondary.score.as_f64() else { continue };
+            if own.is_empty() || reading.metrics.iter().any(|metric| metric.name == own) {
+                return Err(("secondaryMetrics", format!("`{name}` has no name of its own")));
+            }
+            let metric = reading.metric(&own, &secondary.score_unit, None);
+            (metric.summary, metric.judged) =
+                (Some(SummaryReading { value, stddev: None, count: None }), false);
+        }
+        let texts = [
+            ("mode", Some(&self.mode)),
+            ("jmhVersion", self.jmh_version.as_ref()),
+            ("jdkVersion", self.jdk_version.as_ref()),
+            ("vmName", self.vm_name.as_ref()),
+            ("vmVersion", self.vm_version.as_ref()),
+        ];
+        let numbers = [("threads", self.threads), ("forks", self.forks)];
+        let texts =
+            texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), Value::from(text?.clone()))));
+        reading.metadata = texts.collect();
+        reading
+            .metadata
+            .extend(numbers.into_iter().filter_map(|(key, number)| Some((key.to_owned(), number?.into()))));
+        Ok(reading)
+    }
+}
+
+/// `org.sample.Sort.ints | n=8`.
+fn case_name(name: &str, params: &BTreeMap<String, String>) -> CaseName {
+    let mut case = CaseName::plain(name);
+    for (key, value) in params {
+        case.native.extend([BETWEEN, key, "=", value]);
+        let value = value.parse().map_or_else(|_| ParamValue::Text(value.clone()), ParamValue::Int);
+        case.params.insert(key.clone(), value);
+    }
+    case
+}

@@ -1,0 +1,123 @@
+//! Which cases a word means: `ch1:moe` a pair, `ch1:moe_sparse` its baseline and that one variant, `ch1` a whole folder.
+
+use super::layout::PythonCase;
+use gbench_model::{ParamValue, near};
+
+/// Why a word names no cases.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    #[error("nothing here is called `{word}`")]
+    Unknown {
+        word: String,
+        /// What it may stand for, nearest first.
+        near: Vec<String>,
+    },
+    #[error("`{word}` may be {}", names.join(", "))]
+    Ambiguous {
+        word: String,
+        /// Each without doubt.
+        names: Vec<String>,
+    },
+}
+
+/// A name that a case answers to, and how many cases of it there are to tell apart.
+struct Target<'c> {
+    folder: &'c str,
+    name: String,
+    cases: Vec<&'c PythonCase>,
+}
+
+impl Target<'_> {
+    fn whole(&self) -> String {
+        if self.folder.is_empty() { self.name.clone() } else { format!("{}:{}", self.folder, self.name) }
+    }
+}
+
+/// The cases that a word means, in their order: `[folder:]name`, where the name is that of a pair, of one of its variants
+/// (`moe_sparse`: the baseline `moe` and `optimized_moe_sparse.py`), or of a kernel (`kernels/gelu`, or `gelu`). A folder alone means all
+/// in it. Without a folder, and by the beginning of a name before a `_` (`moe` for `moe_dense`), only what is one target alone.
+pub fn targets<'c>(cases: &'c [PythonCase], word: &str) -> Result<Vec<&'c PythonCase>, TargetError> {
+    let all = all(cases);
+    let (folder, name) = word.rsplit_once(':').map_or((None, word), |(folder, name)| (Some(folder), name));
+    let in_folder: Vec<&Target> =
+        all.iter().filter(|target| folder.is_none_or(|folder| target.folder == folder)).collect();
+    let whole: Vec<&Target> = in_folder.iter().filter(|target| target.name == name).copied().collect();
+    if !whole.is_empty() {
+        return one(word, &whole);
+    }
+    let of_folder = |folder: &str| -> Vec<&PythonCase> {
+        cases.iter().filter(|case| !folder.is_empty() && text(case, "chapter") == folder).collect()
+    };
+    let folder_alone = if name.is_empty() { folder.unwrap_or(word) } else { word };
+    let found = of_folder(folder_alone);
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let begins = |target: &&&Target| {
+        let rest = target.name.strip_prefix(name).and_then(|rest| rest.strip_prefix('_'));
+        let leaf = target.name.rsplit('/').next() == Some(name);
+        !name.is_empty() && (rest.is_some() || leaf)
+    };
+    let aliased: Vec<&Target> = in_folder.iter().filter(begins).copied().collect();
+    if !aliased.is_empty() {
+        return one(word, &pairs_alone(&aliased));
+    }
+    let known: Vec<String> = all.iter().map(Target::whole).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let near = near(word, &known).into_iter().map(str::to_owned).collect();
+    Err(TargetError::Unknown { word: word.to_owned(), near })
+}
+
+fn one<'c>(word: &str, found: &[&Target<'c>]) -> Result<Vec<&'c PythonCase>, TargetError> {
+    if let [only] = found {
+        return Ok(only.cases.clone());
+    }
+    let names = found.iter().map(|target| target.whole()).collect();
+    Err(TargetError::Ambiguous { word: word.to_owned(), names })
+}
+
+/// Those that are no variant of another one that is found, too: `moe` for `moe_dense` and its `moe_dense_fast`.
+fn pairs_alone<'t, 'c>(found: &[&'t Target<'c>]) -> Vec<&'t Target<'c>> {
+    let is_part = |target: &Target| {
+        found.iter().any(|other| {
+            other.folder == target.folder
+                && other.cases.len() >= target.cases.len()
+                && other.name.len() < target.name.len()
+                && target.cases.iter().all(|case| other.cases.iter().any(|same| std::ptr::eq(*same, *case)))
+        })
+    };
+    found.iter().filter(|target| !is_part(target)).copied().collect()
+}
+
+/// Every pair, every variant with a name of its own, every kernel: in the order of the cases.
+fn all(cases: &[PythonCase]) -> Vec<Target<'_>> {
+    let mut found: Vec<Target> = Vec::new();
+    for case in cases {
+        let (folder, name) = (text(case, "chapter"), case.name.case.as_str());
+        match found.iter_mut().rev().find(|target| (target.folder, target.name.as_str()) == (folder, name)) {
+            Some(target) => target.cases.push(case),
+            None => found.push(Target { folder, name: name.to_owned(), cases: vec![case] }),
+        }
+        let technique = text(case, "technique");
+        if technique.is_empty() {
+            continue;
+        }
+        let baseline = found
+            .iter()
+            .rev()
+            .find(|target| (target.folder, target.name.as_str()) == (folder, name))
+            .and_then(|target| target.cases.first())
+            .filter(|first| text(first, "technique").is_empty());
+        let cases = baseline.copied().into_iter().chain([case]).collect();
+        found.push(Target { folder, name: format!("{name}_{technique}"), cases });
+    }
+    found
+}
+
+/// A parameter that is a text; empty where it is not there.
+fn text<'c>(case: &'c PythonCase, name: &str) -> &'c str {
+    match case.name.params.get(name) {
+        Some(ParamValue::Text(text)) => text,
+        _ => "",
+    }
+}

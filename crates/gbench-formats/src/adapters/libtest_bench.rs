@@ -1,0 +1,358 @@
+//! `#[bench]` of Rust's own test harness: a line a benchmark on stdout, with the median of 50 samples.
+//!
+//! <https://doc.rust-lang.org/unstable-book/library-features/test.html>. How long it measures is its own choice, up to some seconds a case,
+//! and it keeps no samples. It is unstable: a stable compiler builds it with `RUSTC_BOOTSTRAP=1` alone. Output that the benchmarks print
+//! is kept back, unless the environment has `RUST_TEST_NOCAPTURE`.
+
+use super::cargo::{self, DeclaredTarget, TargetKind, packages, without_comments};
+use super::detect::{BuildStep, FoundBenchmark};
+use super::{
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
+};
+use gbench_model::Better;
+
+pub struct LibtestBench;
+
+/// Samples behind each median.
+const SAMPLES: u64 = 50;
+
+impl Adapter for LibtestBench {
+    fn name(&self) -> &'static str {
+        "libtest-bench"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "Rust #[bench]",
+            language: Language::Rust,
+            lists: Lists::Named,
+            filters: true,
+            orders: false,
+            reads: Reads::Summary,
+            tried: &["1.95.0", "1.97.0-nightly"],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        let mut detected = cargo::detect(tree, kind);
+        libraries(tree, &mut detected);
+        for found in detected.found.iter_mut().filter(|_| !nightly(tree)) {
+            let env = || ["env".to_owned(), "RUSTC_BOOTSTRAP=1".to_owned()].into_iter();
+            found.command.splice(0..0, env());
+            match &mut found.build {
+                Some(BuildStep::Command(words)) => _ = words.splice(0..0, env()),
+                Some(BuildStep::Shell(line)) => line.insert_str(0, "export RUSTC_BOOTSTRAP=1; "),
+                None => {}
+            }
+            found.why.push_str("; a stable compiler takes it with RUSTC_BOOTSTRAP=1");
+        }
+        detected
+    }
+
+    /// Every program with this harness, also one that has tests alone.
+    fn recognises(&self, program: &Program) -> bool {
+        program.holds("ns/iter (+/- ") && program.holds("RUST_TEST_THREADS")
+    }
+
+    /// Without the word it runs tests.
+    fn calibrates(&self, program: &Program) -> bool {
+        program.command.iter().any(|word| word == "bench" || word == "--bench")
+    }
+
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(cargo::invocation(ask.command, vec!["--list".into()]))
+    }
+
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
+        let text = stdout(output)?;
+        Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let mut more: Vec<String> = vec!["--color".into(), "never".into()];
+        if !ask.cases.is_empty() {
+            more.push("--exact".into());
+            more.extend(ask.cases.iter().map(|case| (*case).to_owned()));
+        }
+        Some(cargo::invocation(ask.command, more))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        let mut readings = Vec::new();
+        let mut section = Section::default();
+        for (index, line) in stdout(output)?.split_inclusive('\n').enumerate() {
+            let Some(line) = line.strip_suffix('\n') else { break };
+            if line.starts_with("test result: ") {
+                readings.extend(section.end(true));
+            } else if let Some(rest) = line.strip_prefix("test ") {
+                section.add(rest, index + 1)?;
+            }
+        }
+        readings.extend(section.end(false));
+        Ok(readings)
+    }
+}
+
+/// The lines of one program.
+#[derive(Default)]
+struct Section {
+    /// Benchmarks that ran, in full.
+    ran: Vec<Reading>,
+    /// What is ignored, and where in its line its name and padding end.
+    ignored: Vec<(Reading, usize)>,
+    /// Where that is for a benchmark.
+    width: Option<usize>,
+}
+
+impl Section {
+    /// `sum_100       ... bench:          29.78 ns/iter (+/- 129.54)`, or `... FAILED`, or `... ignored, too slow`.
+    fn add(&mut self, line: &str, number: usize) -> Result<(), ReadError> {
+        let refused = |what: String| Err(ReadError::line(number, what));
+        let Some((padded, result)) = line.split_once(" ... ") else {
+            return refused("it names a benchmark and says nothing of it".into());
+        };
+        let mut reading = Reading::new(CaseName::plain(padded.trim_end()));
+        let ignored = result.strip_prefix("ignored").filter(|rest| rest.is_empty() || rest.starts_with(", "));
+        if let Some(reason) = ignored {
+            let reason = reason.trim_start_matches(", ");
+            let reason = if reason.is_empty() { "it is marked `#[ignore]`" } else { reason };
+            reading.end = End::Skipped { reason: reason.into() };
+            self.ignored.push((reading, padded.len()));
+            return Ok(());
+        }
+        self.width = Some(padded.len());
+        if result == "FAILED" {
+            reading.end = End::Failed { message: "it failed; its output says why".into() };
+            self.ran.push(reading);
+            return Ok(());
+        }
+        let measured = result.strip_prefix("bench:").and_then(Measured::of);
+        let Some(measured) = measured else { return refused(format!("`{result}` is not known")) };
+        if measured.median == 0.0 {
+            let message = "it took no time: it does not call `iter`, or what it measures is optimised away";
+            reading.end = End::Failed { message: message.into() };
+            self.ran.push(reading);
+            return Ok(());
+        }
+        let summary = |value| Some(SummaryReading { value, stddev: None, count: Some(SAMPLES) });
+        reading.metric("time", "ns", None).summary = summary(measured.median);
+        // From the slowest to the fastest sample, without outliers.
+        reading.metadata.insert("spread_ns".into(), measured.spread.into());
+        if let Some(rate) = measured.rate {
+            let metric = reading.metric("throughput", "MB/s", Some(Better::Higher));
+            (metric.summary, metric.judged) = (summary(rate), false);
+        }
+        self.ran.push(reading);
+        Ok(())
+    }
+
+    /// All readings. Tests are ignored too when benchmarks run: their names have no padding. `whole`: all lines were there.
+    fn end(&mut self, whole: bool) -> Vec<Reading> {
+        let section = std::mem::take(self);
+        let widest = section.ignored.iter().map(|(_, width)| *width).max().filter(|_| whole);
+        let width = section.width.or(widest);
+        let benchmarks = section.ignored.into_iter().filter(|(_, at)| Some(*at) == width);
+        section.ran.into_iter().chain(benchmarks.map(|(reading, _)| reading)).collect()
+    }
+}
+
+struct Measured {
+    /// Nanoseconds.
+    median: f64,
+    spread: f64,
+    /// Megabytes in a second.
+    rate: Option<f64>,
+}
+
+impl Measured {
+    /// `   4,826,229.70 ns/iter (+/- 2,015,670.37) = 6,400 MB/s`
+    fn of(text: &str) -> Option<Self> {
+        let (median, rest) = text.split_once(" ns/iter (+/- ")?;
+        let (spread, rest) = rest.split_once(')')?;
+        let rate = match rest.strip_prefix(" = ") {
+            Some(rate) => Some(number(rate.strip_suffix(" MB/s")?)?),
+            None if rest.is_empty() => None,
+            None => return None,
+        };
+        Some(Self { median: number(median.trim())?, spread: number(spread)?, rate })
+    }
+}
+
+/// A number with commas between thousands. `None`: none, or commas elsewhere.
+fn number(text: &str) -> Option<f64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut groups = whole.split(',');
+    let first = groups.next().filter(|first| digits(first))?;
+    let grouped = whole.contains(',');
+    if !digits(fraction)
+        || grouped && first.len() > 3
+        || !groups.all(|group| group.len() == 3 && digits(group))
+    {
+        return None;
+    }
+    text.replace(',', "").parse().ok()
+}
+
+fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
+    std::str::from_utf8(output.stdout)
+        .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
+}
+
+fn kind(target: &DeclaredTarget) -> TargetKind {
+    if !target.text.contains("#[bench]") || !target.harness {
+        return TargetKind::NotOurs;
+    }
+    TargetKind::Ours(format!("{} has `#[bench]`", target.path))
+}
+
+/// Benchmarks beside the code of a library, which `cargo bench --lib` runs.
+fn libraries(tree: &dyn SourceTree, detected: &mut Detected) {
+    for (dir, manifest, table) in packages(tree) {
+        let Some(name) = table["package"].get("name").and_then(|name| name.as_str()) else { continue };
+        let folder = cargo::below(&dir, "src/");
+        let sources = tree.files().iter().filter(|path| path.starts_with(&folder) && path.ends_with(".rs"));
+        let files: Vec<String> = sources
+            .filter(|path| without_comments(&tree.text(path).unwrap_or_default()).contains("#[bench]"))
+            .cloned()
+            .collect();
+        let Some(first) = files.first() else { continue };
+        let off = table.get("lib").and_then(|lib| lib.get("bench")).and_then(|bench| bench.as_bool())
+            == Some(false);
+        let library = table.contains_key("lib") || tree.files().contains(&cargo::below(&dir, "src/lib.rs"));
+        if off || !library {
+            let sentence = format!(
+                "{first} has `#[bench]`, but {manifest} has no library that is benchmarked: write `command = [\"cargo\", \"bench\", \
+                 \"--offline\", \"--bin\", \"NAME\"]` and `harness = \"libtest-bench\"` for its program"
+            );
+            detected.unclear(first, sentence);
+            continue;
+        }
+        let words = |more: &str| ["cargo", "bench", more, "--lib"].map(str::to_owned).to_vec();
+        detected.found.push(FoundBenchmark {
+            name: name.to_owned(),
+            command: words("--offline"),
+            build: Some(cargo::build(&dir, words("--no-run"))),
+            dir,
+            binaries: vec!["cargo".into()],
+            gpu: false,
+            why: format!("{first} has `#[bench]`"),
+            files,
+        });
+    }
+}
+
+/// The tree asks for a nightly compiler itself.
+fn nightly(tree: &dyn SourceTree) -> bool {
+    ["rust-toolchain.toml", "rust-toolchain"]
+        .iter()
+        .any(|path| tree.text(path).is_some_and(|text| text.contains("nightly")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Amount, MemoryTree, OutputFiles};
+    use super::*;
+
+    fn argv(command: &[&str], cases: &[&str]) -> Vec<String> {
+        let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+        LibtestBench
+            .run(&CaseRequest { command: &command, cases, out: "/out", amount: Amount::LEAST })
+            .unwrap()
+            .argv
+    }
+
+    fn read(stdout: &str) -> Result<Vec<Reading>, ReadError> {
+        super::super::read(
+            &LibtestBench,
+            &HarnessOutput { stdout: stdout.as_bytes(), files: &OutputFiles::default() },
+        )
+    }
+
+    #[test]
+    fn names_are_exact_and_no_patterns() {
+        let argv = argv(&["env", "RUSTC_BOOTSTRAP=1", "cargo", "bench", "--lib"], &["a::b", "a"]);
+        assert_eq!(argv[5..], ["--", "--color", "never", "--exact", "a::b", "a"]);
+    }
+
+    #[test]
+    fn times_have_commas_between_thousands() {
+        let median = |text: &str| {
+            let line = format!("test a ... bench: {text} ns/iter (+/- 3) = 6,400 MB/s\n");
+            read(&line).map(|readings| readings[0].metrics[0].summary.unwrap().value)
+        };
+        assert_eq!(median("  4,826,229.70").unwrap(), 4_826_229.7);
+        assert_eq!(median("12").unwrap(), 12.0);
+        for wrong in ["4,82", "4826,229", ",1", "1,", "1.", "", "-1", "NaN", "1e3", "1,,000"] {
+            assert!(median(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_units_and_words_are_refused() {
+        for line in [
+            "test a ... bench: 12 us/iter (+/- 3)",
+            "test a ... bench: 12 ns/iter",
+            "test a ... bench: 12 ns/iter (+/- 3) = 5 GB/s",
+            "test a ... said by the benchmark",
+            "test a",
+            "test a ... ignoreds",
+        ] {
+            assert!(read(&format!("{line}\n")).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn failures_and_skips_are_no_numbers() {
+        let text = "test bad   ... FAILED\ntest later ... ignored, too slow\ntest never ... bench:  0.00 ns/iter (+/- 0.00)\n";
+        let ends: Vec<(String, End)> =
+            read(text).unwrap().into_iter().map(|reading| (reading.case.native, reading.end)).collect();
+        assert!(matches!(&ends[0], (name, End::Failed { .. }) if name == "bad"));
+        assert!(
+            matches!(&ends[1], (name, End::Failed { message }) if name == "never" && message.contains("iter"))
+        );
+        assert_eq!(ends[2].1, End::Skipped { reason: "too slow".into() });
+    }
+
+    #[test]
+    fn a_test_is_not_taken_for_a_benchmark_that_is_ignored() {
+        let text = "test t ... ignored\ntest über  ... ignored\ntest number ... bench: 1 ns/iter (+/- 0)\n";
+        let names: Vec<String> = read(text).unwrap().into_iter().map(|reading| reading.case.native).collect();
+        assert_eq!(names, ["number", "über"]);
+        // Nothing ran: the widest are benchmarks, once all lines are there.
+        let text = "test t ... ignored\ntest later ... ignored\n";
+        assert!(read(text).is_err());
+        assert_eq!(read(&format!("{text}test result: ok. 0 passed\n")).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn benchmarks_beside_the_code_and_in_benches_are_found() {
+        let bench = "#[bench]\nfn a(b: &mut Bencher) {}\n";
+        let files = [
+            ("Cargo.toml", "[package]\nname = 'a'\n[[bench]]\nname = 'own'\nharness = false"),
+            ("benches/x.rs", bench),
+            ("benches/own.rs", bench),
+            ("benches/macro.rs", "#[bench::a]\nfn a() {}"),
+            ("src/lib.rs", "// #[bench]\nmod deep;"),
+            ("src/deep.rs", bench),
+            ("tool/Cargo.toml", "[package]\nname = 'tool'"),
+            ("tool/src/main.rs", bench),
+            ("rust-toolchain.toml", "[toolchain]\nchannel = 'nightly-2026-01-01'"),
+        ];
+        let detected = LibtestBench.detect(&MemoryTree::of(files));
+        let found: Vec<(String, &[String])> =
+            detected.found.iter().map(|found| (found.command.join(" "), &found.files[..])).collect();
+        assert_eq!(
+            found,
+            [
+                ("cargo bench --offline --bench x".to_owned(), &["benches/x.rs".to_owned()][..]),
+                ("cargo bench --offline --lib".to_owned(), &["src/deep.rs".to_owned()][..]),
+            ]
+        );
+        assert_eq!(detected.unclear.len(), 1, "{:?}", detected.unclear);
+        let [files @ .., _] = files;
+        let stable = LibtestBench.detect(&MemoryTree::of(files));
+        assert_eq!(stable.found[0].command[..3], ["env", "RUSTC_BOOTSTRAP=1", "cargo"]);
+    }
+}

@@ -1,0 +1,279 @@
+//! Mitata: what `run({ format: 'json' })` prints, in version 0.1 `run({ json: true })`.
+//!
+//! <https://github.com/evanwashere/mitata>. It reads neither arguments nor the environment: its own script says what runs, for how
+//! long, and that it prints JSON. Its samples are sorted and cut at both ends, so that they are no measurements in their
+//! order: the median is read.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::javascript::{imports, name, package};
+use super::{
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
+};
+use gbench_model::ParamValue;
+
+pub struct Mitata;
+
+impl Adapter for Mitata {
+    fn name(&self) -> &'static str {
+        "mitata"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "Mitata",
+            language: Language::JavaScript,
+            lists: Lists::ByRunning,
+            filters: false,
+            orders: false,
+            reads: Reads::Summary,
+            tried: &["0.1.14", "1.0.34"],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        let mut detected = Detected::default();
+        let script =
+            |path: &&String| [".js", ".mjs", ".cjs", ".ts", ".mts"].iter().any(|end| path.ends_with(end));
+        for path in tree.files().iter().filter(script) {
+            let text = tree.text(path).unwrap_or_default();
+            if !imports(&text, "mitata") || !text.contains("run(") {
+                continue;
+            }
+            let why_not = match () {
+                () if path.ends_with("ts") => "is TypeScript: write by hand what runs it",
+                () if !prints_json(&text) => {
+                    "does not print JSON: let it say `await run({ format: 'json' })`"
+                }
+                () => "has no package.json above it that depends on mitata: write its command by hand",
+            };
+            let runs = !path.ends_with("ts") && prints_json(&text);
+            let Some(package) = package(tree, path, "mitata").filter(|_| runs) else {
+                detected.unclear(path, format!("{path} uses mitata and {why_not}"));
+                continue;
+            };
+            let inner = path.strip_prefix(package.folder.as_str()).unwrap_or(path).trim_start_matches('/');
+            let stem = path.rsplit_once('.').map_or(path.as_str(), |(stem, _)| stem);
+            detected.found.push(FoundBenchmark {
+                name: name(stem, "mitata"),
+                command: vec!["node".into(), inner.to_owned()],
+                build: Some(package.build),
+                dir: package.folder,
+                binaries: vec!["node".into(), package.manager.into()],
+                gpu: false,
+                files: vec![path.clone()],
+                why: "a script that imports mitata and prints JSON".into(),
+            });
+        }
+        detected
+    }
+
+    fn recognises(&self, program: &Program) -> bool {
+        let text = String::from_utf8_lossy(program.bytes);
+        ["node", "bun", "deno"].contains(&program.name()) && imports(&text, "mitata") && prints_json(&text)
+    }
+
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        self.run(ask)
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(Invocation::of(ask.command, [] as [&str; 0]).env("NO_COLOR", "1"))
+    }
+
+    /// Each call of `run` prints one line of JSON; a script may print others.
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        let mut readings = Vec::new();
+        for (index, line) in output.stdout.split(|byte| *byte == b'\n').enumerate() {
+            if !line.starts_with(b"{") {
+                continue;
+            }
+            let report: Report = serde_json::from_slice(line).map_err(|error| {
+                let place = Place::Column { file: None, line: index + 1, column: error.column() };
+                let text = error.to_string();
+                ReadError::new(place, text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what))
+            })?;
+            let mut refused = Vec::new();
+            for (place, benchmark) in report.benchmarks.iter().enumerate() {
+                if let Err((key, what)) = benchmark.read(&report, &mut readings) {
+                    refused.push((format!("benchmarks[{place}].{key}"), what));
+                }
+            }
+            if let Some((path, what)) = refused.into_iter().next() {
+                return Err(ReadError::new(Place::Path { file: None, path }, what));
+            }
+        }
+        Ok(readings)
+    }
+}
+
+#[derive(Deserialize)]
+struct Report {
+    benchmarks: Vec<Benchmark>,
+    /// Groups, since 1.0.
+    layout: Option<Vec<Layout>>,
+    context: Option<Context>,
+    /// Of 0.1.
+    runtime: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Layout {
+    name: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Context {
+    runtime: Option<String>,
+    version: Option<String>,
+}
+
+/// Since 1.0 with `alias` and `runs`; before with `name` and one of `stats` and `error`.
+#[derive(Deserialize)]
+struct Benchmark {
+    alias: Option<String>,
+    /// Place in the layout, or in 0.1 the name.
+    group: Option<Value>,
+    runs: Option<Vec<Run>>,
+    name: Option<String>,
+    stats: Option<Stats>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    name: String,
+    #[serde(default)]
+    args: BTreeMap<String, Value>,
+    stats: Option<Stats>,
+    error: Option<Value>,
+}
+
+/// Times of an iteration in nanoseconds.
+#[derive(Deserialize)]
+struct Stats {
+    p50: Option<f64>,
+    avg: Option<f64>,
+    samples: Option<Vec<IgnoredAny>>,
+    heap: Option<Heap>,
+}
+
+/// Bytes of an iteration.
+#[derive(Deserialize)]
+struct Heap {
+    avg: Option<f64>,
+}
+
+type Refused = (String, &'static str);
+
+impl Benchmark {
+    /// Errors: the key that is wrong, and what about it.
+    fn read(&self, report: &Report, readings: &mut Vec<Reading>) -> Result<(), Refused> {
+        let runtime = match &report.context {
+            Some(Context { runtime: Some(runtime), version }) => {
+                Some(format!("{runtime} {}", version.as_deref().unwrap_or_default()).trim_end().to_owned())
+            }
+            _ => report.runtime.clone(),
+        };
+        let group = self.group_name(report)?;
+        let named =
+            |name: &str| group.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(" > ");
+        let mut push = |case, stats: &Option<Stats>, error: &Option<Value>, key: &str| {
+            let mut reading = measured(case, stats.as_ref(), error.as_ref(), key)?;
+            reading.metadata.extend(runtime.clone().map(|it| ("runtime".to_owned(), it.into())));
+            readings.push(reading);
+            Ok(())
+        };
+        let (Some(runs), Some(alias)) = (&self.runs, &self.alias) else {
+            let Some(name) = &self.name else { return Err(("name".into(), "it is missing, or `runs` is")) };
+            return push(CaseName::plain(named(name)), &self.stats, &self.error, "");
+        };
+        for (place, run) in runs.iter().enumerate() {
+            let mut case = CaseName::plain(named(&run.name));
+            if !run.args.is_empty() {
+                case.case = named(alias);
+                case.params = run.args.iter().map(|(key, value)| (key.clone(), param(value))).collect();
+                // Without `$n` in it, the name is that of all its points.
+                if run.name == *alias {
+                    let points = case.params.iter().map(|(key, value)| format!(" {key}={value}"));
+                    case.native.extend(points);
+                }
+            }
+            push(case, &run.stats, &run.error, &format!("runs[{place}]."))?;
+        }
+        Ok(())
+    }
+
+    fn group_name(&self, report: &Report) -> Result<Option<String>, Refused> {
+        match (&self.group, &report.layout) {
+            (Some(Value::String(name)), None) => Ok(Some(name.clone())),
+            (None | Some(Value::Null), None) => Ok(None),
+            (Some(Value::Number(place)), Some(layout)) => {
+                let place = place.as_u64().and_then(|place| usize::try_from(place).ok());
+                let layout = place.and_then(|place| layout.get(place));
+                let layout = layout.ok_or(("group".to_owned(), "it stands in no layout"))?;
+                Ok(layout.name.as_ref().and_then(Value::as_str).map(str::to_owned))
+            }
+            _ => Err(("group".into(), "it is of no version that is known")),
+        }
+    }
+}
+
+fn measured(
+    case: CaseName,
+    stats: Option<&Stats>,
+    error: Option<&Value>,
+    key: &str,
+) -> Result<Reading, Refused> {
+    let mut reading = Reading::new(case);
+    if let Some(error) = error {
+        let message = error.get("message").and_then(Value::as_str).unwrap_or("it threw");
+        reading.end = End::Failed { message: message.to_owned() };
+        return Ok(reading);
+    }
+    let Some(stats) = stats else { return Err((format!("{key}stats"), "it is missing")) };
+    let (Some(median), Some(mean)) = (stats.p50, stats.avg) else {
+        return Err((format!("{key}stats.p50"), "it is missing, or `avg` is"));
+    };
+    let count = stats.samples.as_ref().map(|samples| samples.len() as u64);
+    if count == Some(0) {
+        return Err((format!("{key}stats.samples"), "nothing ran"));
+    }
+    let summary = |value| Some(SummaryReading { value, stddev: None, count });
+    reading.metric("time", "ns", None).summary = summary(median);
+    let metric = reading.metric("mean", "ns", None);
+    (metric.summary, metric.judged) = (summary(mean), false);
+    if let Some(heap) = stats.heap.as_ref().and_then(|heap| heap.avg) {
+        // It follows the collector as much as the code.
+        let metric = reading.metric("heap", "B", None);
+        (metric.summary, metric.judged) = (summary(heap), false);
+    }
+    Ok(reading)
+}
+
+fn param(value: &Value) -> ParamValue {
+    match value {
+        Value::Bool(value) => ParamValue::Bool(*value),
+        Value::String(text) => ParamValue::Text(text.clone()),
+        Value::Number(number) => number
+            .as_i64()
+            .map(ParamValue::Int)
+            .or_else(|| number.as_f64().map(ParamValue::Float))
+            .unwrap_or_else(|| ParamValue::Text(number.to_string())),
+        other => ParamValue::Text(other.to_string()),
+    }
+}
+
+/// `format: 'json'`, `format: { json: {...} }` of 1.0; `json: true` of 0.1.
+fn prints_json(text: &str) -> bool {
+    let pattern = r#"format[ \t]*:[ \t]*["']json["']|[{, \t]json[ \t]*:[ \t]*(?:true|0|1|\{)"#;
+    regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
+}

@@ -1,0 +1,386 @@
+//! pyperf: `--output` in JSON, version 1.0; each value is a sample, the mean of its loops.
+//!
+//! <https://pyperf.readthedocs.io>. A script with a `Runner` starts a process of its own for calibration and one for values, for
+//! each of its benchmarks, in its own order; no option picks one of them. The first that fails ends the script, so that
+//! neither it nor those behind it are in the file.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::json::document;
+use super::python;
+use super::{
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree,
+};
+use gbench_model::Better;
+
+pub struct Pyperf;
+
+const FILE: &str = "pyperf.json";
+
+/// Commands of `python -m pyperf` that measure: what stands behind them is a program or statement of the user's.
+const COMMANDS: [&str; 2] = ["timeit", "command"];
+
+/// Of a benchmark's many metadata those that tell one interpreter or setting from another.
+const KEPT: [&str; 8] = [
+    "perf_version",
+    "python_implementation",
+    "python_version",
+    "python_cflags",
+    "python_hash_seed",
+    "timer",
+    "inner_loops",
+    "loops",
+];
+
+impl Adapter for Pyperf {
+    fn name(&self) -> &'static str {
+        "pyperf"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "pyperf",
+            language: Language::Python,
+            lists: Lists::ByRunning,
+            filters: false,
+            orders: false,
+            reads: Reads::Samples,
+            tried: &["2.6.1", "2.10.0"],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        let mut detected = Detected::default();
+        for path in tree.files().iter().filter(|path| path.ends_with(".py")) {
+            let Some(text) = tree.text(path).filter(|text| imports(text)) else { continue };
+            if !text.contains("Runner(") {
+                continue;
+            }
+            let main = text.contains("__main__")
+                || text.lines().any(|line| is_word(line) && line.contains("Runner("));
+            if !main {
+                let sentence = format!(
+                    "{path} uses a Runner of pyperf and does not start by itself; write the command that starts it \
+                     with `harness = \"pyperf\"`"
+                );
+                detected.unclear(path, sentence);
+                continue;
+            }
+            let project = python::project(tree, path);
+            let short = path.strip_prefix(&format!("{project}/")).unwrap_or(path);
+            let stem = short.rsplit('/').next().unwrap_or(short);
+            detected.found.push(FoundBenchmark {
+                name: stem.strip_suffix(".py").unwrap_or(stem).to_owned(),
+                command: vec![python::PYTHON.into(), short.into()],
+                build: Some(python::environment(tree, &project, &project, "pyperf", &[])),
+                binaries: vec!["python3".into()],
+                gpu: false,
+                files: vec![path.clone()],
+                why: format!("{path} has a Runner of pyperf"),
+                dir: project,
+            });
+        }
+        detected
+    }
+
+    fn recognises(&self, program: &Program) -> bool {
+        let text =
+            || std::str::from_utf8(program.bytes).is_ok_and(|text| imports(text) && text.contains("Runner("));
+        command_place(program.command).is_some() || text()
+    }
+
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(words(ask, vec!["--debug-single-value".into()]))
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let (amount, samples) = (ask.amount, ask.amount.samples.max(1));
+        // One value takes at least `--min-time`; warm-up is told in values.
+        let each = (amount.seconds / f64::from(samples)).max(0.000_001);
+        let more = vec![
+            "--processes=1".into(),
+            format!("--values={samples}"),
+            format!("--warmups={}", (amount.warmup / each).ceil().min(1000.0)),
+            format!("--min-time={each:.6}"),
+        ];
+        Some(words(ask, more))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        let suite: Suite = document(Some(FILE), output.files.need(FILE)?)?;
+        if suite.version.as_deref() != Some("1.0") {
+            return refused("version", "it is not 1.0");
+        }
+        let mut readings = Vec::new();
+        let mut seen = HashSet::new();
+        for (index, benchmark) in suite.benchmarks.iter().enumerate() {
+            let scope = [&benchmark.metadata, &suite.metadata];
+            let Some(name) = find(&scope, "name").and_then(Value::as_str) else {
+                return refused(format!("benchmarks[{index}].metadata.name"), "it is missing");
+            };
+            if !seen.insert(name) {
+                return refused(format!("benchmarks[{index}].metadata.name"), "it stands there twice");
+            }
+            readings.push(reading(index, name, benchmark, &scope)?);
+        }
+        Ok(readings)
+    }
+}
+
+/// Ours behind the script and the user's options, or between a command of `python -m pyperf` and what it measures.
+fn words(ask: &CaseRequest, more: Vec<String>) -> Invocation {
+    // Without `--copy-env` its processes see nothing of a suite's variables.
+    let ours = ["--quiet".into(), "--copy-env".into(), format!("--output={}/{FILE}", ask.out)];
+    let ours = ours.into_iter().chain(more);
+    match command_place(ask.command) {
+        None => Invocation::of(ask.command, ours),
+        Some(place) => {
+            let mut argv = ask.command.to_vec();
+            argv.splice(place..place, ours);
+            Invocation { argv, env: Vec::new() }
+        }
+    }
+}
+
+/// The place behind `timeit` or `command`.
+fn command_place(command: &[String]) -> Option<usize> {
+    let of = |word: &String| word.rsplit('/').next() == Some("pyperf");
+    let place = command.iter().position(of)? + 1;
+    command.get(place).is_some_and(|word| COMMANDS.contains(&word.as_str())).then_some(place + 1)
+}
+
+fn imports(text: &str) -> bool {
+    text.lines().map(str::trim_start).any(|line| {
+        let mut words = line.split([' ', ',', '.', '\t']);
+        matches!((words.next(), words.next()), (Some("import" | "from"), Some("pyperf")))
+    })
+}
+
+/// Whether a line stands at the top of a module.
+fn is_word(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && !line.starts_with("def ")
+        && !line.starts_with("class ")
+}
+
+fn refused<T>(path: impl Into<String>, what: &str) -> Result<T, ReadError> {
+    Err(ReadError::new(Place::Path { file: Some(FILE.into()), path: path.into() }, what))
+}
+
+type Metadata = BTreeMap<String, Value>;
+
+#[derive(Deserialize)]
+struct Suite {
+    version: Option<String>,
+    #[serde(default)]
+    metadata: Metadata,
+    benchmarks: Vec<Benchmark>,
+}
+
+#[derive(Deserialize)]
+struct Benchmark {
+    #[serde(default)]
+    metadata: Metadata,
+    runs: Vec<Run>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    values: Vec<f64>,
+    /// Loops and the time of one, for each.
+    #[serde(default)]
+    warmups: Vec<(f64, f64)>,
+}
+
+/// What all share stands further out.
+fn find<'a>(scopes: &[&'a Metadata], key: &str) -> Option<&'a Value> {
+    scopes.iter().find_map(|scope| scope.get(key))
+}
+
+fn reading(
+    index: usize,
+    name: &str,
+    benchmark: &Benchmark,
+    outer: &[&Metadata; 2],
+) -> Result<Reading, ReadError> {
+    let mut reading = Reading::new(CaseName::plain(name));
+    for key in KEPT {
+        if let Some(value) = find(outer, key) {
+            reading.metadata.insert(key.to_owned(), value.clone());
+        }
+    }
+    let mut done = Some(0.0);
+    for (place, run) in benchmark.runs.iter().enumerate() {
+        let path = |key: &str| format!("benchmarks[{index}].runs[{place}].{key}");
+        let scopes = [&run.metadata, outer[0], outer[1]];
+        // A calibrating run has warm-ups alone, and its numbers of loops stand in them.
+        let loops = match find(&scopes, "loops").map(Value::as_f64) {
+            None => Some(1.0),
+            Some(loops) => loops.filter(|loops| *loops >= 1.0),
+        };
+        let inner = find(&scopes, "inner_loops").map_or(Some(1.0), Value::as_f64);
+        let (Some(loops), Some(inner)) = (loops, inner.filter(|inner| *inner >= 1.0)) else {
+            return refused(path("metadata.loops"), "it is no number of loops, or inner_loops is none");
+        };
+        let warm: f64 = run.warmups.iter().map(|(loops, _)| loops).sum();
+        done = done.map(|done| done + (warm + loops * run.values.len() as f64) * inner);
+        let (name, unit, judged) = match find(&scopes, "unit").map(Value::as_str) {
+            None | Some(Some("second")) => ("time", "s", true),
+            Some(Some("byte")) => ("memory", "B", true),
+            // Whatever its author counts.
+            Some(Some("integer")) => ("value", "", false),
+            Some(_) => return refused(path("metadata.unit"), "it is none of second, byte and integer"),
+        };
+        if name != "time" {
+            done = None;
+        }
+        if run.values.is_empty() {
+            continue;
+        }
+        let metric = reading.metric(name, unit, judged.then_some(Better::Lower));
+        metric.judged = judged;
+        metric.values.extend(&run.values);
+    }
+    if reading.metrics.is_empty() {
+        reading.end = End::Failed { message: "it has no value".into() };
+    } else {
+        reading.iterations = done;
+    }
+    Ok(reading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::detect::{BuildStep, MemoryTree};
+    use super::super::{Amount, OutputFiles, read};
+    use super::*;
+
+    fn command(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn run_of(words: &[&str]) -> Vec<String> {
+        let command = command(words);
+        let amount = Amount { seconds: 0.5, warmup: 0.15, samples: 5 };
+        Pyperf.run(&CaseRequest { command: &command, cases: &["ignored"], out: "/o", amount }).unwrap().argv
+    }
+
+    fn reading(text: &str) -> Result<Vec<Reading>, ReadError> {
+        let files = OutputFiles([(FILE.to_owned(), text.as_bytes().to_vec())].into());
+        read(&Pyperf, &HarnessOutput { stdout: b"", files: &files })
+    }
+
+    fn suite(metadata: &str, benchmarks: &str) -> String {
+        format!(r#"{{"version":"1.0","metadata":{{{metadata}}},"benchmarks":[{benchmarks}]}}"#)
+    }
+
+    const OURS: [&str; 7] = [
+        "--quiet",
+        "--copy-env",
+        "--output=/o/pyperf.json",
+        "--processes=1",
+        "--values=5",
+        "--warmups=2",
+        "--min-time=0.100000",
+    ];
+
+    #[test]
+    fn a_run_has_one_process_with_as_many_values_as_samples() {
+        let expected: Vec<&str> = ["python3", "b.py"].into_iter().chain(OURS).collect();
+        assert_eq!(run_of(&["python3", "b.py"]), expected);
+    }
+
+    #[test]
+    fn options_stand_before_the_program_that_pyperf_measures() {
+        let start = ["python3", "-m", "pyperf", "command"];
+        let expected: Vec<&str> = start.into_iter().chain(OURS).chain(["ls", "-o", "x"]).collect();
+        assert_eq!(run_of(&["python3", "-m", "pyperf", "command", "ls", "-o", "x"]), expected);
+    }
+
+    #[test]
+    fn values_of_every_process_are_samples_and_every_loop_is_counted() {
+        let text = suite(
+            r#""name":"a b","loops":4,"inner_loops":2,"unit":"second""#,
+            r#"{"runs":[{"warmups":[[1,0.5],[4,0.25]]},
+                {"values":[0.125,0.25],"warmups":[[4,0.5]]},{"metadata":{"loops":8},"values":[0.5]}]}"#,
+        );
+        let readings = reading(&text).unwrap();
+        assert_eq!(readings[0].case.native, "a b");
+        assert_eq!(readings[0].metrics[0].values, [0.125, 0.25, 0.5]);
+        assert_eq!(readings[0].iterations, Some(2.0 * (1.0 + 4.0 + 4.0 + 2.0 * 4.0 + 8.0)));
+    }
+
+    #[test]
+    fn a_benchmark_without_values_is_a_failure() {
+        let text = suite("", r#"{"metadata":{"name":"a"},"runs":[{"warmups":[[1,0.5]]}]}"#);
+        let readings = reading(&text).unwrap();
+        assert_eq!(readings[0].end, End::Failed { message: "it has no value".into() });
+        assert_eq!(readings[0].iterations, None);
+    }
+
+    #[test]
+    fn memory_has_its_unit_and_counts_of_an_unknown_kind_are_not_judged() {
+        let of = |unit: &str| {
+            let text = suite(&format!(r#""name":"a","unit":"{unit}""#), r#"{"runs":[{"values":[7.0]}]}"#);
+            reading(&text).map(|readings| readings[0].metrics[0].clone())
+        };
+        let (memory, value) = (of("byte").unwrap(), of("integer").unwrap());
+        assert_eq!((memory.name.as_str(), memory.unit.as_str(), memory.judged), ("memory", "B", true));
+        assert_eq!((value.name.as_str(), value.unit.as_str(), value.judged), ("value", "", false));
+        assert!(of("parsec").is_err());
+    }
+
+    #[test]
+    fn other_versions_missing_names_and_names_that_stand_twice_are_refused() {
+        let one = r#"{"metadata":{"name":"a"},"runs":[{"values":[1.0]}]}"#;
+        assert!(reading(&suite("", one)).is_ok());
+        for text in [
+            suite("", one).replace("1.0\",", "2.0\","),
+            suite("", one).replace("\"version\":\"1.0\",", ""),
+            suite("", &one.replace("name", "title")),
+            suite("", &format!("{one},{one}")),
+            suite("", &one.replace("[1.0]", "[\"1.0\"]")),
+            suite("\"loops\":0", one),
+            suite("", r#"{"metadata":{"name":"a"}}"#),
+        ] {
+            assert!(reading(&text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn scripts_with_a_runner_are_proposed_and_modules_with_one_are_unclear() {
+        let tree = MemoryTree::of([
+            ("py/setup.py", ""),
+            ("py/bench/bench_a.py", "import pyperf\nrunner = pyperf.Runner()\n"),
+            ("py/bench/b.py", "from pyperf import Runner\ndef main():\n    Runner()\n"),
+            ("py/bench/c.py", "import pyperf\nprint(pyperf.__version__)\n"),
+            ("py/bench/d.py", "import pyperformance\nRunner()\n"),
+        ]);
+        let detected = Pyperf.detect(&tree);
+        assert_eq!(detected.found.len(), 1);
+        let found = &detected.found[0];
+        assert_eq!(found.command, [".venv/bin/python", "bench/bench_a.py"]);
+        assert_eq!((found.name.as_str(), found.dir.as_str()), ("bench_a", "py"));
+        let line = "python3 -m venv py/.venv && py/.venv/bin/python -m pip install --quiet pyperf";
+        assert_eq!(found.build, Some(BuildStep::Shell(line.into())));
+        assert_eq!(detected.unclear.len(), 1);
+        assert!(detected.unclear[0].starts_with("py/bench/b.py "), "{:?}", detected.unclear);
+    }
+
+    #[test]
+    fn a_script_is_recognised_by_what_it_imports_and_starts() {
+        let is =
+            |words: &[&str], bytes: &[u8]| Pyperf.recognises(&Program { command: &command(words), bytes });
+        assert!(is(&["python3", "b.py"], b"import pyperf\nr = pyperf.Runner()\n"));
+        assert!(is(&["python3", "-m", "pyperf", "timeit", "1"], b""));
+        assert!(!is(&["python3", "b.py"], b"# not pyperf.Runner()\n"));
+        assert!(!is(&["python3", "-m", "pyperf", "show"], b""));
+    }
+}

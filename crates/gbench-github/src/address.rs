@@ -1,0 +1,205 @@
+//! Where GitHub is, which repository is meant, and by whose leave: small checked types, so that nothing from an event
+//! file or a command line reaches a request's path unchecked.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
+use gbench_model::text::short_commit;
+
+/// `OWNER/NAME`, as GitHub spells repositories. Case does not matter to GitHub, nor to `==`.
+#[derive(Clone, Debug)]
+pub struct Slug {
+    owner: String,
+    name: String,
+}
+
+impl Slug {
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// The beginning of every route of the repository: `/repos/OWNER/NAME`.
+    pub fn route(&self) -> String {
+        format!("/repos/{}/{}", self.owner, self.name)
+    }
+}
+
+impl PartialEq for Slug {
+    fn eq(&self, other: &Self) -> bool {
+        self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
+    }
+}
+
+impl Eq for Slug {}
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+impl FromStr for Slug {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let part = |part: &str| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            !part.is_empty() && part.len() <= 100 && part != "." && part != ".." && part.chars().all(plain)
+        };
+        match text.split_once('/') {
+            Some((owner, name)) if part(owner) && part(name) => {
+                Ok(Self { owner: owner.into(), name: name.into() })
+            }
+            _ => Err(format!("`{}` is no repository of the form OWNER/NAME", text.escape_debug())),
+        }
+    }
+}
+
+/// A text as one piece of a route or a query: whatever it holds, it ends neither.
+pub(super) fn encoded(text: &str) -> String {
+    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+    // RFC 3986, section 2.3: these need no encoding anywhere.
+    const SET: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, SET).to_string()
+}
+
+/// A full commit id: 40 hexadecimal digits, or 64 in a SHA-256 repository, in small letters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
+pub struct Sha(String);
+
+impl Sha {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The ten digits that reports show.
+    pub fn short(&self) -> &str {
+        short_commit(&self.0)
+    }
+}
+
+impl fmt::Display for Sha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Sha {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let whole = matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit());
+        // Forty zeros are what GitHub sends for "there was none".
+        if whole && !text.bytes().all(|b| b == b'0') {
+            Ok(Self(text.to_ascii_lowercase()))
+        } else {
+            Err(format!("`{}` is no full commit id", text.escape_debug()))
+        }
+    }
+}
+
+/// A token of GitHub. It prints as `***` in every form.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// Errors: nothing, or what cannot stand in a header.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
+            Ok(Self(text.into()))
+        } else {
+            Err("the token is empty or holds what no token holds".into())
+        }
+    }
+
+    /// For the transport alone.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// A GitHub server: github.com, or one of a company, whose API lies below a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// `https://api.github.com`, `https://github.example.com/api/v3`; no slash at the end.
+    pub api: String,
+    /// `https://github.com`: where its pages are.
+    pub server: String,
+}
+
+impl Default for Endpoint {
+    fn default() -> Self {
+        Self { api: "https://api.github.com".into(), server: "https://github.com".into() }
+    }
+}
+
+impl Endpoint {
+    /// From what the runner says in `GITHUB_API_URL` and `GITHUB_SERVER_URL`. Errors: what is no http address.
+    pub fn new(api: Option<&str>, server: Option<&str>) -> Result<Self, String> {
+        let usual = Self::default();
+        let checked = |text: Option<&str>, usual: String| match text.map(|text| text.trim_end_matches('/')) {
+            None | Some("") => Ok(usual),
+            Some(text) if text.starts_with("https://") || text.starts_with("http://") => Ok(text.to_owned()),
+            Some(text) => Err(format!("`{}` is no http address", text.escape_debug())),
+        };
+        Ok(Self { api: checked(api, usual.api)?, server: checked(server, usual.server)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slug_holds_nothing_that_would_bend_a_route() {
+        assert_eq!("Acme/kernels".parse::<Slug>(), Ok("acme/Kernels".parse().unwrap()));
+        for wrong in ["", "a", "a/", "/b", "a/b/c", "a/..", "a b/c", "a/b?x=1", "a/b#x", "a/b\n"] {
+            assert!(wrong.parse::<Slug>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_encoded_text_ends_no_query() {
+        assert_eq!(encoded("a-b.c_d~e"), "a-b.c_d~e");
+        assert_eq!(encoded("o:x&state=all#/?%+ ü"), "o%3Ax%26state%3Dall%23%2F%3F%25%2B%20%C3%BC");
+    }
+
+    #[test]
+    fn a_sha_is_whole_and_not_the_sign_for_none() {
+        let sha: Sha = "ABCDEF0123456789abcdef0123456789abcdef01".parse().unwrap();
+        assert_eq!(sha.short(), "abcdef0123");
+        for wrong in ["", "abc", &"0".repeat(40), &"g".repeat(40), "--upload-pack=x"] {
+            assert!(wrong.parse::<Sha>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_never_printed() {
+        let token = Token::new("ghs_verysecret\n").unwrap();
+        assert_eq!(format!("{token} {token:?} {:?}", Some(&token)), "*** *** Some(***)");
+        assert!(Token::new("  ").is_err() && Token::new("a\nb").is_err());
+    }
+
+    #[test]
+    fn an_endpoint_keeps_the_path_of_an_enterprise_server() {
+        let endpoint = Endpoint::new(Some("https://git.example.com/api/v3/"), None).unwrap();
+        assert_eq!(endpoint.api, "https://git.example.com/api/v3");
+        assert_eq!(Endpoint::new(Some(""), None).unwrap(), Endpoint::default());
+        assert!(Endpoint::new(Some("file:///etc"), None).is_err());
+    }
+}

@@ -1,0 +1,54 @@
+//! The event that started a workflow, and its pull request or run.
+
+use crate::address::{Sha, Slug};
+
+/// The event that started the workflow.
+#[derive(Clone, Debug, PartialEq, Eq, strum::AsRefStr, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
+pub enum WorkflowEvent {
+    PullRequest,
+    PullRequestTarget,
+    Push,
+    Schedule,
+    WorkflowDispatch,
+    WorkflowRun,
+    MergeGroup,
+    IssueComment,
+    #[strum(default, transparent)]
+    Other(String),
+}
+
+/// The pull request that an event is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullRequest {
+    pub number: u64,
+    /// The last commit of its branch, never the merge commit that GitHub makes to test.
+    pub head: Sha,
+    pub head_branch: String,
+    /// `None`: it was deleted, which only a fork can be.
+    pub head_repository: Option<Slug>,
+    pub base_branch: String,
+    /// The tip of the base branch when GitHub last looked.
+    pub base: Sha,
+}
+
+/// The workflow run that a `workflow_run` event is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkflowRun {
+    pub id: u64,
+    pub attempt: u32,
+    /// The event that started that run: `pull_request`.
+    pub event: String,
+    /// `requested`, `in_progress` or `completed`.
+    pub action: String,
+    /// Absent until it has completed.
+    pub conclusion: Option<String>,
+    pub head: Sha,
+    pub head_branch: String,
+    /// `None`: it was deleted, which only a fork can be.
+    pub head_repository: Option<Slug>,
+    /// Of the workflow, as its author calls it.
+    pub name: String,
+    /// `.github/workflows/benchmarks.yml`.
+    pub path: Option<String>,
+}

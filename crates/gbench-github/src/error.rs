@@ -1,0 +1,183 @@
+//! The errors of talking to GitHub, each with a next step for the user.
+
+use std::time::Duration;
+
+use gbench_model::{DEFECT, Exit, Fault};
+
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// Why a call gave nothing. None of these holds a token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// GitHub said no.
+    #[error("GitHub answers {status}: {message}")]
+    Refused {
+        /// `POST /repos/o/r/issues/1/comments`.
+        request: String,
+        status: u16,
+        /// GitHub's own words.
+        message: String,
+        /// `issues=write; pull_requests=write`: what GitHub says would have been enough.
+        wanted: Option<String>,
+    },
+    /// The conversation is locked: whatever the token may do elsewhere, it may not speak there.
+    #[error("the conversation of the pull request is locked")]
+    Locked { request: String },
+    /// No answer, or none but server errors, as often as it was tried.
+    #[error("GitHub cannot be reached: {cause}")]
+    Unreachable { request: String, cause: String },
+    /// Too many requests; it would take longer than this call waits.
+    #[error("GitHub takes no more requests for {} s", wait.as_secs())]
+    Limited { request: String, wait: Duration },
+    /// This run's own limit on requests is reached: something goes round in circles.
+    #[error("all {requests} requests that one run may make are spent")]
+    RequestsUsed { requests: u32 },
+    /// The answer is not what GitHub's description says.
+    #[error("GitHub's answer cannot be understood: {cause}")]
+    Unreadable { request: String, cause: String },
+    /// The content at GitHub cannot be used: too large, expired, or not what its digest says.
+    #[error("what GitHub has cannot be used: {cause}")]
+    Unfit { request: String, cause: String },
+}
+
+impl ApiError {
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            ApiError::Refused { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    pub fn message(&self) -> &str {
+        match self {
+            ApiError::Refused { message, .. } => message,
+            _ => "",
+        }
+    }
+}
+
+/// A permission of a job's token, as a workflow's YAML writes it, by what the route is about.
+const PERMISSIONS: [(&str, &str); 8] = [
+    ("/check-runs", "checks"),
+    ("/check-suites", "checks"),
+    ("/statuses", "statuses"),
+    ("/issues", "issues"),
+    ("/pulls", "pull-requests"),
+    ("/git/", "contents"),
+    ("/contents/", "contents"),
+    ("/actions/", "actions"),
+];
+
+/// Whether a request reads what is written next: a permission to read would end in the next refusal. A pull request is looked for
+/// to comment on it.
+fn to_be_written(request: &str) -> bool {
+    ["/comments", "/check-runs", "/issues", "/pulls"].iter().any(|part| request.contains(part))
+}
+
+/// The YAML line that grants a call, such as `pull-requests: write`; lines with `` ` and ` `` between them.
+fn permission(request: &str, wanted: Option<&str>) -> Option<String> {
+    // GitHub parts sets of which one is enough by `;`, and the permissions of a set by `,`. A comment on a pull request
+    // goes by either of two sets; the narrower one is the one to give.
+    if let Some(wanted) = wanted {
+        let sets: Vec<&str> = wanted.split(';').map(str::trim).filter(|set| set.contains('=')).collect();
+        let chosen = sets.iter().find(|set| set.starts_with("pull_requests")).or(sets.first())?;
+        let lines = chosen.split(',').map(|way| way.trim().replace('_', "-").replace('=', ": "));
+        let lines = lines.collect::<Vec<_>>().join("` and `");
+        return Some(if to_be_written(request) { lines.replace(": read", ": write") } else { lines });
+    }
+    let (method, route) = request.split_once(' ')?;
+    let level = if method == "GET" && !to_be_written(request) { "read" } else { "write" };
+    let comment = route.contains("/issues/") && route.contains("comments");
+    let name =
+        if comment { "pull-requests" } else { PERMISSIONS.iter().find(|(part, _)| route.contains(part))?.1 };
+    Some(format!("{name}: {level}"))
+}
+
+impl From<ApiError> for Fault {
+    fn from(error: ApiError) -> Self {
+        let next = match &error {
+            ApiError::Refused { status: 401, .. } => {
+                "give a token that is valid: `token: ${{ github.token }}`".to_owned()
+            }
+            ApiError::Locked { .. } => {
+                "unlock the conversation and run this job again, or publish without a comment: `--comment never`".into()
+            }
+            ApiError::Refused { request, status: status @ (403 | 404), wanted, .. } => {
+                match permission(request, wanted.as_deref()) {
+                    // GitHub says so of what is not there, and of what a token may not see.
+                    Some(line) if *status == 404 => format!(
+                        "see whether it is still there; if it is, add `{line}` below `permissions:` of the job in the \
+                         workflow file"
+                    ),
+                    Some(line) => {
+                        format!("add `{line}` below `permissions:` of the job in the workflow file")
+                    }
+                    None => "give the job's token the permission that GitHub names".into(),
+                }
+            }
+            ApiError::Refused { status: 300..=399, .. } => {
+                "give the repository's new name: it was renamed or moved".into()
+            }
+            ApiError::Refused { .. } => "see what GitHub says; `gbench-ci publish` can be run again".into(),
+            ApiError::Unreachable { .. } => {
+                "run `gbench-ci publish` on the same folder again when GitHub can be reached".into()
+            }
+            ApiError::Limited { wait, .. } => format!("run `gbench-ci publish` again in {} s", wait.as_secs()),
+            ApiError::RequestsUsed { .. } => DEFECT.into(),
+            ApiError::Unreadable { .. } => format!("check `GITHUB_API_URL`; else {DEFECT}"),
+            ApiError::Unfit { .. } => "run the measuring workflow again, so that it uploads anew".into(),
+        };
+        let place = match &error {
+            ApiError::RequestsUsed { .. } => "GitHub",
+            ApiError::Refused { request, .. }
+            | ApiError::Locked { request }
+            | ApiError::Unreachable { request, .. }
+            | ApiError::Limited { request, .. }
+            | ApiError::Unreadable { request, .. }
+            | ApiError::Unfit { request, .. } => request,
+        };
+        Fault::at(place, &error, next).exits(Exit::Unpublished)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(request: &str, status: u16, wanted: Option<&str>) -> Fault {
+        let message = "Resource not accessible by integration".into();
+        ApiError::Refused { request: request.into(), status, message, wanted: wanted.map(Into::into) }.into()
+    }
+
+    #[test]
+    fn a_refusal_names_the_line_that_grants_it() {
+        for (request, wanted, line) in [
+            ("POST /repos/o/r/issues/1/comments", None, "pull-requests: write"),
+            ("PATCH /repos/o/r/issues/comments/5", None, "pull-requests: write"),
+            ("POST /repos/o/r/check-runs", None, "checks: write"),
+            ("POST /repos/o/r/statuses/abc", None, "statuses: write"),
+            ("POST /repos/o/r/issues", None, "issues: write"),
+            ("PATCH /repos/o/r/git/refs/heads/h", None, "contents: write"),
+            ("GET /repos/o/r/actions/runs/1/artifacts", None, "actions: read"),
+            (
+                "GET /repos/o/r/issues/1/comments",
+                Some("issues=read; pull_requests=read"),
+                "pull-requests: write",
+            ),
+            (
+                "GET /repos/o/r/pulls?state=open&head=o%3Ax",
+                Some("pull_requests=read"),
+                "pull-requests: write",
+            ),
+            ("GET /repos/o/r/pulls/7", None, "pull-requests: write"),
+            ("POST /repos/o/r/x", Some("issues=write; pull_requests=write"), "pull-requests: write"),
+            ("POST /repos/o/r/x", Some("issues=write,contents=read"), "issues: write` and `contents: read"),
+            ("POST /repos/o/r/x", Some("repository_hooks=write; actions=read"), "repository-hooks: write"),
+        ] {
+            let fault = refused(request, 403, wanted);
+            assert!(fault.next.contains(&format!("`{line}`")), "{request}: {}", fault.next);
+            assert_eq!(fault.exit, Exit::Unpublished);
+        }
+        assert!(refused("GET /repos/o/r", 401, None).next.contains("github.token"));
+    }
+}

@@ -1,0 +1,231 @@
+//! The history: the whole runs of the default branch, one after the other, on a branch of their own.
+//!
+//! Who may write, which is the default branch alone and never a fork, is decided by the caller, who knows the event.
+
+mod address;
+mod entry;
+mod git;
+mod github;
+mod index;
+mod layout;
+mod listed;
+mod summary;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::SystemTime;
+
+use git::GitBranch;
+use github::GitHubBranch;
+
+use crate::Client;
+use gbench_model::text::short_commit;
+use gbench_model::{Exit, Fault, Result};
+
+pub use address::Address;
+use entry::MAX_BYTES;
+pub use entry::{HistoryEntry, SCHEMA_HISTORY};
+pub use layout::accepted_path;
+use listed::File;
+pub use listed::{Appended, BesideFile, Listed};
+pub use summary::{Looked, RunSummary, Started};
+
+/// Bytes of a file that says what was accepted.
+const MAX_ACCEPTED: usize = 256 << 10;
+
+/// A history, here or on GitHub.
+pub struct HistoryBranch<'c> {
+    address: Address,
+    place: Place<'c>,
+}
+
+enum Place<'c> {
+    Git(GitBranch),
+    GitHub(GitHubBranch<'c>),
+}
+
+impl<'c> HistoryBranch<'c> {
+    /// Runs that are looked at of a long history: the newest. On GitHub each costs a request, and more than these say
+    /// little more.
+    pub const RECENT: usize = 100;
+
+    /// `folder`: one in the repository, for `git:`. `client`: for `github:`, of the same repository.
+    /// Errors: a folder's address, which holds baselines; no repository; no client, or one of another repository.
+    pub fn open(address: &Address, folder: &Path, client: Option<&'c Client>) -> Result<Self> {
+        let fault = |what: &str, next: &str| Fault::at(address.to_string(), what, next);
+        let place = match address {
+            Address::Dir(_) => {
+                let next = "write git:BRANCH or github:OWNER/REPO@BRANCH";
+                return Err(fault("a history is a branch, and this is a folder", next));
+            }
+            Address::Git(branch) => Place::Git(GitBranch::open(folder, branch)?),
+            Address::GitHub { slug, branch } => match client {
+                Some(client) if client.slug() == slug => {
+                    Place::GitHub(GitHubBranch { client, branch: branch.clone() })
+                }
+                Some(client) => {
+                    let what =
+                        format!("the history of another repository is meant, not of {}", client.slug());
+                    return Err(fault(&what, "name the repository that this job belongs to"));
+                }
+                None => {
+                    return Err(fault(
+                        "GitHub is not at hand",
+                        "name a branch of this repository: git:BRANCH",
+                    ));
+                }
+            },
+        };
+        Ok(Self { address: address.clone(), place })
+    }
+
+    /// Errors: the branch is not there, or was made for something else. A history may still hold no run.
+    pub fn need(&self) -> Result<()> {
+        match &self.place {
+            Place::Git(git) => git.need(),
+            Place::GitHub(github) => github.need(),
+        }
+    }
+
+    /// Every run, oldest first. Of the repository here: of the branch and of what was last fetched of it from `origin`.
+    /// A branch that is not there has none.
+    pub fn list(&self) -> Result<Vec<Listed>> {
+        let mut all = match &self.place {
+            Place::Git(git) => git.list()?,
+            Place::GitHub(github) => github.list()?,
+        };
+        // Run ids begin with the time; the sort is stable, so the branch itself goes before what was fetched.
+        all.sort_by(|one, other| one.run_id.cmp(&other.run_id));
+        all.dedup_by(|one, other| one.run_id == other.run_id);
+        Ok(all)
+    }
+
+    /// Errors: GitHub or the disk; a file that is no entry, whole: exit code 2.
+    pub fn read(&self, listed: &Listed) -> Result<HistoryEntry> {
+        let bytes = match &self.place {
+            Place::Git(git) => git.read(listed, MAX_BYTES),
+            Place::GitHub(github) => github.read(listed, MAX_BYTES)?,
+        };
+        let entry = bytes.and_then(|bytes| HistoryEntry::decode(&bytes));
+        let entry = entry.and_then(|entry| {
+            if entry.run_id == listed.run_id {
+                Ok(entry)
+            } else {
+                Err("it holds another run than it is named for".into())
+            }
+        });
+        let next = "take the file off the branch: gbench-ci did not write it, or not this version";
+        entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
+    }
+
+    /// Whether the branch is there at all.
+    pub fn is_there(&self) -> Result<bool> {
+        match &self.place {
+            Place::Git(git) => git.is_there(),
+            Place::GitHub(github) => github.is_there(),
+        }
+    }
+
+    /// Whether each run that is read costs a request.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.place, Place::GitHub(_))
+    }
+
+    /// When the oldest of its runs started; nothing if it holds none.
+    pub fn began(&self) -> Result<Option<SystemTime>> {
+        Ok(self.list()?.first().and_then(|first| summary::started_at(&first.run_id)))
+    }
+
+    /// Shows what decides about a reference of every run of this branch (any, if there is none) and machine, newest first,
+    /// until `look` breaks off. A run that the index names costs nothing; any other is read, and of a history on GitHub at
+    /// most [`HistoryBranch::RECENT`] are. Errors: GitHub or the disk.
+    pub fn series(
+        &self,
+        branch: Option<&str>,
+        label: &str,
+        mut look: impl FnMut(&RunSummary) -> ControlFlow<()>,
+    ) -> Result<Looked> {
+        let most = match &self.place {
+            Place::Git(_) => usize::MAX,
+            Place::GitHub(_) => Self::RECENT,
+        };
+        let all = self.list()?;
+        let mut looked = Looked { is_there: !all.is_empty() || self.is_there()?, ..Looked::default() };
+        let mut read = 0;
+        for listed in all.iter().rev() {
+            let summary = match &listed.mark {
+                Some(mark) if mark.is_of(branch, Some(label)) => mark.summary.clone(),
+                Some(_) => continue,
+                None if read == most => {
+                    looked.cut_short = true;
+                    break;
+                }
+                None => {
+                    read += 1;
+                    match self.read(listed) {
+                        Ok(entry)
+                            if branch.is_none_or(|branch| branch == entry.branch) && entry.label == label =>
+                        {
+                            entry.summary()
+                        }
+                        Ok(_) => continue,
+                        Err(fault) if fault.exit == Exit::Usage => {
+                            looked.unreadable += 1;
+                            looked.warnings.push(format!("{} is passed over: {}", fault.place, fault.what));
+                            continue;
+                        }
+                        Err(fault) => return Err(fault),
+                    }
+                }
+            };
+            if look(&summary).is_break() {
+                break;
+            }
+        }
+        Ok(looked)
+    }
+
+    /// Adds a run. The same run a second time is found and not added again, whenever it was added first.
+    ///
+    /// Errors: a run that was cut short, measured nothing, or measured what is in no commit (exit code 4); another run under the same id; the branch is
+    /// checked out, or was made for something else; GitHub or the disk (exit code 6).
+    pub fn append(&self, entry: &HistoryEntry) -> Result<Appended> {
+        self.append_with(entry, &[])
+    }
+
+    /// What people have accepted, as far as the branch says: every file of its folder, in the order of their names.
+    pub fn accepted(&self) -> Result<Vec<BesideFile>> {
+        let mut files = match &self.place {
+            Place::Git(git) => git.beside(layout::ACCEPTED, MAX_ACCEPTED)?,
+            Place::GitHub(github) => github.beside(layout::ACCEPTED, MAX_ACCEPTED)?,
+        };
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(files)
+    }
+
+    /// [`HistoryBranch::append`] with files beside the run, in the same commit.
+    pub fn append_with(&self, entry: &HistoryEntry, beside: &[BesideFile]) -> Result<Appended> {
+        let bytes = entry.encode()?;
+        let message = message(entry);
+        let file = File {
+            run: &entry.run_id,
+            month: layout::month(&entry.record)?,
+            bytes: &bytes,
+            message: &message,
+            mark: &index::name_of(entry),
+            beside,
+        };
+        let same = |there: &[u8]| HistoryEntry::decode(there).is_ok_and(|there| there.is_same_run(entry));
+        match &self.place {
+            Place::Git(git) => git.append(&file, &same),
+            Place::GitHub(github) => github.append(&file, &same),
+        }
+    }
+}
+
+fn message(entry: &HistoryEntry) -> String {
+    let label = if entry.label.is_empty() { String::new() } else { format!(" on {}", entry.label) };
+    let commit = short_commit(&entry.commit);
+    // Whatever token pushes it: a run of the benchmarks must not start the next one.
+    format!("Run {} of {} at {commit}{label}\n\n[skip ci]\n", entry.run_id, entry.branch)
+}

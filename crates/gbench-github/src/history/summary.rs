@@ -1,0 +1,76 @@
+//! The summary of a run: what decides whether its commit can be a reference, and no more.
+
+use std::time::SystemTime;
+
+use super::HistoryEntry;
+use gbench_model::{RunId, Shard};
+
+const PASS: &str = "pass";
+
+/// One run, as far as later runs go by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    pub commit: String,
+    /// The commit that it was judged against.
+    pub base: Option<String>,
+    pub shard: Option<Shard>,
+    /// The gate said `pass`.
+    pub is_green: bool,
+    pub started: Started,
+}
+
+/// The event that started a run, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum Started {
+    Schedule,
+    Push,
+    /// No event at all: a laptop, or another CI.
+    #[strum(to_string = "none")]
+    Nowhere,
+    /// By hand, or by any other event.
+    Other,
+}
+
+impl HistoryEntry {
+    pub fn summary(&self) -> RunSummary {
+        RunSummary {
+            commit: self.commit.clone(),
+            base: self.base.clone(),
+            shard: self.shard,
+            is_green: self.conclusion.as_deref() == Some(PASS),
+            started: self.event.parse().unwrap_or(Started::Other),
+        }
+    }
+}
+
+/// How a look at a history ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// One for each run that was passed over.
+    pub warnings: Vec<String>,
+    /// Runs that are none, or cannot be read.
+    pub unreadable: usize,
+    /// There are older runs that were not looked at.
+    pub cut_short: bool,
+    /// The branch is there.
+    pub is_there: bool,
+}
+
+/// When a run started, as its id says; nothing if it says none.
+pub(super) fn started_at(run: &RunId) -> Option<SystemTime> {
+    let digits = |range: std::ops::Range<usize>| {
+        run.as_str().get(range).filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let (date, time) = (digits(0..8)?, digits(9..15)?);
+    let text = format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        &date[..4],
+        &date[4..6],
+        &date[6..],
+        &time[..2],
+        &time[2..4],
+        &time[4..]
+    );
+    humantime::parse_rfc3339(&text).ok()
+}

@@ -1,0 +1,382 @@
+//! The GPU checks. One line a topic, however many GPUs there are: those that say the same are named together.
+
+use super::check::{
+    CheckResult, CheckSeverity, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning,
+};
+use crate::machine::Readings;
+use gbench_model::{Gpu, GpuFacts, Manifest, Probe};
+
+type Topic = fn(&Gpu) -> CheckResult;
+
+const TOPICS: [(&str, Topic); 8] = [
+    ("clocks", clocks),
+    ("persistence", persistence),
+    ("processes", processes),
+    ("throttling", throttling),
+    ("temperature", temperature),
+    ("power limit", power_limit),
+    ("MIG", mig),
+    ("ECC", ecc),
+];
+
+/// Degrees Celsius at which data-centre GPUs are near the point where they slow themselves down.
+const HOT: u32 = 80;
+
+/// Memory in use that no visible process explains.
+const UNEXPLAINED_BYTES: u64 = 1 << 30;
+
+pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
+    let check = |name: &str, result| MachineCheck::new(CheckSubject::Gpu, name, result);
+    let gpus = match &manifest.gpu {
+        Probe::Known(gpus) => gpus,
+        Probe::Absent(reason) => {
+            let advice =
+                "install the NVIDIA driver if this machine has a GPU, or start the container with its GPUs";
+            return vec![check("GPU", warning(reason, advice))];
+        }
+        Probe::Failed(reason) => {
+            let advice = "make `nvidia-smi` work first; then run `gbench-ci doctor` again";
+            return vec![check("GPU", problem(reason, advice))];
+        }
+    };
+    let mut checks = vec![check("GPU", devices(manifest, gpus))];
+    if !gpus.devices.is_empty() {
+        checks.extend(TOPICS.iter().map(|(name, topic)| check(name, combined(&gpus.devices, *topic))));
+        checks.push(check("clock control", clock_control(readings)));
+        checks.push(check("compiler", compiler(readings)));
+        checks.push(check("profilers", profilers(manifest, readings)));
+    }
+    checks
+}
+
+/// Why no GPU can be measured here; absent where one can.
+pub fn gpu_obstacle(manifest: &Manifest) -> Option<String> {
+    let gpus = match &manifest.gpu {
+        Probe::Known(gpus) => gpus,
+        Probe::Absent(reason) | Probe::Failed(reason) => return Some(reason.clone()),
+    };
+    if gpus.devices.is_empty() {
+        return Some("the driver lists no GPU".into());
+    }
+    if let Some(visible) = manifest.environment.get("CUDA_VISIBLE_DEVICES") {
+        // CUDA stops at the first name it does not know, so that these hide every GPU.
+        let first = visible.split(',').next().unwrap_or("").trim();
+        if first.is_empty() || first == "-1" || first == "NoDevFiles" || first == "void" {
+            return Some(format!("CUDA_VISIBLE_DEVICES=`{visible}` hides every GPU"));
+        }
+    }
+    match gpus.devices.iter().find(|gpu| gpu.uuid.known().is_some() || gpu.model.known().is_some()) {
+        Some(_) => None,
+        None => Some(format!("no GPU can be opened: {}", shown(&gpus.devices[0].model))),
+    }
+}
+
+fn devices(manifest: &Manifest, gpus: &GpuFacts) -> CheckResult {
+    let mut models: Vec<(String, usize)> = vec![];
+    for gpu in &gpus.devices {
+        let model = shown(&gpu.model);
+        match models.iter_mut().find(|(known, _)| *known == model) {
+            Some((_, count)) => *count += 1,
+            None => models.push((model, 1)),
+        }
+    }
+    let models: Vec<String> = models.iter().map(|(model, count)| format!("{count} x {model}")).collect();
+    let found = format!("{}, driver {}, CUDA {}", models.join(", "), shown(&gpus.driver), shown(&gpus.cuda));
+    match gpu_obstacle(manifest) {
+        None => ok(found),
+        Some(reason) => {
+            problem(reason, "make `nvidia-smi` list a GPU, and let CUDA_VISIBLE_DEVICES name one or unset it")
+        }
+    }
+}
+
+/// The worst state of all GPUs, with each GPU's finding, and the advice of the worst.
+fn combined(gpus: &[Gpu], topic: Topic) -> CheckResult {
+    let mut findings: Vec<(String, Vec<String>)> = vec![];
+    let mut worst = (CheckSeverity::Ok, "");
+    for gpu in gpus {
+        let (state, finding, advice) = topic(gpu);
+        if state > worst.0 {
+            worst = (state, advice);
+        }
+        match findings.iter_mut().find(|(known, _)| *known == finding) {
+            Some((_, indices)) => indices.push(gpu.index.to_string()),
+            None => findings.push((finding, vec![gpu.index.to_string()])),
+        }
+    }
+    let finding = match findings.as_slice() {
+        [(finding, _)] => finding.clone(),
+        several => several
+            .iter()
+            .map(|(finding, indices)| format!("GPU {}: {finding}", indices.join(" ")))
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    (worst.0, finding, worst.1)
+}
+
+/// The check of a known fact; one that should be known and is not is a warning.
+fn of<T>(probe: &Probe<T>, known: impl FnOnce(&T) -> CheckResult) -> CheckResult {
+    match probe {
+        Probe::Known(value) => known(value),
+        Probe::Absent(reason) => ok(reason),
+        Probe::Failed(reason) => {
+            warning(format!("unknown: {reason}"), "check the driver with `nvidia-smi -q`")
+        }
+    }
+}
+
+fn clocks(gpu: &Gpu) -> CheckResult {
+    of(&gpu.clocks_locked, |locked| {
+        if *locked {
+            return ok("held by a setting");
+        }
+        let most = gpu.sm_clock_max.known().map_or_else(String::new, |mhz| format!(", free up to {mhz} MHz"));
+        let advice = "lock them while it measures by `--lock-sm-clock base`, or for longer by `sudo nvidia-smi -lgc <MHz>` and `-rgc`; \
+                      where that is not allowed, compare runs made side by side";
+        warning(format!("no sign of a lock{most}"), advice)
+    })
+}
+
+/// Nobody needs it: a gate that may not lock clocks measures all the same, and says so.
+fn clock_control(readings: &Readings) -> CheckResult {
+    match &readings.clock_control {
+        Probe::Known(_) => ok("`--lock-sm-clock base` locks them for a measurement and gives them back"),
+        Probe::Absent(reason) | Probe::Failed(reason) => ok(reason),
+    }
+}
+
+fn persistence(gpu: &Gpu) -> CheckResult {
+    of(&gpu.persistence, |on| {
+        if *on {
+            return ok("on");
+        }
+        warning(
+            "off: the driver unloads between processes and every start pays for it",
+            "switch it on with `sudo nvidia-smi -pm 1`",
+        )
+    })
+}
+
+fn processes(gpu: &Gpu) -> CheckResult {
+    let advice = "end them, or choose another GPU with CUDA_VISIBLE_DEVICES";
+    of(&gpu.processes, |processes| {
+        let used = gpu.memory_used.known().copied().unwrap_or(0);
+        if processes.is_empty() && used > UNEXPLAINED_BYTES {
+            let finding = format!("none visible, but {} are in use (another container?)", gibibytes(used));
+            return warning(finding, advice);
+        }
+        let names: Vec<String> = processes
+            .iter()
+            .map(|process| match process.name.known() {
+                Some(name) => format!("{} (pid {})", name.rsplit('/').next().unwrap_or(name), process.pid),
+                None => format!("pid {}", process.pid),
+            })
+            .collect();
+        if names.is_empty() { ok("none") } else { warning(names.join(", "), advice) }
+    })
+}
+
+fn throttling(gpu: &Gpu) -> CheckResult {
+    // Idling and a chosen clock limit the clock too, and are as they should be.
+    const HARMLESS: [&str; 2] = ["gpu_idle", "applications_clocks_setting"];
+    of(&gpu.throttle_reasons, |reasons| {
+        let bad: Vec<&str> =
+            reasons.iter().map(String::as_str).filter(|reason| !HARMLESS.contains(reason)).collect();
+        if bad.is_empty() {
+            ok("none now")
+        } else if bad.iter().any(|reason| reason.starts_with("hw_") || reason.contains("thermal")) {
+            let advice =
+                "let it cool and look after its fans and power supply: numbers from now are worthless";
+            problem(bad.join(", "), advice)
+        } else {
+            warning(bad.join(", "), "wait for other work to end, or lock a lower clock that it can hold")
+        }
+    })
+}
+
+fn temperature(gpu: &Gpu) -> CheckResult {
+    of(&gpu.temperature, |degrees| {
+        let finding = format!("{degrees} °C");
+        if *degrees >= HOT { warning(finding, "let it cool before measuring") } else { ok(finding) }
+    })
+}
+
+fn power_limit(gpu: &Gpu) -> CheckResult {
+    of(&gpu.power_limit, |limit| match gpu.power_limit_default.known() {
+        Some(default) if (limit - default).abs() >= 1.0 => warning(
+            format!("{limit:.0} W, by default {default:.0} W"),
+            "set it back with `sudo nvidia-smi -pl <W>`, or keep it the same for every run that is compared",
+        ),
+        _ => ok(format!("{limit:.0} W")),
+    })
+}
+
+fn mig(gpu: &Gpu) -> CheckResult {
+    of(&gpu.mig, |on| {
+        if !*on {
+            return ok("off");
+        }
+        warning(
+            "on: a benchmark gets a slice, and its neighbours share power and heat",
+            "name one slice in CUDA_VISIBLE_DEVICES, and compare only with runs on the same slice",
+        )
+    })
+}
+
+fn ecc(gpu: &Gpu) -> CheckResult {
+    of(&gpu.ecc, |on| ok(if *on { "on" } else { "off" }))
+}
+
+/// Without it the suite's own kernels and those of `[benchmark.cuda]` are skipped; programs of the user's run all the same.
+fn compiler(readings: &Readings) -> CheckResult {
+    match &readings.cuda_compiler {
+        Probe::Known(found) => ok(found),
+        Probe::Absent(reason) | Probe::Failed(reason) => warning(
+            reason,
+            "mend it, or the built-in GPU benchmarks and those of `[benchmark.cuda]` are skipped",
+        ),
+    }
+}
+
+fn profilers(manifest: &Manifest, readings: &Readings) -> CheckResult {
+    let is_missing = |tool: &&str| manifest.tools.get(*tool).is_none_or(|line| line.known().is_none());
+    let missing: Vec<&str> = ["nsys", "ncu"].into_iter().filter(is_missing).collect();
+    if !missing.is_empty() {
+        let advice = "install Nsight Systems and Nsight Compute where regressions are to be explained";
+        warning(format!("{} not on the PATH", missing.join(" and ")), advice)
+    } else if readings.gpu_counters_restricted == Probe::Known(true) {
+        warning(
+            "nsys and ncu are here; the driver keeps its counters to the administrator",
+            "load the driver with NVreg_RestrictProfilingToAdminUsers=0 to let ncu count",
+        )
+    } else {
+        ok("nsys and ncu are here")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{check, readings};
+    use super::*;
+    use gbench_model::GpuProcess;
+    use gbench_model::test_support::{devices, manifest};
+
+    /// The check of that name after one thing of the second GPU was spoilt.
+    fn spoilt(name: &str, spoil: impl FnOnce(&mut Gpu)) -> MachineCheck {
+        let mut manifest = manifest();
+        spoil(&mut devices(&mut manifest)[1]);
+        check(&checks(&manifest, &readings()), name)
+    }
+
+    #[test]
+    fn a_machine_in_order_has_nothing_to_say() {
+        let checks = checks(&manifest(), &readings());
+        assert!(
+            checks.iter().all(|check| check.state == CheckSeverity::Ok && check.advice.is_empty()),
+            "{checks:#?}"
+        );
+        assert_eq!(checks[0].finding, "2 x H100, driver 550.54, CUDA 12.4");
+        assert_eq!(check(&checks, "temperature").finding, "40 °C");
+    }
+
+    #[test]
+    fn gpus_that_differ_are_named_and_the_worst_one_decides() {
+        let temperature = spoilt("temperature", |gpu| gpu.temperature = Probe::Known(85));
+        assert_eq!(temperature.state, CheckSeverity::Warning);
+        assert_eq!(temperature.finding, "GPU 0: 40 °C; GPU 1: 85 °C");
+        assert!(!temperature.advice.is_empty());
+    }
+
+    #[test]
+    fn t14_what_an_earlier_job_left_on_the_gpu_is_named_with_its_process_or_its_memory() {
+        let miner = GpuProcess {
+            pid: 4711,
+            name: Probe::Known("/tmp/.x/miner".into()),
+            memory: Probe::Known(1 << 30),
+        };
+        let left = spoilt("processes", |gpu| gpu.processes = Probe::Known(vec![miner]));
+        assert_eq!(left.state, CheckSeverity::Warning);
+        assert!(left.finding.contains("GPU 1") && left.finding.contains("miner (pid 4711)"), "{left:?}");
+        // A process of another container shows its memory alone.
+        let hidden = spoilt("processes", |gpu| gpu.memory_used = Probe::Known(2 << 30));
+        assert_eq!(hidden.state, CheckSeverity::Warning);
+        assert_eq!(check(&checks(&manifest(), &readings()), "processes").state, CheckSeverity::Ok);
+    }
+
+    #[test]
+    fn each_topic_warns_of_what_disturbs_a_measurement() {
+        let process =
+            GpuProcess { pid: 77, name: Probe::Known("/usr/bin/python3".into()), memory: Probe::Known(1) };
+        let cases: [(&str, MachineCheck); 8] = [
+            ("no sign of a lock", spoilt("clocks", |gpu| gpu.clocks_locked = Probe::Known(false))),
+            ("off", spoilt("persistence", |gpu| gpu.persistence = Probe::Known(false))),
+            ("python3 (pid 77)", spoilt("processes", |gpu| gpu.processes = Probe::Known(vec![process]))),
+            ("another container", spoilt("processes", |gpu| gpu.memory_used = Probe::Known(9 << 30))),
+            (
+                "sw_power_cap",
+                spoilt("throttling", |gpu| {
+                    gpu.throttle_reasons = Probe::Known(vec!["sw_power_cap".into()]);
+                }),
+            ),
+            ("500 W, by default 700 W", spoilt("power limit", |gpu| gpu.power_limit = Probe::Known(500.0))),
+            ("slice", spoilt("MIG", |gpu| gpu.mig = Probe::Known(true))),
+            ("unknown: gone", spoilt("ECC", |gpu| gpu.ecc = Probe::Failed("gone".into()))),
+        ];
+        for (word, check) in cases {
+            assert_eq!(check.state, CheckSeverity::Warning, "{check:?}");
+            assert!(check.finding.contains(word) && !check.advice.is_empty(), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn clocks_halved_by_heat_are_a_problem_and_an_unsupported_topic_is_none() {
+        let hot = spoilt("throttling", |gpu| {
+            gpu.throttle_reasons = Probe::Known(vec!["gpu_idle".into(), "hw_thermal_slowdown".into()]);
+        });
+        assert_eq!((hot.state, hot.finding.contains("gpu_idle")), (CheckSeverity::Problem, false));
+        let ecc = spoilt("ECC", |gpu| gpu.ecc = Probe::Absent("not supported by this GPU".into()));
+        assert_eq!(ecc.state, CheckSeverity::Ok);
+    }
+
+    #[test]
+    fn an_obstacle_is_named_wherever_it_is() {
+        assert_eq!(gpu_obstacle(&manifest()), None);
+        let mut hidden = manifest();
+        hidden.environment.insert("CUDA_VISIBLE_DEVICES".into(), "-1".into());
+        assert!(gpu_obstacle(&hidden).unwrap().contains("CUDA_VISIBLE_DEVICES"));
+        hidden.environment.insert("CUDA_VISIBLE_DEVICES".into(), "1".into());
+        assert_eq!(gpu_obstacle(&hidden), None);
+        let mut empty = manifest();
+        devices(&mut empty).clear();
+        assert!(gpu_obstacle(&empty).is_some());
+        assert_eq!(checks(&empty, &readings()).len(), 1);
+        let mut lost = manifest();
+        for gpu in devices(&mut lost) {
+            gpu.model = Probe::Failed("fell off".into());
+            gpu.uuid = Probe::Failed("fell off".into());
+        }
+        assert!(gpu_obstacle(&lost).unwrap().contains("fell off"));
+        let none = Manifest { gpu: Probe::Absent("no driver".into()), ..manifest() };
+        assert_eq!(gpu_obstacle(&none).as_deref(), Some("no driver"));
+        assert_eq!(checks(&none, &readings())[0].state, CheckSeverity::Warning);
+        let broken = Manifest { gpu: Probe::Failed("no driver".into()), ..manifest() };
+        assert_eq!(checks(&broken, &readings())[0].state, CheckSeverity::Problem);
+    }
+
+    #[test]
+    fn a_missing_compiler_is_a_warning_beside_a_gpu_that_can_be_measured() {
+        let missing = Readings { cuda_compiler: Probe::Failed("no compiler".into()), ..readings() };
+        let check = check(&checks(&manifest(), &missing), "compiler");
+        assert_eq!((check.state, check.finding.as_str()), (CheckSeverity::Warning, "no compiler"));
+    }
+
+    #[test]
+    fn profilers_are_missed_and_their_counters_may_be_locked() {
+        let mut manifest = manifest();
+        let restricted = Readings { gpu_counters_restricted: Probe::Known(true), ..readings() };
+        assert!(check(&checks(&manifest, &restricted), "profilers").finding.contains("administrator"));
+        manifest.tools.remove("ncu");
+        assert_eq!(check(&checks(&manifest, &readings()), "profilers").finding, "ncu not on the PATH");
+    }
+}

@@ -1,0 +1,409 @@
+//! The host's and the repository's checks.
+
+use super::check::{CheckResult, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning};
+use crate::machine::{LockReading, Readings, TempFolder, TimingNoise};
+use gbench_model::text::{percent, short_commit};
+use gbench_model::{CounterState, GitFacts, HostFacts, Probe};
+
+/// Share of the processors that other work may keep busy before it shows in the numbers.
+const BUSY: f64 = 0.25;
+
+const LITTLE_MEMORY: u64 = 1 << 30;
+const LITTLE_DISK: u64 = 1 << 30;
+
+/// Steps of the clock above which short samples are mostly rounding, in nanoseconds.
+const COARSE_TIMER_NS: u64 = 1_000;
+
+/// The kernel's setting up to which a user may count what own processes do.
+const PARANOID: i32 = 2;
+
+/// Spread of a fixed spin, relative: below it changes of a few percent can be seen.
+const QUIET: f64 = 0.02;
+
+/// Sources that the processor answers without asking the kernel or a slow chip.
+const FAST_CLOCKS: [&str; 6] =
+    ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod"];
+
+pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<MachineCheck> {
+    [
+        ("supervisor", supervisor(&readings.own_binary)),
+        ("processor", processor(host)),
+        ("governor", governor(&host.governor)),
+        ("turbo", turbo(&readings.turbo)),
+        ("load", load(host)),
+        ("CPU quota", quota(readings.cpu_quota)),
+        ("hypervisor", hypervisor(&host.virtualization)),
+        ("container", ok(shown(&host.container))),
+        ("memory", memory(host)),
+        ("timer", timer(&readings.timer_step_ns)),
+        ("clock source", clocksource(&readings.clocksource)),
+        ("ASLR", randomization(&readings.address_randomization)),
+        ("temp folder", temp_folder(&readings.temp)),
+        ("counting", counting(readings)),
+        ("measuring lock", measuring_lock(&readings.measuring_lock)),
+        ("noise", noise(&readings.noise)),
+    ]
+    .map(|(name, result)| MachineCheck::new(CheckSubject::Host, name, result))
+    .into()
+}
+
+/// Without it nothing can be started.
+fn supervisor(own_binary: &Probe<String>) -> CheckResult {
+    match own_binary {
+        Probe::Known(_) => ok("this program can start itself beside each benchmark"),
+        reason => problem(
+            format!("this program cannot start itself beside each benchmark: {}", shown(reason)),
+            "mount /proc",
+        ),
+    }
+}
+
+fn processor(facts: &HostFacts) -> CheckResult {
+    let finding = format!("{}, {} to use", shown(&facts.cpu_model), cores(facts));
+    match (&facts.cpu_model, &facts.cores) {
+        (Probe::Failed(_), _) | (_, Probe::Failed(_)) => {
+            warning(finding, "run where /proc is mounted: records name the processor by it")
+        }
+        _ => ok(finding),
+    }
+}
+
+fn cores(facts: &HostFacts) -> String {
+    match &facts.cores {
+        Probe::Known(1) => "1 core".into(),
+        other => format!("{} cores", shown(other)),
+    }
+}
+
+fn governor(governor: &Probe<String>) -> CheckResult {
+    match governor {
+        Probe::Known(name) if name != "performance" => warning(
+            format!("{name}: the clock follows the load"),
+            "fix it with `sudo cpupower frequency-set -g performance`",
+        ),
+        other => ok(shown(other)),
+    }
+}
+
+fn turbo(turbo: &Probe<bool>) -> CheckResult {
+    match turbo {
+        Probe::Known(true) => warning(
+            "on: the clock depends on heat and on what the neighbours do",
+            "switch it off for steadier numbers: 1 into intel_pstate/no_turbo, or 0 into cpufreq/boost, below \
+             /sys/devices/system/cpu",
+        ),
+        Probe::Known(false) => ok("off"),
+        other => ok(shown(other)),
+    }
+}
+
+/// Gates on one machine take turns.
+fn measuring_lock(lock: &LockReading) -> CheckResult {
+    match (&lock.folder, lock.holders.as_slice()) {
+        (None, _) => ok("off: GBENCH_LOCKS says that gates need not take turns here"),
+        (Some(Probe::Known(folder)), []) => ok(format!("free, in {folder}")),
+        (Some(Probe::Known(_)), holders) => warning(
+            format!("held by {}", holders.join("; ")),
+            "wait until it has ended: what it does disturbs these readings, too",
+        ),
+        (Some(reason), _) => warning(
+            format!("gates cannot take turns here: {}", shown(reason)),
+            "name a folder that all users may write to with GBENCH_LOCKS",
+        ),
+    }
+}
+
+fn load(facts: &HostFacts) -> CheckResult {
+    let (Probe::Known(load), Probe::Known(cores)) = (&facts.load, &facts.cores) else {
+        return warning(shown(&facts.load), "run where /proc is mounted");
+    };
+    let finding = format!("{load:.2} on {} over the last minute", self::cores(facts));
+    if load / f64::from((*cores).max(1)) > BUSY {
+        warning(finding, "wait for other work to end, or stop it")
+    } else {
+        ok(finding)
+    }
+}
+
+fn quota(quota: Option<f64>) -> CheckResult {
+    match quota {
+        Some(quota) => warning(
+            format!("{quota:.2} processors: what goes beyond is stopped until the next period"),
+            "give the container whole processors (`--cpuset-cpus`) instead of a share (`--cpus`)",
+        ),
+        None => ok("none"),
+    }
+}
+
+fn hypervisor(virtualization: &Probe<String>) -> CheckResult {
+    match virtualization {
+        Probe::Known(name) if name != "none" => warning(
+            format!("{name}: another guest can take the processor away unseen"),
+            "compare runs made side by side, with more processes for each case",
+        ),
+        other => ok(shown(other)),
+    }
+}
+
+fn memory(facts: &HostFacts) -> CheckResult {
+    let (Probe::Known(available), Probe::Known(total)) = (&facts.memory_available, &facts.memory_total)
+    else {
+        return warning(shown(&facts.memory_available), "run where /proc is mounted");
+    };
+    let finding = format!("{} of {} free", gibibytes(*available), gibibytes(*total));
+    if *available < LITTLE_MEMORY || *available < total / 10 {
+        warning(finding, "free some: a benchmark that swaps measures the disk")
+    } else {
+        ok(finding)
+    }
+}
+
+fn timer(step: &Probe<u64>) -> CheckResult {
+    match step {
+        Probe::Known(step) if *step > COARSE_TIMER_NS => {
+            warning(format!("steps of {step} ns"), "let every sample do work of at least a thousand steps")
+        }
+        Probe::Known(step) => ok(format!("steps of {step} ns")),
+        other => problem(shown(other), "measure on another machine: nothing can be timed here"),
+    }
+}
+
+fn clocksource(source: &Probe<String>) -> CheckResult {
+    match source {
+        Probe::Known(name) if !FAST_CLOCKS.contains(&name.as_str()) => warning(
+            format!("{name}: every look at the clock is slow"),
+            "boot with `clocksource=tsc` if the processor's counter is reliable",
+        ),
+        other => ok(shown(other)),
+    }
+}
+
+/// Never a warning: fresh processes each draw a layout, and the statistics take the process as their unit.
+fn randomization(level: &Probe<u32>) -> CheckResult {
+    ok(match level {
+        Probe::Known(0) => "off: every process has the same layout, lucky or not".into(),
+        Probe::Known(_) => "on: every fresh process draws its layout".into(),
+        other => shown(other),
+    })
+}
+
+fn temp_folder(temp: &TempFolder) -> CheckResult {
+    let (direct, free) = match (&temp.direct, &temp.free) {
+        (Probe::Known(direct), Probe::Known(free)) => (*direct, *free),
+        (Probe::Known(_), reason) => return warning(shown(reason), "name another folder in TMPDIR"),
+        (reason, _) => {
+            let advice = "name a folder in TMPDIR that can be written: logs and results go through it";
+            return problem(shown(reason), advice);
+        }
+    };
+    let way = if direct { "O_DIRECT works" } else { "no O_DIRECT" };
+    let finding = format!("{}: {} free, {way}", temp.path.display(), gibibytes(free));
+    if free < LITTLE_DISK {
+        warning(finding, "free some space, or name another folder in TMPDIR")
+    } else if !direct {
+        warning(finding, "name a folder on a disk in TMPDIR to measure the disk and not the page cache")
+    } else {
+        ok(finding)
+    }
+}
+
+/// Which of the ways to count a case's instructions works here.
+fn counting(readings: &Readings) -> CheckResult {
+    let (valgrind, here) = match &readings.valgrind {
+        Probe::Known(version) => (format!("{version} counts by simulation"), true),
+        _ => ("valgrind is not here".to_owned(), false),
+    };
+    let level = match &readings.perf_event_paranoid {
+        Probe::Known(level) => format!("kernel.perf_event_paranoid is {level}"),
+        other => shown(other),
+    };
+    match (readings.instruction_counter, &readings.perf_event_paranoid) {
+        (CounterState::Works, _) => ok(format!("the processor's counters work; {level}")),
+        (CounterState::Unsupported, _) => {
+            let finding = format!("this machine has no counters of instructions; {level}; {valgrind}");
+            if here { ok(finding) } else { warning(finding, "install valgrind, for `count = \"valgrind\"`") }
+        }
+        (CounterState::Refused, Probe::Known(set)) if *set > PARANOID => warning(
+            format!("the kernel keeps its counters from this user: {level}; {valgrind}"),
+            "allow one's own processes with `sudo sysctl kernel.perf_event_paranoid=2`, or count with valgrind",
+        ),
+        (CounterState::Refused, _) => warning(
+            format!("`perf_event_open` is refused, as by a container's filter; {level}; {valgrind}"),
+            "allow it in the container's seccomp profile, or count with valgrind",
+        ),
+    }
+}
+
+fn noise(noise: &TimingNoise) -> CheckResult {
+    let finding = format!(
+        "{} equal spins of {:.1} ms spread over {}, the worst {:.2} times the median",
+        noise.repeats,
+        noise.median_seconds * 1e3,
+        percent(noise.spread),
+        noise.worst
+    );
+    if noise.spread > QUIET {
+        warning(finding, "quieten the machine first, or take more processes and wider thresholds")
+    } else {
+        ok(finding)
+    }
+}
+
+pub(super) fn repository(git: &Probe<GitFacts>) -> CheckResult {
+    let facts = match git {
+        Probe::Known(facts) => facts,
+        Probe::Absent(reason) => {
+            return warning(reason, "work in a git repository, so that records name a commit");
+        }
+        Probe::Failed(reason) => {
+            let advice = "make `git status` work here; `git config --global --add safe.directory <folder>` helps where \
+                          the folder belongs to another user";
+            return warning(reason, advice);
+        }
+    };
+    let Some(commit) = &facts.commit else {
+        return warning("no commit yet", "commit, so that records name what they measured");
+    };
+    let short = short_commit(commit);
+    let mut finding = match &facts.branch {
+        Some(branch) => format!("{short} on {branch}"),
+        None => format!("{short}, detached"),
+    };
+    if facts.shallow {
+        finding.push_str(", shallow");
+    }
+    if !facts.dirty.any() {
+        return ok(finding);
+    }
+    let dirty = facts.dirty;
+    let counts = [(dirty.tracked, "changed"), (dirty.staged, "staged"), (dirty.untracked, "untracked")];
+    for (count, word) in counts.iter().filter(|(count, _)| *count > 0) {
+        finding.push_str(&format!(", {count} {word}"));
+    }
+    warning(finding, "commit or stash, so that the numbers belong to a commit")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{check, readings};
+    use super::*;
+    use crate::machine::CheckSeverity;
+    use gbench_model::DirtyFacts;
+    use gbench_model::test_support::manifest;
+
+    fn state(name: &str, spoil: impl FnOnce(&mut HostFacts, &mut Readings)) -> CheckSeverity {
+        let (mut host, mut readings) = (manifest().host, readings());
+        spoil(&mut host, &mut readings);
+        check(&checks(&host, &readings), name).state
+    }
+
+    #[test]
+    fn a_host_in_order_has_nothing_to_say() {
+        let checks = checks(&manifest().host, &readings());
+        assert!(
+            checks.iter().all(|check| check.state == CheckSeverity::Ok && check.advice.is_empty()),
+            "{checks:#?}"
+        );
+    }
+
+    #[test]
+    fn each_disturbance_warns_at_its_own_check() {
+        let states = [
+            state("governor", |host, _| host.governor = Probe::Known("powersave".into())),
+            state("turbo", |_, readings| readings.turbo = Probe::Known(true)),
+            state("load", |host, _| host.load = Probe::Known(2.1)),
+            state("measuring lock", |_, readings| readings.measuring_lock.holders = vec!["pid 1".into()]),
+            state("measuring lock", |_, readings| {
+                readings.measuring_lock.folder = Some(Probe::Failed("no folder".into()));
+            }),
+            state("CPU quota", |_, readings| readings.cpu_quota = Some(1.5)),
+            state("hypervisor", |host, _| host.virtualization = Probe::Known("kvm".into())),
+            state("memory", |host, _| host.memory_available = Probe::Known(6 << 30)),
+            state("timer", |_, readings| readings.timer_step_ns = Probe::Known(1_000_000)),
+            state("clock source", |_, readings| readings.clocksource = Probe::Known("hpet".into())),
+            state("temp folder", |_, readings| readings.temp.direct = Probe::Known(false)),
+            state("temp folder", |_, readings| readings.temp.free = Probe::Known(1 << 20)),
+            state("counting", |_, readings| readings.instruction_counter = CounterState::Refused),
+            state("noise", |_, readings| readings.noise.spread = 0.03),
+        ];
+        assert_eq!(states, [CheckSeverity::Warning; 14]);
+    }
+
+    #[test]
+    fn counting_says_which_way_works_and_what_the_kernel_is_set_to() {
+        let of = |counter: CounterState, paranoid: i32, valgrind: Probe<String>| {
+            let readings = Readings {
+                instruction_counter: counter,
+                perf_event_paranoid: Probe::Known(paranoid),
+                valgrind,
+                ..readings()
+            };
+            check(&checks(&manifest().host, &readings), "counting")
+        };
+        let known = || Probe::Known("valgrind-3.19.0".to_owned());
+        let absent = || Probe::Absent("not on the PATH".to_owned());
+        let works = of(CounterState::Works, 1, absent());
+        assert_eq!((works.state, works.finding.contains("counters work")), (CheckSeverity::Ok, true));
+        let simulated = of(CounterState::Unsupported, 2, known());
+        assert_eq!(simulated.state, CheckSeverity::Ok);
+        assert!(
+            simulated.finding.contains("has no counters") && simulated.finding.contains("valgrind-3.19.0")
+        );
+        let none = of(CounterState::Unsupported, 2, absent());
+        assert_eq!(none.state, CheckSeverity::Warning);
+        assert!(none.advice.contains("install valgrind"));
+        let refused = of(CounterState::Refused, 4, known());
+        assert!(refused.finding.contains("kernel.perf_event_paranoid is 4"), "{}", refused.finding);
+        assert!(refused.advice.contains("kernel.perf_event_paranoid=2"));
+        assert!(of(CounterState::Refused, 2, known()).advice.contains("seccomp"));
+    }
+
+    #[test]
+    fn n30_without_proc_nothing_can_be_started_and_that_is_a_problem() {
+        let hidden = || Probe::Failed("its path is not known: No such file or directory".into());
+        assert_eq!(state("supervisor", |_, readings| readings.own_binary = hidden()), CheckSeverity::Problem);
+    }
+
+    #[test]
+    fn load_is_judged_against_the_cores() {
+        assert_eq!(state("load", |host, _| host.load = Probe::Known(1.9)), CheckSeverity::Ok);
+        assert_eq!(
+            state("load", |host, _| {
+                host.load = Probe::Known(1.9);
+                host.cores = Probe::Known(2);
+            }),
+            CheckSeverity::Warning
+        );
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_and_a_folder_that_takes_no_file_are_problems() {
+        assert_eq!(
+            state("timer", |_, readings| readings.timer_step_ns = Probe::Failed("no step".into())),
+            CheckSeverity::Problem
+        );
+        assert_eq!(
+            state("temp folder", |_, readings| readings.temp.direct = Probe::Failed("read-only".into())),
+            CheckSeverity::Problem
+        );
+    }
+
+    #[test]
+    fn a_repository_is_in_order_when_its_numbers_belong_to_a_commit() {
+        let facts = manifest().git.known().unwrap().clone();
+        let clean = repository(&Probe::Known(facts.clone()));
+        assert_eq!((clean.0, clean.1.as_str()), (CheckSeverity::Ok, "0123456789 on main"));
+        let dirty = GitFacts {
+            branch: None,
+            shallow: true,
+            dirty: DirtyFacts { tracked: 2, staged: 0, untracked: 1 },
+            ..facts.clone()
+        };
+        let dirty = repository(&Probe::Known(dirty));
+        assert_eq!(dirty.0, CheckSeverity::Warning);
+        assert_eq!(dirty.1, "0123456789, detached, shallow, 2 changed, 1 untracked");
+        assert_eq!(repository(&Probe::Known(GitFacts { commit: None, ..facts })).0, CheckSeverity::Warning);
+        assert_eq!(repository(&Probe::Absent("none".into())).0, CheckSeverity::Warning);
+        assert_eq!(repository(&Probe::Failed("owner".into())).0, CheckSeverity::Warning);
+    }
+}

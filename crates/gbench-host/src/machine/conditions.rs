@@ -1,0 +1,332 @@
+//! Reads what else the machine does while one process runs: the work of others on the processors that it may use, and what
+//! holds a GPU's clocks down.
+//!
+//! Looked at right before and right after the process, and while it measures only where the run is monitored. What is not seen: the throttling of a
+//! control group's quota and of its neighbours' memory traffic; processors of the host in a container whose `/proc/stat`
+//! is made up (lxcfs, gVisor), where the work of others may read as none or not at all; a GPU that was held down only in
+//! the middle of the process, where its driver keeps no count of that; GPUs that the process did not use, which speak
+//! too.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nix::sched::CpuSet;
+
+use super::host::{Root, affinity};
+use super::nvml::{self, ClocksNow};
+use super::telemetry::{CalmCheck, MachineSampler};
+use gbench_model::{Conditions, EndedProcess, Unrest, add_violations};
+
+/// Ticks of `/proc/stat` per second: USER_HZ, 100 on every architecture that we build for.
+const TICKS: f64 = 100.0;
+/// Below this many seconds ticks of 10 ms tell nothing about a share.
+const MIN_WALL: f64 = 0.05;
+/// Less than this much of a processor left to a process is less than it needs: below one whole, because ticks and the
+/// gate's own work make up a quarter.
+const MIN_LEFT: f64 = 0.75;
+/// A share of its time below which a GPU's being held down is no news.
+const MIN_HELD: f64 = 0.01;
+
+type GpuLook = Box<dyn FnMut() -> Option<ClocksNow> + Send>;
+
+/// Looks before and after each process.
+pub struct HostConditions {
+    root: Root,
+    /// Those that count; `None`: all.
+    processors: fn() -> Option<CpuSet>,
+    gpu: Option<GpuLook>,
+    /// Looks before and after; else it samples alone.
+    looks: bool,
+    sampler: Option<Arc<MachineSampler>>,
+    calm: CalmCheck,
+    /// Numbers of the GPUs that the run may use; `None`: all.
+    gpus: Option<BTreeSet<u32>>,
+    /// Others of the run are on the GPUs that are not among `gpus`: what is sampled there is of no process here.
+    beside_others: bool,
+    before: Option<Before>,
+}
+
+/// Right before a process.
+struct Before {
+    at: Instant,
+    processors: Option<CpuSet>,
+    ticks: Option<Ticks>,
+    gpu: Option<ClocksNow>,
+}
+
+/// Of the processors that we may use, since the machine's start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ticks {
+    cores: usize,
+    busy: u64,
+    all: u64,
+}
+
+impl HostConditions {
+    /// Of this machine. Opens the driver's library where there is one, and keeps it open.
+    pub fn here() -> Self {
+        Self::of_gpus(Vec::new())
+    }
+
+    /// Where processes of the run are on other GPUs meanwhile. `uuids`: of the GPUs that matter; empty: all do.
+    pub fn beside_others(uuids: Vec<String>) -> Self {
+        Self { beside_others: true, ..Self::of_gpus(uuids) }
+    }
+
+    fn of_gpus(uuids: Vec<String>) -> Self {
+        let gpu = nvml::clocks(uuids).map(|look| Box::new(look) as GpuLook);
+        let (root, calm) = (Root::new("/"), CalmCheck::default());
+        let processors = || affinity().ok();
+        let (sampler, gpus, before) = (None, None, None);
+        Self { root, processors, gpu, looks: true, sampler, calm, gpus, beside_others: false, before }
+    }
+
+    /// Only samples: what the looks before and after would say is left out.
+    pub fn without_looks(self) -> Self {
+        Self { gpu: None, looks: false, ..self }
+    }
+
+    /// Samples while processes run, too. `max_temperature`: degrees Celsius at which a GPU is no longer calm. `gpus`: numbers of those
+    /// that the run may use; `None`: all.
+    pub fn sampled(
+        self,
+        sampler: Option<Arc<MachineSampler>>,
+        max_temperature: Option<f64>,
+        gpus: Option<BTreeSet<u32>>,
+    ) -> Self {
+        Self { sampler, gpus, calm: CalmCheck::new(max_temperature), ..self }
+    }
+
+    /// Why the GPUs are not calm, while nothing of the run is on them; empty: they are, or cannot be asked. `waited`: for more than a
+    /// second.
+    pub fn unrest(&mut self, waited: bool) -> Vec<Unrest> {
+        let Some(sampler) = &self.sampler else { return Vec::new() };
+        let mut gpus = sampler.gpus_now();
+        if let Some(of_run) = &self.gpus {
+            gpus.retain(|gpu| of_run.contains(&gpu.index));
+        }
+        self.calm.unrest(&gpus, waited)
+    }
+
+    /// What samples meanwhile.
+    pub fn sampler(&self) -> Option<&Arc<MachineSampler>> {
+        self.sampler.as_ref()
+    }
+
+    /// Processes of the run were on the GPUs before the first one here.
+    pub fn follows_others(&mut self) {
+        self.calm.started = true;
+    }
+
+    /// Right before a process starts.
+    pub fn begin(&mut self) {
+        let processors = (self.processors)();
+        let ticks = if self.looks { ticks(&self.root, processors.as_ref()) } else { None };
+        let gpu = self.gpu.as_mut().and_then(|look| look());
+        let at = Instant::now();
+        if let Some(sampler) = &self.sampler {
+            // One that began and has no end would keep all readings.
+            self.before.take().into_iter().for_each(|before| sampler.end(before.at));
+            sampler.begin(at);
+        }
+        self.calm.started = true;
+        self.before = Some(Before { at, processors, ticks, gpu });
+    }
+
+    /// Right after its end. `None` where nothing could be seen.
+    pub fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
+        let before = self.before.take()?;
+        let wall = ended.seconds;
+        let telemetry = self.sampler.as_ref().map(|sampler| {
+            let after = |seconds: f64| before.at + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+            let (from, to) = ended.measured.unwrap_or((0.0, wall));
+            let mut telemetry = sampler.window(before.at, (after(from), after(to)));
+            sampler.end(before.at);
+            if let (true, Some(own)) = (self.beside_others, &self.gpus) {
+                telemetry.gpus.retain(|gpu| own.contains(&gpu.index));
+            }
+            Box::new(telemetry)
+        });
+        let gpu_after = self.gpu.as_mut().and_then(|look| look());
+        // The kernel counts every interrupt since its start for this file: not where it would tell nothing.
+        let look = || before.ticks.zip(ticks(&self.root, before.processors.as_ref()));
+        let ticks = if wall < MIN_WALL { None } else { look() };
+        let other = ticks.and_then(|(before, after)| other_cpu(before, after, ended.cpu_seconds?, wall));
+        if other.is_none() && gpu_after.is_none() && telemetry.is_none() {
+            return None;
+        }
+        let cores = ticks.map_or(1, |(before, _)| before.cores);
+        Some(Conditions {
+            other_cpu: other,
+            busy: other.is_some_and(|other| other > cores as f64 - MIN_LEFT),
+            throttled: throttled(before.gpu.as_ref(), gpu_after.as_ref(), wall),
+            sm_clock_mhz: gpu_after.and_then(|now| now.sm_clock),
+            telemetry,
+            waited: None,
+        })
+    }
+}
+
+/// Work of others in processors; absent where the counters stand still. `wall`: long enough for them to tell.
+fn other_cpu(before: Ticks, after: Ticks, own_seconds: f64, wall: f64) -> Option<f64> {
+    let counts = after.all > before.all && after.cores == before.cores;
+    if !counts {
+        return None;
+    }
+    let busy = after.busy.saturating_sub(before.busy) as f64 / TICKS;
+    Some(((busy - own_seconds) / wall).clamp(0.0, before.cores as f64))
+}
+
+/// `proc/stat`: `cpu3 user nice system idle iowait irq softirq steal ...`. Stolen time is the work of other machines on
+/// the same host.
+fn ticks(root: &Root, processors: Option<&CpuSet>) -> Option<Ticks> {
+    let text = root.text("proc/stat")?;
+    let mut sum = Ticks { cores: 0, busy: 0, all: 0 };
+    for line in text.lines() {
+        let Some((number, counts)) = line.strip_prefix("cpu").and_then(|rest| rest.split_once(' ')) else {
+            continue;
+        };
+        let Ok(number) = number.parse::<usize>() else { continue };
+        if processors.is_some_and(|set| !set.is_set(number).unwrap_or(false)) {
+            continue;
+        }
+        let counts: Vec<u64> =
+            counts.split_whitespace().map_while(|count| count.parse().ok()).take(8).collect();
+        let all: u64 = counts.iter().sum();
+        let idle: u64 = counts.iter().skip(3).take(2).sum();
+        sum = Ticks { cores: sum.cores + 1, busy: sum.busy + (all - idle), all: sum.all + all };
+    }
+    (sum.cores > 0).then_some(sum)
+}
+
+impl ClocksNow {
+    /// The reasons that are of heat or power: an idle GPU's clocks are low, too.
+    pub fn holding(&self) -> Vec<String> {
+        let counts =
+            |reason: &&String| ["thermal", "power", "hw_slowdown"].iter().any(|word| reason.contains(word));
+        self.reasons.iter().filter(counts).cloned().collect()
+    }
+}
+
+/// Thermal and power reasons that hold at either look, and those whose counter grew by more than a trifle.
+fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for reason in before.into_iter().chain(after).flat_map(ClocksNow::holding) {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    if let (Some(before), Some(after)) = (before, after) {
+        let held = |at: usize| after.held_ns[at].saturating_sub(before.held_ns[at]) as f64 / 1e9;
+        add_violations(&mut reasons, [0, 1].map(|at| held(at) > wall * MIN_HELD));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::tree;
+    use super::*;
+
+    const STAT: &str = "cpu  300 0 0 900 0 0 0 0 0 0\n\
+                        cpu0 100 0 0 300 0 0 0 0 0 0\n\
+                        cpu1 100 0 0 300 0 0 0 0 0 0\n\
+                        cpu2 100 0 0 300 0 0 0 0 0 0\nintr 5\n";
+
+    fn now(reasons: &[&str], held_ns: [u64; 2]) -> ClocksNow {
+        ClocksNow {
+            reasons: reasons.iter().map(|r| r.to_string()).collect(),
+            sm_clock: Some(1980),
+            held_ns,
+            ..ClocksNow::default()
+        }
+    }
+
+    fn without_gpu(root: Root) -> HostConditions {
+        HostConditions {
+            root,
+            processors: || None,
+            gpu: None,
+            looks: true,
+            sampler: None,
+            calm: CalmCheck::default(),
+            gpus: None,
+            beside_others: false,
+            before: None,
+        }
+    }
+
+    fn ended(cpu_seconds: Option<f64>, seconds: f64) -> EndedProcess {
+        EndedProcess { cpu_seconds, seconds, measured: None }
+    }
+
+    fn the_first_two() -> Option<CpuSet> {
+        let mut set = CpuSet::new();
+        [0, 1].into_iter().try_for_each(|cpu| set.set(cpu)).ok()?;
+        Some(set)
+    }
+
+    /// What is said of a process of one second and 0.9 seconds of work, while the counters of three processors, two of
+    /// which it may use, go to these.
+    fn said(cpu0: &str, cpu1: &str, wall: f64) -> Option<Conditions> {
+        let (folder, root) = tree(&[("proc/stat", STAT)]);
+        let mut watch = HostConditions { processors: the_first_two, ..without_gpu(root) };
+        watch.begin();
+        let after = format!("cpu0 {cpu0} 0 0 0\ncpu1 {cpu1} 0 0 0\ncpu2 900 0 0 300 0 0 0 0\n");
+        std::fs::write(folder.path().join("proc/stat"), after).unwrap();
+        watch.end(&ended(Some(0.9), wall))
+    }
+
+    #[test]
+    fn the_work_of_others_is_what_is_left_on_our_processors() {
+        let calm = said("190 0 0 310 0", "110 0 0 390 0", 1.0).unwrap();
+        assert!((calm.other_cpu.unwrap() - 0.1).abs() < 1e-9 && !calm.busy, "{calm:?}");
+        // Nice, system, interrupts and stolen time are work too; waiting for a disk is not.
+        let full = said("120 60 20 300 0", "150 20 30 300 0", 1.0).unwrap();
+        assert!((full.other_cpu.unwrap() - 1.1).abs() < 1e-9 && !full.busy, "{full:?}");
+        let waiting = said("190 0 0 300 10", "100 0 0 300 100", 1.0).unwrap();
+        assert_eq!(waiting.other_cpu, Some(0.0));
+    }
+
+    #[test]
+    fn a_process_that_others_leave_less_than_a_processor_is_disturbed() {
+        let busy = said("320 0 0 300 0", "260 0 0 300 0", 2.0).unwrap();
+        // 3.8 seconds of work in all, 0.9 of them its own, in 2 seconds on 2 processors.
+        assert!((busy.other_cpu.unwrap() - 1.45).abs() < 1e-9 && busy.busy, "{busy:?}");
+        assert!(busy.busy);
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_told() {
+        assert_eq!(said("190 0 0 310 0", "110 0 0 390 0", 0.04), None, "too short");
+        assert_eq!(said("100 0 0 300 0", "100 0 0 300 0", 1.0), None, "counters that stand still");
+        let (_folder, root) = tree(&[]);
+        let mut watch = without_gpu(root);
+        assert_eq!(watch.end(&ended(Some(1.0), 1.0)), None, "nobody began");
+        watch.begin();
+        assert_eq!(watch.end(&ended(Some(1.0), 1.0)), None, "no counters");
+    }
+
+    #[test]
+    fn thermal_and_power_reasons_count_and_others_do_not() {
+        let mut looks = vec![
+            now(&["gpu_idle", "sw_power_cap"], [7, 0]),
+            now(&["hw_thermal_slowdown"], [2_000_000_007, 0]),
+        ];
+        looks.reverse();
+        let (_folder, root) = tree(&[]);
+        let mut watch = HostConditions { gpu: Some(Box::new(move || looks.pop())), ..without_gpu(root) };
+        watch.begin();
+        let said = watch.end(&ended(None, 1.0)).unwrap();
+        assert_eq!(said.throttled, ["sw_power_cap", "hw_thermal_slowdown"]);
+        assert_eq!((said.sm_clock_mhz, said.other_cpu), (Some(1980), None));
+    }
+
+    #[test]
+    fn a_counter_tells_what_neither_look_saw() {
+        let held = |ns| throttled(Some(&now(&[], [5, 0])), Some(&now(&["gpu_idle"], [5, ns])), 1.0);
+        assert_eq!(held(200_000_000), ["thermal_violation"]);
+        assert!(held(1_000_000).is_empty());
+    }
+}

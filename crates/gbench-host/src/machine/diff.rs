@@ -1,0 +1,175 @@
+//! Compares two manifests: every field that differs, by its path.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use gbench_model::Manifest;
+
+/// One field that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ManifestChange {
+    /// `host.kernel`, `gpu.devices[0].power_limit`, `tools.nvcc`.
+    pub field: String,
+    pub a: String,
+    pub b: String,
+    /// Changes by the minute or by the job, on one and the same machine: load, temperature, a job's number.
+    pub volatile: bool,
+}
+
+/// Stands for a field that one side does not have.
+const NOT_THERE: &str = "-";
+
+const VOLATILE: [&str; 16] = [
+    "host.load",
+    "host.memory_available",
+    "memory_used",
+    "sm_clock",
+    "memory_clock",
+    "power",
+    "temperature",
+    "throttle_reasons",
+    "processes",
+    // An idle link slows down to save power.
+    "pcie_generation",
+    "environment.CI_JOB_ID",
+    "environment.CI_PIPELINE_ID",
+    "environment.BUILDKITE_BUILD_NUMBER",
+    "environment.GITHUB_RUN_ATTEMPT",
+    "environment.GITHUB_RUN_ID",
+    "environment.SLURM_JOB_ID",
+];
+
+/// Every field that differs, lasting ones first, each group in the order of their paths.
+pub fn diff(a: &Manifest, b: &Manifest) -> Vec<ManifestChange> {
+    let (a, b) = (flat(a), flat(b));
+    let fields: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let text = |side: &BTreeMap<String, String>, field: &str| {
+        side.get(field).cloned().unwrap_or_else(|| NOT_THERE.to_owned())
+    };
+    let mut changes: Vec<ManifestChange> = fields
+        .into_iter()
+        .map(|field| ManifestChange {
+            field: field.clone(),
+            a: text(&a, field),
+            b: text(&b, field),
+            volatile: is_volatile(field),
+        })
+        .filter(|change| change.a != change.b)
+        .collect();
+    changes.sort_by_key(|change| change.volatile);
+    changes
+}
+
+/// Whole paths where they stand in the list so, otherwise the last name of a GPU's path.
+fn is_volatile(field: &str) -> bool {
+    let of_gpu =
+        field.strip_prefix("gpu.devices[").and_then(|rest| rest.split_once("].")).map(|(_, name)| name);
+    VOLATILE.contains(&field) || of_gpu.is_some_and(|name| VOLATILE.contains(&name))
+}
+
+/// Path to text of every field, in the order of the paths.
+pub fn flat(manifest: &Manifest) -> BTreeMap<String, String> {
+    let mut fields = BTreeMap::new();
+    // A manifest has text keys and finite or null numbers only, so that it always has a JSON form.
+    if let Ok(value) = serde_json::to_value(manifest) {
+        flatten("", &value, &mut fields);
+    }
+    fields
+}
+
+fn flatten(path: &str, value: &Value, fields: &mut BTreeMap<String, String>) {
+    let mut put = |text: String| {
+        fields.insert(path.to_owned(), text);
+    };
+    match value {
+        Value::Object(map) => match probe(map) {
+            Some(("known", inner)) => flatten(path, inner, fields),
+            Some(("absent", reason)) => put(format!("none ({})", plain(reason))),
+            Some((_, reason)) => put(format!("unknown ({})", plain(reason))),
+            None => {
+                for (name, inner) in map {
+                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                    flatten(&path, inner, fields);
+                }
+            }
+        },
+        Value::Array(items) if path.ends_with("devices") => {
+            for (index, item) in items.iter().enumerate() {
+                flatten(&format!("{path}[{index}]"), item, fields);
+            }
+        }
+        other => put(plain(other)),
+    }
+}
+
+/// The one variant of a probe's JSON.
+fn probe(map: &serde_json::Map<String, Value>) -> Option<(&str, &Value)> {
+    let (name, value) = map.iter().next().filter(|_| map.len() == 1)?;
+    ["known", "absent", "failed"].contains(&name.as_str()).then_some((name.as_str(), value))
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        Value::Object(map) => match probe(map) {
+            Some((_, inner)) => plain(inner),
+            None => map.values().map(plain).collect::<Vec<_>>().join(" "),
+        },
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::Probe;
+    use gbench_model::test_support::{devices, manifest};
+
+    #[test]
+    fn a_manifest_does_not_differ_from_itself() {
+        assert_eq!(diff(&manifest(), &manifest()), []);
+    }
+
+    #[test]
+    fn lasting_changes_come_before_fleeting_ones() {
+        let (a, mut b) = (manifest(), manifest());
+        b.host.load = Probe::Known(3.0);
+        b.host.kernel = Probe::Failed("gone".into());
+        devices(&mut b)[1].power = Probe::Known(300.0);
+        devices(&mut b)[1].power_limit = Probe::Known(500.0);
+        b.environment.insert("GITHUB_RUN_ID".into(), "7".into());
+        let changes: Vec<(String, String, String, bool)> = diff(&a, &b)
+            .into_iter()
+            .map(|change| (change.field, change.a, change.b, change.volatile))
+            .collect();
+        let expected = [
+            ("gpu.devices[1].power_limit", "700.0", "500.0", false),
+            ("host.kernel", "6.12", "unknown (gone)", false),
+            ("environment.GITHUB_RUN_ID", "-", "7", true),
+            ("gpu.devices[1].power", "90.0", "300.0", true),
+            ("host.load", "0.1", "3.0", true),
+        ]
+        .map(|(field, a, b, volatile)| (field.to_owned(), a.to_owned(), b.to_owned(), volatile));
+        assert_eq!(changes, expected);
+    }
+
+    #[test]
+    fn a_gpu_less_is_every_field_of_it() {
+        let (a, mut b) = (manifest(), manifest());
+        devices(&mut b).truncate(1);
+        let changes = diff(&a, &b);
+        assert!(changes.iter().all(|change| change.field.starts_with("gpu.devices[1].") && change.b == "-"));
+        assert!(changes.iter().any(|change| change.field == "gpu.devices[1].model" && change.a == "H100"));
+    }
+
+    #[test]
+    fn lists_read_as_text() {
+        let fields = flat(&manifest());
+        assert_eq!(fields["gpu.devices[0].throttle_reasons"], "gpu_idle");
+        assert_eq!(fields["gpu.devices[0].processes"], "none");
+    }
+}

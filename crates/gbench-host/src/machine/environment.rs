@@ -1,0 +1,150 @@
+//! The environment variables that explain a number later: which devices and threads a program could use, and
+//! which job it was. An allow-list, so that a new secret is safe before it is known here. `PATH` is not on
+//! it: what was found there stands among the tools, and the rest only names the user.
+
+use std::collections::BTreeMap;
+
+use gbench_model::looks_secret;
+
+const NAMES: [&str; 34] = [
+    "CI",
+    "GITHUB_ACTIONS",
+    "GITHUB_BASE_REF",
+    "GITHUB_EVENT_NAME",
+    "GITHUB_HEAD_REF",
+    "GITHUB_JOB",
+    "GITHUB_REF",
+    "GITHUB_REPOSITORY",
+    "GITHUB_RUN_ATTEMPT",
+    "GITHUB_RUN_ID",
+    "GITHUB_SERVER_URL",
+    "GITHUB_SHA",
+    "GITHUB_WORKFLOW",
+    "GITLAB_CI",
+    "CI_COMMIT_SHA",
+    "CI_COMMIT_REF_NAME",
+    "CI_JOB_ID",
+    "CI_PIPELINE_ID",
+    "BUILDKITE_BUILD_NUMBER",
+    "BUILDKITE_COMMIT",
+    "GOMP_CPU_AFFINITY",
+    "KMP_AFFINITY",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "MALLOC_ARENA_MAX",
+    "PYTHONHASHSEED",
+    "PYTHONPATH",
+    "RUNNER_ARCH",
+    "RUNNER_ENVIRONMENT",
+    "RUNNER_NAME",
+    "RUNNER_OS",
+    "SLURM_JOB_ID",
+    "SLURM_JOB_PARTITION",
+    "VIRTUAL_ENV",
+];
+
+const PREFIXES: [&str; 11] = [
+    "CUBLAS_",
+    "CUDA_",
+    "CUDNN_",
+    "MKL_",
+    "NCCL_",
+    "NVIDIA_",
+    "OMP_",
+    "OPENBLAS_",
+    "PYTORCH_",
+    "TORCH",
+    "TRITON_",
+];
+
+/// A list of requirements or a search path can be long; its beginning tells enough.
+const LONGEST_VALUE: usize = 4096;
+
+/// The variables of `all` that a record may hold, values cut and cleaned of passwords in addresses.
+pub(super) fn allowed(all: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
+    all.filter(|(name, _)| is_allowed(name)).map(|(name, value)| (name, cleaned(&value))).collect()
+}
+
+/// A secret's name stays out even where it begins like an allowed one: `CUDA_LICENSE_KEY`.
+fn is_allowed(name: &str) -> bool {
+    let listed = NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    listed && !looks_secret(name)
+}
+
+fn cleaned(value: &str) -> String {
+    let mut text = without_passwords(value);
+    if text.len() > LONGEST_VALUE {
+        let end = (0..=LONGEST_VALUE).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// `https://user:password@host` without what stands before the `@`.
+fn without_passwords(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    let mut rest = value;
+    while let Some(scheme) = rest.find("://") {
+        let (before, after) = rest.split_at(scheme + "://".len());
+        text.push_str(before);
+        let authority = after.find(['/', '?', '#', ' ', ',']).unwrap_or(after.len());
+        rest = match after[..authority].rfind('@') {
+            Some(at) => &after[at..],
+            None => after,
+        };
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed_of(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        allowed(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn only_listed_names_and_prefixes_are_kept() {
+        let kept = allowed_of(&[
+            ("CUDA_VISIBLE_DEVICES", "0,1"),
+            ("OMP_NUM_THREADS", "4"),
+            ("GITHUB_SHA", "abc"),
+            ("TORCHINDUCTOR_CACHE_DIR", "/tmp/c"),
+            ("HOME", "/root"),
+            ("PATH", "/bin"),
+            ("GITHUB_ENV", "/tmp/env"),
+        ]);
+        let names: Vec<&str> = kept.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["CUDA_VISIBLE_DEVICES", "GITHUB_SHA", "OMP_NUM_THREADS", "TORCHINDUCTOR_CACHE_DIR"]
+        );
+    }
+
+    #[test]
+    fn a_secret_is_not_kept_whatever_it_begins_with() {
+        let kept = allowed_of(&[
+            ("CUDA_API_KEY", "x"),
+            ("TORCH_TOKEN", "x"),
+            ("NCCL_AUTH", "x"),
+            ("GITHUB_TOKEN", "x"),
+            ("NVIDIA_PASSWORD", "x"),
+        ]);
+        assert!(kept.is_empty(), "{kept:?}");
+    }
+
+    #[test]
+    fn passwords_inside_addresses_are_cut_out() {
+        let kept = allowed_of(&[("TORCH_MIRROR", "a https://me:pa@ss@host/x,http://b/ http://h:1/@")]);
+        assert_eq!(kept["TORCH_MIRROR"], "a https://@host/x,http://b/ http://h:1/@");
+    }
+
+    #[test]
+    fn a_long_value_is_cut_between_characters() {
+        let kept = allowed_of(&[("PYTHONPATH", &"é".repeat(4000))]);
+        assert!(kept["PYTHONPATH"].len() <= LONGEST_VALUE + 3 && kept["PYTHONPATH"].ends_with('…'));
+    }
+}

@@ -1,0 +1,60 @@
+//! The machine that a run ran on: host, GPUs, repository, tools and telling environment variables, each probe for itself.
+
+mod checks;
+mod clock_guard;
+mod clocks;
+mod conditions;
+mod diff;
+mod environment;
+mod git;
+mod gpu_reading;
+mod host;
+pub mod locks;
+mod nvml;
+mod readings;
+mod telemetry;
+#[cfg(test)]
+mod test_support;
+mod tools;
+
+use std::path::Path;
+use std::thread;
+
+use gbench_model::{GpuFacts, Manifest, Probe};
+
+pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
+pub use clock_guard::{CLOCKS_ARGUMENT, main as guard_clocks};
+pub use clocks::{ClockLock, ClockRequest, ClocksGivenBack};
+pub use conditions::HostConditions;
+pub use diff::{ManifestChange, diff, flat};
+pub use git::{ignored_by_git, open_repository};
+pub use nvml::{ClocksNow, clocks};
+pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
+pub use telemetry::{MachineSampler, Timeline};
+
+/// The GPUs of this machine alone, as [`manifest`] has them.
+pub fn gpus() -> Probe<GpuFacts> {
+    nvml::gpus()
+}
+
+/// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:
+/// what cannot be found out stands in its field as a reason. Takes as long as the slowest tool that is asked for
+/// its version, two seconds at most, and longer only where the GPU's driver does.
+pub fn manifest(folder: &Path) -> Manifest {
+    thread::scope(|scope| {
+        let tools = scope.spawn(tools::tools);
+        let gpu = scope.spawn(nvml::gpus);
+        let host = host::host(&host::Root::new("/"), &|name| std::env::var(name).ok());
+        let git = git::git(folder);
+        // `vars` panics on text that is not UTF-8.
+        let variables = std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
+        Manifest {
+            host,
+            gpu: gpu.join().unwrap_or_else(|_| Probe::Failed("the probe broke off".into())),
+            git,
+            tools: tools.join().unwrap_or_default(),
+            environment: environment::allowed(variables),
+        }
+    })
+}

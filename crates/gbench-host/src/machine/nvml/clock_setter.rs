@@ -1,0 +1,134 @@
+//! Locks the clocks of a GPU, and gives them up.
+
+use nvml_wrapper::Device;
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
+use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId};
+use nvml_wrapper::enums::device::GpuLockedClocksSetting;
+use nvml_wrapper::error::NvmlError;
+
+use super::library::{NvmlLibrary, probe, reason};
+use gbench_model::{ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, NVML_LIBRARY, Probe};
+
+/// Sets clocks. Holds the library open meanwhile: a driver without persistence mode forgets a lock with its last client.
+///
+/// NVML tells of a lock only indirectly (see `clocks_locked` in `library.rs`) and never its range, so that a lock can be given up and not put back.
+pub(in crate::machine) struct ClockSetter(NvmlLibrary);
+
+/// Why a clock was not set.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::machine) struct ClockRefusal {
+    /// Never [`ClockOutcome::Locked`].
+    pub outcome: ClockOutcome,
+    pub why: String,
+}
+
+impl From<NvmlError> for ClockRefusal {
+    fn from(error: NvmlError) -> Self {
+        let outcome = match error {
+            NvmlError::NoPermission => ClockOutcome::NoPermission,
+            NvmlError::NotSupported | NvmlError::FailedToLoadSymbol(_) => ClockOutcome::NotSupported,
+            _ => ClockOutcome::Failed,
+        };
+        let why = match error {
+            NvmlError::NoPermission => "no permission: only root may set clocks".into(),
+            NvmlError::NotSupported => "not supported by this GPU".into(),
+            other => reason(&other),
+        };
+        Self { outcome, why }
+    }
+}
+
+impl ClockSetter {
+    /// Errors: why no clock can be set at all, in words.
+    pub(crate) fn open() -> Result<Self, String> {
+        let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
+        NvmlLibrary::open(named.as_deref()).map(Self).map_err(|probe| match probe {
+            Probe::Absent(reason) | Probe::Failed(reason) => reason,
+            Probe::Known(_) => String::new(),
+        })
+    }
+
+    /// Index, UUID and clocks of each GPU that has a UUID.
+    pub(crate) fn cards(&self) -> Vec<(u32, String, ClocksBefore)> {
+        let Some(nvml) = &self.0.nvml else { return Vec::new() };
+        let card = |index| {
+            let device = nvml.device_by_index(index).ok()?;
+            let before = ClocksBefore {
+                sm_clock: probe(device.clock_info(Clock::SM)),
+                memory_clock: probe(device.clock_info(Clock::Memory)),
+                application_clock: probe(device.applications_clock(Clock::SM)),
+                held: probe(held_by_another(&device)),
+                persistence: probe(device.is_in_persistent_mode()),
+            };
+            Some((index, device.uuid().ok()?, before))
+        };
+        (0..nvml.device_count().unwrap_or(0)).filter_map(card).collect()
+    }
+
+    /// Locks a clock. Gives the MHz that the driver was told; `None`: a symbol of its own.
+    pub(crate) fn lock(
+        &self,
+        uuid: &str,
+        domain: ClockDomain,
+        choice: ClockChoice,
+    ) -> Result<Option<[u32; 2]>, ClockRefusal> {
+        let mut device = self.device(uuid)?;
+        let range = match choice {
+            ClockChoice::Range { min, max } => Some([min, max]),
+            ClockChoice::Max => Some([device.max_clock_info(clock_of(domain))?; 2]),
+            ClockChoice::Base | ClockChoice::Off => None,
+        };
+        match (domain, range) {
+            (ClockDomain::Sm, Some([min_clock_mhz, max_clock_mhz])) => {
+                device.set_gpu_locked_clocks(GpuLockedClocksSetting::Numeric {
+                    min_clock_mhz,
+                    max_clock_mhz,
+                })?;
+            }
+            (ClockDomain::Sm, None) => {
+                let (lower_bound, upper_bound) = (ClockLimitId::Tdp, ClockLimitId::Tdp);
+                device
+                    .set_gpu_locked_clocks(GpuLockedClocksSetting::Symbolic { lower_bound, upper_bound })?;
+            }
+            (ClockDomain::Memory, Some([min, max])) => device.set_mem_locked_clocks(min, max)?,
+            (ClockDomain::Memory, None) => return Err(NvmlError::InvalidArg.into()),
+        }
+        Ok(range)
+    }
+
+    /// Gives a lock up, also one that is none.
+    pub(crate) fn unlock(&self, uuid: &str, domain: ClockDomain) -> Result<(), ClockRefusal> {
+        let mut device = self.device(uuid)?;
+        match domain {
+            ClockDomain::Sm => device.reset_gpu_locked_clocks()?,
+            ClockDomain::Memory => device.reset_mem_locked_clocks()?,
+        }
+        Ok(())
+    }
+
+    /// MHz now.
+    pub(crate) fn reads(&self, uuid: &str, domain: ClockDomain) -> Option<u32> {
+        self.device(uuid).ok()?.clock_info(clock_of(domain)).ok()
+    }
+
+    fn device(&self, uuid: &str) -> Result<Device<'_>, NvmlError> {
+        self.0.nvml.as_ref().ok_or(NvmlError::Uninitialized)?.device_by_uuid(uuid)
+    }
+}
+
+/// Whether a busy GPU's clock is held by a setting that is no chosen application clock: those stay below a lock, and are there after it.
+fn held_by_another(gpu: &Device<'_>) -> Result<bool, NvmlError> {
+    let is_chosen = gpu
+        .applications_clock(Clock::SM)
+        .and_then(|clock| Ok(clock != gpu.default_applications_clock(Clock::SM)?))
+        .unwrap_or(false);
+    let reasons = gpu.current_throttle_reasons()?;
+    Ok(reasons.contains(ThrottleReasons::APPLICATIONS_CLOCKS_SETTING) && !is_chosen)
+}
+
+fn clock_of(domain: ClockDomain) -> Clock {
+    match domain {
+        ClockDomain::Sm => Clock::SM,
+        ClockDomain::Memory => Clock::Memory,
+    }
+}

@@ -1,0 +1,369 @@
+//! The loaded library, what it tells of the GPUs, and the looks at their clocks.
+//!
+//! Three layers. *Raw*: `dlopen` and the wrapper crate's calls. *Checked*: [`NvmlLibrary`], which cannot panic and
+//! turns every refusal into a reason. *Safe*: [`GpuFacts`] and [`ClocksNow`], which are all that leave this file.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use nix::libc;
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
+use nvml_wrapper::enum_wrappers::device::{Clock, PerformancePolicy, TemperatureSensor};
+use nvml_wrapper::enums::device::UsedGpuMemory;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml, cuda_driver_version_major, cuda_driver_version_minor};
+
+use gbench_model::{Gpu, GpuFacts, GpuProcess, NVML_LIBRARY, Probe};
+
+const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
+
+/// A driver without persistence mode wakes every GPU first, which takes seconds on big machines.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Facts of every GPU, or why there are none. Runs in a thread of its own: a driver in trouble can hang for ever,
+/// and the run must not hang with it.
+pub(in crate::machine) fn gpus() -> Probe<GpuFacts> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let _ = sender.send(ask(std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty())));
+    });
+    receiver.recv_timeout(DEADLINE).unwrap_or_else(|error| {
+        Probe::Failed(match error {
+            mpsc::RecvTimeoutError::Timeout => {
+                format!("the driver's library did not answer within {} s", DEADLINE.as_secs())
+            }
+            mpsc::RecvTimeoutError::Disconnected => "the driver's library broke off the probe".into(),
+        })
+    })
+}
+
+fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
+    match NvmlLibrary::open(named.as_deref()) {
+        Ok(library) => library.facts(),
+        Err(probe) => probe,
+    }
+}
+
+/// Bytes that a process's name may have.
+pub(super) const LONGEST_NAME: usize = 1024;
+
+/// What the card does by itself.
+const BY_HARDWARE: ThrottleReasons = ThrottleReasons::HW_SLOWDOWN
+    .union(ThrottleReasons::HW_THERMAL_SLOWDOWN)
+    .union(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN);
+
+/// The clocks of a GPU at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClocksNow {
+    /// Why any GPU's clocks are held down, in lower case, as [`Gpu::throttle_reasons`] has them.
+    pub reasons: Vec<String>,
+    /// Whether hardware itself holds any GPU's clocks down, for heat, for its power supply or a fault.
+    pub by_hardware: bool,
+    /// Whether the limit of power holds any GPU's clocks down.
+    pub by_power: bool,
+    /// MHz, of the first GPU's streaming multiprocessors.
+    pub sm_clock: Option<u32>,
+    /// Nanoseconds since the driver's start in which power and heat held clocks down, over all GPUs; 0 where the driver
+    /// does not count.
+    pub held_ns: [u64; 2],
+}
+
+/// Opens a look at the clocks of the GPUs with these UUIDs, or of all GPUs where none has one of them; `None` without a GPU. It can be
+/// taken again and again, in a thread of its own: after an answer that takes longer than a second it sees nothing any more.
+pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use<>> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let (ask, asked) = mpsc::channel::<()>();
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
+        let library = NvmlLibrary::open(named.as_deref()).ok();
+        let clocks = |library: &NvmlLibrary| library.clocks(&of);
+        let first = library.as_ref().and_then(clocks);
+        if tell.send(first).is_err() {
+            return;
+        }
+        while asked.recv().is_ok() {
+            let now = library.as_ref().and_then(clocks);
+            if tell.send(now).is_err() {
+                return;
+            }
+        }
+    });
+    told.recv_timeout(DEADLINE).ok().flatten()?;
+    let mut lost = false;
+    Some(move || {
+        // A late answer to an earlier question would be taken for the answer to this one.
+        if lost || ask.send(()).is_err() {
+            return None;
+        }
+        let answer = told.recv_timeout(PATIENCE);
+        lost = answer.is_err();
+        answer.ok().flatten()
+    })
+}
+
+/// Names of the bits of `nvmlClocksEventReasons`, as [`Gpu::throttle_reasons`] has them.
+pub(in crate::machine) fn reason_names(bits: u64) -> Vec<String> {
+    names(ThrottleReasons::from_bits_truncate(bits))
+}
+
+/// Whether the library has a function; `None` where it cannot be loaded at all.
+fn has_function(library: &OsStr, function: &str) -> Option<bool> {
+    let (library, function) = (CString::new(library.as_bytes()).ok()?, CString::new(function).ok()?);
+    // SAFETY: both strings end in NUL and outlive the calls. The handle comes from `dlopen`, is checked before
+    // use and closed once. Loading runs the library's initialisers, as the wrapper's own `dlopen` does next.
+    unsafe {
+        let handle = libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
+        if handle.is_null() {
+            return None;
+        }
+        let found = !libc::dlsym(handle, function.as_ptr()).is_null();
+        libc::dlclose(handle);
+        Some(found)
+    }
+}
+
+/// The loaded and started library.
+pub(super) struct NvmlLibrary {
+    /// `None` only while being dropped.
+    pub(super) nvml: Option<Nvml>,
+    /// The wrapper panics on dropping a library without `nvmlShutdown`; such a one stays loaded instead.
+    can_shut_down: bool,
+}
+
+impl Drop for NvmlLibrary {
+    fn drop(&mut self) {
+        if !self.can_shut_down {
+            std::mem::forget(self.nvml.take());
+        }
+    }
+}
+
+impl NvmlLibrary {
+    pub(super) fn open(named: Option<&OsStr>) -> Result<Self, Probe<GpuFacts>> {
+        let library = named.unwrap_or(OsStr::new(DEFAULT_LIBRARY));
+        let can_shut_down = has_function(library, "nvmlShutdown").unwrap_or(false);
+        match Nvml::builder().lib_path(library).init() {
+            Ok(nvml) => Ok(Self { nvml: Some(nvml), can_shut_down }),
+            Err(NvmlError::LibloadingError(error)) => {
+                Err(not_loaded(library, named.is_some(), &error.to_string()))
+            }
+            Err(error) => Err(Probe::Failed(reason(&error))),
+        }
+    }
+
+    fn facts(&self) -> Probe<GpuFacts> {
+        let Some(nvml) = &self.nvml else { return Probe::Failed("the library is closed".into()) };
+        let driver = probe(nvml.sys_driver_version());
+        let count = match nvml.device_count() {
+            Ok(count) => count,
+            Err(error) => {
+                let driver = driver.known().map_or_else(String::new, |driver| format!(" (driver {driver})"));
+                return Probe::Failed(format!("the GPUs cannot be counted: {}{driver}", reason(&error)));
+            }
+        };
+        let cuda = nvml.sys_cuda_driver_version().map(|version| {
+            format!("{}.{}", cuda_driver_version_major(version), cuda_driver_version_minor(version))
+        });
+        Probe::Known(GpuFacts {
+            driver,
+            cuda: probe(cuda),
+            nvml: probe(nvml.sys_nvml_version()),
+            devices: (0..count).map(|index| gpu(nvml, index)).collect(),
+        })
+    }
+}
+
+impl NvmlLibrary {
+    /// `None` where no GPU can be asked.
+    fn clocks(&self, of: &[String]) -> Option<ClocksNow> {
+        let nvml = self.nvml.as_ref()?;
+        let devices: Vec<Device<'_>> =
+            (0..nvml.device_count().ok()?).filter_map(|index| nvml.device_by_index(index).ok()).collect();
+        let is_asked = |device: &&Device<'_>| device.uuid().is_ok_and(|uuid| of.contains(&uuid));
+        let asked: Vec<&Device<'_>> = devices.iter().filter(is_asked).collect();
+        let devices = if asked.is_empty() { devices.iter().collect() } else { asked };
+        let mut now =
+            ClocksNow { sm_clock: devices.first()?.clock_info(Clock::SM).ok(), ..ClocksNow::default() };
+        for device in devices {
+            let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
+            now.by_hardware |= reasons.intersects(BY_HARDWARE);
+            now.by_power |= reasons.contains(ThrottleReasons::SW_POWER_CAP);
+            now.reasons.extend(names(reasons));
+            for (sum, policy) in
+                now.held_ns.iter_mut().zip([PerformancePolicy::Power, PerformancePolicy::Thermal])
+            {
+                *sum += device.violation_status(policy).map_or(0, |held| held.violation_time);
+            }
+        }
+        now.reasons.sort();
+        now.reasons.dedup();
+        Some(now)
+    }
+}
+
+/// Whether the driver's library can lock the clocks of the multiprocessors; `None` where there is no library.
+pub(in crate::machine) fn knows_locked_clocks() -> Option<bool> {
+    let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
+    has_function(named.as_deref().unwrap_or(OsStr::new(DEFAULT_LIBRARY)), "nvmlDeviceSetGpuLockedClocks")
+}
+
+/// No library is in order on a machine without a GPU; one that was asked for, or that is broken, is not.
+fn not_loaded(library: &OsStr, named: bool, error: &str) -> Probe<GpuFacts> {
+    let library = library.to_string_lossy();
+    let missing = error.contains(&*library) && error.contains("No such file");
+    if named || !missing {
+        Probe::Failed(format!("{library} cannot be loaded: {error}"))
+    } else if Path::new("/proc/driver/nvidia/version").exists() {
+        Probe::Absent(format!(
+            "{library} is not here though the kernel has the NVIDIA driver: the container was started without GPUs"
+        ))
+    } else {
+        Probe::Absent(format!("no NVIDIA driver: {library} is not here"))
+    }
+}
+
+pub(super) fn reason(error: &NvmlError) -> String {
+    match error {
+        NvmlError::FailedToLoadSymbol(_) => "this driver's library lacks the function".into(),
+        NvmlError::DriverNotLoaded => "the NVIDIA driver is not loaded".into(),
+        NvmlError::LibRmVersionMismatch => {
+            "the driver in the kernel and its library have different versions (a reboot after an update is due)"
+                .into()
+        }
+        NvmlError::GpuLost => "the GPU has fallen off the bus".into(),
+        other => other.to_string(),
+    }
+}
+
+/// A query that a GPU does not support is in order; one that should have an answer is not.
+pub(super) fn probe<T>(result: Result<T, NvmlError>) -> Probe<T> {
+    match result {
+        Ok(value) => Probe::Known(value),
+        Err(NvmlError::NotSupported) => Probe::Absent("not supported by this GPU".into()),
+        Err(error) => Probe::Failed(reason(&error)),
+    }
+}
+
+/// One GPU; one that cannot even be opened has the same reason in every field.
+fn gpu(nvml: &Nvml, index: u32) -> Gpu {
+    let device = nvml.device_by_index(index).map_err(|error| reason(&error));
+    let device = Opened(device.as_ref());
+    Gpu {
+        index,
+        model: device.ask(Device::name),
+        uuid: device.ask(Device::uuid),
+        compute_capability: device.ask(|gpu| {
+            gpu.cuda_compute_capability().map(|version| format!("{}.{}", version.major, version.minor))
+        }),
+        memory_total: device.ask(|gpu| Ok(gpu.memory_info()?.total)),
+        memory_used: device.ask(|gpu| Ok(gpu.memory_info()?.used)),
+        sm_clock: device.ask(|gpu| gpu.clock_info(Clock::SM)),
+        sm_clock_max: device.ask(|gpu| gpu.max_clock_info(Clock::SM)),
+        memory_clock: device.ask(|gpu| gpu.clock_info(Clock::Memory)),
+        memory_clock_max: device.ask(|gpu| gpu.max_clock_info(Clock::Memory)),
+        clocks_locked: device.ask(clocks_locked),
+        power_limit: device.ask(|gpu| gpu.enforced_power_limit().map(watts)),
+        power_limit_default: device.ask(|gpu| gpu.power_management_limit_default().map(watts)),
+        power: device.ask(|gpu| gpu.power_usage().map(watts)),
+        persistence: device.ask(Device::is_in_persistent_mode),
+        ecc: device.ask(|gpu| Ok(gpu.is_ecc_enabled()?.currently_enabled)),
+        mig: device.ask(|gpu| Ok(gpu.mig_mode()?.current != 0)),
+        pcie_generation: device.ask(Device::current_pcie_link_gen),
+        pcie_width: device.ask(Device::current_pcie_link_width),
+        temperature: device.ask(|gpu| gpu.temperature(TemperatureSensor::Gpu)),
+        throttle_reasons: device.ask(|gpu| gpu.current_throttle_reasons().map(names)),
+        processes: device.ask(|gpu| processes(nvml, gpu)),
+    }
+}
+
+/// A GPU, or why it cannot be asked.
+struct Opened<'a, 'nvml>(Result<&'a Device<'nvml>, &'a String>);
+
+impl<'nvml> Opened<'_, 'nvml> {
+    fn ask<T>(&self, question: impl FnOnce(&Device<'nvml>) -> Result<T, NvmlError>) -> Probe<T> {
+        match self.0 {
+            Ok(device) => probe(question(device)),
+            Err(reason) => Probe::Failed(reason.clone()),
+        }
+    }
+}
+
+pub(super) fn watts(milliwatts: u32) -> f64 {
+    f64::from(milliwatts) / 1000.0
+}
+
+/// NVML has no question for "are the clocks locked?". It tells indirectly: a chosen application clock differs
+/// from the default one, and a busy GPU whose clock is held down by a lock names that setting as a reason. A lock
+/// at the highest clock of an idle GPU leaves no trace, and reads as `false`.
+fn clocks_locked(gpu: &Device<'_>) -> Result<bool, NvmlError> {
+    let held = gpu
+        .current_throttle_reasons()
+        .map(|reasons| reasons.contains(ThrottleReasons::APPLICATIONS_CLOCKS_SETTING));
+    let chosen = gpu
+        .applications_clock(Clock::SM)
+        .and_then(|clock| Ok(clock != gpu.default_applications_clock(Clock::SM)?));
+    match (held, chosen) {
+        (Ok(true), _) | (_, Ok(true)) => Ok(true),
+        (Ok(false), _) | (_, Ok(false)) => Ok(false),
+        (Err(error), Err(_)) => Err(error),
+    }
+}
+
+/// Lower-case names; bits that a newer driver knows and this table does not are left out by the wrapper.
+pub(super) fn names(reasons: ThrottleReasons) -> Vec<String> {
+    reasons.iter_names().map(|(name, _)| name.to_lowercase()).filter(|name| name != "none").collect()
+}
+
+/// Compute processes first, then those that draw. A GPU that has no graphics list (most in data centres) has the
+/// compute list alone; the name of a process of another user or container may be withheld.
+fn processes(nvml: &Nvml, gpu: &Device<'_>) -> Result<Vec<GpuProcess>, NvmlError> {
+    let mut found = gpu.running_compute_processes()?;
+    found.extend(gpu.running_graphics_processes().unwrap_or_default());
+    let mut processes: Vec<GpuProcess> = vec![];
+    for process in found {
+        if processes.iter().any(|known| known.pid == process.pid) {
+            continue;
+        }
+        processes.push(GpuProcess {
+            pid: process.pid,
+            name: probe(nvml.sys_process_name(process.pid, LONGEST_NAME)),
+            memory: match process.used_gpu_memory {
+                UsedGpuMemory::Used(bytes) => Probe::Known(bytes),
+                UsedGpuMemory::Unavailable => Probe::Absent("not told by the driver".into()),
+            },
+        });
+    }
+    Ok(processes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throttle_reasons_have_names_and_none_is_no_reason() {
+        assert!(names(ThrottleReasons::NONE).is_empty());
+        let hot = ThrottleReasons::HW_THERMAL_SLOWDOWN | ThrottleReasons::SW_POWER_CAP;
+        assert_eq!(names(hot), ["sw_power_cap", "hw_thermal_slowdown"]);
+    }
+
+    #[test]
+    fn no_library_is_in_order_unless_it_was_asked_for() {
+        let missing = "x.so: cannot open shared object file: No such file or directory";
+        assert!(matches!(not_loaded(OsStr::new("x.so"), false, missing), Probe::Absent(_)));
+        assert!(matches!(not_loaded(OsStr::new("x.so"), true, missing), Probe::Failed(_)));
+        let dependency = "libother.so: cannot open shared object file: No such file or directory";
+        assert!(matches!(not_loaded(OsStr::new("x.so"), false, dependency), Probe::Failed(_)));
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_has_no_functions() {
+        assert_eq!(has_function(OsStr::new("/nowhere/libnvidia-ml.so.1"), "nvmlShutdown"), None);
+        assert!(matches!(ask(Some("/nowhere/libnvidia-ml.so.1".into())), Probe::Failed(_)));
+    }
+}

@@ -1,0 +1,99 @@
+//! All that is sampled of every GPU.
+
+use nvml_wrapper::Nvml;
+use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::struct_wrappers::device::ProcessInfo;
+
+use super::library::{LONGEST_NAME, NvmlLibrary, names, watts};
+use crate::machine::gpu_reading::{GpuReading, GpuState, GpuUser, Whose};
+use gbench_model::{NVML_LIBRARY, TelemetryGap};
+
+/// A way to ask every GPU all that is sampled, again and again; to be made in the thread that asks. Empty where no GPU can be asked.
+///
+/// A driver that was reset does not know an old session: where no GPU answers, the library is opened anew for the next time.
+pub(in crate::machine) fn telemetry() -> impl FnMut() -> Vec<GpuReading> {
+    let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
+    let mut library = None;
+    let mut names: Vec<GpuName> = Vec::new();
+    move || {
+        if library.is_none() {
+            library = NvmlLibrary::open(named.as_deref()).ok();
+        }
+        let Some(nvml) = library.as_ref().and_then(|library: &NvmlLibrary| library.nvml.as_ref()) else {
+            return names.iter().map(|name| name.without(TelemetryGap::Refused)).collect();
+        };
+        if names.is_empty() {
+            names = (0..nvml.device_count().unwrap_or(0)).map(|index| GpuName::of(nvml, index)).collect();
+        }
+        let readings: Vec<GpuReading> = names.iter().map(|name| name.reading(nvml)).collect();
+        if readings.iter().all(|reading| reading.state.is_err()) {
+            library = None;
+        }
+        readings
+    }
+}
+
+/// What does not change of a GPU.
+struct GpuName {
+    index: u32,
+    uuid: Option<String>,
+    model: Option<String>,
+}
+
+impl GpuName {
+    fn of(nvml: &Nvml, index: u32) -> Self {
+        let device = nvml.device_by_index(index).ok();
+        let uuid = device.as_ref().and_then(|device| device.uuid().ok());
+        Self { index, uuid, model: device.and_then(|device| device.name().ok()) }
+    }
+
+    fn without(&self, gap: TelemetryGap) -> GpuReading {
+        GpuReading { index: self.index, uuid: self.uuid.clone(), model: self.model.clone(), state: Err(gap) }
+    }
+
+    fn reading(&self, nvml: &Nvml) -> GpuReading {
+        let device = match nvml.device_by_index(self.index) {
+            Ok(device) => device,
+            Err(error) => return self.without(gap(&error)),
+        };
+        // It tells first whether the card is there at all: every card has it.
+        let memory = match device.memory_info() {
+            Err(error) if gap(&error) == TelemetryGap::GpuLost => return self.without(TelemetryGap::GpuLost),
+            memory => memory.ok(),
+        };
+        let clock = |kind: Clock| device.clock_info(kind).ok().map(f64::from);
+        let state = GpuState {
+            sm_clock: clock(Clock::SM),
+            memory_clock: clock(Clock::Memory),
+            power: device.power_usage().ok().map(watts),
+            energy: device.total_energy_consumption().ok().map(|millijoules| millijoules as f64 / 1000.0),
+            temperature: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
+            utilization: device.utilization_rates().ok().map(|rates| f64::from(rates.gpu)),
+            memory_used: memory.as_ref().map(|memory| memory.used),
+            memory_total: memory.as_ref().map(|memory| memory.total),
+            reasons: device.current_throttle_reasons().map(names).unwrap_or_default(),
+            pcie_generation: device.current_pcie_link_gen().ok(),
+            pcie_width: device.current_pcie_link_width().ok(),
+            processes: device.running_compute_processes().map(|found| users(nvml, found)).unwrap_or_default(),
+        };
+        GpuReading { index: self.index, uuid: self.uuid.clone(), model: self.model.clone(), state: Ok(state) }
+    }
+}
+
+fn gap(error: &NvmlError) -> TelemetryGap {
+    match error {
+        NvmlError::GpuLost | NvmlError::ResetRequired => TelemetryGap::GpuLost,
+        _ => TelemetryGap::Refused,
+    }
+}
+
+fn users(nvml: &Nvml, found: Vec<ProcessInfo>) -> Vec<GpuUser> {
+    let named = |process: ProcessInfo| {
+        let user = GpuUser::new(process.pid, None);
+        // The name of our own is not asked for each time.
+        let name = (user.whose != Whose::Ours).then(|| nvml.sys_process_name(user.pid, LONGEST_NAME).ok());
+        GpuUser { name: name.flatten(), ..user }
+    };
+    found.into_iter().map(named).collect()
+}

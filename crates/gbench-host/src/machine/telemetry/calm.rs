@@ -1,0 +1,130 @@
+//! Whether the GPUs are calm before a process begins: nothing of the run is on them then, so that what works there is somebody else's.
+
+use std::collections::BTreeMap;
+
+use crate::machine::gpu_reading::{GpuReading, GpuState, Whose};
+use gbench_model::{ForeignProcess, Unrest};
+
+/// Percent at which a card works. A display or an idle notebook takes less.
+const BUSY: f64 = 10.0;
+
+/// Bytes by which the memory in use may exceed what it was: contexts of drivers and displays come and go.
+const MEMORY_SLACK: u64 = 256 << 20;
+
+/// How NVML's names of what the card does by itself begin.
+const BY_HARDWARE: &str = "hw_";
+const BY_HEAT: &str = "sw_thermal_slowdown";
+
+/// Looks at the GPUs between processes.
+#[derive(Default)]
+pub(in crate::machine) struct CalmCheck {
+    /// Degrees Celsius; `None`: no limit.
+    max_temperature: Option<f64>,
+    /// Least bytes in use so far, by the GPU's index.
+    idle: BTreeMap<u32, u64>,
+    /// A process of the run was started: the utilisation of the last second may be of it.
+    pub started: bool,
+}
+
+impl CalmCheck {
+    pub(crate) fn new(max_temperature: Option<f64>) -> Self {
+        Self { max_temperature, ..Self::default() }
+    }
+
+    /// Why the GPUs are not calm; empty: they are, or nothing is known of them. `waited`: nothing of the run was on them for more than
+    /// a second, so that their utilisation is of others.
+    pub(crate) fn unrest(&mut self, gpus: &[GpuReading], waited: bool) -> Vec<Unrest> {
+        let alone = waited || !self.started;
+        gpus.iter().flat_map(|gpu| self.of_gpu(gpu.index, gpu.state.as_ref().ok(), alone)).collect()
+    }
+
+    fn of_gpu(&mut self, gpu: u32, state: Option<&GpuState>, alone: bool) -> Vec<Unrest> {
+        let Some(state) = state else { return Vec::new() };
+        let mut found = Vec::new();
+        let works = state.utilization.is_none_or(|utilization| utilization >= BUSY);
+        // Whose process it is not known is not of the run either: none of the run's is there.
+        let others = state.processes.iter().filter(|user| user.whose != Whose::Ours);
+        let others: Vec<ForeignProcess> =
+            others.map(|user| ForeignProcess { pid: user.pid, name: user.name.clone() }).collect();
+        if works {
+            found.extend(others.iter().map(|process| Unrest::OtherProcess { gpu, process: process.clone() }));
+        }
+        if let Some(utilization) = state.utilization.filter(|share| alone && *share >= BUSY)
+            && others.is_empty()
+        {
+            found.push(Unrest::Busy { gpu, utilization });
+        }
+        if let (Some(temperature), Some(limit)) = (state.temperature, self.max_temperature)
+            && temperature >= limit
+        {
+            found.push(Unrest::Hot { gpu, temperature, limit });
+        }
+        let slowed = |reason: &&String| reason.starts_with(BY_HARDWARE) || *reason == BY_HEAT;
+        let slowed = state.reasons.iter().filter(slowed);
+        found.extend(slowed.map(|reason| Unrest::Slowed { gpu, reason: reason.clone() }));
+        if let Some(bytes) = state.memory_used {
+            let idle = self.idle.entry(gpu).or_insert(bytes);
+            *idle = bytes.min(*idle);
+            if bytes - *idle > MEMORY_SLACK {
+                found.push(Unrest::MemoryInUse { gpu, bytes, idle: *idle });
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::gpu_reading::GpuUser;
+    use gbench_model::TelemetryGap;
+
+    fn gpu(state: GpuState) -> Vec<GpuReading> {
+        vec![GpuReading { index: 0, uuid: None, model: None, state: Ok(state) }]
+    }
+
+    fn used(utilization: f64, whose: Whose) -> GpuState {
+        let user = GpuUser { pid: 7, name: Some("python3".into()), whose };
+        GpuState { utilization: Some(utilization), processes: vec![user], ..GpuState::default() }
+    }
+
+    #[test]
+    fn a_process_of_others_counts_while_the_card_works_and_ours_never() {
+        let mut check = CalmCheck::default();
+        let process = ForeignProcess { pid: 7, name: Some("python3".into()) };
+        let other = vec![Unrest::OtherProcess { gpu: 0, process }];
+        assert_eq!(check.unrest(&gpu(used(50.0, Whose::Others)), false), other);
+        assert_eq!(check.unrest(&gpu(used(50.0, Whose::Unknown)), false), other);
+        assert_eq!(check.unrest(&gpu(used(0.0, Whose::Others)), false), []);
+        let busy = vec![Unrest::Busy { gpu: 0, utilization: 50.0 }];
+        assert_eq!(check.unrest(&gpu(used(50.0, Whose::Ours)), false), busy, "it is no process of the run's");
+    }
+
+    #[test]
+    fn a_card_that_works_unseen_is_told_only_where_the_last_second_was_not_the_runs_own() {
+        let mut check = CalmCheck::default();
+        let working = gpu(GpuState { utilization: Some(80.0), ..GpuState::default() });
+        assert_eq!(check.unrest(&working, false).len(), 1, "nothing was started yet");
+        check.started = true;
+        assert_eq!(check.unrest(&working, false), []);
+        assert_eq!(check.unrest(&working, true), [Unrest::Busy { gpu: 0, utilization: 80.0 }]);
+    }
+
+    #[test]
+    fn heat_slowdown_and_memory_that_does_not_come_back_are_told() {
+        let mut check = CalmCheck { max_temperature: Some(70.0), ..CalmCheck::default() };
+        let state = |memory: u64| GpuState {
+            temperature: Some(71.0),
+            reasons: vec!["gpu_idle".into(), "hw_thermal_slowdown".into()],
+            memory_used: Some(memory),
+            ..GpuState::default()
+        };
+        let hot = Unrest::Hot { gpu: 0, temperature: 71.0, limit: 70.0 };
+        let slowed = Unrest::Slowed { gpu: 0, reason: "hw_thermal_slowdown".into() };
+        assert_eq!(check.unrest(&gpu(state(1 << 30)), false), [hot.clone(), slowed.clone()]);
+        let memory = Unrest::MemoryInUse { gpu: 0, bytes: 2 << 30, idle: 1 << 30 };
+        assert_eq!(check.unrest(&gpu(state(2 << 30)), false), [hot, slowed, memory]);
+        let lost = GpuReading { state: Err(TelemetryGap::GpuLost), ..gpu(GpuState::default()).remove(0) };
+        assert_eq!(check.unrest(&[lost], true), [], "nothing is known of it");
+    }
+}

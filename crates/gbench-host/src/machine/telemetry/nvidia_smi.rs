@@ -1,0 +1,108 @@
+//! `nvidia-smi --query-gpu`, for machines where its library cannot be loaded by this program.
+//!
+//! <https://docs.nvidia.com/deploy/nvidia-smi/index.html>. The fields are chosen from those that drivers since 2016 have. A figure
+//! that a card does not have is a word in brackets. Fields are parted by a comma and a blank, so that a comma inside of one is
+//! that of a number, as some locales write it: such a number is not read.
+
+use crate::machine::gpu_reading::{GpuReading, GpuState, GpuUser};
+use crate::machine::nvml::reason_names;
+use gbench_model::TelemetryGap;
+
+/// Arguments of the list of GPUs.
+pub(super) const GPUS: &[&str] = &[
+    "--query-gpu=index,uuid,name,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,memory.used,memory.total,\
+     pcie.link.gen.current,pcie.link.width.current,clocks_throttle_reasons.active",
+    "--format=csv,noheader,nounits",
+];
+
+/// Arguments of the list of processes.
+pub(super) const PROCESSES: &[&str] =
+    &["--query-compute-apps=gpu_uuid,pid,process_name", "--format=csv,noheader,nounits"];
+
+const FIELDS: usize = 13;
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// The GPUs of both lists. A line that is not whole is a GPU that did not answer, where its index is known, and else none.
+pub(super) fn read(gpus: &str, processes: &str) -> Vec<GpuReading> {
+    let users: Vec<(&str, GpuUser)> = processes.lines().filter_map(process).collect();
+    gpus.lines().filter_map(|line| gpu(line, &users)).collect()
+}
+
+fn gpu(line: &str, users: &[(&str, GpuUser)]) -> Option<GpuReading> {
+    let fields: Vec<&str> = line.split(", ").map(str::trim).collect();
+    let index = fields.first()?.parse().ok()?;
+    let text = |at: usize| fields.get(at).filter(|text| !text.is_empty() && !text.starts_with('['));
+    let number = |at: usize| text(at)?.parse::<f64>().ok().filter(|number| number.is_finite());
+    let whole = |at: usize| text(at)?.parse::<u32>().ok();
+    let bytes = |at: usize| Some((number(at)? * MEBIBYTE) as u64);
+    let uuid = text(1).map(|uuid| (*uuid).to_owned());
+    let of_this = |(gpu, _): &&(&str, GpuUser)| uuid.as_deref() == Some(*gpu);
+    let state = GpuState {
+        sm_clock: number(3),
+        memory_clock: number(4),
+        power: number(5),
+        energy: None,
+        temperature: number(6),
+        utilization: number(7),
+        memory_used: bytes(8),
+        memory_total: bytes(9),
+        pcie_generation: whole(10),
+        pcie_width: whole(11),
+        reasons: text(12).and_then(|bits| reasons(bits)).unwrap_or_default(),
+        processes: users.iter().filter(of_this).map(|(_, user)| user.clone()).collect(),
+    };
+    let is_whole = fields.len() == FIELDS;
+    let state = is_whole.then_some(state).ok_or(TelemetryGap::Refused);
+    Some(GpuReading { index, uuid, model: text(2).map(|name| (*name).to_owned()), state })
+}
+
+/// `0x0000000000000004`.
+fn reasons(bits: &str) -> Option<Vec<String>> {
+    u64::from_str_radix(bits.strip_prefix("0x")?, 16).ok().map(reason_names)
+}
+
+fn process(line: &str) -> Option<(&str, GpuUser)> {
+    let mut fields = line.splitn(3, ", ").map(str::trim);
+    let (gpu, pid) = (fields.next()?, fields.next()?.parse().ok()?);
+    let name = fields.next().filter(|name| !name.is_empty() && !name.starts_with('['));
+    Some((gpu, GpuUser::new(pid, name.map(str::to_owned))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Written by hand, in the form that the program's manual describes.
+    const LINES: &str = "0, GPU-aa, NVIDIA L4, 2040, 6251, 71.53, 54, 97, 1024, 23034, 4, 16, 0x0000000000000004\n\
+        1, GPU-bb, NVIDIA L4, [N/A], 6251, [N/A], 30, [N/A], 0, 23034, 1, 16, [N/A]\n";
+
+    #[test]
+    fn figures_have_their_units_and_what_a_card_does_not_have_is_absent() {
+        let gpus = read(LINES, "GPU-aa, 4711, /usr/bin/python3\nGPU-aa, 4712, [N/A]\n");
+        let [one, other] = gpus.as_slice() else { panic!("{gpus:?}") };
+        let state = one.state.as_ref().unwrap();
+        assert_eq!((one.index, one.uuid.as_deref()), (0, Some("GPU-aa")));
+        assert_eq!(
+            (state.sm_clock, state.power, state.memory_used),
+            (Some(2040.0), Some(71.53), Some(1 << 30))
+        );
+        assert_eq!(
+            (state.reasons.as_slice(), state.pcie_width),
+            (&["sw_power_cap".to_owned()][..], Some(16))
+        );
+        let pids: Vec<_> = state.processes.iter().map(|user| (user.pid, user.name.as_deref())).collect();
+        assert_eq!(pids, [(4711, Some("/usr/bin/python3")), (4712, None)]);
+        let state = other.state.as_ref().unwrap();
+        assert_eq!((state.sm_clock, state.power, state.reasons.len()), (None, None, 0));
+        assert!(state.processes.is_empty());
+    }
+
+    #[test]
+    fn a_line_that_breaks_off_is_a_gap_and_a_number_of_another_locale_is_none() {
+        let cut = read("0, GPU-aa, NVIDIA L4, 2040, 62", "");
+        assert_eq!(cut[0].state, Err(TelemetryGap::Refused));
+        let comma = read(&LINES.replace("71.53", "71,53"), "");
+        assert_eq!(comma[0].state.as_ref().unwrap().power, None);
+        assert!(read("NVIDIA-SMI has failed because it couldn't communicate\n", "").is_empty());
+    }
+}

@@ -1,0 +1,192 @@
+//! The versions of the tools that make or measure a benchmark: each asked in its own thread, so that the slowest
+//! one sets the time and a hung one costs its deadline and nothing else.
+//!
+//! What a Python can import (torch, triton) is not asked here: it takes seconds, and the benchmark's own
+//! interpreter may be another one.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use gbench_model::{Probe, scrubbed};
+
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// No tool's version takes a page, and no list of GPUs a book.
+const LONGEST_OUTPUT: u64 = 1 << 20;
+
+/// Name, how to ask, and a word of the telling line where that is not the first one.
+const TOOLS: [(&str, &str, &str); 9] = [
+    ("clang", "--version", ""),
+    ("cmake", "--version", ""),
+    ("gcc", "--version", ""),
+    ("ncu", "--version", "Version"),
+    ("nsys", "--version", ""),
+    ("nvcc", "--version", "release"),
+    ("nvidia-smi", "--version", ""),
+    ("python3", "--version", ""),
+    ("rustc", "--version", ""),
+];
+
+/// The version line of every tool that is looked for.
+pub(super) fn tools() -> BTreeMap<String, Probe<String>> {
+    thread::scope(|scope| {
+        let asked = TOOLS.map(|(tool, flag, word)| {
+            (tool, scope.spawn(move || version(Command::new(tool).arg(flag), word, DEADLINE)))
+        });
+        asked
+            .into_iter()
+            .map(|(tool, thread)| {
+                let line = thread.join().unwrap_or_else(|_| Probe::Failed("the probe broke off".into()));
+                (tool.to_owned(), line)
+            })
+            .collect()
+    })
+}
+
+/// The first line that holds `word`, of what the command prints within the deadline.
+pub(super) fn version(command: &mut Command, word: &str, deadline: Duration) -> Probe<String> {
+    let ToolOutput { status, out, err } = match output(command, deadline) {
+        Probe::Known(output) => output,
+        Probe::Absent(reason) => return Probe::Absent(reason),
+        Probe::Failed(reason) => return Probe::Failed(reason),
+    };
+    let first = |text: &str| {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let all: Vec<&str> = lines.by_ref().collect();
+        all.iter().find(|line| line.contains(word)).or(all.first()).map(|line| (*line).to_owned())
+    };
+    match (status.success(), first(&out), first(&err)) {
+        (true, Some(line), _) | (true, None, Some(line)) => Probe::Known(line),
+        (true, None, None) => Probe::Failed("printed no version".into()),
+        (false, out, err) => Probe::Failed(match err.or(out) {
+            Some(line) => format!("{status}: {line}"),
+            None => status.to_string(),
+        }),
+    }
+}
+
+/// What a program left behind.
+pub(super) struct ToolOutput {
+    pub status: ExitStatus,
+    pub out: String,
+    pub err: String,
+}
+
+/// Runs a command to its end. It is in a process group of its own, killed whole at the deadline; it sees no secrets and no
+/// input.
+pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<ToolOutput> {
+    for (name, _) in std::env::vars_os() {
+        if scrubbed(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+    let end = Instant::now() + deadline;
+    let spawned =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
+    let mut child = match spawned {
+        Ok(child) => child,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Probe::Absent("not on the PATH".into()),
+        Err(error) => return Probe::Failed(format!("cannot be started: {error}")),
+    };
+    let (out, err) = (collect(child.stdout.take()), collect(child.stderr.take()));
+
+    let left = || end.saturating_duration_since(Instant::now());
+    let text = out.recv_timeout(left()).and_then(|out| Ok((out, err.recv_timeout(left())?)));
+    let status = loop {
+        match child.try_wait() {
+            Ok(None) if text.is_ok() && !left().is_zero() => thread::sleep(Duration::from_millis(1)),
+            other => break other,
+        }
+    };
+    if !matches!(status, Ok(Some(_))) {
+        // The group is named by the child, which has not been waited for: the number is still ours.
+        let _ = i32::try_from(child.id()).map(|group| killpg(Pid::from_raw(group), Signal::SIGKILL));
+        let _ = child.wait();
+        return Probe::Failed(format!("no answer within {} s", deadline.as_secs_f64()));
+    }
+    match (text, status) {
+        (Ok((out, err)), Ok(Some(status))) => Probe::Known(ToolOutput { status, out, err }),
+        _ => Probe::Failed("left a process behind that holds its output open".into()),
+    }
+}
+
+/// Reads in a thread of its own, so that a full pipe or one that is held open stops nothing.
+fn collect(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = vec![];
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.by_ref().take(LONGEST_OUTPUT).read_to_end(&mut bytes);
+            // The rest is drained: a tool that cannot write on is a tool that does not end.
+            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+        }
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, word: &str, deadline: Duration) -> Probe<String> {
+        version(Command::new("/bin/sh").args(["-c", script]), word, deadline)
+    }
+
+    const AMPLE: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn the_telling_line_is_the_first_one_or_the_one_with_the_word() {
+        assert_eq!(sh("echo; echo ' a 1 '; echo b", "", AMPLE), Probe::Known("a 1".into()));
+        assert_eq!(sh("echo a; echo release 12.4", "release", AMPLE), Probe::Known("release 12.4".into()));
+        assert_eq!(sh("echo a; echo b", "release", AMPLE), Probe::Known("a".into()));
+        assert_eq!(sh("echo old >&2", "", AMPLE), Probe::Known("old".into()));
+    }
+
+    #[test]
+    fn a_tool_that_is_not_there_is_absent_and_one_that_fails_says_what_it_said() {
+        let missing = version(&mut Command::new("no-such-tool-of-ours"), "", AMPLE);
+        assert_eq!(missing, Probe::Absent("not on the PATH".into()));
+        let failed = sh("echo broken shim >&2; exit 127", "", AMPLE);
+        assert_eq!(failed, Probe::Failed("exit status: 127: broken shim".into()));
+        assert_eq!(sh("true", "", AMPLE), Probe::Failed("printed no version".into()));
+    }
+
+    #[test]
+    fn a_tool_that_hangs_is_killed_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let script = format!("sleep 600 & echo $! > {}; wait", file.display());
+        let probe = sh(&script, "", Duration::from_millis(1500));
+        assert_eq!(probe, Probe::Failed("no answer within 1.5 s".into()));
+        let pid: i32 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();
+        let gone = || {
+            // A killed orphan may stay a zombie until its new parent looks.
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            !status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
+        };
+        assert!((0..500).any(|_| gone() || {
+            thread::sleep(Duration::from_millis(10));
+            false
+        }));
+    }
+
+    #[test]
+    fn a_flood_of_output_is_drained_not_kept() {
+        let probe = sh("echo version 1; head -c 3000000 /dev/zero", "", AMPLE);
+        assert_eq!(probe, Probe::Known("version 1".into()));
+    }
+
+    #[test]
+    fn every_tool_of_the_list_has_an_answer() {
+        assert_eq!(tools().len(), TOOLS.len());
+    }
+}

@@ -1,0 +1,423 @@
+//! The record of files that hold runs of one thing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::time::SystemTime;
+
+use crate::run::summary_of;
+use gbench_formats::adapters::formats::RunReading;
+use gbench_formats::adapters::{CaseName, End, MetricReading, Reading};
+use gbench_model::{
+    Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
+    MetricDeclaration, Outcome, OutcomeCode, ParamValue, ProcessRecord, ProcessSamples, RecordState, Result,
+    RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, direction_of_unit,
+    is_counted, names_card,
+};
+
+/// The benchmark of cases whose name cannot be one; the name is then the parameter [`CASE`].
+const UNNAMED: &str = "case";
+const CASE: &str = "case";
+
+/// Percentiles of samples, as a run without a suite file has them.
+const PERCENTILES: [f64; 6] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+
+/// A run that stands in a file.
+#[derive(Clone, Debug)]
+pub struct FileRun {
+    /// The path as it was given.
+    pub path: String,
+    pub sha256: String,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Where the file does not say when its run began.
+    pub modified: SystemTime,
+    pub run: RunReading,
+}
+
+/// What the user says that files leave open.
+#[derive(Clone, Debug, Default)]
+pub struct RecordOptions {
+    /// First part of the benchmarks' ids.
+    pub suite: String,
+    /// The format's name.
+    pub format: String,
+    /// Units by metric, where the format has none.
+    pub units: BTreeMap<String, String>,
+    /// Directions by metric. A metric that is named is judged.
+    pub better: BTreeMap<String, Better>,
+}
+
+/// One record of runs of the same thing, each a process, in their order. Errors: there is none; a flag names a metric that no file has.
+pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
+    let Some(first) = files.first() else {
+        return Err(Fault::at("ingest", "no file is given", "name the files: `gbench-ci ingest FILE...`"));
+    };
+    belong_together(files)?;
+    let started = files.iter().map(FileRun::started).min().unwrap_or_else(|| first.started());
+    let mut cases: Vec<Case> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (process, file) in files.iter().enumerate() {
+        for reading in &file.run.readings {
+            let at = *places.entry(&reading.case.native).or_insert_with(|| {
+                cases.push(Case::new(&reading.case));
+                cases.len() - 1
+            });
+            cases[at].readings.push((process, reading));
+        }
+    }
+    named_metrics(&cases, options)?;
+    refuse_contradiction(&cases, options)?;
+    let ids = ids(&cases, options)?;
+    let warnings = vec![format!(
+        "its figures come from {} of {}, which gbench-ci did not measure: what the machine did meanwhile is not known",
+        gbench_model::text::count(files.len(), "file"),
+        options.format
+    )];
+    let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, files, options)).collect();
+    Ok(RunRecord {
+        schema: SCHEMA_RECORD.into(),
+        run_id: run_id(&started, files),
+        tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
+        state: RecordState::Complete,
+        cut_short: None,
+        exclusive: None,
+        started: started.clone(),
+        finished: Some(started),
+        side: None,
+        comparison: None,
+        ingested: Some(Box::new(ingested(files, options))),
+        source: RunSource { suite: options.suite.clone(), path: None, sha256: None },
+        command: Vec::new(),
+        config: BTreeMap::new(),
+        manifest: Manifest::unknown("the file does not say"),
+        clocks: None,
+        cases,
+        warnings,
+    })
+}
+
+impl FileRun {
+    /// UTC, RFC 3339 with milliseconds.
+    fn started(&self) -> String {
+        let modified = || humantime::format_rfc3339_millis(self.modified).to_string();
+        self.run.started.clone().unwrap_or_else(modified)
+    }
+}
+
+/// Files of one side are of one thing. Errors: they name different commits or cards; one stands there twice.
+fn belong_together(files: &[FileRun]) -> Result<()> {
+    for (index, file) in files.iter().enumerate() {
+        let fault = |what: String, next: &str| Err(Fault::at_path(&file.path, what, next));
+        if let Some(twice) = files[..index].iter().find(|other| other.sha256 == file.sha256) {
+            let next = "give each run's own file: a copy says nothing of how runs differ";
+            return fault(format!("it holds the same as {}", twice.path), next);
+        }
+        let Some(first) = files.first() else { continue };
+        if let (Some(commit), Some(other)) = (&file.run.commit, &first.run.commit)
+            && commit != other
+        {
+            let what = format!("it is of the commit {commit}, and {} of {other}", first.path);
+            return fault(
+                what,
+                "give files of one commit, or keep each as a run of its own: `gbench-ci ingest --each`",
+            );
+        }
+        let cards = file.run.facts.iter().filter(|(name, _)| names_card(name));
+        for (name, card) in cards {
+            if let Some(other) = first.run.facts.get(name).filter(|other| *other != card) {
+                let what = format!("its `{name}` is {card}, and that of {} is {other}", first.path);
+                return fault(what, "give files of one machine");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Its start, and an end that the same figures always give, so that what is read twice is one run, wherever its file lies and whatever else
+/// stands in it by now.
+fn run_id(started: &str, files: &[FileRun]) -> RunId {
+    let time = humantime::parse_rfc3339_weak(started).unwrap_or(SystemTime::UNIX_EPOCH);
+    let mut text = String::new();
+    for file in files {
+        let _ = write!(text, "{:?}{:?}", file.run.commit, file.run.facts);
+        for reading in &file.run.readings {
+            let _ = write!(text, "{}{}", reading.case.native, reading.end == End::Measured);
+            for metric in &reading.metrics {
+                let summary = metric.summary.map(|summary| summary.value);
+                let _ = write!(text, "{}{}{:?}{summary:?}", metric.name, metric.unit, metric.values);
+            }
+        }
+    }
+    let sum = gbench_model::sha256_hex(text.as_bytes());
+    RunId::new(time, u32::from_str_radix(&sum[..8], 16).unwrap_or_default())
+}
+
+fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
+    let mut facts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, value) in files.iter().flat_map(|file| &file.run.facts) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        facts.entry(name.clone()).or_default().insert(text);
+    }
+    let file = |file: &FileRun| IngestedFile {
+        path: file.path.clone(),
+        sha256: file.sha256.clone(),
+        commit: file.run.commit.clone(),
+    };
+    Ingested {
+        format: options.format.clone(),
+        files: files.iter().map(file).collect(),
+        facts: facts.into_iter().map(|(name, values)| (name, Vec::from_iter(values).join(" | "))).collect(),
+    }
+}
+
+/// Errors: a flag speaks of a metric that is not there.
+fn named_metrics(cases: &[Case], options: &RecordOptions) -> Result<()> {
+    let metrics = || cases.iter().flat_map(|case| &case.readings).flat_map(|(_, reading)| &reading.metrics);
+    let flags = options.units.keys().map(|name| ("--unit", name));
+    let mut flags = flags.chain(options.better.keys().map(|name| ("--better", name)));
+    match flags.find(|(_, name)| !metrics().any(|metric| metric.name == **name)) {
+        None => Ok(()),
+        Some((flag, name)) => {
+            let mut known: Vec<&str> = metrics().map(|metric| metric.name.as_str()).collect();
+            known.sort_unstable();
+            known.dedup();
+            let next = format!("use one of its metrics: {}", known.join(", "));
+            Err(Fault::at_flag(format!("{flag} {name}"), "no file has this metric", next))
+        }
+    }
+}
+
+/// Errors: a flag says of a metric what its file says otherwise.
+fn refuse_contradiction(cases: &[Case], options: &RecordOptions) -> Result<()> {
+    for metric in cases.iter().flat_map(|case| &case.readings).flat_map(|(_, reading)| &reading.metrics) {
+        let name = &metric.name;
+        if let Some(unit) =
+            options.units.get(name).filter(|unit| !metric.unit.is_empty() && **unit != metric.unit)
+        {
+            let what = format!("the file says that it is in {}", metric.unit);
+            return Err(Fault::at_flag(format!("--unit {name}={unit}"), what, "take the flag out"));
+        }
+        let known = metric.better.or_else(|| direction_of_unit(&metric.unit));
+        if let (Some(way), Some(known)) = (options.better.get(name), known)
+            && *way != known
+        {
+            let what = format!("by its file or its unit {} is better", known.into_str());
+            return Err(Fault::at_flag(
+                format!("--better {name}={}", way.into_str()),
+                what,
+                "take the flag out",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The cases' identities: their names are benchmarks where they can be; those that would be the same one are told apart by their whole
+/// names, all of them, so that the other side does the same.
+fn ids(cases: &[Case], options: &RecordOptions) -> Result<Vec<CaseId>> {
+    let short: Vec<CaseId> = cases.iter().map(|case| case.id(&options.suite)).collect::<Result<_>>()?;
+    let mut seen: BTreeMap<&CaseId, u32> = BTreeMap::new();
+    short.iter().for_each(|id| *seen.entry(id).or_default() += 1);
+    let whole = |case: &Case| Case::new(&CaseName::plain(case.name.native.clone())).id(&options.suite);
+    cases
+        .iter()
+        .zip(&short)
+        .map(|(case, id)| if seen[id] > 1 { whole(case) } else { Ok(id.clone()) })
+        .collect()
+}
+
+/// A row, and what each file says of it.
+struct Case<'a> {
+    name: CaseName,
+    /// With the index of the process.
+    readings: Vec<(usize, &'a Reading)>,
+}
+
+impl Case<'_> {
+    fn new(name: &CaseName) -> Self {
+        Self { name: name.clone(), readings: Vec::new() }
+    }
+
+    fn id(&self, suite: &str) -> Result<CaseId> {
+        let mut params = self.name.params.clone();
+        let benchmark = format!("{suite}/{}", self.name.case).parse().or_else(|_| {
+            // A file may have a parameter of that name.
+            let free =
+                [CASE, "case_name", "case_of_file"].into_iter().find(|name| !params.contains_key(*name));
+            params.insert(free.unwrap_or("").to_owned(), ParamValue::Text(self.name.case.clone()));
+            format!("{suite}/{UNNAMED}").parse()
+        });
+        let benchmark = benchmark.map_err(|what| {
+            Fault::at_flag(format!("--input-suite {suite}"), what, "use letters, digits, `_`, `-` and `.`")
+        })?;
+        Ok(CaseId {
+            benchmark,
+            variant: None,
+            params,
+            timing: Timing::Harness,
+            thermal: Thermal::Warm,
+            device: "host".into(),
+        })
+    }
+
+    fn record(&self, id: CaseId, files: &[FileRun], options: &RecordOptions) -> CaseRecord {
+        let mut record = CaseRecord {
+            id,
+            description: String::new(),
+            components: Vec::new(),
+            kind: Kind::default(),
+            tags: Vec::new(),
+            group: None,
+            command: Vec::new(),
+            env: BTreeMap::new(),
+            config: BTreeMap::new(),
+            outcome: Outcome::Measured,
+            processes: Vec::new(),
+            metrics: Vec::new(),
+            declared: BTreeMap::new(),
+            metadata: BTreeMap::new(),
+            warnings: Vec::new(),
+            nothing_measured: Vec::new(),
+            device_code: None,
+            device_code_varies: false,
+            profiles: Vec::new(),
+        };
+        for (index, (place, reading)) in self.readings.iter().enumerate() {
+            let file = &files[*place];
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            let outcome = outcome(&reading.end, file);
+            if outcome.is_measured() {
+                let conflict =
+                    reading.metrics.iter().find_map(|metric| add(&mut record, metric, index, options));
+                if let Some(conflict) = conflict {
+                    record.outcome = conflict;
+                }
+            }
+            // What failed is not hidden by what was skipped.
+            if record.outcome.is_measured() || (outcome.is_failure() && !record.outcome.is_failure()) {
+                record.outcome = outcome.clone();
+            }
+            record.metadata.extend(reading.metadata.clone());
+            record.processes.push(process(index, file, outcome));
+        }
+        record.metrics.sort_by(|one, other| one.name.cmp(&other.name));
+        if let Some(lost) = self.lost(&record, files.len()).filter(|_| record.outcome.is_measured()) {
+            record.outcome = lost;
+        }
+        for metric in &mut record.metrics {
+            metric.summary = summary_of(metric, &PERCENTILES);
+        }
+        // Of a single run even a size may be another one in the next: only several runs show that it is not.
+        let single = |metric: &&Metric| metric.processes.len() == 1 && is_counted(&metric.unit);
+        for metric in record.metrics.iter().filter(single) {
+            record.declared.entry(metric.name.clone()).or_default().exact = Some(false);
+        }
+        record
+    }
+
+    /// What some of the files say and others do not: a run that crashed before a case leaves no row of it.
+    fn lost(&self, record: &CaseRecord, files: usize) -> Option<Outcome> {
+        let is_judged = |metric: &&Metric| {
+            record.declared.get(&metric.name).and_then(|declared| declared.gate) != Some(false)
+        };
+        let here = self.readings.len();
+        let metric = record.metrics.iter().filter(is_judged).find(|metric| metric.processes.len() < here);
+        let (what, count) = match metric {
+            _ if here < files => ("it".to_owned(), here),
+            Some(metric) => (format!("its `{}`", metric.name), metric.processes.len()),
+            None => return None,
+        };
+        Some(Outcome::Failed {
+            kind: FailureKind::Harness,
+            cause: format!("{what} stands in {count} of {files} files only"),
+            advice: "see why the others lack it: a run that broke off leaves no row".into(),
+        })
+    }
+}
+
+fn process(index: u32, file: &FileRun, outcome: Outcome) -> ProcessRecord {
+    ProcessRecord {
+        index,
+        started: file.started(),
+        seconds: 0.0,
+        outcome,
+        end: None,
+        stages: Vec::new(),
+        peak_rss_bytes: None,
+        device_peak_bytes: None,
+        cpu_seconds: None,
+        leftovers: 0,
+        output_bytes: file.bytes,
+        absent: Vec::new(),
+        after_timeout: None,
+        round: None,
+        slot: None,
+        shared: None,
+        lockstep: false,
+        gpus: Vec::new(),
+        conditions: None,
+        error: None,
+    }
+}
+
+fn outcome(end: &End, file: &FileRun) -> Outcome {
+    match end {
+        End::Measured => Outcome::Measured,
+        End::Failed { message } => Outcome::Failed {
+            kind: FailureKind::Harness,
+            cause: format!("{}: {message}", file.path),
+            advice: "look into what the program printed, and run it again".into(),
+        },
+        End::Skipped { reason } => Outcome::Skipped {
+            code: Some(OutcomeCode::Declined),
+            cause: format!("{}: {reason}", file.path),
+            advice: "run it where it does not skip this case".into(),
+        },
+    }
+}
+
+/// Adds what one file says of a metric. Gives the failure of the case where the files do not agree on its unit.
+fn add(
+    record: &mut CaseRecord,
+    reading: &MetricReading,
+    process: u32,
+    options: &RecordOptions,
+) -> Option<Outcome> {
+    let name = &reading.name;
+    let unit = options.units.get(name).unwrap_or(&reading.unit);
+    let better = options.better.get(name).copied().or(reading.better);
+    if !reading.judged && !options.better.contains_key(name) {
+        let declared = record.declared.entry(name.clone()).or_default();
+        *declared = MetricDeclaration { gate: Some(false), ..declared.clone() };
+    }
+    let place = record.metrics.iter().position(|metric| metric.name == *name).unwrap_or_else(|| {
+        record.metrics.push(Metric {
+            name: name.clone(),
+            unit: unit.clone(),
+            better,
+            processes: Vec::new(),
+            summary: None,
+        });
+        record.metrics.len() - 1
+    });
+    let metric = &mut record.metrics[place];
+    if metric.unit != *unit {
+        return Some(Outcome::Failed {
+            kind: FailureKind::Harness,
+            cause: format!("`{name}` is in {} in one file and in {unit} in another", metric.unit),
+            advice: "compare files of one version of the program".into(),
+        });
+    }
+    metric.processes.push(ProcessSamples {
+        process,
+        values: reading.values.clone(),
+        first_iteration: 0,
+        partial: false,
+        stated: reading.summary.filter(|_| reading.values.is_empty()).map(|summary| Stated {
+            value: summary.value,
+            stddev: summary.stddev,
+            count: summary.count,
+        }),
+    });
+    None
+}

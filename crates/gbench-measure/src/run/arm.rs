@@ -1,0 +1,316 @@
+//! Records one arm of a plan: its cases, its folder, its record.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::case_record::{CaseRecorder, ProcessContext, warn_once};
+use super::code_files;
+use super::devices::Devices;
+use super::executor::Execution;
+use super::nothing::{self, InterpreterStart};
+use super::outcome::{failed, signal_name};
+use super::requires;
+use crate::store::RunFolder;
+use gbench_formats::adapters::Harness;
+use gbench_model::line::{Event, Lack};
+use gbench_model::{
+    CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, Params, RecordState, Result,
+    RunRecord, Side,
+};
+use gbench_suite::plan::{Arm, PlannedCase};
+use gbench_suite::{Benchmark, Listing};
+
+/// One arm's result.
+#[derive(Debug)]
+pub struct Finished {
+    pub record: RunRecord,
+    /// `artifacts/<run_id>`, or the side's part of a comparison's folder.
+    pub folder: RunFolder,
+    /// Signal number, if one ended the run.
+    pub interrupted: Option<i32>,
+    /// A GPU that a benchmark requires is not here.
+    pub gpu_missing: bool,
+}
+
+/// Outcomes that settle cases before they run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DecidedEarly {
+    /// Of all cases of a benchmark, by its id.
+    by_benchmark: BTreeMap<String, Outcome>,
+    /// Of single cases, by benchmark and parameters.
+    by_case: BTreeMap<(String, Params), Outcome>,
+}
+
+impl DecidedEarly {
+    /// Settles all cases of a benchmark.
+    pub(super) fn benchmark(&mut self, benchmark: &Benchmark, outcome: Outcome) {
+        self.by_benchmark.insert(benchmark.id.to_string(), outcome);
+    }
+
+    /// Settles one case.
+    pub(super) fn case(&mut self, benchmark: &Benchmark, params: &Params, outcome: Outcome) {
+        self.by_case.insert((benchmark.id.to_string(), params.clone()), outcome);
+    }
+
+    /// Whether all cases of a benchmark are settled at once.
+    pub(super) fn settles(&self, benchmark: &Benchmark) -> bool {
+        self.by_benchmark.contains_key(benchmark.id.as_str())
+    }
+
+    fn of(&self, case: &PlannedCase) -> Option<&Outcome> {
+        let id = case.benchmark.id.as_str();
+        let of_case = || self.by_case.get(&(id.to_owned(), case.id.params.clone()));
+        self.by_benchmark.get(id).or_else(of_case)
+    }
+}
+
+/// The state of one arm.
+pub(super) struct ArmRecorder {
+    pub side: Option<Side>,
+    pub record: RunRecord,
+    pub folder: RunFolder,
+    /// By index of the case in the record.
+    recorders: Vec<CaseRecorder>,
+    /// How long the interpreters of its benchmarks take to start.
+    pub starts: Vec<InterpreterStart>,
+    /// Benchmark id to the harness of a program that is timed from outside and calibrates itself.
+    pub calibrating: BTreeMap<String, Harness>,
+    /// What is settled before anything runs.
+    pub decided_early: DecidedEarly,
+    gpu_missing: bool,
+}
+
+impl ArmRecorder {
+    /// Begins an arm in the new folder `root`: every case stands in its record from the start, as not run.
+    pub(super) fn begin<'a>(
+        arm: &Arm,
+        cases: impl Iterator<Item = &'a PlannedCase>,
+        mut record: RunRecord,
+        root: &Path,
+    ) -> Result<Self> {
+        let recorders;
+        (recorders, record.cases) = cases.map(CaseRecorder::new).unzip();
+        record.state = RecordState::Interrupted;
+        let folder = RunFolder::create(root, &record)?;
+        Ok(Self::new(arm, record, folder, recorders))
+    }
+
+    /// Goes on where `record` stands, in its own folder. Its cases are those of the plan, in the same order.
+    pub(super) fn resume<'a>(
+        arm: &Arm,
+        cases: impl Iterator<Item = &'a PlannedCase>,
+        mut record: RunRecord,
+        root: &Path,
+    ) -> Result<Self> {
+        let recorders = cases
+            .zip(&mut record.cases)
+            .map(|(planned, case)| CaseRecorder::resumed(planned, case))
+            .collect();
+        record.state = RecordState::Interrupted;
+        record.finished = None;
+        let folder = RunFolder::reopen(root, &record)?;
+        Ok(Self::new(arm, record, folder, recorders))
+    }
+
+    fn new(arm: &Arm, mut record: RunRecord, folder: RunFolder, recorders: Vec<CaseRecorder>) -> Self {
+        let mut decided_early = DecidedEarly::default();
+        let mut gpu_missing = false;
+        let devices = Devices::of(&record.manifest);
+        for benchmark in &arm.benchmarks {
+            if let Some(what) = devices.missing(&benchmark.settings.device.value) {
+                // Not skipped: what was asked for by its number cannot be measured on another one.
+                let advice = "name a GPU that `nvidia-smi` lists, or take `device` out";
+                let outcome = failed(FailureKind::MissingDependency, what, advice);
+                decided_early.benchmark(benchmark, outcome);
+                gpu_missing = true;
+            } else if let Some(Listing::Failed { cause, advice }) =
+                benchmark.harness.as_ref().map(|it| &it.listing)
+            {
+                decided_early.benchmark(benchmark, failed(FailureKind::Harness, cause.clone(), advice));
+            } else if benchmark.pairs.is_some() && benchmark.has_no_files() {
+                let cause = "no pair of sources lies below its folders";
+                let advice =
+                    "look at `extension`, `roots` and `dir`; `gbench-ci discover` shows what there is";
+                decided_early.benchmark(benchmark, failed(FailureKind::Harness, cause.into(), advice));
+            } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
+                gpu_missing |= gpu;
+                decided_early.benchmark(benchmark, outcome);
+            } else if let Some(warning) = devices.unchecked(&benchmark.settings.device.value)
+                && !record.warnings.contains(&warning)
+            {
+                record.warnings.push(warning);
+            }
+        }
+        Self {
+            side: arm.side,
+            record,
+            folder,
+            recorders,
+            starts: Vec::new(),
+            calibrating: BTreeMap::new(),
+            decided_early,
+            gpu_missing,
+        }
+    }
+
+    /// Reads the files of device code that suite files name, once a benchmark. Called when everything is built.
+    pub(super) fn read_device_code(&mut self, benchmarks: &[Arc<Benchmark>]) {
+        let named = |it: &&Arc<Benchmark>| !it.device_code.is_empty() && !self.decided_early.settles(it);
+        for benchmark in benchmarks.iter().filter(named) {
+            let files = code_files::read(&benchmark.device_code, &benchmark.dir, &self.record.manifest);
+            for (recorder, case) in self.recorders.iter_mut().zip(&mut self.record.cases) {
+                if recorder.planned().benchmark.id == benchmark.id {
+                    recorder.take_files(case, &files);
+                }
+            }
+        }
+    }
+
+    pub(super) fn case(&self, index: usize) -> &CaseRecord {
+        &self.record.cases[index]
+    }
+
+    /// Parameters of its cases of a benchmark.
+    pub(super) fn points(&self, benchmark: &Benchmark) -> Vec<Params> {
+        let planned = self.recorders.iter().map(CaseRecorder::planned);
+        planned.filter(|case| case.benchmark.id == benchmark.id).map(|case| case.id.params.clone()).collect()
+    }
+
+    pub(super) fn is_aborted(&self, index: usize) -> bool {
+        self.recorders[index].is_aborted()
+    }
+
+    /// Settles a case whose benchmark cannot run here, or was not built. Says whether it did.
+    pub(super) fn decide_early(&mut self, index: usize) -> bool {
+        let recorder = &mut self.recorders[index];
+        let Some(outcome) = self.decided_early.of(recorder.planned()) else {
+            return false;
+        };
+        let fresh = !recorder.is_aborted();
+        recorder.abort(&mut self.record.cases[index], outcome.clone());
+        fresh
+    }
+
+    pub(super) fn abort(&mut self, index: usize, outcome: Outcome) {
+        self.recorders[index].abort(&mut self.record.cases[index], outcome);
+    }
+
+    /// The case runs beside others of the run, so many in all at most.
+    pub(super) fn set_jobs(&mut self, index: usize, jobs: usize) {
+        self.recorders[index].set_jobs(&mut self.record.cases[index], jobs);
+    }
+
+    /// Whether no more processes of the case are to come.
+    pub(super) fn is_over(&self, index: usize) -> bool {
+        self.is_aborted(index) || self.record.cases[index].outcome.is_measured()
+    }
+
+    /// Takes what a process gave, into the record alone.
+    pub(super) fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
+        let case = &mut self.record.cases[index];
+        let benchmark = &self.recorders[index].planned().benchmark;
+        let calibrating = self.calibrating.get(benchmark.id.as_str()).copied();
+        for sign in nothing::signs(execution, benchmark, &self.starts, calibrating) {
+            if !case.nothing_measured.iter().any(|it| it.is_like(&sign)) {
+                case.nothing_measured.push(sign);
+            }
+        }
+        let lacks_gpu = |event: &Event| matches!(event, Event::Skip { lacks: Some(Lack::Gpu), .. });
+        self.gpu_missing |= execution.events.iter().any(lacks_gpu);
+        self.recorders[index].add(case, &self.record.manifest, execution, context);
+    }
+
+    /// Says something of a case, once.
+    pub(super) fn warn(&mut self, index: usize, text: String) {
+        warn_once(&mut self.record.cases[index], text);
+    }
+
+    /// A case that has run and was not aborted counts, however the run ends: in rounds it may end at any of them.
+    pub(super) fn count_as_measured(&mut self, index: usize) {
+        if !self.recorders[index].is_aborted() {
+            self.record.cases[index].outcome = Outcome::Measured;
+        }
+    }
+
+    /// Ends a case: see [`CaseRecorder::finish`].
+    pub(super) fn end_case(&mut self, index: usize, complete: bool) {
+        self.recorders[index].finish(&mut self.record.cases[index], complete);
+    }
+
+    /// Writes the newest process of a case down.
+    pub(super) fn keep_process(&mut self, index: usize) -> Result<()> {
+        self.folder.keep_process(index, &self.record.cases[index])
+    }
+
+    pub(super) fn keep_outcome(&mut self, index: usize) -> Result<()> {
+        self.folder.keep_outcome(index, &self.record.cases[index])
+    }
+
+    pub(super) fn log(&self, name: &str, execution: &Execution) -> Result<()> {
+        if let Some(request) = &execution.request {
+            self.folder.log(&format!("{name}.request.json"), request.as_bytes())?;
+        }
+        self.log_output(name, &execution.stdout.bytes(), &execution.stderr.bytes())
+    }
+
+    pub(super) fn log_output(&self, name: &str, stdout: &[u8], stderr: &[u8]) -> Result<()> {
+        self.folder.log(&format!("{name}.stdout.log"), stdout)?;
+        self.folder.log(&format!("{name}.stderr.log"), stderr)
+    }
+
+    /// Writes the whole record. `ended`: what came before the plan was through; the warning that says so is the last one,
+    /// which a resumed run takes back.
+    pub(super) fn finish(mut self, ended: Option<CutShort>) -> Result<Finished> {
+        self.record.finished = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
+        if ended.is_none() {
+            self.record.state = RecordState::Complete;
+        }
+        self.record.cut_short = ended;
+        let (interrupted, warning) = match ended {
+            Some(CutShort::Interrupt { signal }) => {
+                let warning = format!("the run is not complete: {} ended it", signal_name(signal));
+                (Some(signal), Some(warning))
+            }
+            Some(CutShort::Deadline) => (None, Some("the run is not complete: its deadline came".into())),
+            None => (None, None),
+        };
+        self.record.warnings.extend(warning);
+        self.folder.finish(&self.record)?;
+        let ArmRecorder { record, folder, gpu_missing, .. } = self;
+        Ok(Finished { record, folder, interrupted, gpu_missing })
+    }
+}
+
+/// What settles a benchmark's cases where something that it requires is missing, and whether that is a GPU.
+pub(super) fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
+    let missing = requires::missing(benchmark, manifest);
+    if missing.is_empty() {
+        return None;
+    }
+    let gpu = missing.iter().any(|missing| missing.gpu);
+    // Equal advice is given once: two missing files are fetched alike.
+    let told = |part: fn(&requires::Missing) -> &str| {
+        let mut parts: Vec<&str> = Vec::new();
+        for text in missing.iter().map(part) {
+            if !parts.contains(&text) {
+                parts.push(text);
+            }
+        }
+        parts.join("; ")
+    };
+    let (cause, advice) = (told(|missing| &missing.what), told(|missing| &missing.next));
+    let outcome = if benchmark.settings.fail_on_missing.value {
+        Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
+    } else {
+        Outcome::Skipped { code: Some(OutcomeCode::MissingRequirement), cause, advice }
+    };
+    Some((outcome, gpu))
+}
+
+/// A file name's worth of a case's name.
+pub(super) fn slug(name: &str) -> String {
+    let word = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
+    name.chars().take(80).map(word).collect::<String>().trim_matches(['-', '.']).to_owned()
+}

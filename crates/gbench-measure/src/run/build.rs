@@ -1,0 +1,238 @@
+//! Runs a build step: its launch, its progress, its outcome.
+
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use regex::Regex;
+
+use super::arm::{ArmRecorder, slug};
+use super::event::{Observer, Progress};
+use super::executor::{Execution, ExecutionEnd, Executor, FOLDER_REPLACED, Launch, StopReason};
+use super::lines::first_line;
+use super::outcome::signal_name;
+use super::telling::is_echo;
+use gbench_model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
+use gbench_suite::{Benchmark, Build, FailedBuild};
+
+/// The time between two reports of a build that goes on.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// Runs a build step to its end. Gives what settles the benchmark's cases where it failed; an interrupt or the run's
+/// deadline is no outcome of the step.
+pub(super) fn build(
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+    (benchmark, build, source): (&Benchmark, &Build, Option<&str>),
+    arm: &ArmRecorder,
+    until: Option<Instant>,
+) -> Result<Result<Option<Outcome>, CutShort>> {
+    let (execution, name) = execute(executor, observer, (benchmark, build, source), arm.side, until);
+    arm.log(&name, &execution)?;
+    if let Some(ended) = execution.cut_short() {
+        return Ok(Err(ended));
+    }
+    let logs = logs(execution.stdout.total() > 0, execution.stderr.total() > 0, arm.side, &name);
+    Ok(Ok(outcome(&execution, &logs)))
+}
+
+/// Keeps the output of a build step that has failed for listing, instead of running it again. Gives its outcome.
+pub(super) fn keep(failed: &FailedBuild, benchmark: &Benchmark, arm: &ArmRecorder) -> Result<Outcome> {
+    let name = log_name(benchmark, None);
+    let FailedBuild { outcome, stdout, stderr } = failed;
+    arm.log_output(&name, stdout, stderr)?;
+    let mut outcome = outcome.clone();
+    if let Outcome::Failed { advice, .. } | Outcome::TimedOut { advice, .. } = &mut outcome {
+        advice.push_str(&logs(!stdout.is_empty(), !stderr.is_empty(), arm.side, &name));
+    }
+    Ok(outcome)
+}
+
+/// What a build step that was run for listing leaves; `None` where it ended well.
+pub(super) fn failed(execution: &Execution) -> Option<FailedBuild> {
+    // Where its output is kept is said once it is kept.
+    let outcome = outcome(execution, "")?;
+    let (stdout, stderr) = (execution.stdout.bytes(), execution.stderr.bytes());
+    Some(FailedBuild { outcome, stdout, stderr })
+}
+
+fn log_name(benchmark: &Benchmark, source: Option<&str>) -> String {
+    let source = source.map_or(String::new(), |source| format!("-{}", slug(source)));
+    format!("build-{}{source}", slug(&benchmark.id.to_string()))
+}
+
+/// Runs a build step and tells of it; of one source, where it is told. Gives it with the name of its logs.
+pub(super) fn execute(
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+    (benchmark, build, source): (&Benchmark, &Build, Option<&str>),
+    side: Option<Side>,
+    until: Option<Instant>,
+) -> (Execution, String) {
+    let id = source.map_or(benchmark.id.to_string(), |source| format!("{} {source}", benchmark.id));
+    observer.on(&Progress::BuildStarted { benchmark: &id, side });
+    let launch = Launch::of_step(
+        benchmark,
+        build.action.argv(&Params::new(), &[]),
+        build.dir.clone(),
+        Stage::Build,
+        until,
+    );
+    let mut tell = |seconds: f64, output: &str| {
+        let line = last_line(output);
+        observer.on(&Progress::BuildGoesOn { benchmark: &id, side, seconds, line: &line });
+    };
+    let execution = executor.execute_telling(&launch, BEAT, &mut tell);
+    let failed = execution.cut_short().is_none() && outcome(&execution, "").is_some();
+    observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds, failed });
+    (execution, log_name(benchmark, source))
+}
+
+/// Where its output is kept, by the names of files that were written: `; its output is in head/logs/build-x.stderr.log`.
+fn logs(stdout: bool, stderr: bool, side: Option<Side>, name: &str) -> String {
+    let (below, whose) = match side {
+        Some(side) => (format!("{}/logs", side.into_str()), "comparison"),
+        None => ("logs".to_owned(), "run"),
+    };
+    let written = [("stderr", stderr), ("stdout", stdout)];
+    let files: Vec<String> = written
+        .into_iter()
+        .filter(|(_, is_written)| *is_written)
+        .map(|(stream, _)| format!("{below}/{name}.{stream}.log"))
+        .collect();
+    if files.is_empty() {
+        "; it printed nothing".into()
+    } else {
+        format!("; its output is in the {whose}'s folder: {}", files.join(" and "))
+    }
+}
+
+/// What settles the benchmark's cases where the step failed. `logs`: what the advice says of its output.
+fn outcome(execution: &Execution, logs: &str) -> Option<Outcome> {
+    let failed = |cause: String| {
+        let advice = format!("run the build step by hand{logs}");
+        Some(Outcome::Failed { kind: FailureKind::Build, cause, advice })
+    };
+    if let Some(StopReason::Stage { stage, limit, spent }) = execution.stopped {
+        let advice = format!("raise it: deadlines.build{logs}");
+        return Some(Outcome::TimedOut { stage, limit, spent, advice });
+    }
+    if execution.stopped == Some(StopReason::FolderReplaced) {
+        return failed(format!("the build step cannot be trusted: {FOLDER_REPLACED}"));
+    }
+    match &execution.end {
+        ExecutionEnd::Process(ProcessEnd::Exit(0)) => None,
+        ExecutionEnd::Process(ProcessEnd::Exit(code)) => {
+            let why = why(execution).map(|line| format!(": {line}")).unwrap_or_default();
+            failed(format!("the build step ended with exit code {code}{why}"))
+        }
+        ExecutionEnd::Process(ProcessEnd::Signal(signal)) => {
+            failed(format!("the build step was ended by {}", signal_name(*signal)))
+        }
+        ExecutionEnd::NotStarted { cause, .. } => {
+            failed(format!("the build step could not be started: {cause}"))
+        }
+        ExecutionEnd::SupervisorDied => failed("the build step's supervisor was killed".into()),
+    }
+}
+
+/// The first error that the tools behind the step named; else the last line that is more than a tool's word that another
+/// has failed; else the last one. Some (ninja, MSBuild's kin) print errors to stdout.
+fn why(execution: &Execution) -> Option<String> {
+    let texts = [&execution.stderr, &execution.stdout].map(|output| {
+        let bytes = output.bytes();
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let lines = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| !line.trim().is_empty()).map(first_line).collect()
+    };
+    let [stderr, stdout] = texts.map(|text| lines(&text));
+    let first = [&stderr, &stdout].into_iter().find_map(|lines| first_error(lines));
+    let last = || {
+        let all =
+            || [&stderr, &stdout].into_iter().filter_map(|lines| lines.iter().rfind(|line| !is_echo(line)));
+        all().next().or_else(|| stderr.last().or(stdout.last())).cloned()
+    };
+    first.or_else(last)
+}
+
+/// How compilers, linkers and build systems begin an error: `a.c:3:5: error: `, `error[E0425]: `, `a.cu(12): error: `,
+/// `nvcc fatal   : `, `CMake Error at`, `make: *** No rule`, and what linkers say without the word.
+static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let starts = r"(?i)(\b(fatal )?error\s*(\[\w+\]|[A-Z]+\d+)?\s*:|\bfatal\s+:|^CMake Error\b|\b\w*Error: )";
+    let linkers = r"(undefined reference to|[Uu]ndefined symbols?\b|multiple definition of|cannot find -l|unable to find library)";
+    let others = r"(\*\*\* (No rule|missing separator)|command not found|: not found$|No such file or directory|Permission denied)";
+    Regex::new(&format!("{starts}|{linkers}|{others}")).ok()
+});
+
+fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(line))
+}
+
+fn first_error(lines: &[String]) -> Option<String> {
+    let at = lines.iter().position(|line| matches(&ERROR, line) && !is_echo(line))?;
+    // rustc gives the place on the next line.
+    let place = lines.get(at + 1).and_then(|line| line.strip_prefix("--> "));
+    Some(place.map_or_else(|| lines[at].clone(), |place| format!("{} ({place})", lines[at])))
+}
+
+/// The last line of a tail of output that says something.
+fn last_line(output: &str) -> String {
+    output.lines().rfind(|line| !line.trim().is_empty()).map(first_line).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::io::capture::Capture;
+
+    fn quoted(stderr: &str, stdout: &str) -> String {
+        let mut execution = Execution::not_started(String::new());
+        for (capture, text) in [(&mut execution.stderr, stderr), (&mut execution.stdout, stdout)] {
+            *capture = Capture::new(1 << 16);
+            capture.push(text.as_bytes());
+        }
+        why(&execution).unwrap_or_default()
+    }
+
+    #[test]
+    fn n27_the_first_error_is_quoted_and_not_the_last_line() {
+        let ld = "/usr/bin/ld: /tmp/cc1.o: in function `main':\nmain.c:(.text+0xe): undefined reference to `fast_gemm'\n\
+                  collect2: error: ld returned 1 exit status\nmake: *** [Makefile:3: gemm] Error 1\n";
+        assert_eq!(quoted(ld, ""), "main.c:(.text+0xe): undefined reference to `fast_gemm'");
+        let gcc = "In file included from a.c:1:\na.c: In function 'main':\na.c:3:5: warning: unused variable 'error'\n\
+                   a.c:4:9: error: expected ';' before '}' token\na.c:9:1: error: something later\nmake: *** [all] Error 1\n";
+        assert_eq!(quoted(gcc, ""), "a.c:4:9: error: expected ';' before '}' token");
+        let rustc = "   Compiling gemm v0.1.0\nwarning: unused import\nerror[E0425]: cannot find value `n` in this scope\n \
+                     --> src/main.rs:3:20\n  |\nerror: aborting due to 1 previous error\n\
+                     error: could not compile `gemm` (bin) due to 1 previous error\n";
+        assert_eq!(quoted(rustc, ""), "error[E0425]: cannot find value `n` in this scope (src/main.rs:3:20)");
+        let nvcc = "gemm.cu(12): error: identifier \"foo\" is undefined\n\n1 error detected in the compilation of \"gemm.cu\".\n";
+        assert_eq!(quoted(nvcc, ""), "gemm.cu(12): error: identifier \"foo\" is undefined");
+        assert_eq!(
+            quoted("nvcc fatal   : Unsupported gpu architecture 'compute_120'\n", ""),
+            "nvcc fatal   : Unsupported gpu architecture 'compute_120'"
+        );
+        let cmake = "CMake Error at CMakeLists.txt:3 (find_package):\n  By not providing \"FindX.cmake\"\n\n-- Configuring incomplete, errors occurred!\n";
+        assert_eq!(quoted(cmake, ""), "CMake Error at CMakeLists.txt:3 (find_package):");
+        // Ninja prints what its compilers print to stdout.
+        let ninja = "[1/2] CXX a.o\nFAILED: a.o\na.cc:1:10: fatal error: cuda.h: No such file or directory\nninja: build stopped: subcommand failed.\n";
+        assert_eq!(quoted("", ninja), "a.cc:1:10: fatal error: cuda.h: No such file or directory");
+        let python = "Traceback (most recent call last):\n  File \"setup.py\", line 1\nModuleNotFoundError: No module named 'torch'\n";
+        assert_eq!(quoted(python, ""), "ModuleNotFoundError: No module named 'torch'");
+    }
+
+    #[test]
+    fn n27_without_an_error_the_last_line_that_says_more_than_that_it_failed() {
+        assert_eq!(
+            quoted("first\nno licence for the compiler\nmake: *** [all] Error 1\n", ""),
+            "no licence for the compiler"
+        );
+        assert_eq!(quoted("make: *** [all] Error 1\n", ""), "make: *** [all] Error 1");
+        assert_eq!(quoted("", ""), "");
+    }
+
+    #[test]
+    fn the_pattern_is_a_regular_expression() {
+        assert!(ERROR.is_some());
+    }
+}

@@ -1,0 +1,255 @@
+//! Which GPUs a process can have run on: what the suite asks for, and what a program says of itself, against what the
+//! machine has.
+
+use gbench_model::{Gpu, GpuFacts, GpuPlace, Manifest, Probe};
+use gbench_suite::is_each;
+
+/// Variables that hide GPUs from a CUDA program.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+
+/// The machine's GPUs, as far as they are known.
+pub(super) struct Devices<'m> {
+    here: &'m Probe<GpuFacts>,
+    /// As the gate's own environment has it, if it does.
+    visible: Option<&'m str>,
+}
+
+/// The objection to a device that a program claims.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Claim {
+    /// The machine has no such device.
+    Refuted(String),
+    /// The machine's GPUs have other names.
+    Doubtful(String),
+}
+
+impl<'m> Devices<'m> {
+    pub(super) fn of(manifest: &'m Manifest) -> Self {
+        Self { here: &manifest.gpu, visible: manifest.environment.get(VISIBLE).map(String::as_str) }
+    }
+
+    /// The device of a suite's `device` that is not here. A machine without an NVIDIA driver may have other GPUs, which are
+    /// numbered alike, so that nothing is said there.
+    pub(super) fn missing(&self, device: &str) -> Option<String> {
+        if is_each(device) {
+            let why = match self.here {
+                Probe::Known(facts) if !facts.devices.is_empty() => return None,
+                Probe::Known(_) => "this machine has no GPU",
+                Probe::Absent(reason) | Probe::Failed(reason) => reason,
+            };
+            return Some(format!("`device` asks for each GPU, and {why}"));
+        }
+        let gpus = &self.here.known()?.devices;
+        let wrong = entries(device).find(|entry| !is_here(entry, gpus))?;
+        let count = match gpus.len() {
+            0 => "this machine has no GPU".to_owned(),
+            1 => "this machine has one GPU, 0".to_owned(),
+            count => format!("this machine has {count} GPUs, 0 to {}", count - 1),
+        };
+        Some(format!("`device` asks for `{wrong}`, and {count}"))
+    }
+
+    /// The warning that the gate cannot tell whether a suite's `device` is here: other makers' GPUs are numbered alike, and only the NVIDIA
+    /// driver is asked.
+    pub(super) fn unchecked(&self, device: &str) -> Option<String> {
+        let reason = match self.here {
+            Probe::Known(_) => return None,
+            Probe::Absent(reason) => reason,
+            Probe::Failed(_) => "the NVIDIA driver did not answer",
+        };
+        let named =
+            entries(device).find(|entry| entry.parse::<usize>().is_ok() || entry.starts_with("GPU-"))?;
+        Some(format!("`device` asks for `{named}`, and whether that is here was not checked: {reason}"))
+    }
+
+    /// The GPUs that a process ran on: the one of its `claim`, or those that `device` or `env` bind it to, both as of
+    /// [`Self::objection`].
+    pub(super) fn used(&self, claim: Option<&str>, device: &str, env: Option<&str>) -> Vec<GpuPlace> {
+        let Some(facts) = self.here.known() else { return Vec::new() };
+        let bound = Some(device).filter(|device| !device.is_empty()).or(env);
+        let seen: Vec<(u32, &Gpu)> = match bound.or(self.visible) {
+            None => (0..).zip(&facts.devices).collect(),
+            Some(list) => list.split(',').map_while(|entry| gpu_of(entry.trim(), &facts.devices)).collect(),
+        };
+        let (kind, rest) = claim.map_or(("", ""), |claim| claim.split_once(':').unwrap_or((claim, "")));
+        let on_cuda = kind.trim().eq_ignore_ascii_case("cuda");
+        let used = match rest.trim() {
+            // The name of a model does not say which of several it is.
+            name if on_cuda && seen.len() > 1 => match if name.is_empty() { Ok(0) } else { name.parse() } {
+                Ok(index) => seen.get::<usize>(index).copied().into_iter().collect(),
+                Err(_) => Vec::new(),
+            },
+            _ if on_cuda || bound.is_some() => seen,
+            _ => Vec::new(),
+        };
+        let place = |(index, gpu): (u32, &Gpu)| Some(GpuPlace { index, uuid: gpu.uuid.known()?.clone() });
+        used.into_iter().filter_map(place).collect()
+    }
+
+    /// The objection to `claim`, the device that a program says it ran on. `device`: what the suite lets it see; `env`:
+    /// the value that the suite gives the variable itself.
+    pub(super) fn objection(&self, claim: &str, device: &str, env: Option<&str>) -> Option<Claim> {
+        let (kind, rest) = claim.split_once(':').unwrap_or((claim, ""));
+        if !kind.trim().eq_ignore_ascii_case("cuda") {
+            return None;
+        }
+        let gpus = match self.here {
+            Probe::Failed(_) => return None,
+            Probe::Absent(reason) => {
+                return Some(Claim::Refuted(format!("it says that it ran on `{claim}`, and {reason}")));
+            }
+            Probe::Known(facts) => &facts.devices,
+        };
+        let listed = Some(device).filter(|device| !device.is_empty()).or(env).or(self.visible);
+        let seen: Vec<&Gpu> = match listed {
+            None => gpus.iter().collect(),
+            // As CUDA reads it: up to the first entry that is none.
+            Some(list) => list.split(',').map_while(|entry| of_entry(entry.trim(), gpus)).collect(),
+        };
+        let count = match seen.len() {
+            0 => "no GPU".to_owned(),
+            1 => "one GPU".to_owned(),
+            count => format!("{count} GPUs"),
+        };
+        let refuted =
+            || Some(Claim::Refuted(format!("it says that it ran on `{claim}`, and it sees {count}")));
+        match rest.trim().parse::<usize>() {
+            _ if seen.is_empty() => refuted(),
+            Ok(index) if index >= seen.len() => refuted(),
+            Ok(_) => None,
+            Err(_) => doubtful(claim, rest.trim(), &seen),
+        }
+    }
+}
+
+fn doubtful(claim: &str, name: &str, seen: &[&Gpu]) -> Option<Claim> {
+    let plain = |text: &str| text.to_lowercase().replace("nvidia", "").split_whitespace().collect::<String>();
+    let (name, models) = (plain(name), seen.iter().map(|gpu| gpu.model.known().map(String::as_str)));
+    let fits = |model: Option<&str>| {
+        model.is_none_or(|model| plain(model).contains(&name) || name.contains(&plain(model)))
+    };
+    if name.is_empty() || models.clone().any(fits) {
+        return None;
+    }
+    let mut models: Vec<&str> = models.flatten().collect();
+    models.dedup();
+    Some(Claim::Doubtful(format!("it says that it ran on `{claim}`, and it sees {}", models.join(", "))))
+}
+
+fn entries(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|entry| !entry.is_empty())
+}
+
+/// Whether an entry may mean a GPU that is here. What is no number and no id, such as a slice of a GPU or a word that hides
+/// them all, is the driver's to judge.
+fn is_here(entry: &str, gpus: &[Gpu]) -> bool {
+    match (entry.parse::<usize>(), entry.strip_prefix("GPU-")) {
+        (Ok(index), _) => index < gpus.len(),
+        (_, Some(_)) => of_id(entry, gpus).is_some() || gpus.iter().any(|gpu| gpu.uuid.known().is_none()),
+        _ => true,
+    }
+}
+
+/// The GPU that an entry names, with its index; `None`: none, or a slice of one.
+pub(super) fn gpu_of<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<(u32, &'k Gpu)> {
+    let gpu = of_entry(entry, gpus).filter(|_| !entry.starts_with("MIG-"))?;
+    let index = gpus.iter().position(|other| std::ptr::eq(other, gpu))?;
+    Some((index as u32, gpu))
+}
+
+fn of_entry<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<&'k Gpu> {
+    match entry.parse::<usize>() {
+        Ok(index) => gpus.get(index),
+        // Of a slice: whichever GPU it is of.
+        Err(_) if entry.starts_with("MIG-") => gpus.first(),
+        Err(_) => of_id(entry, gpus),
+    }
+}
+
+/// An id may be cut short.
+fn of_id<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<&'k Gpu> {
+    let fits = |gpu: &&Gpu| gpu.uuid.known().is_some_and(|uuid| uuid.starts_with(entry));
+    gpus.iter().find(fits).filter(|_| entry.len() > "GPU-".len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::test_support::gpu;
+
+    fn two() -> Probe<GpuFacts> {
+        let gpu = |uuid: &str| Gpu {
+            model: Probe::Known("NVIDIA H100 80GB HBM3".into()),
+            uuid: Probe::Known(uuid.into()),
+            ..gpu(80 << 30, "9.0")
+        };
+        let devices = vec![gpu("GPU-aa11"), gpu("GPU-bb22")];
+        let unknown = || Probe::Absent(String::new());
+        Probe::Known(GpuFacts { driver: unknown(), cuda: unknown(), nvml: unknown(), devices })
+    }
+
+    fn without_variable(here: &Probe<GpuFacts>) -> Devices<'_> {
+        Devices { here, visible: None }
+    }
+
+    #[test]
+    fn n9_a_device_that_is_not_here_is_named() {
+        let (two, silent) = (two(), Probe::Failed(String::new()));
+        let (two, silent) = (without_variable(&two), without_variable(&silent));
+        for device in ["", "0", "1", "0,1", " 1 , 0", "GPU-aa", "GPU-bb22", "MIG-7f", "-1", "none"] {
+            assert_eq!(two.missing(device), None, "{device}");
+        }
+        let said = two.missing("7").unwrap();
+        assert_eq!(said, "`device` asks for `7`, and this machine has 2 GPUs, 0 to 1");
+        assert!(two.missing("0,2").unwrap().contains("`2`"));
+        assert!(two.missing("GPU-cc").is_some());
+        assert_eq!((silent.missing("7"), two.missing("each")), (None, None));
+        assert!(silent.missing("each").unwrap().starts_with("`device` asks for each GPU, and "));
+        assert!(silent.unchecked("7").unwrap().contains("`7`"));
+        assert_eq!((two.unchecked("7"), silent.unchecked("cpu")), (None, None));
+    }
+
+    #[test]
+    fn a_process_ran_on_the_gpu_that_it_names_or_on_those_it_is_bound_to() {
+        let two = two();
+        let devices = without_variable(&two);
+        let used = |claim, device, env| -> Vec<u32> {
+            devices.used(claim, device, env).into_iter().map(|place| place.index).collect()
+        };
+        assert_eq!(used(None, "", None), [0; 0], "work for the processor");
+        assert_eq!(used(Some("host"), "", None), [0; 0]);
+        assert_eq!((used(Some("cuda"), "", None), used(Some("cuda:1"), "", None)), (vec![0], vec![1]));
+        assert_eq!(used(Some("cuda:0"), "1", None), [1], "it counts what it sees");
+        assert_eq!(used(Some("cuda:NVIDIA H100"), "GPU-bb", None), [1]);
+        assert_eq!(used(Some("cuda:NVIDIA H100"), "", None), [0; 0], "two have that name");
+        assert_eq!((used(None, "1,0", None), used(None, "", Some("1"))), (vec![1, 0], vec![1]));
+        assert_eq!(devices.used(Some("cuda:1"), "", None)[0].uuid, "GPU-bb22");
+        assert_eq!(used(Some("cuda:7"), "", None), [0; 0]);
+    }
+
+    #[test]
+    fn n9_a_program_cannot_have_run_on_what_it_does_not_see() {
+        let refuted = |devices: &Devices, claim: &str, device: &str, env: Option<&str>| {
+            matches!(devices.objection(claim, device, env), Some(Claim::Refuted(_)))
+        };
+        let (two, silent, none) =
+            (two(), Probe::Failed(String::new()), Probe::Absent("no NVIDIA driver".into()));
+        let [two, silent, none] = [&two, &silent, &none].map(without_variable);
+        for claim in ["cuda", "cuda:0", "CUDA:NVIDIA H100"] {
+            assert!(refuted(&none, claim, "", None), "{claim}");
+            assert!(refuted(&two, claim, "-1", None) && refuted(&two, claim, "", Some("")), "{claim}");
+            assert_eq!(silent.objection(claim, "", None), None);
+        }
+        assert_eq!(none.objection("host", "", None), None);
+        assert_eq!(none.objection("rocm:0", "", None), None);
+        assert_eq!(two.objection("cuda:1", "", None), None);
+        // A process that sees one of them counts it from 0.
+        assert_eq!(two.objection("cuda:0", "1", None), None);
+        assert!(refuted(&two, "cuda:1", "1", None) && refuted(&two, "cuda:2", "", None));
+        let hidden = Devices { visible: Some("1,9,0"), ..two };
+        assert!(refuted(&hidden, "cuda:1", "", None) && !refuted(&hidden, "cuda:0", "", None));
+        assert_eq!(two.objection("cuda:NVIDIA H100 80GB HBM3 MIG 1g.10gb", "", None), None);
+        assert_eq!(two.objection("cuda:h100", "", None), None);
+        assert!(matches!(two.objection("cuda:NVIDIA L4", "", None), Some(Claim::Doubtful(_))));
+    }
+}

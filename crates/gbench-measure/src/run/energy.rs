@@ -1,0 +1,95 @@
+//! Energy of an iteration and work per watt, from what was sampled of the GPU while a process measured.
+
+use super::samples::{CollectedSamples, MetricSamples, RATES, Role};
+use gbench_model::{Better, Conditions, ENERGY, GpuPlace, GpuTelemetry, PER_WATT, Spread, Telemetry};
+
+/// Percent of its time in which a GPU works at least, to be the one that was measured where no process on it can be seen.
+const MIN_BUSY: f64 = 10.0;
+
+/// [`power_of`] of a process whose GPUs the suite says: one that it is bound to is the one that it used. `None` also where the GPU was not
+/// calm before it.
+pub(super) fn power_of_process(conditions: &mut Conditions, bound: &[GpuPlace]) -> Option<f64> {
+    let telemetry = conditions.telemetry.as_mut()?;
+    if let [only] = bound {
+        telemetry.gpus.iter_mut().filter(|gpu| gpu.index == only.index).for_each(|gpu| gpu.used = true);
+    }
+    let restless = conditions.waited.as_ref().is_some_and(|wait| wait.in_vain);
+    power_of(telemetry).filter(|_| !restless)
+}
+
+/// Watts of the GPUs that a process used, over the time in which it measured. `None`: no GPU has a mean power, or which of several it
+/// used is not known.
+fn power_of(telemetry: &Telemetry) -> Option<f64> {
+    let used: Vec<&GpuTelemetry> = telemetry.gpus.iter().filter(|gpu| gpu.used).collect();
+    let used = match (used.as_slice(), telemetry.gpus.as_slice()) {
+        // The driver may tell the processes of a container by other numbers.
+        ([], [only]) if only.foreign.is_empty() && only.utilization.is_some_and(is_busy) => vec![only],
+        _ => used,
+    };
+    let watts: Option<Vec<f64>> = used.iter().map(|gpu| Some(gpu.mean_power?.watts)).collect();
+    let watts: f64 = watts?.iter().sum();
+    (watts > 0.0).then_some(watts)
+}
+
+fn is_busy(share: Spread) -> bool {
+    share.mean >= MIN_BUSY
+}
+
+impl CollectedSamples {
+    /// Adds `energy_per_iteration` in joules, and for each rate of work that much a watt. `timed`: the metric that is the time of an
+    /// iteration; `declared`: its unit by the suite file. What the program itself says of its energy stays.
+    pub(super) fn take_power(&mut self, watts: f64, timed: &str, declared: Option<&str>) {
+        let joules = |name: &str, samples: &MetricSamples| {
+            name.starts_with("energy") && samples.unit.as_deref() == Some("J")
+        };
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let time = self.timed(timed, declared).filter(|(time, _)| !time.values.is_empty());
+        let energy = time.map(|(time, seconds)| mean(&time.values) * seconds * watts);
+        let mut figures = Vec::new();
+        if !self.metrics.iter().any(|(name, samples)| joules(name, samples)) {
+            let energy = energy.map(|energy| (ENERGY.to_owned(), "J".to_owned(), Better::Lower, energy));
+            figures.extend(energy);
+        }
+        for (amount, unit) in RATES {
+            let rate = self.metrics.get(&format!("{amount}_rate")).filter(|rate| !rate.values.is_empty());
+            let Some(rate) = rate.filter(|rate| rate.unit.as_deref() == Some(unit)) else { continue };
+            let value = mean(&rate.values) / watts;
+            figures.push((format!("{amount}{PER_WATT}"), format!("{unit}/W"), Better::Higher, value));
+        }
+        for (name, unit, better, value) in figures.into_iter().filter(|(.., value)| value.is_finite()) {
+            let figure = || MetricSamples::figures(&unit, better, vec![value], Role::Derived);
+            self.metrics.entry(name).or_insert_with(figure);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::{ForeignProcess, MeanPower, PowerSource};
+
+    fn gpu(watts: f64, used: bool, busy: f64) -> GpuTelemetry {
+        let utilization = Spread::of([busy]);
+        let mean_power = Some(MeanPower { watts, from: PowerSource::EnergyCounter });
+        GpuTelemetry { used, utilization, mean_power, ..GpuTelemetry::default() }
+    }
+
+    fn power(gpus: Vec<GpuTelemetry>) -> Option<f64> {
+        power_of(&Telemetry { gpus, ..Telemetry::default() })
+    }
+
+    #[test]
+    fn the_power_is_that_of_the_gpus_in_use_and_an_idle_card_is_nobodys() {
+        assert_eq!(power(vec![gpu(300.0, true, 90.0), gpu(50.0, false, 0.0)]), Some(300.0));
+        assert_eq!(power(vec![gpu(300.0, true, 90.0), gpu(200.0, true, 90.0)]), Some(500.0));
+        assert_eq!(power(vec![gpu(300.0, false, 90.0)]), Some(300.0), "its processes cannot be seen");
+        assert_eq!(power(vec![gpu(50.0, false, 0.0)]), None, "the program used no GPU");
+        assert_eq!(power(vec![gpu(300.0, false, 90.0), gpu(50.0, false, 90.0)]), None, "which one?");
+        let foreign = vec![ForeignProcess { pid: 7, name: None }];
+        let shared = GpuTelemetry { foreign, ..gpu(300.0, false, 90.0) };
+        assert_eq!(power(vec![shared]), None, "it may be the other's work");
+        let unknown = GpuTelemetry { mean_power: None, ..gpu(0.0, true, 90.0) };
+        assert_eq!(power(vec![gpu(300.0, true, 90.0), unknown]), None, "half of it is not all");
+        assert_eq!(power(Vec::new()), None);
+    }
+}

@@ -1,0 +1,219 @@
+//! The environment of a child: the user's without secrets, and the gate's request.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use gbench_model::line::env::LOCKS_OFF;
+use gbench_model::line::{self, PROTOCOL, Request};
+use gbench_model::{CACHE_HOME, CaseId, KERNEL_CACHES, KERNEL_CALL, Params, Settings, Thermal, scrubbed};
+use gbench_suite::{Benchmark, own_params};
+
+/// The whole environment of one process, later entries winning: the gate's own without secrets, the benchmark's,
+/// the request.
+///
+/// `cold`: an empty folder for caches, given exactly for cold processes. `shared`: points of the benchmark to measure in
+/// one process; empty: the case alone. `turns`: it is to take turns.
+pub(super) fn of_process(
+    benchmark: &Benchmark,
+    id: &CaseId,
+    process: u32,
+    cold: Option<&Path>,
+    shared: &[Params],
+    turns: bool,
+) -> Vec<(OsString, OsString)> {
+    let mut env = of_benchmark(benchmark);
+    if !shared.is_empty() {
+        // No single point is the process's own, not even one that the suite's `env` sets.
+        env.retain(|(name, _)| !name.as_encoded_bytes().starts_with(line::env::PARAM_PREFIX.as_bytes()));
+    }
+    if let Some(folder) = cold {
+        let caches = KERNEL_CACHES.into_iter().chain([CACHE_HOME]);
+        env.extend(caches.map(|name| (name.into(), folder.join(name).into_os_string())));
+    }
+    let mut set = |name: &str, value: String| env.push((name.into(), value.into()));
+    let device = benchmark.device_of(&id.params);
+    if !device.is_empty() {
+        for name in ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"] {
+            set(name, device.clone());
+        }
+        // Numbers then mean what nvidia-smi and the manifest mean by them.
+        set("CUDA_DEVICE_ORDER", "PCI_BUS_ID".into());
+    }
+    let mut request = request(&benchmark.settings, id, process);
+    if shared.is_empty() {
+        parameters(&id.params).for_each(|(name, value)| set(&name, value));
+    } else {
+        (request.params, request.cases) = (Params::new(), shared.to_vec());
+    }
+    request.turns = turns;
+    set(line::env::ITERATIONS, request.iterations.to_string());
+    set(line::env::WARMUP, request.warmup.to_string());
+    set(line::env::DURATION, request.duration.to_string());
+    set(line::env::SEED, request.seed.to_string());
+    if let Some(Ok(call)) = benchmark.kernel_call(&id.params) {
+        set(KERNEL_CALL, serde_json::to_string(&call).unwrap_or_default());
+    }
+    // Serializing plain numbers and text into memory cannot fail; an empty request would be refused by the child.
+    set(line::env::REQUEST, serde_json::to_string(&request).unwrap_or_default());
+    env
+}
+
+/// The environment of a process of the Python driver, whose request is a file. `cold`: as of [`of_process`].
+pub(super) fn of_driver(
+    benchmark: &Benchmark,
+    id: &CaseId,
+    cold: Option<&Path>,
+) -> Vec<(OsString, OsString)> {
+    let ours = [line::env::REQUEST, line::env::ITERATIONS, line::env::WARMUP, line::env::DURATION];
+    let mut env = of_process(benchmark, id, 0, cold, &[], false);
+    env.retain(|(name, _)| {
+        let is_parameter = name.as_encoded_bytes().starts_with(line::env::PARAM_PREFIX.as_bytes());
+        !is_parameter && ours.iter().all(|our| name != our)
+    });
+    if let Some(scale) = benchmark.python().and_then(|entry| entry.options.scale) {
+        env.push(("GBENCH_SCALE".into(), scale.to_string().into()));
+    }
+    if benchmark.python().is_some_and(|entry| entry.options.deterministic) {
+        // Python reads it once, when it starts.
+        env.push(("PYTHONHASHSEED".into(), (benchmark.settings.seed.value as u32).to_string().into()));
+    }
+    env
+}
+
+/// The environment of a build step: as of a process, without a request.
+pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
+    let kept = |name: &str| benchmark.keep_env.iter().any(|keep| keep == name);
+    let inherited = std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_string_lossy();
+        // Ours is written anew below: a gate inside a gate must not pass on the outer one's channel.
+        !name.starts_with("GBENCH_") && (kept(&name) || !is_scrubbed(&name))
+    });
+    // A gate that it starts is part of this measurement, which has the lock: it would wait for itself.
+    let locks = (OsString::from(line::env::LOCKS), OsString::from(LOCKS_OFF));
+    let own = benchmark.env.iter().map(|(name, value)| (name.into(), value.into()));
+    inherited.chain([locks]).chain(own).collect()
+}
+
+/// [`scrubbed`], which every process asks about the same names.
+fn is_scrubbed(name: &str) -> bool {
+    thread_local!(static KNOWN: RefCell<HashMap<String, bool>> = RefCell::default());
+    KNOWN.with_borrow_mut(|known| match known.get(name) {
+        Some(answer) => *answer,
+        None => *known.entry(name.to_owned()).or_insert_with(|| scrubbed(name)),
+    })
+}
+
+fn parameters(params: &Params) -> impl Iterator<Item = (String, String)> {
+    params.iter().map(|(name, value)| {
+        let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        let name: String = name.chars().map(word).collect();
+        (format!("{}{name}", line::env::PARAM_PREFIX), value.to_string())
+    })
+}
+
+/// What a process is asked for.
+pub(super) fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
+    let cold = id.thermal == Thermal::Cold;
+    let origins = [
+        ("iterations", &settings.iterations.origin),
+        ("warmup", &settings.warmup.origin),
+        ("duration", &settings.duration.origin),
+        ("burnin", &settings.burnin.origin),
+        ("seed", &settings.seed.origin),
+    ];
+    let pinned = origins.into_iter().filter(|(_, origin)| origin.is_pinned());
+    Request {
+        protocol: PROTOCOL,
+        benchmark: id.benchmark.to_string(),
+        process,
+        params: own_params(settings, &id.params),
+        iterations: settings.iterations.value,
+        warmup: if cold { 0 } else { settings.warmup.value },
+        duration: settings.duration.value,
+        burnin: if cold { 0.0 } else { settings.burnin.value },
+        cold,
+        seed: settings.seed.value,
+        pinned: pinned.map(|(name, _)| name.to_owned()).collect(),
+        ..Request::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::{Origin, ParamValue};
+    use gbench_suite::Action;
+
+    #[test]
+    fn parameters_arrive_under_names_that_a_shell_can_read() {
+        let params = Params::from([("block-size".to_owned(), ParamValue::Int(64))]);
+        assert_eq!(
+            parameters(&params).collect::<Vec<_>>(),
+            [("GBENCH_PARAM_BLOCK_SIZE".to_owned(), "64".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_kernel_is_asked_for_with_everything_that_its_launch_needs() {
+        let text = "[[benchmark]]\nid = 'k'\nmatrix = {n = [512]}\n[benchmark.cuda]\nfile = 'k.cu'\nentry = 'k'\n\
+                    grid = 'n // 256'\nblock = 256";
+        let suite = gbench_suite::Suite::parse(Path::new("/suite/gbench.toml"), text, &[]).unwrap();
+        let benchmark = &suite.benchmarks[0];
+        let id = gbench_suite::plan::case_id(benchmark, &benchmark.points[0]);
+        let env = of_process(benchmark, &id, 0, None, &[], false);
+        let (_, text) = env.iter().find(|(name, _)| name == KERNEL_CALL).unwrap();
+        let call: gbench_model::KernelCall = serde_json::from_str(text.to_str().unwrap()).unwrap();
+        assert_eq!((call.launch.grid, call.file.as_path()), ([2, 1, 1], Path::new("/suite/k.cu")));
+        let other = Benchmark::new("s/a".parse().unwrap(), Action::Builtin("x".into()), "/".into());
+        let env = of_process(&other, &id, 0, None, &[], false);
+        assert!(!env.iter().any(|(name, _)| name == KERNEL_CALL));
+    }
+
+    #[test]
+    fn only_who_takes_turns_is_told_of_them() {
+        let action = Action::Command(vec!["true".into()]);
+        let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        let id = gbench_suite::plan::case_id(&benchmark, &Params::new());
+        for turns in [false, true] {
+            let env = of_process(&benchmark, &id, 0, None, &[], turns);
+            let (_, text) = env.iter().find(|(name, _)| name == "GBENCH_REQUEST").unwrap();
+            assert_eq!(text.to_str().unwrap().contains("turns"), turns);
+            let request: Request = serde_json::from_str(text.to_str().unwrap()).unwrap();
+            assert_eq!(request.turns, turns);
+        }
+    }
+
+    #[test]
+    fn a_shared_process_is_told_its_cases_and_no_single_point() {
+        let action = Action::Command(vec!["true".into()]);
+        let mut benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        benchmark.env.insert("GBENCH_PARAM_OWN".into(), "1".into());
+        let point = |n| Params::from([("n".to_owned(), ParamValue::Int(n))]);
+        let id = gbench_suite::plan::case_id(&benchmark, &point(1));
+        let env = of_process(&benchmark, &id, 0, None, &[], false);
+        assert!(env.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
+        let shared = of_process(&benchmark, &id, 0, None, &[point(2), point(1)], false);
+        assert!(!shared.iter().any(|(name, _)| name == "GBENCH_PARAM_N" || name == "GBENCH_PARAM_OWN"));
+        let text = shared.iter().find(|(name, _)| name == "GBENCH_REQUEST").unwrap().1.to_str().unwrap();
+        let request: Request = serde_json::from_str(text).unwrap();
+        assert_eq!((request.params, request.cases), (Params::new(), vec![point(2), point(1)]));
+    }
+
+    #[test]
+    fn a_cold_process_gets_no_warmup_and_empty_caches() {
+        let action = Action::Command(vec!["true".into()]);
+        let mut benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        benchmark.settings.thermal.value = Thermal::Cold;
+        benchmark.settings.iterations.set(3, Origin::Cli("--iterations".into()));
+        let id = gbench_suite::plan::case_id(&benchmark, &Params::new());
+        let env = of_process(&benchmark, &id, 0, Some(Path::new("/empty")), &[], false);
+        let get = |name: &str| env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
+        assert_eq!(get("GBENCH_WARMUP").unwrap(), "0");
+        assert_eq!(get("TRITON_CACHE_DIR").unwrap(), "/empty/TRITON_CACHE_DIR");
+        let request: Request =
+            serde_json::from_str(get("GBENCH_REQUEST").unwrap().to_str().unwrap()).unwrap();
+        assert_eq!(request.pinned, ["iterations"]);
+    }
+}

@@ -1,0 +1,265 @@
+//! The one trait between a session and the processes it starts, so that tests can script the edge.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use gbench_formats::adapters::{ReadError, Reading};
+use gbench_host::machine::HostConditions;
+use gbench_model::line::{Event, LineError};
+use gbench_model::{Conditions, CutShort, EndedProcess, ProcessEnd, Setting, Stage, StageReport, Unrest};
+use gbench_suite::Benchmark;
+
+use super::container::ContainerLaunch;
+use super::environment;
+use super::io::capture::Capture;
+use super::left_files::LeftFiles;
+use super::lockstep::schedule::{Block, TurnFault, Turns};
+
+/// Bytes kept of each stream of a step: all of it, unless its output has no end.
+const MAX_STEP_OUTPUT_BYTES: usize = 32 << 20;
+
+/// Starts one process, sees it through to its end, and leaves nothing of it behind.
+pub trait Executor: Send {
+    fn execute(&mut self, launch: &Launch) -> Execution;
+
+    /// [`Executor::execute`] for a step beside the measurements: `tell` hears about every `every` how many seconds it runs,
+    /// and the end of what it printed last, to stderr or stdout. An executor that cannot look meanwhile tells nothing.
+    fn execute_telling(
+        &mut self,
+        launch: &Launch,
+        _every: Duration,
+        _tell: &mut dyn FnMut(f64, &str),
+    ) -> Execution {
+        self.execute(launch)
+    }
+
+    /// Starts two processes that are alive at once and measure in turns, as their requests say, and sees both through to
+    /// their end.
+    fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2];
+
+    /// Ends what killed supervisors have left behind, while nothing of the run is being measured.
+    fn end_strays(&mut self) {}
+
+    /// The user has asked for the end: nothing is to be waited for.
+    fn is_interrupted(&mut self) -> bool {
+        false
+    }
+}
+
+/// Reads before and after a process what else the machine does.
+pub trait ConditionsProbe: Send {
+    /// Right before a process, or a lock-step pair, starts.
+    fn begin(&mut self);
+
+    /// Right after its end.
+    fn end(&mut self, ended: &EndedProcess) -> Option<Conditions>;
+
+    /// Why the machine is not calm now, while nothing of the run is on it; empty: it is, or nobody looks. `waited`: nothing was for more
+    /// than a second.
+    fn unrest(&mut self, _waited: bool) -> Vec<Unrest> {
+        Vec::new()
+    }
+}
+
+impl ConditionsProbe for HostConditions {
+    fn begin(&mut self) {
+        HostConditions::begin(self);
+    }
+
+    fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
+        HostConditions::end(self, ended)
+    }
+
+    fn unrest(&mut self, waited: bool) -> Vec<Unrest> {
+        HostConditions::unrest(self, waited)
+    }
+}
+
+/// One process to start.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    pub argv: Vec<String>,
+    pub dir: PathBuf,
+    /// The whole environment of the child; nothing else is inherited.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where it is to run, unless on the host.
+    pub container: Option<Box<ContainerLaunch>>,
+    pub stages: StagePlan,
+    /// Bytes; 0: no limit.
+    pub memory_limit: u64,
+    /// Bytes of stdout to keep; likewise of stderr.
+    pub stdout_limit: usize,
+    pub stderr_limit: usize,
+    /// The moment at which the whole run must end.
+    pub until: Option<Instant>,
+}
+
+impl Launch {
+    /// A step beside the measurements: a build, the start of an interpreter, the command after a timeout. All of it is one
+    /// stage.
+    pub(super) fn of_step(
+        benchmark: &Benchmark,
+        argv: Vec<String>,
+        dir: PathBuf,
+        stage: Stage,
+        until: Option<Instant>,
+    ) -> Self {
+        let settings = &benchmark.settings;
+        Self {
+            argv,
+            dir,
+            env: environment::of_benchmark(benchmark),
+            container: None,
+            stages: StagePlan {
+                follows_events: false,
+                first: stage,
+                deadlines: settings.deadlines.clone(),
+                multiplier: settings.deadline_multiplier.value,
+            },
+            memory_limit: 0,
+            stdout_limit: MAX_STEP_OUTPUT_BYTES,
+            stderr_limit: MAX_STEP_OUTPUT_BYTES,
+            until,
+        }
+    }
+}
+
+/// Which stages a process goes through and how long each may take.
+#[derive(Clone, Debug)]
+pub struct StagePlan {
+    /// True: stages are taken from protocol events, beginning with `start`. False: all is one stage.
+    pub follows_events: bool,
+    /// The first, or only, stage.
+    pub first: Stage,
+    /// Seconds before the multiplier.
+    pub deadlines: BTreeMap<Stage, Setting<f64>>,
+    pub multiplier: f64,
+}
+
+/// Everything that was seen of one process.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    pub end: ExecutionEnd,
+    /// From spawn to exit, monotonic; where turns are taken, waiting for them included.
+    pub seconds: f64,
+    /// Why the gate ended it, if it did.
+    pub stopped: Option<StopReason>,
+    /// Protocol lines in order; reading stops at the first that cannot be understood.
+    pub events: Vec<Event>,
+    /// The first bad line: its number from 1, and what is wrong with it.
+    pub bad_line: Option<(usize, LineError)>,
+    pub stages: Vec<StageReport>,
+    /// What its harness wrote about each case, where it has one.
+    pub readings: Option<Result<Vec<Reading>, ReadError>>,
+    /// Something to say of its case, once.
+    pub warning: Option<String>,
+    /// The turns that it had, where it was asked to take turns.
+    pub blocks: Vec<Block>,
+    /// What it was asked for in a file, where that is how it is asked; kept with its logs.
+    pub request: Option<String>,
+    /// The files in which extractions look.
+    pub left_files: LeftFiles,
+    pub stdout: Capture,
+    pub stderr: Capture,
+    pub peak_rss_bytes: Option<u64>,
+    pub cpu_seconds: Option<f64>,
+    pub leftovers: u32,
+    /// Processes that even SIGKILL did not end.
+    pub survivors: u32,
+    /// It did not end by itself, and the kernel's out-of-memory killer was at work on this machine meanwhile.
+    pub oom_killer: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExecutionEnd {
+    NotStarted {
+        cause: String,
+        not_found: bool,
+    },
+    Process(ProcessEnd),
+    /// The supervisor was killed, and the child with it.
+    SupervisorDied,
+}
+
+/// What [`StopReason::FolderReplaced`] means, of a process.
+pub(super) const FOLDER_REPLACED: &str = "it removed, moved or replaced a temporary folder of the gate";
+
+/// Why the gate ended a process, or does not trust it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StopReason {
+    Stage {
+        stage: Stage,
+        limit: f64,
+        spent: f64,
+    },
+    /// The run's own deadline.
+    RunDeadline,
+    /// Number of the signal that the gate got.
+    Interrupt(i32),
+    /// More came over the channel than a benchmark can mean.
+    OutputLimit,
+    /// It is one of several cases of a process, and has no measurement of its own.
+    Share(ShareFault),
+    /// It takes turns and sent a line that is no event: nothing that follows can be heard.
+    BadLine,
+    /// A folder that the gate had made for it was removed, moved or replaced: what came from there cannot be trusted.
+    FolderReplaced,
+    /// It broke the rules of taking turns.
+    Turns(TurnFault),
+    /// It took turns with a process that is gone, or on its way; `why` stands behind "the other side".
+    Partner {
+        why: &'static str,
+    },
+}
+
+/// Why a case of a shared process has no measurement of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareFault {
+    /// It announced a case that it was not asked for: nothing that it sent can be trusted to be of the right case.
+    Unknown { index: u32, asked: u32 },
+    /// It sent numbers before it had announced a case.
+    BeforeAny,
+    /// It announced this case a second time.
+    Twice,
+    /// It ended well and never announced this case.
+    NeverAnnounced,
+    /// It failed in another case, before it came to this one.
+    NotReached,
+}
+
+impl Execution {
+    /// The end of the whole run that came while the process ran, if one did.
+    pub fn cut_short(&self) -> Option<CutShort> {
+        match self.stopped? {
+            StopReason::Interrupt(signal) => Some(CutShort::Interrupt { signal }),
+            StopReason::RunDeadline => Some(CutShort::Deadline),
+            _ => None,
+        }
+    }
+
+    /// Nothing came of it: the gate could not even try.
+    pub fn not_started(cause: String) -> Self {
+        Self {
+            end: ExecutionEnd::NotStarted { cause, not_found: false },
+            seconds: 0.0,
+            stopped: None,
+            events: Vec::new(),
+            bad_line: None,
+            stages: Vec::new(),
+            readings: None,
+            warning: None,
+            blocks: Vec::new(),
+            request: None,
+            left_files: LeftFiles::default(),
+            stdout: Capture::new(0),
+            stderr: Capture::new(0),
+            peak_rss_bytes: None,
+            cpu_seconds: None,
+            leftovers: 0,
+            survivors: 0,
+            oom_killer: false,
+        }
+    }
+}

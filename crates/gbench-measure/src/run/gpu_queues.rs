@@ -1,0 +1,100 @@
+//! Cases on several GPUs at once: which may run beside each other.
+
+use std::collections::BTreeSet;
+
+use super::bound_gpus::{InheritedGpus, bound_list, gpus_of_list};
+use gbench_model::{GpuFacts, Probe};
+use gbench_suite::plan::{Plan, PlannedCase};
+use gbench_suite::{Benchmark, is_each};
+
+/// Cases that run one after the other on GPUs that no case of another queue uses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuQueue {
+    /// Numbers of its GPUs, as nvidia-smi has them: one, or those that each of its cases uses together.
+    pub gpus: BTreeSet<u32>,
+    /// Indices of its cases in the plan, in the plan's order.
+    pub cases: Vec<usize>,
+}
+
+/// The queues of a plan, in the order of their first cases. In none, and so measured alone, is work for the processor, a case of which it
+/// cannot be told which GPUs it uses, and one on several GPUs of which other cases use some.
+pub fn gpu_queues(plan: &Plan, facts: &Probe<GpuFacts>, inherited: InheritedGpus<'_>) -> Vec<GpuQueue> {
+    let mut queues: Vec<GpuQueue> = Vec::new();
+    for (index, case) in plan.cases.iter().enumerate() {
+        let Some(gpus) = gpus_of(case, facts, inherited) else { continue };
+        match queues.iter_mut().find(|queue| queue.gpus == gpus) {
+            Some(queue) => queue.cases.push(index),
+            None => queues.push(GpuQueue { gpus, cases: vec![index] }),
+        }
+    }
+    let sets: Vec<BTreeSet<u32>> = queues.iter().map(|queue| queue.gpus.clone()).collect();
+    let is_apart = |gpus: &BTreeSet<u32>| sets.iter().all(|other| other == gpus || other.is_disjoint(gpus));
+    queues.retain(|queue| queue.gpus.len() == 1 || is_apart(&queue.gpus));
+    queues
+}
+
+/// The GPUs of a case; `None`: they cannot be told, or something else than the GPU would be used by two of them at once.
+fn gpus_of(
+    case: &PlannedCase,
+    facts: &Probe<GpuFacts>,
+    inherited: InheritedGpus<'_>,
+) -> Option<BTreeSet<u32>> {
+    let benchmark = &case.benchmark;
+    if writes_into_its_folder(benchmark) {
+        return None;
+    }
+    let list = bound_list(benchmark, inherited)?;
+    let own = benchmark.device_of(&case.id.params);
+    let list = if is_each(&benchmark.settings.device.value) { own } else { list };
+    let gpus = gpus_of_list(&list, facts)?;
+    Some(gpus.into_iter().map(|(index, _)| index).collect())
+}
+
+/// A harness keeps results and locks in its folder, and a file that figures are taken from has one name.
+fn writes_into_its_folder(benchmark: &Benchmark) -> bool {
+    benchmark.harness.is_some() || benchmark.extract.iter().any(|extract| extract.rows.file.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::test_support::gpu;
+    use gbench_model::Gpu;
+    use gbench_suite::{Action, Source, Suite};
+
+    fn facts(gpus: usize) -> Probe<GpuFacts> {
+        let unknown = || Probe::Absent(String::new());
+        let of = |index: usize| Gpu { uuid: Probe::Known(format!("GPU-{index}")), ..gpu(80 << 30, "9.0") };
+        let devices = (0..gpus).map(of).collect();
+        Probe::Known(GpuFacts { driver: unknown(), cuda: unknown(), nvml: unknown(), devices })
+    }
+
+    /// The queues of a suite that has a benchmark for each of these values of `device`, as GPUs and cases.
+    fn queues(devices: &[&str], gpus: usize) -> Vec<(Vec<u32>, Vec<usize>)> {
+        let benchmark = |(index, device): (usize, &&str)| {
+            let id = format!("s/b{index}").parse().unwrap();
+            let mut benchmark = Benchmark::new(id, Action::Command(vec!["true".into()]), "/".into());
+            benchmark.settings.device.value = (*device).into();
+            benchmark.spread_over_gpus(gpus).unwrap();
+            benchmark
+        };
+        let benchmarks = devices.iter().enumerate().map(benchmark).collect();
+        let plan = Plan::single(&Suite::new("s", Source::Builtin, benchmarks));
+        let found = gpu_queues(&plan, &facts(gpus), InheritedGpus::default());
+        found.into_iter().map(|queue| (queue.gpus.into_iter().collect(), queue.cases)).collect()
+    }
+
+    #[test]
+    fn each_gpu_has_a_queue_of_its_cases_in_their_order() {
+        assert_eq!(queues(&["1", "0", "1"], 2), [(vec![1], vec![0, 2]), (vec![0], vec![1])]);
+        assert_eq!(queues(&["each", "1"], 2), [(vec![0], vec![0]), (vec![1], vec![1, 2])]);
+        assert_eq!(queues(&["", "0", "7"], 2), [(vec![0], vec![1])], "what cannot be told is in none");
+    }
+
+    #[test]
+    fn a_case_on_several_gpus_has_a_queue_only_where_it_has_them_for_itself() {
+        assert_eq!(queues(&["0,1", "2,3", "1,0"], 4), [(vec![0, 1], vec![0, 2]), (vec![2, 3], vec![1])]);
+        assert_eq!(queues(&["0", "0,1", "2"], 4), [(vec![0], vec![0]), (vec![2], vec![2])]);
+        assert_eq!(queues(&["0,1", "1,2"], 4), []);
+    }
+}

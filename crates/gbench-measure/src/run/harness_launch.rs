@@ -1,0 +1,149 @@
+//! Words, folder and files of a harness's process: what is put into its launch, and what is read behind it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::executor::{Execution, Launch};
+use super::left_files::{self, PutAside};
+use super::temporary::Temporary;
+use gbench_formats::adapters::{self, Amount, HarnessOutput, Invocation, OutputFiles};
+use gbench_model::{Params, Settings};
+use gbench_suite::plan::PlannedCase;
+use gbench_suite::{Action, Benchmark, DirectProgram};
+
+/// A harness may take so many times its nominal measuring time for a case, beside the deadline of the stage.
+pub(super) const SLACK: f64 = 20.0;
+/// Bytes of a harness's files that are read.
+const MAX_FILES_BYTES: u64 = 2 << 30;
+/// Bytes of its standard output that are kept for the reader.
+pub(super) const STDOUT_BYTES: usize = 256 << 20;
+
+/// Likewise of its standard error.
+const STDERR_BYTES: usize = 16 << 20;
+
+/// The harness's own name of a case.
+pub(super) fn native(case: &PlannedCase) -> Option<&str> {
+    case.benchmark.harness.as_ref()?.native(&case.id.params)
+}
+
+/// The program behind the command, where it is started directly.
+fn program(benchmark: &Benchmark) -> Option<&DirectProgram> {
+    benchmark.harness.as_ref()?.program.as_ref()
+}
+
+/// How much of a case a process measures.
+pub(super) fn amount(settings: &Settings) -> Amount {
+    Amount {
+        seconds: settings.duration.value.max(1e-6),
+        warmup: settings.burnin.value,
+        samples: settings.iterations.value.max(1),
+    }
+}
+
+/// The command as the suite file has it. A shell's line gets the adapter's words as its own arguments, `"$@"`.
+pub(super) fn command(benchmark: &Benchmark) -> Vec<String> {
+    if let Some(program) = program(benchmark) {
+        return program.argv.clone();
+    }
+    let mut argv = benchmark.action.argv(&Params::new(), &[]);
+    if matches!(benchmark.action, Action::Shell(_)) {
+        argv.push("sh".into());
+    }
+    argv
+}
+
+/// Gives a launch the folder and variables of the program that is started directly, before [`invoke`], whose variables stand above.
+/// Cargo names the package's folder to what it starts.
+pub(super) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
+    if let Some(DirectProgram { dir, env, .. }) = program(benchmark) {
+        launch.dir = dir.clone();
+        launch.env.push(("CARGO_MANIFEST_DIR".into(), dir.into()));
+        set(launch, env);
+    }
+}
+
+/// Gives a launch variables, above those that it has.
+pub(super) fn set(launch: &mut Launch, env: &[(String, String)]) {
+    launch.env.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
+}
+
+/// Gives a launch the adapter's words.
+pub(super) fn invoke(launch: &mut Launch, invocation: Invocation) {
+    launch.argv = invocation.argv;
+    set(launch, &invocation.env);
+    launch.stdout_limit = launch.stdout_limit.max(STDOUT_BYTES);
+    launch.stderr_limit = launch.stderr_limit.max(STDERR_BYTES);
+}
+
+/// Calls with an empty folder for a harness's files.
+pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
+    let folder = Temporary::make();
+    let inner = folder.and_then(|folder| {
+        let out = folder.path().join("out");
+        fs::create_dir(&out)?;
+        Ok((folder, out))
+    });
+    match inner {
+        Ok((folder, out)) => folder.guarded(|| call(&out)),
+        Err(error) => {
+            Execution::not_started(format!("no folder for the harness's files can be made: {error}"))
+        }
+    }
+}
+
+/// Puts the file aside that the suite file names, where one is there already. Errors: in words.
+pub(super) fn put_aside(benchmark: &Benchmark) -> std::result::Result<PutAside, String> {
+    let file = benchmark.harness.as_ref().and_then(|entry| entry.file.as_deref());
+    PutAside::new(file.into_iter(), &benchmark.dir)
+}
+
+/// Puts the file that the suite file names into the folder of the harness's files, where the process has written it. Errors: it
+/// was not written, or cannot be read.
+pub(super) fn bring_file(benchmark: &Benchmark, out: &Path) -> std::result::Result<(), adapters::ReadError> {
+    let Some(file) = benchmark.harness.as_ref().and_then(|entry| entry.file.as_ref()) else { return Ok(()) };
+    let fault = |what: String| adapters::ReadError::new(adapters::Place::File(file.clone()), what);
+    let path = benchmark.dir.join(file);
+    let bytes = left_files::one(&path).map_err(fault)?;
+    let name = path.file_name().unwrap_or_default();
+    fs::write(out.join(name), bytes).map_err(|error| fault(error.to_string()))
+}
+
+/// Reads what a process wrote. Errors: the adapter's; files that cannot be read, or are too large.
+pub(super) fn read<T>(
+    execution: &Execution,
+    out: &Path,
+    by: impl FnOnce(&HarnessOutput) -> std::result::Result<T, adapters::ReadError>,
+) -> std::result::Result<T, adapters::ReadError> {
+    let mut files = files_below(out).map_err(|error| {
+        adapters::ReadError::new(adapters::Place::HarnessOutput, format!("its files cannot be read: {error}"))
+    })?;
+    if !execution.stdout.is_whole() {
+        let what = format!("it is longer than the {} bytes that are kept", execution.stdout.bytes().len());
+        return Err(adapters::ReadError::new(adapters::Place::Stdout, what));
+    }
+    files.0.insert(adapters::STDERR.into(), execution.stderr.bytes());
+    by(&HarnessOutput { stdout: &execution.stdout.bytes(), files: &files })
+}
+
+/// The regular files below a folder, by their path in it; links are not followed.
+pub(super) fn files_below(folder: &Path) -> io::Result<OutputFiles> {
+    let (mut files, mut folders, mut size) = (OutputFiles::default(), vec![folder.to_owned()], 0);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next)? {
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, entry.path());
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                size += entry.metadata()?.len();
+                if size > MAX_FILES_BYTES {
+                    return Err(io::Error::other(format!("they are more than {MAX_FILES_BYTES} bytes")));
+                }
+                let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+                files.0.insert(name, fs::read(&path)?);
+            }
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,377 @@
+//! Starts what a run needs: builds, single processes, the command after a timeout.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::arm::ArmRecorder;
+use super::build;
+use super::case_record::ProcessContext;
+use super::contained;
+use super::container::ContainerLaunch;
+use super::environment;
+use super::event::{Observer, Progress};
+use super::executor::{ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
+use super::left_files::{self, PutAside};
+use super::nothing;
+use super::recognition::calibrating;
+use super::temporary::Temporary;
+use super::wrapping::Wrapping;
+use gbench_model::line::MICRO_ARGUMENT;
+use gbench_model::{
+    CUBIN_FOLDER, CalmWait, CaseId, Conditions, CutShort, EndedProcess, NVML_LIBRARY, NVRTC_LIBRARY, Outcome,
+    Params, ProcessEnd, Result, Side, Stage, StageReport, Thermal, Timing,
+};
+use gbench_suite::plan::{Arm, PlannedCase};
+use gbench_suite::{Action, Benchmark, Build};
+
+/// The means by which the processes of a plan are started.
+pub struct RunSession<'a> {
+    pub executor: &'a mut dyn Executor,
+    pub observer: &'a mut dyn Observer,
+    /// Reads the state of the machine around each process; `None`: nothing does.
+    pub probe: Option<&'a mut dyn ConditionsProbe>,
+    /// The gbench-ci binary, which is what built-in workloads run in.
+    pub binary: PathBuf,
+    /// Seconds for everything; 0: no limit.
+    pub deadline: f64,
+    /// Seconds to wait at most for a calm machine before a process; 0: none.
+    pub calm_wait: f64,
+    /// Program and arguments to call after a process was stopped for its time, with its folder; empty: none.
+    pub after_timeout: (Vec<String>, PathBuf),
+}
+
+/// Starts the processes of a plan, and tells the observer.
+pub(super) struct Launcher<'a> {
+    pub session: RunSession<'a>,
+    /// The moment at which the whole run must end.
+    until: Option<Instant>,
+    /// The Python driver's files, once they are needed.
+    pub(super) driver: Option<Temporary>,
+    /// Where processes keep the kernels that they compile, once one may; `None` in it: it could not be made.
+    cubins: OnceCell<Option<Temporary>>,
+    /// While a case is profiled: what its process is started under.
+    pub(super) wrapping: Option<Wrapping>,
+    pub count: ProcessCount,
+    /// The last wait for a calm machine was in vain.
+    pub(super) gave_up: bool,
+}
+
+/// Processes that were started or left out so far, and in all: of the plan, or of the round. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProcessCount {
+    done: Arc<AtomicUsize>,
+    pub total: usize,
+}
+
+impl ProcessCount {
+    pub(super) fn of(total: usize) -> Self {
+        Self { done: Arc::default(), total }
+    }
+
+    pub(super) fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add(&self, processes: usize) {
+        self.done.fetch_add(processes, Ordering::Relaxed);
+    }
+}
+
+impl<'a> Launcher<'a> {
+    pub(super) fn new(session: RunSession<'a>) -> Self {
+        let limit = session.deadline.min(1e9);
+        let until = (limit > 0.0).then(|| Instant::now() + Duration::from_secs_f64(limit));
+        Self {
+            session,
+            until,
+            driver: None,
+            cubins: OnceCell::new(),
+            wrapping: None,
+            count: ProcessCount::default(),
+            gave_up: false,
+        }
+    }
+
+    /// One that starts processes of the same plan beside this one, with means of its own.
+    pub(super) fn beside<'b>(&self, session: RunSession<'b>) -> Launcher<'b> {
+        Launcher { until: self.until, count: self.count.clone(), ..Launcher::new(session) }
+    }
+
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// Runs each build step of an arm once. A failed build settles its benchmark's cases, or the case of its source.
+    pub(super) fn build_all(&mut self, plan: &Arm, arm: &mut ArmRecorder) -> Result<Option<CutShort>> {
+        let mut built: Vec<(Build, Option<Outcome>)> = Vec::new();
+        for benchmark in &plan.benchmarks {
+            let is_built = benchmark.harness.as_ref().is_some_and(|entry| entry.built);
+            let needed = !is_built && !arm.decided_early.settles(benchmark);
+            let Some(build) = benchmark.build.as_ref().filter(|_| needed) else { continue };
+            if benchmark.pairs.is_none() {
+                let outcome = match self.build_once(&mut built, plan, (benchmark, build, None), arm)? {
+                    Ok(outcome) => outcome,
+                    Err(ended) => return Ok(Some(ended)),
+                };
+                outcome.into_iter().for_each(|outcome| arm.decided_early.benchmark(benchmark, outcome));
+                continue;
+            }
+            for params in arm.points(benchmark) {
+                let Some(build) = benchmark.build_of(&params) else { continue };
+                let source = benchmark.source_of(&params);
+                let outcome = match self.build_once(&mut built, plan, (benchmark, &build, source), arm)? {
+                    Ok(outcome) => outcome,
+                    Err(ended) => return Ok(Some(ended)),
+                };
+                outcome.into_iter().for_each(|outcome| arm.decided_early.case(benchmark, &params, outcome));
+            }
+        }
+        arm.read_device_code(&plan.benchmarks);
+        for benchmark in plan.benchmarks.iter().filter(|it| !arm.decided_early.settles(it)) {
+            nothing::time_start(self.session.executor, benchmark, &mut arm.starts);
+            if benchmark.timing == Timing::Process
+                && let Some(harness) = calibrating(benchmark)
+            {
+                arm.calibrating.insert(benchmark.id.to_string(), harness);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs a build step, unless an equal one is among `built`. Gives what it settles.
+    fn build_once(
+        &mut self,
+        built: &mut Vec<(Build, Option<Outcome>)>,
+        plan: &Arm,
+        (benchmark, step, source): (&Benchmark, &Build, Option<&str>),
+        arm: &ArmRecorder,
+    ) -> Result<Result<Option<Outcome>, CutShort>> {
+        if let Some((_, outcome)) = built.iter().find(|(other, _)| other == step) {
+            return Ok(Ok(outcome.clone()));
+        }
+        let mut same = plan.benchmarks.iter().filter(|it| it.build.as_ref() == Some(step));
+        let outcome = match same.find_map(|it| it.failed_build()) {
+            Some(failed) => Some(build::keep(failed, benchmark, arm)?),
+            None => {
+                let (executor, observer) = (&mut *self.session.executor, &mut *self.session.observer);
+                match build::build(executor, observer, (benchmark, step, source), arm, self.until)? {
+                    Ok(outcome) => outcome,
+                    Err(ended) => return Ok(Err(ended)),
+                }
+            }
+        };
+        built.push((step.clone(), outcome.clone()));
+        Ok(Ok(outcome))
+    }
+
+    /// Calls the user's command after a timeout, so that the next process finds a device that works.
+    pub(super) fn after_timeout(&mut self, execution: &Execution, case: &PlannedCase) -> Option<ProcessEnd> {
+        let (argv, dir) = &self.session.after_timeout;
+        if argv.is_empty() || !matches!(execution.stopped, Some(StopReason::Stage { .. })) {
+            return None;
+        }
+        let launch = Launch::of_step(&case.benchmark, argv.clone(), dir.clone(), Stage::Teardown, self.until);
+        let execution = self.session.executor.execute(&launch);
+        match execution.end {
+            // The user's interrupt came first: it was never started.
+            _ if execution.stopped.is_some() => None,
+            ExecutionEnd::Process(end) => Some(end),
+            // As a shell says it of a command that it cannot start.
+            ExecutionEnd::NotStarted { .. } => Some(ProcessEnd::Exit(127)),
+            ExecutionEnd::SupervisorDied => Some(ProcessEnd::Signal(9)),
+        }
+    }
+
+    /// Runs one process of a case to its end. `shared`: the points of the case's benchmark that it measures; empty: the
+    /// case alone.
+    pub(super) fn process(
+        &mut self,
+        case: &PlannedCase,
+        process: u32,
+        shared: &[Params],
+    ) -> (Execution, ProcessContext) {
+        self.observed(case, process, |launcher| launcher.execute(case, process, shared))
+    }
+
+    /// Runs one process by `execute`, with when it started and what the machine was doing meanwhile.
+    pub(super) fn observed(
+        &mut self,
+        case: &PlannedCase,
+        process: u32,
+        execute: impl FnOnce(&mut Self) -> Execution,
+    ) -> (Execution, ProcessContext) {
+        let waited = self.wait_for_calm();
+        let started = SystemTime::now();
+        if let Some(probe) = &mut self.session.probe {
+            probe.begin();
+        }
+        let execution = execute(self);
+        let probe = self.session.probe.as_mut();
+        let ended = EndedProcess {
+            cpu_seconds: execution.cpu_seconds,
+            seconds: execution.seconds,
+            measured: measured(&execution.stages),
+        };
+        let conditions = with_wait(probe.and_then(|probe| probe.end(&ended)), waited);
+        let after_timeout = self.after_timeout(&execution, case);
+        self.tell_end(&execution);
+        let context = ProcessContext {
+            started,
+            process,
+            place: None,
+            shared: None,
+            lockstep: false,
+            after_timeout,
+            conditions,
+        };
+        (execution, context)
+    }
+
+    /// Starts a process of a case, under a profiler while it is profiled, and sees it through to its end.
+    pub(super) fn start(&mut self, mut launch: Launch) -> Execution {
+        if let Some(wrapping) = &self.wrapping {
+            wrapping.apply(&mut launch);
+        }
+        contained::execute(&mut *self.session.executor, &launch)
+    }
+
+    pub(super) fn execute(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
+        if let Some(cause) = no_kernel(&case.benchmark, &case.id.params) {
+            return Execution::not_started(cause);
+        }
+        // Fresh for every process, gone with it; without one the process could still be told apart as cold, but
+        // would not be: then it does not start.
+        let cold = (case.id.thermal == Thermal::Cold).then(Temporary::make);
+        let cold = match cold.transpose() {
+            Ok(folder) => folder,
+            Err(error) => {
+                return Execution::not_started(format!("no folder for empty caches can be made: {error}"));
+            }
+        };
+        let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
+        let files: BTreeSet<&str> =
+            case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.as_deref()).collect();
+        let _aside = match PutAside::new(files.iter().copied(), &case.benchmark.dir) {
+            Ok(aside) => aside,
+            Err(cause) => return Execution::not_started(cause),
+        };
+        let mut execution = match &cold {
+            Some(folder) => folder.guarded(|| self.start(launch)),
+            None => self.start(launch),
+        };
+        execution.left_files = left_files::read(files.into_iter(), &case.benchmark.dir);
+        execution
+    }
+
+    /// The launch of one process of a case. `cold`: an empty folder for caches, given exactly for cold ones. `shared`: see
+    /// [`Self::process`]. `turns`: it is to take turns.
+    pub(super) fn launch(
+        &self,
+        case: &PlannedCase,
+        process: u32,
+        cold: Option<&Path>,
+        shared: &[Params],
+        turns: bool,
+    ) -> Launch {
+        let benchmark = &case.benchmark;
+        let settings = &benchmark.settings;
+        let follows_events = benchmark.timing == Timing::Protocol;
+        let log_limit = usize::try_from(settings.log_limit.value).unwrap_or(usize::MAX);
+        let mut launch = Launch {
+            argv: benchmark.argv(&case.id.params, &[&self.session.binary.to_string_lossy(), MICRO_ARGUMENT]),
+            dir: benchmark.dir.clone(),
+            env: environment::of_process(benchmark, &case.id, process, cold, shared, turns),
+            container: None,
+            stages: StagePlan {
+                follows_events,
+                first: if follows_events { Stage::Start } else { Stage::Measure },
+                deadlines: settings.deadlines.clone(),
+                multiplier: settings.deadline_multiplier.value,
+            },
+            memory_limit: settings.memory_limit.value,
+            // What numbers are extracted from must be there whole.
+            stdout_limit: if benchmark.timing == Timing::Stdout {
+                log_limit.max(16 << 20)
+            } else {
+                log_limit
+            },
+            stderr_limit: log_limit,
+            until: self.until,
+        };
+        if benchmark.compiles_kernels() {
+            launch.env.extend(self.compiler_env(benchmark));
+        }
+        launch.container = ContainerLaunch::of(benchmark, &launch.env, cold);
+        launch
+    }
+
+    /// Where processes find the compiler of kernels and what others of the run have compiled. Without a folder each compiles anew.
+    ///
+    /// A folder that the user names holds the suite's own kernels alone: what a benchmark's kernel includes may change between runs.
+    fn compiler_env(&self, benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
+        let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_own = matches!(benchmark.action, Action::Builtin(_));
+        let kept = named(CUBIN_FOLDER).filter(|_| is_own).and_then(|folder| std::path::absolute(folder).ok());
+        let of_run = || self.cubins.get_or_init(|| Temporary::make().ok()).as_ref();
+        let folder = kept.map(OsString::from).or_else(|| of_run().map(|folder| folder.path().into()));
+        // They look at the card between their samples, as the gate does around them.
+        let libraries = [NVRTC_LIBRARY, NVML_LIBRARY].map(|name| (name, named(name)));
+        let env = libraries.into_iter().chain([(CUBIN_FOLDER, folder)]);
+        env.filter_map(|(name, value)| Some((name.into(), value?))).collect()
+    }
+
+    pub(super) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {
+        let (done, total) = (self.count.done(), self.count.total);
+        self.session.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
+    }
+
+    pub(super) fn tell_end(&mut self, execution: &Execution) {
+        self.count.add(1);
+        let (seconds, done, total) = (execution.seconds, self.count.done(), self.count.total);
+        self.session.observer.on(&Progress::ProcessEnded { seconds, done, total });
+    }
+
+    pub(super) fn tell_case(&mut self, arm: &ArmRecorder, index: usize) {
+        let (case, side) = (arm.case(index), arm.side);
+        let (id, outcome) = (&case.id, &case.outcome);
+        // In rounds a case ends beside the count of the processes.
+        let (done, total) = if side.is_some() { (0, 0) } else { (self.count.done(), self.count.total) };
+        self.session.observer.on(&Progress::CaseEnded { id, side, outcome, done, total });
+    }
+}
+
+/// The state of the machine with the wait before it.
+pub(super) fn with_wait(conditions: Option<Conditions>, waited: Option<Box<CalmWait>>) -> Option<Conditions> {
+    match waited {
+        None => conditions,
+        waited => Some(Conditions { waited, ..conditions.unwrap_or_default() }),
+    }
+}
+
+/// From the beginning of the first measure stage to the end of the last, in seconds after the process's start.
+fn measured(stages: &[StageReport]) -> Option<(f64, f64)> {
+    let (mut now, mut span) = (0.0, None);
+    for report in stages {
+        let begin = now;
+        now += report.seconds;
+        if report.stage == Stage::Measure {
+            span = Some((span.map_or(begin, |(first, _)| first), now));
+        }
+    }
+    span
+}
+
+/// Why the kernel of a case cannot be asked for; `None`: it can, or the benchmark is none.
+fn no_kernel(benchmark: &Benchmark, params: &Params) -> Option<String> {
+    match benchmark.kernel_call(params)? {
+        Ok(call) if call.file.is_file() => None,
+        Ok(call) => Some(format!("there is no file {}", call.file.display())),
+        // The other side's parameters, over which this side's expressions were never computed.
+        Err(why) => Some(format!("its launch cannot be computed: {why}")),
+    }
+}

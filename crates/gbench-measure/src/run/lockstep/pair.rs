@@ -1,0 +1,89 @@
+//! Two processes and the token between them: what each says is held against the rules, and neither is left waiting
+//! for one that is gone.
+
+use std::time::Instant;
+
+use super::schedule::{NextTurn, TurnFault, TurnToken};
+use crate::run::executor::StopReason;
+use crate::run::process::{RunningProcess, Sign};
+use gbench_host::supervise::Report;
+use gbench_model::ProcessEnd;
+
+/// Looks at what both have said, and gives the next turn. `processes`: two.
+///
+/// One that fails does not end the other at once but when it next waits for a turn: it may be about to fail in its own
+/// way (a module that neither side finds, a machine that neither can run on), and that is its outcome then.
+pub(crate) fn steer(
+    processes: &mut [RunningProcess],
+    token: &mut TurnToken,
+    now: Instant,
+) -> std::io::Result<()> {
+    for (side, process) in processes.iter_mut().enumerate() {
+        for sign in process.signs() {
+            let aborted = match sign {
+                Sign::Yield => token.on_yield(side, now).err(),
+                Sign::Measured => (!token.has_begun(side)).then_some(TurnFault::NeverWaited),
+            };
+            match aborted {
+                Some(fault) => process.stop(StopReason::Turns(fault), false),
+                None if sign == Sign::Yield => process.rest(now),
+                None => {}
+            }
+        }
+        // It may yield for ever: nothing is heard any more.
+        if process.is_garbled() && !token.is_finished() {
+            process.stop(StopReason::BadLine, false);
+        }
+    }
+    let [base, head] = processes else { return Ok(()) };
+    if token.is_finished() {
+        return Ok(());
+    }
+    let gone = [&*base, &*head].map(|process| process.is_over() || process.stopped().is_some());
+    if gone.contains(&true) {
+        let whys = [why(head), why(base)];
+        for (side, process) in [&mut *base, head].into_iter().enumerate() {
+            if gone[1 - side] && token.is_waiting(side) && !process.is_over() {
+                process.stop(StopReason::Partner { why: whys[side] }, false);
+            }
+        }
+        return Ok(());
+    }
+    match token.next(now) {
+        NextTurn::Wait => Ok(()),
+        NextTurn::Give { side, iterations } => [base, head][side].give(iterations, now),
+        NextTurn::Finish => {
+            base.end_turns(now);
+            head.end_turns(now);
+            Ok(())
+        }
+    }
+}
+
+/// Why an end that looks good is none: the turns were not had to their end.
+pub(crate) fn blame(process: &RunningProcess, token: &TurnToken, side: usize) -> Option<StopReason> {
+    let ended_well = matches!(process.end(), Some(Report::Ended { end: ProcessEnd::Exit(0), .. }));
+    if token.is_finished() || !ended_well || process.said_why() {
+        return None;
+    }
+    Some(StopReason::Turns(if token.has_begun(side) || token.is_waiting(side) {
+        TurnFault::LeftEarly
+    } else {
+        TurnFault::NeverWaited
+    }))
+}
+
+/// The end of the other side, to stand behind "the other side".
+fn why(other: &RunningProcess) -> &'static str {
+    match (other.stopped(), other.end()) {
+        (Some(StopReason::Stage { .. }), _) => "ran out of its time",
+        (Some(StopReason::Turns(_) | StopReason::BadLine | StopReason::OutputLimit), _) => {
+            "broke the protocol"
+        }
+        (Some(_), _) => "was stopped",
+        (None, None) => "lost its supervisor",
+        (None, Some(Report::NotStarted { .. })) => "could not be started",
+        (None, Some(Report::Ended { end: ProcessEnd::Signal(_), .. })) => "was ended by a signal",
+        (None, Some(Report::Ended { .. })) => "ended before its turns were over",
+    }
+}

@@ -1,0 +1,314 @@
+//! Who measures when, where the processes of both sides are alive at once: pure, so that the order can be tested.
+//!
+//! ```text
+//! pair      0     1     2     3
+//! base    ##--  --##  ##--  --##      # a block of iterations
+//! head    --##  ##--  --##  ##--      - waiting for its turn
+//! ```
+//!
+//! Why it is fair: the whole order is a function of the one random order of the round, and the size of a block depends on both
+//! sides alike. Exchanging the names of two equal sides therefore changes nothing but the sign of their difference,
+//! which is all that the rule asks for. Why the order is turned round after every pair (A B, B A, A B, ...) and not
+//! at random for each: whatever drifts steadily over an even number of pairs then cancels exactly, not on average.
+//!
+//! Why blocks of this size: at most [`MAX_BLOCKS`] a side, as more would only cost more switches, and none shorter than
+//! [`MIN_SECONDS`] where that can be had: the first iteration after a switch finds cold caches and a sleeping core,
+//! and must stay a small share of its block. Before the first pair the time of an iteration is unknown, so that
+//! the first block is a sixth of the whole; the later ones go by the slower side of what was seen.
+
+use std::time::Instant;
+
+use gbench_suite::Benchmark;
+
+/// Blocks that a side's iterations are cut into at most. Even, for the sake of drift.
+pub(crate) const MAX_BLOCKS: u32 = 6;
+/// Seconds that a block lasts at least, unless a side has no more to do.
+pub(crate) const MIN_SECONDS: f64 = 0.010;
+
+/// How a pair of processes takes turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turns {
+    /// By the random order of the round: which of the two launches has the first block, 0 or 1.
+    pub first: usize,
+    /// Iterations that each side measures in all.
+    pub iterations: u32,
+    /// Seconds that each side measures for instead; 0: by iterations.
+    pub duration: f64,
+}
+
+impl Turns {
+    /// As the benchmark's settings ask for. `head_first`: the random order of the round, where head is the second launch.
+    pub fn of(benchmark: &Benchmark, head_first: bool) -> Self {
+        let settings = &benchmark.settings;
+        Self {
+            first: usize::from(head_first),
+            iterations: settings.iterations.value,
+            duration: settings.duration.value,
+        }
+    }
+}
+
+/// One turn of one process, as the gate saw it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    pub iterations: u32,
+    /// From giving the turn to getting it back: both switches are in it.
+    pub seconds: f64,
+}
+
+/// How a child broke the rules of taking turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnFault {
+    /// It measured, or ended well, without ever waiting for a turn.
+    NeverWaited,
+    /// It gave back a turn that it did not have.
+    NotItsTurn,
+    /// It ended well before its turns were over.
+    LeftEarly,
+}
+
+/// The next step of the schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NextTurn {
+    Wait,
+    Give {
+        side: usize,
+        iterations: u32,
+    },
+    /// Every turn was had: both may go on to their end.
+    Finish,
+}
+
+/// The token that goes to and fro.
+pub(crate) struct TurnToken {
+    turns: Turns,
+    /// Pairs that were begun.
+    pairs: u32,
+    /// Iterations that each side has still to be given.
+    left: u32,
+    sides: [Half; 2],
+    holder: Option<(usize, u32, Instant)>,
+    /// The side that has the second block of the pair, and its size.
+    second: Option<(usize, u32)>,
+    finished: bool,
+}
+
+#[derive(Default)]
+struct Half {
+    waiting: bool,
+    blocks: Vec<Block>,
+    has_begun: bool,
+}
+
+impl TurnToken {
+    pub(crate) fn new(turns: Turns) -> Self {
+        let left = turns.iterations.max(1);
+        let turns = Turns { first: turns.first.min(1), ..turns };
+        Self { turns, pairs: 0, left, sides: Default::default(), holder: None, second: None, finished: false }
+    }
+
+    /// A side is ready, or gives its turn back.
+    pub(crate) fn on_yield(&mut self, side: usize, now: Instant) -> Result<(), TurnFault> {
+        let half = &mut self.sides[side];
+        if self.finished || half.waiting {
+            return Err(TurnFault::NotItsTurn);
+        }
+        half.waiting = true;
+        if let Some((holder, iterations, since)) = self.holder
+            && holder == side
+        {
+            let seconds = now.saturating_duration_since(since).as_secs_f64();
+            half.blocks.push(Block { iterations, seconds });
+            self.holder = None;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn next(&mut self, now: Instant) -> NextTurn {
+        if self.finished || self.holder.is_some() || self.sides.iter().any(|half| !half.waiting) {
+            return NextTurn::Wait;
+        }
+        let (side, iterations) = match self.second.take() {
+            Some(block) => block,
+            None if self.is_enough() => {
+                self.finished = true;
+                return NextTurn::Finish;
+            }
+            None => {
+                let iterations = self.size();
+                let first = self.turns.first ^ (self.pairs % 2) as usize;
+                self.pairs += 1;
+                self.left = self.left.saturating_sub(iterations);
+                self.second = Some((1 - first, iterations));
+                (first, iterations)
+            }
+        };
+        let half = &mut self.sides[side];
+        (half.waiting, half.has_begun) = (false, true);
+        self.holder = Some((side, iterations, now));
+        NextTurn::Give { side, iterations }
+    }
+
+    /// True where it is ready and the other is not, or has the turn.
+    pub(crate) fn is_waiting(&self, side: usize) -> bool {
+        self.sides[side].waiting
+    }
+
+    /// True once it has had a turn.
+    pub(crate) fn has_begun(&self, side: usize) -> bool {
+        self.sides[side].has_begun
+    }
+
+    /// True once both have had all their turns.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    pub(crate) fn into_blocks(self) -> [Vec<Block>; 2] {
+        self.sides.map(|half| half.blocks)
+    }
+
+    fn is_enough(&self) -> bool {
+        if self.turns.duration > 0.0 {
+            // The faster side decides; the slower one has then measured for longer.
+            self.sides.iter().all(|half| seconds(half) >= self.turns.duration)
+        } else {
+            self.left == 0
+        }
+    }
+
+    /// Iterations of the next pair's blocks.
+    fn size(&self) -> u32 {
+        let pace = self.sides.iter().map(seconds_per_iteration).fold(0.0, f64::max);
+        if self.pairs == 0 {
+            return if self.turns.duration > 0.0 { 1 } else { self.left.div_ceil(MAX_BLOCKS) };
+        }
+        if self.turns.duration > 0.0 {
+            let block = (self.turns.duration / f64::from(MAX_BLOCKS)).max(MIN_SECONDS);
+            let done = self.sides.iter().map(seconds).fold(f64::MAX, f64::min);
+            // A clock that saw no time pass must not end in a division by zero, nor one that saw little in a block
+            // without end.
+            let wanted = block.min(self.turns.duration - done) / pace.max(1e-9);
+            let most = f64::from(self.sides[0].blocks.last().map_or(1, |block| block.iterations)) * 1000.0;
+            return wanted.min(most).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
+        }
+        let least = |blocks: u32| f64::from(self.left) * pace / f64::from(blocks);
+        let most = MAX_BLOCKS.saturating_sub(self.pairs).clamp(1, self.left);
+        let mut blocks = (least(1) / MIN_SECONDS).clamp(1.0, f64::from(most)) as u32;
+        // Together with the pairs that were an even number, where that is to be had for a little less than the least.
+        if (self.pairs + blocks) % 2 == 1 {
+            if blocks < most && least(blocks + 1) >= 0.75 * MIN_SECONDS {
+                blocks += 1
+            } else {
+                blocks = (blocks - 1).max(1)
+            }
+        }
+        self.left.div_ceil(blocks)
+    }
+}
+
+fn seconds(half: &Half) -> f64 {
+    half.blocks.iter().map(|block| block.seconds).sum()
+}
+
+/// By the latest block: the first one may have been slower.
+fn seconds_per_iteration(half: &Half) -> f64 {
+    half.blocks.last().map_or(0.0, |block| block.seconds / f64::from(block.iterations.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The blocks in the order in which they are had: side and iterations. `seconds`: of an iteration of each side.
+    fn play(turns: Turns, seconds: [f64; 2]) -> Vec<(usize, u32)> {
+        let mut now = Instant::now();
+        let mut token = TurnToken::new(turns);
+        let mut order = Vec::new();
+        token.on_yield(1, now).unwrap();
+        assert_eq!(token.next(now), NextTurn::Wait, "one side alone does not begin");
+        token.on_yield(0, now).unwrap();
+        loop {
+            match token.next(now) {
+                NextTurn::Give { side, iterations } => {
+                    order.push((side, iterations));
+                    assert_eq!(token.next(now), NextTurn::Wait, "one turn at a time");
+                    now += Duration::from_secs_f64(seconds[side] * f64::from(iterations));
+                    token.on_yield(side, now).unwrap();
+                }
+                NextTurn::Finish => return order,
+                NextTurn::Wait => panic!("nobody moves"),
+            }
+            assert!(order.len() < 1000, "it does not end");
+        }
+    }
+
+    fn sizes(iterations: u32, seconds: f64) -> Vec<u32> {
+        let order = play(Turns { first: 0, iterations, duration: 0.0 }, [seconds; 2]);
+        order.chunks(2).map(|pair| pair[0].1).collect()
+    }
+
+    #[test]
+    fn pairs_are_turned_round_one_after_the_other_from_where_the_coin_fell() {
+        for first in [0, 1] {
+            let order = play(Turns { first, iterations: 30, duration: 0.0 }, [0.02, 0.03]);
+            let sides: Vec<_> = order.iter().map(|(side, _)| side ^ first).collect();
+            assert_eq!(sides, [0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0]);
+        }
+    }
+
+    #[test]
+    fn the_other_coin_is_the_same_round_with_the_sides_exchanged() {
+        for seconds in [[0.0004, 0.0021], [0.02, 0.02], [1e-5, 3.0]] {
+            let turns = Turns { first: 0, iterations: 30, duration: 0.0 };
+            let exchanged = play(Turns { first: 1, ..turns }, [seconds[1], seconds[0]]);
+            let exchanged: Vec<_> = exchanged.into_iter().map(|(side, n)| (1 - side, n)).collect();
+            assert_eq!(play(turns, seconds), exchanged);
+        }
+    }
+
+    #[test]
+    fn a_steady_drift_cancels_over_an_even_number_of_pairs() {
+        for iterations in [2, 5, 6, 7, 12, 30, 31, 100, 1000] {
+            for seconds in [1e-6, 5e-5, 4e-4, 1e-3, 2.2e-3, 0.02, 1.0] {
+                let sizes = sizes(iterations, seconds);
+                assert_eq!(sizes.iter().sum::<u32>(), iterations, "{iterations} of {seconds} s: {sizes:?}");
+                assert!(sizes.len() <= 6, "{iterations} of {seconds} s: {sizes:?}");
+                assert!(sizes.len().is_multiple_of(2), "{iterations} of {seconds} s: {sizes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn short_iterations_get_few_switches_and_long_ones_six() {
+        assert_eq!(sizes(30, 50e-6), [5, 25]);
+        assert_eq!(sizes(30, 1e-3), [5, 9, 8, 8]);
+        assert_eq!(sizes(30, 2e-3), [5; 6]);
+        assert_eq!(sizes(30, 0.02), [5; 6]);
+        assert_eq!(sizes(1, 0.02), [1]);
+    }
+
+    #[test]
+    fn each_side_measures_for_the_duration_where_there_is_one() {
+        let order = play(Turns { first: 0, iterations: 30, duration: 0.5 }, [0.001, 0.0011]);
+        for side in [0, 1] {
+            let iterations: u32 = order.iter().filter(|block| block.0 == side).map(|block| block.1).sum();
+            let seconds = f64::from(iterations) * [0.001, 0.0011][side];
+            assert!((0.5..0.65).contains(&seconds), "{seconds}: {order:?}");
+        }
+        assert!(order.len() < 24, "{order:?}");
+    }
+
+    #[test]
+    fn a_turn_that_was_not_given_cannot_be_given_back() {
+        let now = Instant::now();
+        let mut token = TurnToken::new(Turns { first: 0, iterations: 12, duration: 0.0 });
+        token.on_yield(0, now).unwrap();
+        assert_eq!(token.on_yield(0, now), Err(TurnFault::NotItsTurn));
+        token.on_yield(1, now).unwrap();
+        assert_eq!(token.next(now), NextTurn::Give { side: 0, iterations: 2 });
+        assert_eq!(token.on_yield(1, now), Err(TurnFault::NotItsTurn));
+    }
+}

@@ -1,0 +1,68 @@
+//! The files of one profile in a run's folder.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::store::RunFolder;
+use gbench_model::Profiler;
+
+/// The part of a run's folder in which reports of profilers lie.
+const PROFILES: &str = "profiles";
+
+/// Where one profile's files lie.
+pub(super) struct ProfileFiles {
+    folder: PathBuf,
+    stem: String,
+    profiler: Profiler,
+}
+
+impl ProfileFiles {
+    pub(super) fn new(folder: &RunFolder, stem: &str, profiler: Profiler) -> Self {
+        Self { folder: folder.root().join(PROFILES), stem: stem.to_owned(), profiler }
+    }
+
+    fn at(&self, suffix: &str) -> PathBuf {
+        self.folder.join(format!("{}{suffix}", self.stem))
+    }
+
+    /// What the profiler writes, under its own suffix.
+    pub(super) fn report(&self) -> PathBuf {
+        self.at(match self.profiler {
+            Profiler::Nsys => ".nsys-rep",
+            Profiler::Ncu => ".ncu-rep",
+            Profiler::Torch => "_torch_trace.json",
+        })
+    }
+
+    /// The profiler's own table, as text.
+    pub(super) fn table(&self) -> PathBuf {
+        self.at("_torch_table.txt")
+    }
+
+    /// What nsys writes before its report, and beside it.
+    pub(super) fn stream(&self) -> PathBuf {
+        self.at(".qdstrm")
+    }
+
+    pub(super) fn export(&self) -> PathBuf {
+        self.at(".sqlite")
+    }
+
+    /// Removes what an earlier process left under the same names: it must not pass for this one's.
+    pub(super) fn clear(&self) -> std::io::Result<()> {
+        for path in [self.report(), self.table(), self.stream(), self.export()] {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Those that are there, from the run's folder.
+    pub(super) fn reports(&self) -> Vec<String> {
+        let there = [self.report(), self.table()].into_iter().filter(|path| path.is_file());
+        let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        there.filter_map(name).map(|name| format!("{PROFILES}/{name}")).collect()
+    }
+}

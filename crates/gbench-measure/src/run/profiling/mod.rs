@@ -1,0 +1,212 @@
+//! Runs cases under profilers, when all that is measured has been: a process more of each case, like its others but for the
+//! program before its words. It is never timed, and is in no metric.
+//!
+//! ```text
+//! nsys profile -o FOLDER/profiles/NAME.nsys-rep ... COMMAND     the case's process, under its own limit
+//! nsys stats --report cuda_gpu_kern_sum --format csv NAME.nsys-rep
+//! ```
+//!
+//! Whatever comes of it becomes an outcome in the record; what was measured stays as it is.
+
+mod ends;
+mod files;
+mod nsys;
+mod programs;
+mod reading;
+mod step;
+mod words;
+
+use super::arm::{Finished, slug};
+use super::event::Progress;
+use super::executor::Execution;
+use super::harness_launch::native;
+use super::launcher::{Launcher, RunSession};
+use super::wrapping::Wrapping;
+use crate::store::RunFolder;
+use gbench_model::{CutShort, Profile, ProfileOutcome, Profiler, Result, Side};
+use gbench_suite::ProfileOptions;
+use gbench_suite::plan::{PlannedCase, RoundsPlan};
+
+use files::ProfileFiles;
+use programs::{ProfilerProgram, Programs};
+use reading::Left;
+use words::{limit_of, wrapping};
+
+pub use programs::missing_profilers;
+
+/// Profiles cases of a comparison whose records are finished.
+pub struct ProfileSession<'a> {
+    pub session: RunSession<'a>,
+    pub options: &'a ProfileOptions,
+}
+
+impl ProfileSession<'_> {
+    /// Base and head of each pair, one after the other, into their records, which are written again. `pairs`: by index of the
+    /// case in each record. Profiles of earlier calls are forgotten. Gives the interrupt that ended it early, if one did.
+    ///
+    /// Errors: a record cannot be written.
+    pub fn run(
+        self,
+        plan: &RoundsPlan,
+        finished: &mut [Finished],
+        pairs: &[[usize; 2]],
+    ) -> Result<Option<CutShort>> {
+        let mut launcher = Launcher::new(self.session);
+        let mut programs = Programs::find(&self.options.profilers.value);
+        for side in finished.iter_mut() {
+            side.record.cases.iter_mut().for_each(|case| case.profiles.clear());
+        }
+        let mut ended = None;
+        for pair in pairs {
+            for (arm, index) in pair.iter().enumerate() {
+                let (Some(case), Some(side)) = (plan.of_arm(arm).nth(*index), finished.get_mut(arm)) else {
+                    continue;
+                };
+                if ended.is_none() {
+                    let mut cases = CaseProfiling::new(&mut launcher, &mut programs, self.options);
+                    ended = cases.profile_into(case, *index, side)?;
+                }
+            }
+        }
+        finished.iter().take(2).try_for_each(|side| side.folder.rewrite(&side.record))?;
+        Ok(ended)
+    }
+}
+
+/// Profiles the cases of a finished run that `wants` chooses, by their outcome, and writes its record again.
+pub(super) fn profile_run<'c>(
+    launcher: &mut Launcher<'_>,
+    options: &ProfileOptions,
+    cases: impl Iterator<Item = &'c PlannedCase>,
+    wanted: &[bool],
+    finished: &mut Finished,
+) -> Result<Option<CutShort>> {
+    let mut programs = Programs::find(&options.profilers.value);
+    let mut ended = None;
+    for (index, case) in cases.enumerate() {
+        if wanted.get(index) == Some(&true) && ended.is_none() {
+            let mut cases = CaseProfiling::new(launcher, &mut programs, options);
+            ended = cases.profile_into(case, index, finished)?;
+        }
+    }
+    for missing in programs.missing() {
+        finished.record.warnings.push(missing);
+    }
+    finished.folder.rewrite(&finished.record)?;
+    Ok(ended)
+}
+
+struct CaseProfiling<'l, 'h, 'o> {
+    launcher: &'l mut Launcher<'h>,
+    programs: &'l mut Programs,
+    options: &'o ProfileOptions,
+}
+
+impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
+    fn new(launcher: &'l mut Launcher<'h>, programs: &'l mut Programs, options: &'o ProfileOptions) -> Self {
+        Self { launcher, programs, options }
+    }
+
+    /// Profiles a case by every profiler that is asked for and fits it, into its record.
+    fn profile_into(
+        &mut self,
+        case: &PlannedCase,
+        index: usize,
+        side: &mut Finished,
+    ) -> Result<Option<CutShort>> {
+        let of = side.record.side;
+        for profiler in &self.options.profilers.value {
+            if *profiler == Profiler::Torch && case.benchmark.python().is_none() {
+                continue;
+            }
+            if !matches!(self.programs.of(*profiler), ProfilerProgram::Missing { .. }) {
+                let started = Progress::ProfileStarted { id: &case.id, side: of, profiler: *profiler };
+                self.launcher.session.observer.on(&started);
+            }
+            match self.profile(case, index, *profiler, &side.folder, of)? {
+                Ok(profile) => side.record.cases[index].profiles.push(profile),
+                Err(ended) => return Ok(Some(ended)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn profile(
+        &mut self,
+        case: &PlannedCase,
+        index: usize,
+        profiler: Profiler,
+        folder: &RunFolder,
+        side: Option<Side>,
+    ) -> Result<std::result::Result<Profile, CutShort>> {
+        let blank = |outcome| Profile {
+            profiler,
+            version: None,
+            outcome,
+            seconds: None,
+            reports: Vec::new(),
+            kernels: Vec::new(),
+        };
+        let failed = |cause: &str| Ok(Ok(blank(ProfileOutcome::Failed { cause: cause.to_owned() })));
+        let program = match self.programs.of(profiler) {
+            ProfilerProgram::Missing { program } => {
+                return Ok(Ok(blank(ProfileOutcome::Missing { program })));
+            }
+            ProfilerProgram::Here(path) => Some(path),
+            ProfilerProgram::Inside => None,
+        };
+        if case.benchmark.container.is_some() {
+            return failed("it runs in a container, in which the gate starts no profiler");
+        }
+        let side = side.map_or(String::new(), |side| format!(".{}", side.into_str()));
+        let stem = format!("{index:03}-{}{side}", slug(&case.id.to_string()));
+        let files = ProfileFiles::new(folder, &stem, profiler);
+        if let Err(error) = files.clear() {
+            return failed(&format!("an earlier report cannot be removed: {error}"));
+        }
+        let version =
+            program.as_deref().and_then(|path| self.programs.version(profiler, path, case, self.launcher));
+        let limit = limit_of(profiler, &case.benchmark.settings);
+        let wrapping = wrapping(profiler, program.as_deref(), &files, self.options, limit);
+        let execution = self.execution(case, wrapping);
+        let log = format!("{stem}.{}", profiler.into_str());
+        folder.log(&format!("{log}.stdout.log"), &execution.stdout.bytes())?;
+        folder.log(&format!("{log}.stderr.log"), &execution.stderr.bytes())?;
+        if let Some(ended @ CutShort::Interrupt { .. }) = execution.cut_short() {
+            return Ok(Err(ended));
+        }
+        self.launcher.after_timeout(&execution, case);
+        let mut profile = blank(ProfileOutcome::Taken);
+        (profile.version, profile.seconds) = (version, Some(execution.seconds));
+        let read = match ends::of(&execution, profiler) {
+            Ok(()) => {
+                let left =
+                    Left { files: &files, profiler, program: program.as_deref(), execution: &execution };
+                left.kernels(self.launcher, case)
+            }
+            Err(outcome) => Err(outcome),
+        };
+        profile.reports = files.reports();
+        match read {
+            Ok(kernels) => profile.kernels = kernels,
+            Err(outcome) => profile.outcome = outcome,
+        }
+        Ok(Ok(profile))
+    }
+
+    /// One process of the case, as any other of it.
+    fn execution(&mut self, case: &PlannedCase, wrapping: Wrapping) -> Execution {
+        let launcher = &mut *self.launcher;
+        launcher.wrapping = Some(wrapping);
+        let execution = if case.benchmark.python().is_some() {
+            launcher.execute_python(&[case])
+        } else if case.benchmark.harness.is_some() {
+            let natives: Vec<&str> = native(case).into_iter().collect();
+            launcher.execute_harness(case, 0, &natives)
+        } else {
+            launcher.execute(case, 0, &[])
+        };
+        launcher.wrapping = None;
+        execution
+    }
+}

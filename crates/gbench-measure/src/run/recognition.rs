@@ -1,0 +1,122 @@
+//! Which harness a benchmark's program is of: by its words, by its bytes, by the sources beside it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+use gbench_formats::adapters::{ALL, Harness, Program};
+use gbench_model::Params;
+use gbench_suite::discover::FolderTree;
+use gbench_suite::{Action, Benchmark};
+
+/// Bytes of a program that are searched for what a harness leaves in it.
+const MAX_PROGRAM_BYTES: u64 = 256 << 20;
+
+/// The harness of a program, by its words and bytes.
+pub(super) fn recognised(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
+    let bytes = program(benchmark, command).and_then(bytes_of).unwrap_or_default();
+    Harness::recognised(&Program { command, bytes: &bytes })
+}
+
+/// The harness with which a program does as much work as fits into a fixed time, so that its time from outside tells nothing.
+pub(super) fn calibrating(benchmark: &Benchmark) -> Option<Harness> {
+    let command = match &benchmark.action {
+        Action::Shell(line) => line.split_whitespace().map(str::to_owned).collect(),
+        _ => benchmark.argv(benchmark.points.first().unwrap_or(&Params::new()), &[]),
+    };
+    let words = Program { command: &command, bytes: b"" };
+    let known = recognised(benchmark, &command).or_else(|| by_sources(benchmark, &command));
+    known.filter(|harness| harness.0.calibrates(&words))
+}
+
+/// The harness of what Cargo or pytest starts: their own words tell of no harness, and the sources beside them do.
+fn by_sources(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
+    let starter = |word: &String| ["cargo", "pytest"].contains(&word.rsplit('/').next().unwrap_or(word));
+    if !command.iter().any(starter) {
+        return None;
+    }
+    let tree = FolderTree::walk(&benchmark.dir, &|_| false);
+    let bench = after(command, "--bench");
+    let starts = |adapter: &&&dyn gbench_formats::adapters::Adapter| {
+        adapter.detect(&tree).found.iter().any(|found| match bench {
+            Some(name) => after(&found.command, "--bench") == Some(name),
+            None => {
+                let from = |path: &String| {
+                    let inner = path.strip_prefix(&found.dir).unwrap_or(path).trim_start_matches('/');
+                    command.iter().any(|word| word == path || word == inner)
+                };
+                found.files.iter().any(from)
+            }
+        })
+    };
+    ALL.iter().find(starts).map(|adapter| Harness(*adapter))
+}
+
+/// The word behind a flag.
+fn after<'c>(command: &'c [String], flag: &str) -> Option<&'c String> {
+    let place = command.iter().position(|word| word == flag)?;
+    command.get(place + 1)
+}
+
+/// The file that says most about a command: its program where that lies in the tree, else the first argument that is a file
+/// there, such as the script of an interpreter.
+fn program(benchmark: &Benchmark, command: &[String]) -> Option<PathBuf> {
+    let mut words = command.iter().filter(|word| !word.starts_with('-'));
+    words.find_map(|word| Some(benchmark.dir.join(word)).filter(|path| path.is_file()))
+}
+
+fn bytes_of(path: PathBuf) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(MAX_PROGRAM_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANIFEST: &str = "[package]\nname = \"a\"\n[[bench]]\nname = \"sort\"\nharness = false\n";
+    const SOURCE: &str =
+        "use criterion::*;\nfn b(c: &mut Criterion) {}\ncriterion_group!(g, b);\ncriterion_main!(g);\n";
+
+    fn of(files: &[(&str, &str)], words: &[&str]) -> Option<&'static str> {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let action = Action::Command(words.iter().map(|word| (*word).to_owned()).collect());
+        let benchmark = Benchmark::new("s/x".parse().unwrap(), action, folder.path().into());
+        calibrating(&benchmark).map(|harness| harness.0.name())
+    }
+
+    #[test]
+    fn a_program_that_calibrates_itself_is_known_by_its_bytes_its_words_or_its_sources() {
+        let program = "\x7fELF benchmark_list_tests benchmark_min_time";
+        assert_eq!(of(&[("a", program)], &["./a"]), Some("google-benchmark"));
+        assert_eq!(of(&[("a", program)], &["./a", "--benchmark_min_time=100x"]), None);
+        let shared = "\x7fELF _ZN9benchmark10InitializeEPiPPcPFvvE libbenchmark.so.1debian";
+        assert_eq!(of(&[("a", shared)], &["./a"]), Some("google-benchmark"));
+        assert_eq!(of(&[("a", program)], &["taskset", "-c", "1", "./a"]), Some("google-benchmark"));
+        assert_eq!(of(&[], &["go", "test", "-bench=."]), Some("go-test"));
+        assert_eq!(of(&[], &["go", "test"]), None);
+        let cargo = [("Cargo.toml", MANIFEST), ("benches/sort.rs", SOURCE)];
+        assert_eq!(of(&cargo, &["cargo", "bench", "--offline", "--bench", "sort"]), Some("criterion"));
+        assert_eq!(of(&cargo, &["cargo", "bench", "--bench", "other"]), None);
+        let tests = [
+            ("requirements.txt", "pytest-benchmark\n"),
+            ("bench_a.py", "def test_a(benchmark):\n    benchmark(len, [])\n"),
+        ];
+        assert_eq!(of(&tests, &["python3", "-m", "pytest", "bench_a.py"]), Some("pytest-benchmark"));
+        assert_eq!(of(&tests, &["python3", "-m", "pytest", "other.py"]), None);
+    }
+
+    #[test]
+    fn what_does_the_same_work_each_time_is_left_alone() {
+        assert_eq!(of(&[("a.sh", "echo benchmark_min_time")], &["sh", "a.sh"]), None);
+        assert_eq!(of(&[], &["ctest"]), None);
+        assert_eq!(of(&[("a", "benchmark-resamples benchmark-samples Catch")], &["./a"]), None);
+        assert_eq!(of(&[], &[]), None);
+    }
+}

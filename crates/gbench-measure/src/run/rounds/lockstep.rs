@@ -1,0 +1,124 @@
+//! A round in lockstep: base and head alive together, a block of one and a block of the other.
+//!
+//! The control takes its turns with a second process of the head, of which nothing is kept: base and control have then been
+//! measured in the same circumstances, and only chance can tell them apart. A control that ran alone would differ from
+//! the base by what it costs to take turns, and would cast doubt on every verdict.
+//!
+//! A process that was ended because the other side's failed is no failure of its own: it runs once more, alone, so that
+//! the round ends as one in which they run one after the other.
+
+use std::time::SystemTime;
+
+use super::round::{ProcessStart, RoundRun};
+use crate::run::case_record::ProcessContext;
+use crate::run::executor::{Execution, StopReason};
+use crate::run::launcher::with_wait;
+use crate::run::lockstep::schedule::Turns;
+use gbench_model::{EndedProcess, Result};
+
+/// One of two processes that take turns.
+struct Partner<'a> {
+    start: &'a ProcessStart,
+    /// Its place in the round; absent where nothing of it is kept.
+    slot: Option<u8>,
+}
+
+impl RoundRun<'_, '_> {
+    /// Base against head, and, where there is a control, control against head, before or after it by the random order: it
+    /// comes before where the order has it first, and in every other round where the order has it between the two.
+    pub(super) fn in_turns(&mut self, starts: &[ProcessStart]) -> Result<()> {
+        let place = |arm: usize| starts.iter().position(|start| start.arm == arm);
+        let (Some(base), Some(head)) = (place(0), place(1)) else { return Ok(()) };
+        let head_first = head < base;
+        let partners = |slots: [Option<u8>; 2], arm: usize| {
+            let partner = |at: usize, slot| Partner { start: &starts[at], slot };
+            [partner(arm, slots[0]), partner(head, slots[1])]
+        };
+        let control = place(2);
+        let control_first = control == Some(0) || (control == Some(1) && self.round.is_multiple_of(2));
+        let shift = u8::from(control_first);
+        let slots = [u8::from(head_first) + shift, u8::from(!head_first) + shift].map(Some);
+        let mut pairs = vec![partners(slots, base)];
+        if let Some(control) = control {
+            let slot = if control_first { 0 } else { 2 };
+            pairs.insert(usize::from(!control_first), partners([Some(slot), None], control));
+        }
+        for pair in pairs {
+            self.pair(pair, head_first)?;
+            if self.cut_short.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, pair: [Partner<'_>; 2], head_first: bool) -> Result<()> {
+        for partner in &pair {
+            self.tell_start(partner.start);
+        }
+        let waited = self.launcher.wait_for_calm();
+        let started = SystemTime::now();
+        let cases = [&pair[0], &pair[1]].map(|partner| self.planned(&partner.start.points[0]));
+        let turns = Turns::of(&cases[0].benchmark, head_first);
+        let launches = [0, 1].map(|side| {
+            let process = pair[side].start.points[0].process;
+            self.launcher.launch(cases[side], process, None, &[], true)
+        });
+        if let Some(probe) = &mut self.launcher.session.probe {
+            probe.begin();
+        }
+        let executions = self.launcher.session.executor.execute_pair([&launches[0], &launches[1]], &turns);
+        let [one, other] = &executions;
+        let cpu = one.cpu_seconds.zip(other.cpu_seconds).map(|(one, other)| one + other);
+        let wall = one.seconds.max(other.seconds);
+        // Their stages do not tell when: waiting for a turn is in none.
+        let ended = EndedProcess { cpu_seconds: cpu, seconds: wall, measured: None };
+        let conditions = self.launcher.session.probe.as_mut().and_then(|probe| probe.end(&ended));
+        let conditions = with_wait(conditions, waited);
+        let mut after_timeout = [None, None];
+        for side in [0, 1] {
+            let execution = &executions[side];
+            after_timeout[side] = self.launcher.after_timeout(execution, cases[side]);
+            self.launcher.tell_end(execution);
+            self.log(pair[side].start, execution, mark(&pair[side], execution))?;
+        }
+        // Either may tell of it first: the other may have come to its end just before.
+        let stops: Vec<bool> = executions.iter().map(|execution| self.stops(execution)).collect();
+        if stops.contains(&true) {
+            return Ok(());
+        }
+        for ((partner, execution), after_timeout) in pair.into_iter().zip(executions).zip(after_timeout) {
+            let Some(slot) = partner.slot else { continue };
+            if matches!(execution.stopped, Some(StopReason::Partner { .. })) {
+                self.launcher.count.total += 1;
+                self.alone(partner.start, slot)?;
+                if self.cut_short.is_some() {
+                    break;
+                }
+                continue;
+            }
+            let (process, place) = (partner.start.points[0].process, Some((self.round, slot)));
+            let conditions = conditions.clone();
+            let context = ProcessContext {
+                started,
+                process,
+                place,
+                shared: None,
+                lockstep: true,
+                after_timeout,
+                conditions,
+            };
+            self.take(partner.start, execution, context);
+        }
+        Ok(())
+    }
+}
+
+/// The suffix that keeps the names of logs apart.
+fn mark(partner: &Partner<'_>, execution: &Execution) -> &'static str {
+    match (partner.slot, execution.stopped) {
+        (None, _) => ".beside-control",
+        (_, Some(StopReason::Partner { .. })) => ".given-up",
+        _ => "",
+    }
+}

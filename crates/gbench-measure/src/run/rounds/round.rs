@@ -1,0 +1,157 @@
+//! The processes of one round of a case, or of the cases that share their processes.
+
+use crate::run::arm::{ArmRecorder, slug};
+use crate::run::case_record::ProcessContext;
+use crate::run::counting;
+use crate::run::executor::{Execution, StopReason};
+use crate::run::launcher::Launcher;
+use crate::run::shared_process::split_by_case;
+use gbench_model::{CutShort, Params, Result};
+use gbench_suite::plan::{PlannedCase, RoundsPlan};
+
+/// One process of a round.
+pub(super) struct ProcessStart {
+    pub arm: usize,
+    /// The points that it measures; more than one where they share it. Never empty.
+    pub points: Vec<Point>,
+    /// Its cases share it by the suite's word; also where one case alone is left.
+    pub shared: bool,
+}
+
+/// One case that a process measures.
+#[derive(Clone, Copy)]
+pub(super) struct Point {
+    /// Index of the pair in the plan, and of the case in [`gbench_suite::plan::PlannedPair::cases`].
+    pub pair: usize,
+    pub case: usize,
+    /// The index that the process has within its case.
+    pub process: u32,
+    /// Measured because the other side's process measures it too, and in no record.
+    pub discarded: bool,
+}
+
+/// The part of one case in a process that ended by itself, or was ended for what it did.
+pub(super) struct CaseProcess {
+    pub point: Point,
+    pub execution: Execution,
+    pub context: ProcessContext,
+}
+
+/// A round under way.
+pub(super) struct RoundRun<'s, 'h> {
+    pub plan: &'s RoundsPlan,
+    pub launcher: &'s mut Launcher<'h>,
+    pub arms: &'s [ArmRecorder],
+    /// By pair: its executions are counted where its suite says so.
+    pub counted: &'s [bool],
+    pub round: u32,
+    /// All that took part, or fewer where it was cut short.
+    pub processes: Vec<CaseProcess>,
+    /// The reason why it was cut short: then nothing of it counts.
+    pub cut_short: Option<CutShort>,
+}
+
+impl<'s> RoundRun<'s, '_> {
+    /// Gives each case of a round its process, who goes first first. All of them run, also after one that failed: whether
+    /// the other side works is what the reader asks next.
+    pub(super) fn one_after_the_other(&mut self, starts: &[ProcessStart]) -> Result<()> {
+        for (slot, start) in starts.iter().enumerate() {
+            self.alone(start, slot as u8)?;
+            if self.cut_short.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One process, with nothing of ours beside it.
+    pub(super) fn alone(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
+        self.tell_start(start);
+        let first = &start.points[0];
+        if self.planned(first).benchmark.harness.is_some() {
+            return self.by_harness(start, slot);
+        }
+        let shared: Vec<Params> = match start.points.as_slice() {
+            [_] => Vec::new(),
+            points => points.iter().map(|point| self.planned(point).id.params.clone()).collect(),
+        };
+        let (execution, context) = self.launcher.process(self.planned(first), first.process, &shared);
+        self.log(start, &execution, "")?;
+        if !self.stops(&execution) {
+            let place = Some((self.round, slot));
+            self.take(start, execution, ProcessContext { place, ..context });
+        }
+        Ok(())
+    }
+
+    /// The processes of a harness: one, and more where cases are lost with it.
+    fn by_harness(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
+        let cases: Vec<&PlannedCase> = start.points.iter().map(|point| self.planned(point)).collect();
+        let processes: Vec<u32> = start.points.iter().map(|point| point.process).collect();
+        let (arm, name) = (&self.arms[start.arm], self.log_name(start));
+        let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
+        // A control is there for the time: counts know no order.
+        let counted = |at: usize| {
+            let point = &start.points[at];
+            start.arm < 2 && !point.discarded && self.counted[point.pair]
+        };
+        match counting::measure(self.launcher, &cases, &processes, start.shared, counted, &mut log)? {
+            Err(ended) => self.cut_short = Some(ended),
+            Ok(parts) => {
+                let kept = start.points.iter().zip(parts).filter(|(point, _)| !point.discarded);
+                self.processes.extend(kept.map(|(&point, (execution, context))| {
+                    let context = ProcessContext { place: Some((self.round, slot)), ..context };
+                    CaseProcess { point, execution, context }
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn planned(&self, point: &Point) -> &'s PlannedCase {
+        &self.plan.pairs[point.pair].cases[point.case]
+    }
+
+    /// An interrupt or a deadline: nothing of the round counts.
+    pub(super) fn stops(&mut self, execution: &Execution) -> bool {
+        let cut_short = execution.cut_short();
+        self.cut_short = cut_short.or(self.cut_short);
+        cut_short.is_some()
+    }
+
+    /// Gives each case of a process what is its own.
+    pub(super) fn take(&mut self, start: &ProcessStart, execution: Execution, context: ProcessContext) {
+        let parts = match start.points.len() {
+            1 => vec![execution],
+            points => split_by_case(&execution, points),
+        };
+        for (&point, execution) in start.points.iter().zip(parts).filter(|(point, _)| !point.discarded) {
+            // Of those that share a process it was the doing of one.
+            let timed_out = matches!(execution.stopped, Some(StopReason::Stage { .. }));
+            let after_timeout = context.after_timeout.filter(|_| timed_out);
+            let context = ProcessContext { process: point.process, after_timeout, ..context.clone() };
+            self.processes.push(CaseProcess { point, execution, context });
+        }
+    }
+
+    pub(super) fn tell_start(&mut self, start: &ProcessStart) {
+        let point = &start.points[0];
+        self.launcher.tell_start(&self.planned(point).id, self.arms[start.arm].side, point.process, 0);
+    }
+
+    /// Writes down what a process printed.
+    pub(super) fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
+        self.arms[start.arm].log(&format!("{}{mark}", self.log_name(start)), execution)
+    }
+
+    /// The name of a process's logs; a shared one bears the name of its benchmark.
+    fn log_name(&self, start: &ProcessStart) -> String {
+        let point = &start.points[0];
+        let id = &self.planned(point).id;
+        let name = match start.points.len() {
+            1 => slug(&id.to_string()),
+            _ => slug(id.benchmark.as_str()),
+        };
+        format!("{:03}-{name}.{}", point.pair, point.process)
+    }
+}

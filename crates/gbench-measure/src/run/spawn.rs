@@ -1,0 +1,335 @@
+//! The executor that starts real processes, each under a supervisor.
+//!
+//! One thread, one poll: while a child measures, the gate sleeps until there is something to read or a deadline
+//! comes, and writes nothing to disk. Two processes that take turns are followed by the same loop.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::executor::{Execution, Executor, Launch, StopReason};
+use super::interrupt::Interrupt;
+use super::io::channel;
+use super::lockstep::pair;
+use super::lockstep::schedule::{TurnToken, Turns};
+use super::oom_kills::OomKills;
+use super::process::RunningProcess;
+use super::temporary::{self, Temporary};
+use gbench_host::supervise::{self, Assignment, Supervisor};
+use gbench_model::line;
+
+/// Seconds between SIGTERM and SIGKILL.
+const GRACE: f64 = 2.0;
+
+/// Starts every child under a supervisor, with a FIFO as its channel.
+pub struct Supervised {
+    /// The gbench-ci binary, which is its own supervisor.
+    binary: PathBuf,
+    /// Private folder of the FIFOs.
+    folder: Temporary,
+    interrupt: Option<Interrupt>,
+    /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
+    owns_process: bool,
+    /// What waits for the next process; the second one for that of a pair.
+    free: [Option<Free>; 2],
+}
+
+/// What a process leaves to the next one.
+struct Free {
+    supervisor: Supervisor,
+    /// Not looked at yet: see [`channel::for_the_next`].
+    channel: Option<File>,
+}
+
+impl From<(Supervisor, File)> for Free {
+    fn from((supervisor, channel): (Supervisor, File)) -> Self {
+        Self { supervisor, channel: Some(channel) }
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        // One that is gone already need not be told.
+        let _ = self.dismiss_free();
+    }
+}
+
+impl Supervised {
+    /// `binary`: the gbench-ci executable. `interrupt`: signals that end the run early.
+    ///
+    /// `owns_process`: true where this process has no other children than this executor's; it then adopts what a
+    /// killed supervisor leaves and ends it. Errors: no temporary folder can be made.
+    pub fn new(binary: PathBuf, interrupt: Option<Interrupt>, owns_process: bool) -> std::io::Result<Self> {
+        if owns_process {
+            supervise::adopt_orphans()?;
+            supervise::hide_from_children()?;
+        }
+        // A gate that was killed could not remove its own.
+        temporary::remove_abandoned();
+        let folder = Temporary::make()?;
+        Ok(Self { binary, folder, interrupt, owns_process, free: [None, None] })
+    }
+
+    /// Starts one process. `slot`: 0, or 1 for the second of a pair. `turns`: it is asked to take turns.
+    fn start(&mut self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<RunningProcess> {
+        if !self.folder.is_in_place() {
+            // Its channels lead elsewhere, and the case that did it has failed for it.
+            self.folder = Temporary::make()?;
+        }
+        let names = [format!("events{slot}"), format!("turns{slot}")];
+        let [events, orders] = names.each_ref().map(|name| self.folder.path().join(name));
+        let turns = turns.then_some(orders);
+        let folder = self.folder.folder();
+        let orders = turns.is_some().then(|| channel::make(folder, &names[1])).transpose()?;
+        let (stdout, child_stdout) = std::io::pipe()?;
+        let (stderr, child_stderr) = std::io::pipe()?;
+        let message = assignment(launch, &events, turns)?;
+        let Free { mut supervisor, channel } = self.free(slot)?;
+        let folder = self.folder.folder();
+        let channel = channel.and_then(|channel| channel::for_the_next(folder, &names[0], channel));
+        let channel = channel.map_or_else(|| channel::make(folder, &names[0]), Ok);
+        let output = [child_stdout.as_fd(), child_stderr.as_fd()];
+        match channel.and_then(|channel| supervisor.assign(&message, output).map(|()| channel)) {
+            Ok(channel) => Ok(RunningProcess::new(launch, supervisor, [stdout, stderr], channel, orders)),
+            Err(error) => {
+                supervisor.dismiss()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// What the last process left, or a new supervisor: also where something has ended the old one since.
+    fn free(&mut self, slot: usize) -> std::io::Result<Free> {
+        if let Some(mut free) = self.free[slot].take()
+            && free.supervisor.is_alive()
+        {
+            return Ok(free);
+        }
+        Ok(Free { supervisor: Supervisor::start(&self.binary)?, channel: None })
+    }
+
+    fn dismiss_free(&mut self) -> std::io::Result<()> {
+        self.free.iter_mut().filter_map(Option::take).try_for_each(|mut free| free.supervisor.dismiss())
+    }
+
+    /// `tell` is called about every `every`, and not at the end.
+    fn run(
+        &mut self,
+        launch: &Launch,
+        every: Duration,
+        tell: &mut dyn FnMut(f64, &str),
+    ) -> std::io::Result<Execution> {
+        let oom_kills = OomKills::now();
+        let mut processes = [self.start(launch, 0, false)?];
+        let began = Instant::now();
+        let mut last = began;
+        self.follow(&mut processes, every, &mut |processes, now| {
+            if now.saturating_duration_since(last) >= every && !processes[0].is_over() {
+                last = now;
+                let output = processes[0].newest_output();
+                tell(now.saturating_duration_since(began).as_secs_f64(), &output);
+            }
+            Ok(())
+        })?;
+        let [process] = processes;
+        let (execution, free) = process.finish(&oom_kills, self.replaced());
+        self.free[0] = free.map(Free::from);
+        Ok(execution)
+    }
+
+    fn run_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> std::io::Result<[Execution; 2]> {
+        let oom_kills = OomKills::now();
+        // The random order decides everything that one side does before the other.
+        let first = turns.first.min(1);
+        let mut started = self.start(launches[first], first, true)?;
+        let second = match self.start(launches[1 - first], 1 - first, true) {
+            Ok(process) => process,
+            Err(error) => {
+                started.abandon()?;
+                return Err(error);
+            }
+        };
+        let mut processes = if first == 0 { [started, second] } else { [second, started] };
+        let mut token = TurnToken::new(*turns);
+        let mut steer = |processes: &mut [_], now| pair::steer(processes, &mut token, now);
+        self.follow(&mut processes, Duration::MAX, &mut steer)?;
+        let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
+        let [base, head] = processes;
+        // Which of the two did it cannot be seen.
+        let replaced = self.replaced();
+        let (base, first_free) = base.finish(&oom_kills, blames[0].or(replaced));
+        let (head, second_free) = head.finish(&oom_kills, blames[1].or(replaced));
+        self.free = [first_free, second_free].map(|free| free.map(Free::from));
+        let mut executions = [base, head];
+        for (execution, blocks) in executions.iter_mut().zip(token.into_blocks()) {
+            execution.blocks = blocks;
+        }
+        Ok(executions)
+    }
+
+    /// What a process is blamed for that was alone with the gate's folder.
+    fn replaced(&self) -> Option<StopReason> {
+        (!self.folder.is_in_place()).then_some(StopReason::FolderReplaced)
+    }
+
+    /// Sees all of them through to their end. `every`: how often to look although nothing comes. `steer`: what there is
+    /// to do beside looking, after each look.
+    fn follow(
+        &mut self,
+        processes: &mut [RunningProcess],
+        every: Duration,
+        steer: &mut dyn FnMut(&mut [RunningProcess], Instant) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        while processes.iter().any(|process| !process.is_over()) {
+            if let Err(error) = self.turn(processes, every, steer) {
+                for process in processes.iter_mut().filter(|process| !process.is_over()) {
+                    process.abandon()?;
+                }
+                return Err(error);
+            }
+        }
+        // Only now: a process that still runs is a descendant too.
+        if self.owns_process && processes.iter().any(|process| process.end().is_none()) {
+            // Free ones are descendants too, and would be reaped behind their handles' backs.
+            processes.iter_mut().try_for_each(RunningProcess::dismiss_supervisor)?;
+            self.dismiss_free()?;
+            supervise::kill_descendants(Duration::from_secs(5));
+        }
+        Ok(())
+    }
+
+    fn turn(
+        &mut self,
+        processes: &mut [RunningProcess],
+        every: Duration,
+        steer: &mut dyn FnMut(&mut [RunningProcess], Instant) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        let now = Instant::now();
+        let readable = |descriptor| PollFd::new(descriptor, PollFlags::POLLIN);
+        let interrupts = self.interrupt.iter().flat_map(Interrupt::descriptors);
+        let mut fds: Vec<PollFd> = interrupts.map(readable).collect();
+        let (mut controls, mut wake) = (Vec::new(), now.checked_add(every));
+        for process in processes.iter_mut() {
+            if process.is_over() {
+                controls.push(None);
+                continue;
+            }
+            wake = [wake, process.next_wake()].into_iter().flatten().min();
+            controls.push(Some(fds.len()));
+            fds.extend(process.descriptors(now).into_iter().map(readable));
+        }
+        match poll(&mut fds, timeout(wake, now)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let spoke = |at: usize| fds[at].any().unwrap_or(false);
+        let spoke: Vec<_> = controls.into_iter().map(|at| at.map(spoke)).collect();
+        let now = Instant::now();
+        for (process, spoke) in processes.iter_mut().zip(spoke) {
+            if let Some(spoke) = spoke {
+                process.look(now, spoke)?;
+            }
+        }
+        let (signal, fresh) = self.interrupt.as_mut().map_or((None, false), Interrupt::check);
+        for process in processes.iter_mut().filter(|process| !process.is_over()) {
+            if let Some(signal) = signal {
+                // A second Ctrl-C means now.
+                process.stop(StopReason::Interrupt(signal), fresh);
+            }
+            process.check_deadlines(now);
+        }
+        steer(processes, now)
+    }
+
+    /// The run has been told to end before anything is started.
+    fn interrupted(&mut self) -> Option<Execution> {
+        let (signal, _) = self.interrupt.as_mut()?.check();
+        let stopped = Some(StopReason::Interrupt(signal?));
+        Some(Execution { stopped, ..Execution::not_started("the run was interrupted".into()) })
+    }
+}
+
+fn not_followed(error: &std::io::Error) -> Execution {
+    Execution::not_started(format!("the gate itself could not start or follow it: {error}"))
+}
+
+impl Executor for Supervised {
+    fn end_strays(&mut self) {
+        if self.owns_process && self.dismiss_free().is_ok() {
+            supervise::kill_descendants(Duration::from_secs(5));
+        }
+    }
+
+    fn is_interrupted(&mut self) -> bool {
+        self.interrupted().is_some()
+    }
+
+    fn execute(&mut self, launch: &Launch) -> Execution {
+        self.execute_telling(launch, Duration::MAX, &mut |_, _| {})
+    }
+
+    fn execute_telling(
+        &mut self,
+        launch: &Launch,
+        every: Duration,
+        tell: &mut dyn FnMut(f64, &str),
+    ) -> Execution {
+        if let Some(execution) = self.interrupted() {
+            return execution;
+        }
+        self.run(launch, every, tell).unwrap_or_else(|error| not_followed(&error))
+    }
+
+    fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2] {
+        if let Some(execution) = self.interrupted() {
+            return [execution.clone(), execution];
+        }
+        self.run_pair(launches, turns).unwrap_or_else(|error| [not_followed(&error), not_followed(&error)])
+    }
+}
+
+/// What a supervisor is told to start.
+fn assignment(launch: &Launch, events: &Path, turns: Option<PathBuf>) -> std::io::Result<Vec<u8>> {
+    let variables = launch.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let own = [Some((line::env::EVENTS, events)), turns.as_deref().map(|path| (line::env::TURNS, path))];
+    let own = own.into_iter().flatten().map(|(name, path)| (OsStr::new(name), path.as_os_str()));
+    let mut environment = Vec::new();
+    for (name, value) in variables.chain(own) {
+        for part in [name.as_encoded_bytes(), b"=", value.as_encoded_bytes(), b"\0"] {
+            environment.extend_from_slice(part);
+        }
+    }
+    let assignment = Assignment {
+        argv: match &launch.container {
+            Some(container) => container.argv(&launch.argv, &launch.dir, events),
+            None => launch.argv.clone(),
+        },
+        dir: launch.dir.clone().into(),
+        env_bytes: environment.len(),
+        events: events.into(),
+        turns: turns.map(PathBuf::into_os_string),
+        // Of a container it would be the client's.
+        memory_limit: if launch.container.is_some() { 0 } else { launch.memory_limit },
+        grace: GRACE,
+    };
+    let mut message = serde_json::to_vec(&assignment)?;
+    message.push(b'\n');
+    message.extend(environment);
+    Ok(message)
+}
+
+fn timeout(wake: Option<Instant>, now: Instant) -> PollTimeout {
+    match wake {
+        None => PollTimeout::NONE,
+        Some(at) => {
+            // Rounded up: waking a moment early would only mean to go round once more.
+            let millis = at.saturating_duration_since(now).as_millis().saturating_add(1);
+            PollTimeout::try_from(millis.min(i32::MAX as u128) as i32).unwrap_or(PollTimeout::MAX)
+        }
+    }
+}

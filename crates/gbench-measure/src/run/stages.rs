@@ -1,0 +1,205 @@
+//! Which stage a process is in, since when, and until when it may stay there.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use gbench_model::line::Event;
+use gbench_model::{Origin, Setting, Stage, StageReport, StageStatus};
+
+use super::executor::StagePlan;
+
+/// Follows one process through its stages by the gate's own clock: a hung child needs to help with nothing.
+pub(super) struct StageClock {
+    plan: StagePlan,
+    current: Stage,
+    since: Instant,
+    /// Time in this stage that was spent waiting for a turn.
+    waited: Duration,
+    /// Since when it waits for one.
+    paused: Option<Instant>,
+    /// The deadlines without what a benchmark asks for.
+    usual: BTreeMap<Stage, Setting<f64>>,
+    done: Vec<StageReport>,
+}
+
+impl StageClock {
+    pub(super) fn start(plan: &StagePlan, now: Instant) -> Self {
+        Self {
+            current: plan.first,
+            plan: plan.clone(),
+            usual: plan.deadlines.clone(),
+            since: now,
+            waited: Duration::ZERO,
+            paused: None,
+            done: Vec::new(),
+        }
+    }
+
+    pub(super) fn current(&self) -> Stage {
+        self.current
+    }
+
+    /// Seconds that the current stage may take.
+    pub(super) fn limit(&self) -> f64 {
+        self.plan
+            .deadlines
+            .get(&self.current)
+            .map_or(f64::MAX, |setting| setting.value * self.plan.multiplier)
+    }
+
+    /// When the current stage is over its time; absent while it waits for a turn, and where that is beyond any clock.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.paused.is_some() {
+            return None;
+        }
+        let limit = Duration::try_from_secs_f64(self.limit()).ok()?;
+        self.since.checked_add(self.waited)?.checked_add(limit)
+    }
+
+    pub(super) fn spent(&self, now: Instant) -> f64 {
+        let waited =
+            self.waited + self.paused.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        now.saturating_duration_since(self.since).saturating_sub(waited).as_secs_f64()
+    }
+
+    /// Stops while the process waits for its turn: the other's time is not its own.
+    pub(super) fn pause(&mut self, now: Instant) {
+        self.paused.get_or_insert(now);
+    }
+
+    /// Goes on; nothing if it does already.
+    pub(super) fn resume(&mut self, now: Instant) {
+        if let Some(since) = self.paused.take() {
+            self.waited += now.saturating_duration_since(since);
+        }
+    }
+
+    /// Takes what an event says about stages: see [`stage_of`]; `config` changes limits.
+    pub(super) fn on_event(&mut self, event: &Event, now: Instant) {
+        if !self.plan.follows_events {
+            return;
+        }
+        if let Some(stage) = stage_of(event, self.current) {
+            self.enter(stage, now);
+        }
+        match event {
+            Event::Config { deadlines, .. } => self.set_limits(deadlines),
+            // What an earlier case of the process asked for holds for that one.
+            Event::Case { .. } => self.plan.deadlines.clone_from(&self.usual),
+            _ => {}
+        }
+    }
+
+    fn set_limits(&mut self, deadlines: &BTreeMap<Stage, f64>) {
+        for (stage, seconds) in deadlines {
+            let setting = self.plan.deadlines.entry(*stage).or_insert_with(|| Setting::default(*seconds));
+            setting.set(*seconds, Origin::Benchmark);
+        }
+    }
+
+    fn enter(&mut self, stage: Stage, now: Instant) {
+        if stage != self.current {
+            self.close(StageStatus::Completed, now);
+            self.current = stage;
+            self.since = now;
+            self.waited = Duration::ZERO;
+            self.paused = self.paused.map(|_| now);
+        }
+    }
+
+    fn close(&mut self, status: StageStatus, now: Instant) {
+        self.done.push(StageReport {
+            stage: self.current,
+            status,
+            seconds: self.spent(now),
+            // The longest time that JSON and a reader can make sense of.
+            limit: self.limit().min(1e9),
+        });
+    }
+
+    /// The reports of all stages, the last one closed with `status`.
+    pub(super) fn finish(mut self, status: StageStatus, now: Instant) -> Vec<StageReport> {
+        self.close(status, now);
+        self.done
+    }
+}
+
+/// The stage in which an event leaves a process, where it tells: any event ends `start`, `stage` begins a new one, `case` a setup,
+/// `end` the teardown.
+pub(super) fn stage_of(event: &Event, current: Stage) -> Option<Stage> {
+    match event {
+        Event::Stage { stage } => Some(*stage),
+        Event::Case { .. } => Some(Stage::Setup),
+        Event::End {} => Some(Stage::Teardown),
+        Event::Sample { .. } | Event::Samples { .. } if current == Stage::Start => Some(Stage::Measure),
+        Event::Config { .. } => None,
+        _ if current == Stage::Start => Some(Stage::Setup),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::Settings;
+
+    fn plan() -> StagePlan {
+        StagePlan {
+            follows_events: true,
+            first: Stage::Start,
+            deadlines: Settings::default().deadlines,
+            multiplier: 2.0,
+        }
+    }
+
+    #[test]
+    fn stages_follow_the_events_and_keep_their_times() {
+        let t0 = Instant::now();
+        let at = |seconds| t0 + Duration::from_secs(seconds);
+        let mut clock = StageClock::start(&plan(), t0);
+        clock.on_event(&Event::Stage { stage: Stage::Setup }, at(3));
+        clock.on_event(&Event::Stage { stage: Stage::Measure }, at(4));
+        clock.on_event(&Event::Stage { stage: Stage::Measure }, at(5));
+        let reports = clock.finish(StageStatus::TimedOut, at(10));
+        let seen: Vec<_> = reports.iter().map(|r| (r.stage, r.seconds, r.status)).collect();
+        assert_eq!(
+            seen,
+            [
+                (Stage::Start, 3.0, StageStatus::Completed),
+                (Stage::Setup, 1.0, StageStatus::Completed),
+                (Stage::Measure, 6.0, StageStatus::TimedOut),
+            ]
+        );
+    }
+
+    #[test]
+    fn waiting_for_a_turn_is_not_charged() {
+        let t0 = Instant::now();
+        let at = |seconds| t0 + Duration::from_secs(seconds);
+        let mut clock = StageClock::start(&plan(), t0);
+        clock.on_event(&Event::Stage { stage: Stage::Measure }, at(1));
+        clock.pause(at(3));
+        clock.pause(at(5));
+        assert_eq!(clock.deadline(), None);
+        assert_eq!(clock.spent(at(900)), 2.0);
+        clock.resume(at(1000));
+        clock.resume(at(1001));
+        assert_eq!(clock.spent(at(1001)), 3.0);
+        assert_eq!(clock.deadline(), Some(at(1 + 997 + 600)));
+        clock.on_event(&Event::Stage { stage: Stage::Verify }, at(1002));
+        let reports = clock.finish(StageStatus::Completed, at(1003));
+        let seen: Vec<_> = reports.iter().map(|r| (r.stage, r.seconds)).collect();
+        assert_eq!(seen, [(Stage::Start, 1.0), (Stage::Measure, 4.0), (Stage::Verify, 1.0)]);
+    }
+
+    #[test]
+    fn a_benchmark_may_set_its_own_limits_and_the_multiplier_reaches_them() {
+        let now = Instant::now();
+        let mut clock = StageClock::start(&plan(), now);
+        let deadlines = BTreeMap::from([(Stage::Setup, 7.0)]);
+        let config = Event::Config { iterations: None, warmup: None, deadlines, threshold: None };
+        clock.on_event(&config, now);
+        clock.on_event(&Event::Stage { stage: Stage::Setup }, now);
+        assert_eq!(clock.limit(), 14.0);
+    }
+}

@@ -1,0 +1,339 @@
+//! Folders for what lives as long as a process of the gate: FIFOs, empty caches.
+//!
+//! ```text
+//! $TMPDIR/gbench-ci-run-XXXXXX/
+//!   owner     locked (flock) as long as the owner lives, however it ends
+//!   ...       what the owner puts there
+//! ```
+//!
+//! A gate that is killed with SIGKILL removes nothing. The next one does: a folder whose `owner` can be locked has no
+//! owner any more. A lock tells that for certain where a process id does not: ids are used again, and a container that shares
+//! the folder has its own.
+//!
+//! What is measured knows the path of its folder and can put something else in its place: a link, or another folder. So
+//! everything here happens below a descriptor that is held from the creation on, and nothing is removed where the path leads
+//! elsewhere.
+
+use std::ffi::CString;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2};
+use nix::sys::stat::Mode;
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use super::executor::{Execution, StopReason};
+
+/// The beginning of the names of our folders.
+const PREFIX: &str = "gbench-ci-run-";
+const OWNER: &str = "owner";
+/// How often a folder is made anew because another gate took it for a dead one's, between its making and its lock.
+const TRIES: usize = 10;
+/// From this age on an empty folder without an owner has no owner any more: the gate that made it was killed before the next step.
+const OLD: Duration = Duration::from_secs(3600);
+/// Levels of folders that are removed. A deeper tree was made to exhaust descriptors or the stack, and stays.
+const MAX_DEPTH: usize = 200;
+
+/// A folder and nothing else: no link that leads to one.
+const FOLDER: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+
+/// A folder of ours; removed when dropped, or by the next gate where this one is killed.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    path: PathBuf,
+    /// The folder itself, whatever its path leads to by now.
+    folder: File,
+    /// Held after the folder is gone. Absent where the file system knows no locks: no gate takes such a folder away.
+    _owner: Option<File>,
+}
+
+impl Temporary {
+    /// Makes an empty folder, private to this user. Errors: the folder for temporary files cannot be written.
+    pub(super) fn make() -> io::Result<Self> {
+        Self::make_in(&std::env::temp_dir())
+    }
+
+    fn make_in(place: &Path) -> io::Result<Self> {
+        let private = fs::Permissions::from_mode(0o700);
+        for _ in 0..TRIES {
+            let builder =
+                tempfile::Builder::new().prefix(PREFIX).permissions(private.clone()).tempdir_in(place)?;
+            // Dropping it would remove what its path leads to.
+            let path = builder.keep();
+            let made = open_folder(&path).and_then(|folder| Ok((new_owner(&folder)?, folder)));
+            let (owner, folder) = match made {
+                Ok(made) => made,
+                // Taken away already.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            match owner.try_lock() {
+                // The gate that held the lock for a moment has removed the file: its name leads nowhere.
+                Ok(()) if owner.metadata()?.nlink() > 0 => {
+                    return Ok(Self { path, folder, _owner: Some(owner) });
+                }
+                // That gate removes the folder, too.
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(_)) => return Ok(Self { path, folder, _owner: None }),
+            }
+        }
+        Err(io::Error::other("every folder that is made there is taken away at once"))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder itself, to work below.
+    pub(super) fn folder(&self) -> &File {
+        &self.folder
+    }
+
+    /// False where the path leads to something else, or nowhere: somebody has removed, moved or replaced the folder.
+    pub(super) fn is_in_place(&self) -> bool {
+        let (Ok(named), Ok(ours)) = (fs::symlink_metadata(&self.path), self.folder.metadata()) else {
+            return false;
+        };
+        (named.dev(), named.ino()) == (ours.dev(), ours.ino())
+    }
+
+    /// Makes the execution a failed one where the folder is not in its place behind it.
+    pub(super) fn guarded(&self, call: impl FnOnce() -> Execution) -> Execution {
+        let mut execution = call();
+        if !self.is_in_place() {
+            execution.stopped.get_or_insert(StopReason::FolderReplaced);
+        }
+        execution
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if self.is_in_place() {
+            remove(&self.folder, &self.path);
+        }
+    }
+}
+
+fn open_folder(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(FOLDER.bits()).open(path)
+}
+
+fn new_owner(folder: &File) -> io::Result<File> {
+    let flags = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    Ok(openat(folder, OWNER, flags, Mode::from_bits_truncate(0o666))?.into())
+}
+
+/// Removes a folder of ours with everything in it. What cannot be removed stays, and with it the owner's file: the next gate
+/// knows the folder again.
+fn remove(folder: &File, path: &Path) {
+    // Not in any order: a gate that is killed half-way through must leave what the next one knows again.
+    if empty(folder, Some(OWNER), MAX_DEPTH) && unlinkat(folder, OWNER, UnlinkatFlags::NoRemoveDir).is_ok() {
+        // Follows no link, and leaves a folder that is not empty.
+        let _ = fs::remove_dir(path);
+    }
+}
+
+/// Removes everything in a folder but `spared`. True if nothing else is left.
+fn empty(folder: impl AsFd, spared: Option<&str>, depth: usize) -> bool {
+    let listed = Dir::openat(folder.as_fd(), ".", FOLDER, Mode::empty());
+    let Ok(names) = listed.and_then(|mut listed| listed.iter().collect::<Result<Vec<_>, _>>()) else {
+        return false;
+    };
+    let names = names.iter().map(|entry| entry.file_name()).filter(|name| {
+        let bytes = name.to_bytes();
+        bytes != b"." && bytes != b".." && spared.is_none_or(|spared| bytes != spared.as_bytes())
+    });
+    let mut all_gone = true;
+    for name in names {
+        let gone = match unlinkat(folder.as_fd(), name, UnlinkatFlags::NoRemoveDir) {
+            Err(Errno::EISDIR) => remove_below(&folder, name.into(), depth),
+            other => other.is_ok(),
+        };
+        all_gone &= gone;
+    }
+    all_gone
+}
+
+/// Removes a folder in a folder, and nothing that is mounted there.
+fn remove_below(folder: impl AsFd, name: CString, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let resolve =
+        ResolveFlag::RESOLVE_NO_XDEV | ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_BENEATH;
+    let how = OpenHow::new().flags(FOLDER).resolve(resolve);
+    let inner = match openat2(folder.as_fd(), name.as_c_str(), how) {
+        // Before Linux 5.6, and under filters that do not know the call.
+        Err(Errno::ENOSYS | Errno::EPERM) => openat(folder.as_fd(), name.as_c_str(), FOLDER, Mode::empty()),
+        other => other,
+    };
+    let Ok(inner) = inner.map(File::from) else { return false };
+    let device = |folder: &File| folder.metadata().map(|found| found.dev()).ok();
+    let outer = folder.as_fd().try_clone_to_owned().ok().map(File::from);
+    outer.as_ref().and_then(device) == device(&inner)
+        && empty(&inner, None, depth)
+        && unlinkat(folder.as_fd(), name.as_c_str(), UnlinkatFlags::RemoveDir).is_ok()
+}
+
+/// Removes the folders that gates of this user have left behind; never those of one that lives. What cannot be removed
+/// stays for the next time.
+pub(super) fn remove_abandoned() {
+    remove_abandoned_in(&std::env::temp_dir());
+}
+
+fn remove_abandoned_in(place: &Path) {
+    let me = nix::unistd::geteuid().as_raw();
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        if !entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+            continue;
+        }
+        // A link leads to what is not ours, and is not opened.
+        let path = entry.path();
+        let Ok(folder) = open_folder(&path) else { continue };
+        let Ok(found) = folder.metadata() else { continue };
+        if found.uid() == me {
+            let age = found.modified().ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+            remove_if_abandoned(&folder, &path, age);
+        }
+    }
+}
+
+fn remove_if_abandoned(folder: &File, path: &Path, age: Duration) {
+    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    match openat(folder, OWNER, flags, Mode::empty()).map(File::from) {
+        Ok(owner) => {
+            if owner.try_lock().is_ok() {
+                remove(folder, path);
+            }
+        }
+        Err(Errno::ENOENT) if age > OLD => {
+            // Only an empty one goes by this.
+            let _ = fs::remove_dir(path);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(place: &Path) -> Vec<String> {
+        let entries = fs::read_dir(place).unwrap().flatten();
+        entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
+    }
+
+    /// A folder as a killed gate leaves it.
+    fn left_behind(place: &Path) -> std::path::PathBuf {
+        let path = place.join(format!("{PREFIX}dead"));
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join(OWNER), "").unwrap();
+        fs::create_dir_all(path.join("cold/CUDA_CACHE_PATH")).unwrap();
+        fs::write(path.join("cold/CUDA_CACHE_PATH/kernel"), "x").unwrap();
+        path
+    }
+
+    #[test]
+    fn n25_only_folders_whose_owner_is_dead_are_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let alive = Temporary::make_in(place.path()).unwrap();
+        fs::write(alive.path().join("events0"), "").unwrap();
+        let dead = left_behind(place.path());
+        // Neither ours by name, nor ours by what lies in it, nor a folder at all.
+        let others = ["gbench-ci-demo-1", "gbench-ci-run-strange", "else"];
+        for name in others {
+            fs::create_dir(place.path().join(name)).unwrap();
+            fs::write(place.path().join(name).join("keep"), "").unwrap();
+        }
+        let elsewhere = tempfile::tempdir().unwrap();
+        let target = left_behind(elsewhere.path());
+        std::os::unix::fs::symlink(&target, place.path().join("gbench-ci-run-link")).unwrap();
+
+        remove_abandoned_in(place.path());
+        assert!(!dead.exists());
+        assert!(alive.path().join("events0").exists());
+        assert!(target.join("cold/CUDA_CACHE_PATH/kernel").exists(), "nothing behind a link is touched");
+        assert_eq!(names(place.path()).len(), 1 + others.len() + 1, "{:?}", names(place.path()));
+        drop(alive);
+        remove_abandoned_in(place.path());
+        assert_eq!(names(place.path()).len(), others.len() + 1);
+    }
+
+    #[test]
+    fn n25_a_folder_whose_maker_was_killed_before_it_had_an_owner_goes_once_it_is_old() {
+        let place = tempfile::tempdir().unwrap();
+        let empty = place.path().join("gbench-ci-run-empty");
+        fs::create_dir(&empty).unwrap();
+        let folder = open_folder(&empty).unwrap();
+        remove_if_abandoned(&folder, &empty, Duration::from_secs(60));
+        assert!(empty.exists());
+        remove_if_abandoned(&folder, &empty, OLD * 2);
+        assert!(!empty.exists());
+    }
+
+    #[test]
+    fn n25_gates_that_start_and_clear_at_once_take_nothing_from_each_other() {
+        let place = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        remove_abandoned_in(place.path());
+                        let made = Temporary::make_in(place.path()).unwrap();
+                        fs::write(made.path().join("file"), "x").unwrap();
+                        remove_abandoned_in(place.path());
+                        assert!(made.path().join("file").exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(names(place.path()), [""; 0]);
+    }
+
+    /// Folders as hostile code leaves them in place of ours: a link to a victim, a victim itself, a link inside of ours.
+    #[test]
+    fn what_a_benchmark_puts_in_place_of_the_folder_is_not_touched() {
+        let place = tempfile::tempdir().unwrap();
+        let victim = |name: &str| {
+            let victim = place.path().join(name);
+            fs::create_dir_all(victim.join("sub")).unwrap();
+            fs::write(victim.join("sub/keep"), "x").unwrap();
+            fs::write(victim.join(OWNER), "").unwrap();
+            victim
+        };
+        let is_whole = |victim: &Path| victim.join("sub/keep").exists() && victim.join(OWNER).exists();
+
+        let (linked, ours) = (victim("linked"), Temporary::make_in(place.path()).unwrap());
+        fs::remove_dir_all(ours.path()).unwrap();
+        std::os::unix::fs::symlink(&linked, ours.path()).unwrap();
+        assert!(!ours.is_in_place());
+        let path = ours.path().to_owned();
+        drop(ours);
+        remove_abandoned_in(place.path());
+        assert!(is_whole(&linked) && path.is_symlink());
+        fs::remove_file(path).unwrap();
+
+        let (moved, ours) = (victim("moved"), Temporary::make_in(place.path()).unwrap());
+        fs::rename(ours.path(), place.path().join("away")).unwrap();
+        fs::rename(&moved, ours.path()).unwrap();
+        assert!(!ours.is_in_place());
+        let path = ours.path().to_owned();
+        drop(ours);
+        assert!(is_whole(&path));
+        fs::remove_dir_all(path).unwrap();
+
+        let (inside, ours) = (victim("inside"), Temporary::make_in(place.path()).unwrap());
+        fs::create_dir(ours.path().join("deep")).unwrap();
+        std::os::unix::fs::symlink(&inside, ours.path().join("deep/link")).unwrap();
+        std::os::unix::fs::symlink(&inside, ours.path().join("link")).unwrap();
+        assert!(ours.is_in_place());
+        let path = ours.path().to_owned();
+        drop(ours);
+        assert!(is_whole(&inside) && !path.exists());
+    }
+}

@@ -1,0 +1,190 @@
+//! The folder of a comparison in rounds, and reading its records back.
+//!
+//! ```text
+//! artifacts/<comparison id>/
+//!   base/  head/  control/   a run's folder each
+//!   reports/                 the verdict
+//!   suite.toml               the one suite file of both sides, where it is not each side's own
+//! ```
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::atomic::write_atomically;
+use super::journal::{JOURNAL, RECORD, create_ignored_dir};
+use super::read::read_record;
+use super::started;
+use gbench_model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunRecord, Side};
+
+const SUITE: &str = "suite.toml";
+
+/// Where a comparison keeps its sides and its verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComparisonFolder {
+    root: PathBuf,
+}
+
+impl ComparisonFolder {
+    /// Makes `artifacts/<id>`. Errors: the folder exists or cannot be made.
+    pub fn create(artifacts: &Path, id: &RunId) -> Result<Self> {
+        let root = artifacts.join(id.as_str());
+        let make = || {
+            create_ignored_dir(artifacts)?;
+            std::fs::create_dir(&root)?;
+            std::fs::create_dir(root.join("reports"))?;
+            started::note(artifacts, id)
+        };
+        make().map_err(|error| {
+            let next = "choose a writable folder with `--artifacts`, on a disk with space";
+            Fault::of_io(&root, "the comparison's folder cannot be made", &error, next)
+        })?;
+        Ok(Self { root })
+    }
+
+    /// One that is there. Errors: it does not hold a base and a head.
+    pub fn open(root: &Path) -> Result<Self> {
+        if is_comparison(root) {
+            Ok(Self { root: root.to_owned() })
+        } else {
+            Err(Fault::at_path(
+                root,
+                "the folder holds no comparison",
+                "give a comparison's folder: one with `base` and `head`, each a run's folder",
+            ))
+        }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The run folder of one side.
+    pub fn side(&self, side: Side) -> PathBuf {
+        self.root.join(side.into_str())
+    }
+
+    /// Keeps the text of the one suite file that both sides are measured with.
+    pub fn keep_suite(&self, text: &str) -> Result<()> {
+        write_atomically(&self.root.join(SUITE), text.as_bytes())
+    }
+
+    /// That text, and where it is kept. Errors: it is not there any more, or cannot be read.
+    pub fn kept_suite(&self) -> Result<(String, PathBuf)> {
+        let path = self.root.join(SUITE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((text, path)),
+            Err(error) => {
+                let what = format!("the suite file of this comparison cannot be read: {error}");
+                let next = "begin a new comparison: `gbench-ci compare BASE..HEAD`";
+                Err(Fault::at_path(path, what, next).exits(Exit::Failed))
+            }
+        }
+    }
+
+    /// Writes a report of the whole, for example `verdict.json`, so that readers see the old one or the new one.
+    pub fn report(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
+        let path = self.root.join("reports").join(name);
+        write_atomically(&path, bytes)?;
+        Ok(path)
+    }
+}
+
+/// Whether a run was kept in the folder, whole or in part.
+pub fn holds_run(folder: &Path) -> bool {
+    folder.join(RECORD).is_file() || folder.join(JOURNAL).is_file()
+}
+
+fn is_comparison(folder: &Path) -> bool {
+    [Side::Base, Side::Head].iter().all(|side| holds_run(&folder.join(side.into_str())))
+}
+
+/// The comparison below `artifacts` that was started last.
+pub fn latest_comparison(artifacts: &Path) -> Option<PathBuf> {
+    started::newest(artifacts, is_comparison)
+}
+
+/// Every comparison below `artifacts`, the one that was started last at the end.
+pub fn comparisons_below(artifacts: &Path) -> Vec<PathBuf> {
+    started::in_order(artifacts, is_comparison)
+}
+
+/// The comparison's folder that a path means or lies in the reports of: the folder itself, `reports`, or a file there.
+pub fn comparison_of(path: &Path) -> Option<PathBuf> {
+    let whole = std::path::absolute(path).ok()?;
+    whole.ancestors().take(3).find(|folder| is_comparison(folder)).map(Path::to_owned)
+}
+
+/// The records of a comparison's base, head and, where it has controls, control, whole or recovered from the journals
+/// of one that was killed. Each case then has the same rounds on all its sides: half a round is left out.
+pub fn read_comparison(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
+    let mut sides = read_sides(folder)?;
+    keep_whole_rounds(&mut sides);
+    Ok(sides)
+}
+
+/// The same as they lie there, half a round included.
+pub fn read_sides(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
+    let folder = ComparisonFolder::open(folder)?;
+    let base = read_record(&folder.side(Side::Base))?;
+    let head = read_record(&folder.side(Side::Head))?;
+    let control = folder.side(Side::Control);
+    let control = holds_run(&control).then(|| read_record(&control)).transpose()?;
+    Ok((base, head, control))
+}
+
+/// Cuts every case to the rounds that all its sides have. A case of one side alone, or with a side that broke, stays as
+/// it is: nothing is compared there, and what it gave is evidence.
+pub fn keep_whole_rounds(sides: &mut (RunRecord, RunRecord, Option<RunRecord>)) {
+    let mut records = vec![&mut sides.0, &mut sides.1];
+    records.extend(sides.2.as_mut());
+    let mut sides: HashMap<CaseId, Vec<(usize, usize)>> = HashMap::new();
+    for (record, index, case) in records
+        .iter()
+        .enumerate()
+        .flat_map(|(record, it)| it.cases.iter().enumerate().map(move |(index, case)| (record, index, case)))
+    {
+        sides.entry(undeviced(&case.id)).or_default().push((record, index));
+    }
+    for places in sides.into_values() {
+        let case = |(record, index): (usize, usize)| &records[record].cases[index];
+        let compared = places.iter().filter(|place| place.0 < 2).count() == 2;
+        if !compared || places.iter().any(|place| place.0 < 2 && is_broken(case(*place))) {
+            continue;
+        }
+        let going: Vec<_> = places.into_iter().filter(|place| !is_broken(case(*place))).collect();
+        let whole = going.iter().map(|place| case(*place).processes.len()).min().unwrap_or(0);
+        for (record, index) in going {
+            cut(&mut records[record].cases[index], whole);
+        }
+    }
+}
+
+/// A case as it was planned: the device is known only after its first process.
+fn undeviced(id: &CaseId) -> CaseId {
+    CaseId { device: "host".into(), ..id.clone() }
+}
+
+fn is_broken(case: &CaseRecord) -> bool {
+    let ended_badly = case.outcome.is_failure() || matches!(case.outcome, Outcome::Skipped { .. });
+    ended_badly || case.processes.iter().any(|process| !process.outcome.is_measured())
+}
+
+/// Rounds come in order, one process each: what is cut is the end.
+fn cut(case: &mut CaseRecord, processes: usize) {
+    if case.processes.len() <= processes {
+        return;
+    }
+    case.processes.truncate(processes);
+    for metric in &mut case.metrics {
+        metric.processes.retain(|samples| (samples.process as usize) < processes);
+        metric.summary = None;
+    }
+    case.metrics.retain(|metric| !metric.processes.is_empty());
+    if processes == 0 {
+        case.outcome = Outcome::NotRun {
+            code: None,
+            cause: "the run ended before its first round did".into(),
+            advice: "resume the comparison, or run it again".into(),
+        };
+    }
+}

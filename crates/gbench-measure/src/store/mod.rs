@@ -1,0 +1,22 @@
+//! Keeps run records: a folder for each run, and named baselines.
+
+mod atomic;
+mod baselines;
+mod bisect;
+mod comparison;
+mod frames;
+mod journal;
+mod read;
+mod started;
+
+pub use atomic::{without_temporary, write_atomically};
+pub use baselines::{BaselineEntry, Store};
+pub use bisect::{BisectFolder, bisect_folder};
+pub use comparison::{
+    ComparisonFolder, comparison_of, comparisons_below, holds_run, keep_whole_rounds, latest_comparison,
+    read_comparison, read_sides,
+};
+pub use frames::{FrameFile, FramesRead};
+pub use journal::{RunFolder, create_ignored_dir, latest_run};
+pub use read::{read_record, read_two_records};
+pub use started::note_start;

@@ -1,0 +1,161 @@
+//! The cached work tree of one side: it stays from one comparison to the next, so that a build does only what is new.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use git2::Oid;
+
+use super::checkout::{self, TreeState};
+use super::link::RootKind;
+use super::revision::{self, Revision};
+use crate::store::create_ignored_dir;
+use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Side};
+
+/// A prepared tree. While it lives, no other gate can prepare the same one.
+#[derive(Debug)]
+pub struct Tree {
+    root: PathBuf,
+    cache: PathBuf,
+    /// The user's checkout; a bare repository has none.
+    checkout: Option<PathBuf>,
+    _lock: File,
+}
+
+impl Tree {
+    /// Makes `folder/base` or `folder/head` hold exactly the files of a revision. `repository`: a folder in the user's
+    /// repository. `folder`: for both trees of a store, `.gbench/trees`.
+    ///
+    /// The two names are of one length on purpose: the length of a path shifts what lies where in a program's memory,
+    /// which can be worth several percent (Mytkowicz et al., ASPLOS 2009). What git ignores, build folders above all,
+    /// is left from the last time; other files that do not belong to the revision go.
+    ///
+    /// The user's checkout is read only. Errors: another gate uses the tree (exit code 5); something else lies in its
+    /// place; a submodule or a file in Git LFS is not in this clone; the disk.
+    pub fn prepare(repository: &Path, revision: &Revision, folder: &Path, side: Side) -> Result<Self> {
+        let name = side.into_str();
+        Self::prepare_as(repository, revision, folder, name, &format!("the tree of the {name}"))
+    }
+
+    /// [`Tree::prepare`] for one of many commits that are measured in turn: `folder/c000` to `folder/c999`, names as long as
+    /// those of the sides.
+    pub fn prepare_slot(repository: &Path, revision: &Revision, folder: &Path, slot: usize) -> Result<Self> {
+        let name = format!("c{:03}", slot % 1000);
+        Self::prepare_as(repository, revision, folder, &name, &format!("the tree {name}"))
+    }
+
+    /// `words`: what a fault calls the tree.
+    fn prepare_as(
+        repository: &Path,
+        revision: &Revision,
+        folder: &Path,
+        name: &str,
+        words: &str,
+    ) -> Result<Self> {
+        let origin = revision::open(repository)?;
+        let commit = Oid::from_str(&revision.commit).map_err(|error| {
+            Fault::at(
+                format!("revision `{}`", revision.commit),
+                error.message(),
+                "name a commit by its 40 digits",
+            )
+        })?;
+        let fault = |error: io::Error| {
+            let next = "choose a writable folder with `store` in [run]";
+            Fault::of_io(folder, "the folder of the trees cannot be used", &error, next)
+        };
+        let folder = made(folder).map_err(fault)?;
+        let lock = lock(&folder, name, words)?;
+        let root = folder.join(name);
+        let state =
+            if revision.is_working_tree { TreeState::AsItStands(commit) } else { TreeState::Commit(commit) };
+        checkout::fill(&origin, state, &root, RootKind::Open, Path::new(""))?;
+        let cache = folder.join(format!("{name}.cache"));
+        for kind in KERNEL_CACHES {
+            std::fs::create_dir_all(cache.join(kind)).map_err(fault)?;
+        }
+        let checkout = origin.workdir().map(Path::to_owned);
+        Ok(Self { root, cache, checkout, _lock: lock })
+    }
+
+    /// The folder of the files, absolute.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The user's checkout; `None`: the repository is bare.
+    pub fn checkout(&self) -> Option<&Path> {
+        self.checkout.as_deref()
+    }
+
+    /// Where a file or folder of the user's checkout lies in this tree, whether it is there or not; a relative path
+    /// counts from the root of the repository. `None`: it lies outside of the repository.
+    pub fn path_of(&self, path: &Path) -> Option<PathBuf> {
+        let below = if path.is_absolute() {
+            let checkout = self.checkout.as_deref()?;
+            match path.strip_prefix(checkout) {
+                Ok(below) if !goes_up(below) => below.to_owned(),
+                // Reached through a link or by way of `..`: git knows its root without either.
+                _ => {
+                    let parent = path.parent()?.canonicalize().ok()?;
+                    let real = parent.join(path.file_name().unwrap_or_default());
+                    real.strip_prefix(checkout.canonicalize().ok()?).ok()?.to_owned()
+                }
+            }
+        } else {
+            path.to_owned()
+        };
+        (!goes_up(&below)).then(|| self.root.join(below))
+    }
+}
+
+fn goes_up(path: &Path) -> bool {
+    path.components().any(|part| matches!(part, std::path::Component::ParentDir))
+}
+
+/// Folders for compiled kernels that are this side's own, kept like its files: otherwise the side that runs first
+/// compiles for the other one.
+///
+/// To be laid over what the gate inherits and under what the suite file sets: who names a cache there means it.
+pub fn side_environment(tree: &Tree) -> Vec<(String, String)> {
+    // Where the path is no text there is no variable: a changed one would lead to a folder that is not there.
+    let folder = |name: &str| tree.cache.join(name).to_str().map(str::to_owned);
+    KERNEL_CACHES.into_iter().filter_map(|name| Some((name.to_owned(), folder(name)?))).collect()
+}
+
+/// The folder of the trees, out of git's sight also where it lies in the user's checkout; absolute, without links.
+fn made(folder: &Path) -> io::Result<PathBuf> {
+    // A store that does not exist yet is hidden whole, as its first baseline would do it.
+    if let Some(store) = folder.parent().filter(|store| !store.as_os_str().is_empty()) {
+        create_ignored_dir(store)?;
+    }
+    create_ignored_dir(folder)?;
+    if !folder.join(".gitignore").exists() {
+        std::fs::write(folder.join(".gitignore"), "*\n")?;
+    }
+    folder.canonicalize()
+}
+
+/// One for each tree. Not waited for: the other gate may take an hour, and CI should hear of it now.
+fn lock(folder: &Path, name: &str, words: &str) -> Result<File> {
+    let path = folder.join(format!("{name}.lock"));
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|error| {
+        let what = format!("cannot be opened: {error}");
+        Fault::at_path(&path, what, "choose a writable folder with `store` in [run]")
+    })?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        // Nothing is wrong with the command: the machine is busy with the same.
+        Err(TryLockError::WouldBlock) => Err(Fault::at_path(
+            folder,
+            format!("another comparison uses {words}"),
+            "wait until it has ended, or give this one its own `store` in [run]",
+        )
+        .exits(Exit::Machine)),
+        Err(TryLockError::Error(error)) => {
+            let what = format!("cannot be locked: {error}");
+            Err(Fault::at_path(&path, what, "choose a folder on a local disk with `store` in [run]"))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Fills a work tree with the files of a commit, or of the user's checkout as it stands.
+//!
+//! libgit2 converts line ends (`core.autocrlf`, `text`, `eol`) and writes `$Id$` as git does; [`lfs`] does what its
+//! filter would. It runs no other filter of the user's configuration (`filter.NAME.smudge`, as git-crypt has one): such
+//! files stay as they are stored, on both sides alike. Nor does it know sparse checkouts: all files are written.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::build::CheckoutBuilder;
+use git2::{ObjectType, Oid, Repository, Status, StatusOptions, TreeWalkMode, TreeWalkResult};
+
+use super::link::{RootKind, link};
+use super::overlay::{self, Times};
+use super::{advice, files, lfs, submodules};
+use gbench_model::{Fault, Result};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TreeState {
+    Commit(Oid),
+    /// The files of the checkout, which stands on this commit.
+    AsItStands(Oid),
+}
+
+impl TreeState {
+    fn commit(self) -> Oid {
+        match self {
+            TreeState::Commit(id) | TreeState::AsItStands(id) => id,
+        }
+    }
+}
+
+/// Makes the work tree at `at` hold exactly `state`, and beside it only what git ignores: build folders stay.
+///
+/// `within`: where `at` lies in the tree of the outermost repository, for messages about submodules.
+pub(super) fn fill(
+    origin: &Repository,
+    state: TreeState,
+    at: &Path,
+    root: RootKind,
+    within: &Path,
+) -> Result<()> {
+    let fault = |error: git2::Error| advice::cannot_check_out(origin, state.commit(), at, &error);
+    if let (TreeState::AsItStands(commit), Some(checkout)) = (state, origin.workdir()) {
+        let head = origin.head().and_then(|head| head.peel_to_commit()).map_err(fault)?.id();
+        if head != commit {
+            let what = format!("stands on {head} by now, and no longer on {commit}");
+            return Err(Fault::at_path(
+                checkout,
+                what,
+                "leave the checkout alone until it is copied; start again",
+            ));
+        }
+    }
+    let tree = link(origin, at, state.commit(), root)?;
+    let checkout = origin.workdir().filter(|_| matches!(state, TreeState::AsItStands(_)));
+    let changes = match checkout {
+        Some(_) => overlay::changes(origin).map_err(fault)?,
+        None => Vec::new(),
+    };
+    let times = checkout.map(|checkout| Times::new(at, checkout, &changes));
+    let modules = match checkout {
+        Some(_) => overlay::gitlinks(origin),
+        None => gitlinks_of(&tree, state.commit()),
+    };
+    reset(&tree, state.commit(), &modules.map_err(fault)?).map_err(fault)?;
+    if let (Some(checkout), Some(times)) = (checkout, times) {
+        overlay::apply(checkout, at, &changes)?;
+        times.restore();
+    }
+    lfs::fill(origin, &tree, within)?;
+    let source = if checkout.is_some() { origin } else { &tree };
+    for module in submodules::list(source, &tree).map_err(fault)? {
+        module.fill(origin, checkout.is_some(), at, within)?;
+    }
+    Ok(())
+}
+
+fn gitlinks_of(repository: &Repository, commit: Oid) -> std::result::Result<HashSet<PathBuf>, git2::Error> {
+    let tree = repository.find_commit(commit)?.tree()?;
+    let mut found = HashSet::new();
+    // The walk is spared most repositories: without this file no submodule is filled.
+    if tree.get_name(".gitmodules").is_some() {
+        tree.walk(TreeWalkMode::PreOrder, |parent, entry| {
+            if entry.kind() == Some(ObjectType::Commit) {
+                let path = [parent.as_bytes(), entry.name_bytes()].concat();
+                found.insert(PathBuf::from(OsStr::from_bytes(&path)));
+            }
+            TreeWalkResult::Ok
+        })?;
+    }
+    Ok(found)
+}
+
+/// Tracked files as the commit has them, no untracked ones, ignored ones as they are. `modules`: folders of submodules,
+/// which are filled later and keep what their builds left.
+fn reset(tree: &Repository, commit: Oid, modules: &HashSet<PathBuf>) -> std::result::Result<(), git2::Error> {
+    if let (Some(root), Ok(before)) = (tree.workdir(), overlay::gitlinks(tree)) {
+        for path in before.difference(modules) {
+            // libgit2 would leave the files, and stumble over them where something else takes the place.
+            files::remove(&root.join(path)).map_err(|error| cannot_remove(path, &error))?;
+        }
+        if tree.index().is_ok_and(|index| !index.is_empty()) {
+            // By the rules of the last time: what was untracked then may be called ignored by the new commit.
+            clean(tree, &before.union(modules).cloned().collect())?;
+        }
+    }
+    let target = tree.find_commit(commit)?;
+    let write = || {
+        let mut how = CheckoutBuilder::new();
+        how.force().recreate_missing(true);
+        tree.checkout_tree(target.as_object(), Some(&mut how))
+    };
+    if write().is_err() {
+        // A damaged index is the one thing here that a second try can mend.
+        let _ = fs::remove_file(tree.path().join("index"));
+        tree.index()?.read(true)?;
+        write()?;
+    }
+    tree.set_head_detached(commit)?;
+    clean(tree, modules)
+}
+
+/// Removes what is neither tracked nor ignored.
+fn clean(tree: &Repository, modules: &HashSet<PathBuf>) -> std::result::Result<(), git2::Error> {
+    let Some(root) = tree.workdir() else { return Ok(()) };
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true);
+    for entry in tree.statuses(Some(&mut options))?.iter() {
+        let bytes = entry.path_bytes();
+        // A repository within the tree is listed as a folder.
+        let path = Path::new(OsStr::from_bytes(bytes.strip_suffix(b"/").unwrap_or(bytes)));
+        if entry.status().contains(Status::WT_NEW) && !modules.contains(path) {
+            let removed = files::remove_with_empty_parents(root, path);
+            removed.map_err(|error| cannot_remove(path, &error))?;
+        }
+    }
+    Ok(())
+}
+
+fn cannot_remove(path: &Path, error: &io::Error) -> git2::Error {
+    git2::Error::from_str(&format!("{} cannot be removed: {error}", path.display()))
+}

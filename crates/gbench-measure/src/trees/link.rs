@@ -1,0 +1,145 @@
+//! A linked work tree at a fixed place, made and mended by writing the few files that link it (gitrepository-layout(5)).
+//!
+//! libgit2 can make one only together with a branch, and only in a folder that is not there yet. Branches are the
+//! user's, a killed gate must not leave one behind, and a cached tree outlives `git worktree prune`.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository};
+
+use gbench_model::{Fault, Result, sha256_hex};
+
+/// The beginning of the names of our work trees, in `.git/worktrees`.
+const PREFIX: &str = "gbench-ci-";
+
+/// Whose folder it is that a work tree shall stand in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RootKind {
+    /// Anybody's: what is not a work tree of ours is refused.
+    Open,
+    /// Inside of a work tree of ours: what is in the way was left by an earlier commit or by its build.
+    Ours,
+}
+
+/// Opens the work tree of `origin` at `at`; makes or mends it where needed. No file of it is touched but `.git`.
+///
+/// Errors: something else lies there, or the folder or the repository cannot be written.
+pub(super) fn link(origin: &Repository, at: &Path, commit: Oid, root: RootKind) -> Result<Repository> {
+    let fault = |error: &dyn std::fmt::Display| {
+        let what = format!("no work tree can be made here: {error}");
+        Fault::at_path(at, what, "give a writable folder with enough space")
+    };
+    let at = absolute(at).map_err(|error| fault(&error))?;
+    let common = origin.commondir().canonicalize().map_err(|error| fault(&error))?;
+    // By the place, so that two stores of one repository do not take each other's trees.
+    let name = format!("{PREFIX}{}", &sha256_hex(at.as_os_str().as_bytes())[..10]);
+    let link = Link { admin: common.join("worktrees").join(name), at };
+    if let Some(what) = link.obstacle() {
+        if root == RootKind::Open {
+            let next = "move that folder away, or choose another one: it is left as it is";
+            return Err(Fault::at_path(&link.at, what, next));
+        }
+        super::files::remove(&link.at).map_err(|error| fault(&error))?;
+    }
+    link.unlock();
+    if let Some(tree) = link.open() {
+        return Ok(tree);
+    }
+    link.write(commit).map_err(|error| fault(&error))?;
+    Repository::open(&link.at).map_err(|error| fault(&error.message()))
+}
+
+/// With the parent's links resolved: git compares places by their text.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
+        _ => Ok(path),
+    }
+}
+
+struct Link {
+    /// `.git/worktrees/<name>`.
+    admin: PathBuf,
+    /// The folder of the files.
+    at: PathBuf,
+}
+
+impl Link {
+    /// The description of what lies there instead of a work tree of ours, or of nothing.
+    fn obstacle(&self) -> Option<String> {
+        let found = fs::symlink_metadata(&self.at).ok()?;
+        if !found.is_dir() {
+            return Some("is a file or a link, where a work tree shall stand".to_owned());
+        }
+        let dot_git = self.at.join(".git");
+        if dot_git.is_dir() {
+            return Some("is a repository of its own".to_owned());
+        }
+        let Some(target) = target_of(&dot_git) else {
+            let is_empty = fs::read_dir(&self.at).is_ok_and(|mut entries| entries.next().is_none());
+            let is_known = self.points_back(&self.admin);
+            return (!is_empty && !is_known)
+                .then(|| "holds files that gbench-ci did not put there".to_owned());
+        };
+        let is_ours = target.file_name().is_some_and(|name| name.as_bytes().starts_with(PREFIX.as_bytes()));
+        if !is_ours {
+            return Some("is a work tree that gbench-ci did not make".to_owned());
+        }
+        // A repository that was moved or copied brings its trees along, linked to where they were.
+        let is_elsewheres = target != self.admin && self.points_back(&target);
+        is_elsewheres.then(|| {
+            let repository = target.ancestors().nth(2).unwrap_or(&target);
+            format!("is a work tree of another repository, {}", repository.display())
+        })
+    }
+
+    /// Whether a folder below `.git/worktrees` says that its files are here.
+    fn points_back(&self, admin: &Path) -> bool {
+        let Ok(bytes) = fs::read(admin.join("gitdir")) else { return false };
+        Path::new(OsStr::from_bytes(bytes.trim_ascii_end())) == self.at.join(".git")
+    }
+
+    /// A killed gate may have left them; no other gate works in here, by our own lock.
+    fn unlock(&self) {
+        for name in ["index.lock", "HEAD.lock"] {
+            let _ = fs::remove_file(self.admin.join(name));
+        }
+    }
+
+    /// The work tree, if both ends hold and its head can be read.
+    fn open(&self) -> Option<Repository> {
+        let is_linked = self.points_back(&self.admin)
+            && target_of(&self.at.join(".git")).is_some_and(|target| target == self.admin);
+        let tree = Repository::open(&self.at).ok().filter(|_| is_linked)?;
+        let is_whole = tree.head().and_then(|head| head.peel_to_commit()).is_ok();
+        is_whole.then_some(tree)
+    }
+
+    fn write(&self, commit: Oid) -> io::Result<()> {
+        fs::create_dir_all(&self.admin)?;
+        // Of another commit or damaged: the checkout that follows writes it anew.
+        super::files::remove(&self.admin.join("index"))?;
+        fs::write(self.admin.join("commondir"), "../..\n")?;
+        fs::write(self.admin.join("HEAD"), format!("{commit}\n"))?;
+        fs::write(self.admin.join("gitdir"), line(b"", &self.at.join(".git")))?;
+        fs::create_dir_all(&self.at)?;
+        fs::write(self.at.join(".git"), line(b"gitdir: ", &self.admin))
+    }
+}
+
+/// A line of a file that links: paths are bytes.
+fn line(before: &[u8], path: &Path) -> Vec<u8> {
+    [before, path.as_os_str().as_bytes(), b"\n"].concat()
+}
+
+/// Where a `.git` file points.
+fn target_of(dot_git: &Path) -> Option<PathBuf> {
+    let bytes = fs::read(dot_git).ok()?;
+    let path = bytes.strip_prefix(b"gitdir: ")?.trim_ascii_end();
+    Some(PathBuf::from(OsStr::from_bytes(path)))
+}

@@ -1,0 +1,277 @@
+//! The child's side of the protocol: reads the request, writes events.
+//!
+//! Samples are kept in memory while they are taken and leave between timed regions only.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::spec::{MetricSpec, MicroError};
+use gbench_model::Stage;
+use gbench_model::line::{self, Event, Lack, Order};
+
+/// Samples are kept back for this long at most, so that a process that is stopped loses little.
+const KEEP_BACK: Duration = Duration::from_secs(1);
+
+/// Writes events, one line and one `write` each.
+pub struct Channel {
+    out: Box<dyn Write>,
+    /// In the order of each metric's first sample.
+    pending: Vec<(&'static MetricSpec, Vec<Option<f64>>)>,
+    sent: Instant,
+    /// Where turns come from, if they do.
+    turns: Option<Box<dyn BufRead>>,
+}
+
+impl Channel {
+    /// The channel that the gate named; stdout when run by hand. Errors: it is named and cannot be opened.
+    pub fn open() -> io::Result<Self> {
+        let mut channel = match named(line::env::FD, line::env::EVENTS) {
+            // Appending, because the gate may have handed out a plain file, and others may write to it too.
+            Some(path) => Self::to(OpenOptions::new().append(true).open(path)?),
+            None => Self::to(io::stdout()),
+        };
+        if let Some(path) = named(line::env::TURN_FD, line::env::TURNS) {
+            channel = channel.with_turns(BufReader::new(File::open(path)?));
+        }
+        Ok(channel)
+    }
+
+    /// A channel that writes to `out`.
+    pub fn to(out: impl Write + 'static) -> Self {
+        Self { out: Box::new(out), pending: Vec::new(), sent: Instant::now(), turns: None }
+    }
+
+    /// The same channel with turns to be had from `turns`.
+    pub fn with_turns(self, turns: impl BufRead + 'static) -> Self {
+        Self { turns: Some(Box::new(turns)), ..self }
+    }
+
+    /// Gives back the turn, if it had one, and waits for the next: iterations to run, or none once all are over.
+    pub fn turn(&mut self) -> Result<Option<u32>, MicroError> {
+        // While it is still ours: what is sent later would be sent while the other side measures.
+        self.send_if_due()?;
+        self.send(&Event::Yield {})?;
+        let lost = || io::Error::other("the request wants turns, and there is nothing to read them from");
+        let turns = self.turns.as_mut().ok_or_else(lost).map_err(MicroError::Channel)?;
+        let mut line = String::new();
+        if turns.read_line(&mut line).map_err(MicroError::Channel)? == 0 {
+            return Ok(None);
+        }
+        let order = serde_json::from_str(&line).map_err(|error| MicroError::Channel(error.into()))?;
+        let Order::Turn { iterations } = order;
+        Ok(Some(iterations))
+    }
+
+    /// Sends one event as one line.
+    pub fn send(&mut self, event: &Event) -> Result<(), MicroError> {
+        let mut line = serde_json::to_vec(event).map_err(|error| MicroError::Channel(error.into()))?;
+        line.push(b'\n');
+        self.out.write_all(&line).and_then(|()| self.out.flush()).map_err(MicroError::Channel)
+    }
+
+    /// Sends what samples there are, then says that `stage` begins.
+    pub fn stage(&mut self, stage: Stage) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::Stage { stage })
+    }
+
+    /// Keeps one sample until the stage ends or [`Channel::send_if_due`].
+    pub fn record(&mut self, metric: &'static MetricSpec, value: f64) {
+        let value = Some(value).filter(|value| value.is_finite());
+        match self.pending.iter_mut().find(|(known, _)| known.name == metric.name) {
+            Some((_, values)) => values.push(value),
+            None => self.pending.push((metric, vec![value])),
+        }
+    }
+
+    /// Between iterations: sends what samples there are once the last were sent long ago.
+    pub fn send_if_due(&mut self) -> Result<(), MicroError> {
+        if self.sent.elapsed() >= KEEP_BACK { self.flush() } else { Ok(()) }
+    }
+
+    /// One `samples` event a metric.
+    fn flush(&mut self) -> Result<(), MicroError> {
+        for (metric, values) in std::mem::take(&mut self.pending) {
+            let (name, unit, better) = (metric.name.into(), Some(metric.unit.into()), Some(metric.better));
+            let gate = (!metric.judged).then_some(false);
+            self.send(&Event::Samples { metric: name, values, unit, better, gate })?;
+        }
+        self.sent = Instant::now();
+        Ok(())
+    }
+
+    /// Sends `notes` as metadata.
+    pub fn notes<const N: usize>(&mut self, notes: [(&str, Value); N]) -> Result<(), MicroError> {
+        self.metadata(None, None, notes)
+    }
+
+    /// Sends the work of one iteration, where it has such a figure, and `notes`.
+    pub fn metadata<const N: usize>(
+        &mut self,
+        bytes: Option<f64>,
+        flops: Option<f64>,
+        notes: [(&str, Value); N],
+    ) -> Result<(), MicroError> {
+        let notes = notes.map(|(name, value)| (name.to_owned(), value)).into();
+        self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device: None, notes })
+    }
+
+    /// Sends the GPU that does the work, and how much of it one iteration is.
+    pub fn work_on(&mut self, gpu: &str, [items, bytes, flops]: [Option<f64>; 3]) -> Result<(), MicroError> {
+        let device = Some(format!("cuda:{gpu}"));
+        self.send(&Event::Metadata { items, bytes, flops, tokens: None, device, notes: BTreeMap::new() })
+    }
+
+    /// Says whether the answer is right, with the error that was found and the one that is allowed. The error is a note: how
+    /// large it may be is known here, and nothing is left to compare.
+    pub fn validation(&mut self, check: &str, error: f64, allowed: f64) -> Result<(), MicroError> {
+        let passed = error <= allowed;
+        let message = if passed {
+            check.to_owned()
+        } else {
+            format!("{check}: off by {error:e}, where {allowed:e} is allowed")
+        };
+        self.notes([("error.max_error", error.into())])?;
+        self.send(&Event::Validation { passed, message: Some(message), errors: BTreeMap::new() })
+    }
+
+    /// The last events. Of its memory the gate knows by itself.
+    pub fn end(&mut self) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::End {})
+    }
+
+    /// Sends what samples there are, then that this machine cannot run the benchmark.
+    pub fn skip(&mut self, reason: &str, lacks: Option<Lack>) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::Skip { reason: reason.into(), lacks })?;
+        self.send(&Event::End {})
+    }
+
+    /// Sends what samples there are, then that they cannot be right.
+    pub fn impossible(&mut self, what: String) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::Validation { passed: false, message: Some(what), errors: BTreeMap::new() })?;
+        self.send(&Event::End {})
+    }
+
+    /// Sends what samples there are, then what went wrong.
+    pub fn error(&mut self, message: &str, kind: Option<&str>) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::Error { message: message.into(), kind: kind.map(str::to_owned), trace: None })
+    }
+}
+
+/// The file behind a variable that gives a descriptor's number, or behind the one that gives its path. Opening the
+/// descriptor's name gives an owned file without having to claim, unsafely, that no other part of the process owns the number.
+fn named(descriptor: &str, path: &str) -> Option<OsString> {
+    let name = env::var(descriptor).map(|number| format!("/dev/fd/{number}").into());
+    name.ok().or_else(|| env::var_os(path))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::catalog;
+    use crate::workload::request;
+    use gbench_model::{Better, ParamValue};
+
+    /// Keeps every write apart, to see that a line is one write.
+    #[derive(Clone, Default)]
+    pub(crate) struct Writes(pub Rc<RefCell<Vec<Vec<u8>>>>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    static SPEED: MetricSpec =
+        MetricSpec { name: "speed", unit: "GB/s", better: Better::Higher, threshold: 0.05, judged: true };
+
+    #[test]
+    fn samples_leave_together_when_the_stage_ends_and_one_line_is_one_write() {
+        let writes = Writes::default();
+        let mut channel = Channel::to(writes.clone());
+        channel.stage(Stage::Measure).unwrap();
+        channel.record(&SPEED, 1.5);
+        channel.record(&SPEED, f64::NAN);
+        channel.send_if_due().unwrap();
+        assert_eq!(writes.0.borrow().len(), 1);
+        channel.stage(Stage::Verify).unwrap();
+        let lines: Vec<_> = writes.0.borrow().iter().map(|line| line::parse(line).unwrap()).collect();
+        assert_eq!(lines.len(), 3);
+        let Event::Samples { metric, values, unit, better, .. } = &lines[1] else { panic!("{:?}", lines[1]) };
+        assert_eq!(
+            (metric.as_str(), unit.as_deref(), *better),
+            ("speed", Some("GB/s"), Some(Better::Higher))
+        );
+        assert_eq!(values, &[Some(1.5), None]);
+    }
+
+    #[test]
+    fn a_slow_benchmark_s_samples_leave_before_its_end() {
+        let writes = Writes::default();
+        let mut channel = Channel::to(writes.clone());
+        channel.sent = Instant::now().checked_sub(2 * KEEP_BACK).unwrap();
+        channel.record(&SPEED, 1.5);
+        channel.send_if_due().unwrap();
+        assert_eq!(writes.0.borrow().len(), 1);
+        channel.record(&SPEED, 1.5);
+        channel.send_if_due().unwrap();
+        assert_eq!(writes.0.borrow().len(), 1);
+    }
+
+    #[test]
+    fn a_turn_is_asked_for_and_the_end_of_the_file_ends_them() {
+        let writes = Writes::default();
+        let orders = &br#"{"turn":{"iterations":5}}"#[..];
+        let mut channel = Channel::to(writes.clone()).with_turns(orders);
+        assert_eq!(channel.turn().unwrap(), Some(5));
+        assert_eq!(channel.turn().unwrap(), None);
+        assert_eq!(writes.0.borrow().concat(), b"{\"event\":\"yield\"}\n".repeat(2));
+        let error = Channel::to(Writes::default()).turn().unwrap_err();
+        assert!(error.to_string().contains("wants turns"), "{error}");
+    }
+
+    #[test]
+    fn by_hand_the_defaults_hold_and_the_plain_variables_go_above_them() {
+        let member = catalog().into_iter().find(|member| member.name == "cpu_flops").unwrap();
+        let by_hand = request(&member, |_| None).unwrap();
+        assert_eq!(by_hand.iterations, member.defaults.iterations);
+        assert_eq!(by_hand.params["dtype"], ParamValue::Text("f64".into()));
+        let set = request(&member, |name| match name {
+            "GBENCH_ITERATIONS" => Some("3".into()),
+            "GBENCH_PARAM_DTYPE" => Some("f32".into()),
+            _ => None,
+        });
+        let set = set.unwrap();
+        assert_eq!((set.iterations, &set.params["dtype"]), (3, &ParamValue::Text("f32".into())));
+        let wrong = request(&member, |name| (name == "GBENCH_SEED").then(|| "x".into())).unwrap_err();
+        assert_eq!(wrong.to_string(), "GBENCH_SEED: `x` is not a number (next: unset GBENCH_SEED)");
+    }
+
+    #[test]
+    fn another_protocol_is_refused() {
+        let member = catalog()[0];
+        let mut asked = request(&member, |_| None).unwrap();
+        asked.protocol = 9;
+        let text = serde_json::to_string(&asked).unwrap();
+        let fault = request(&member, |name| (name == "GBENCH_REQUEST").then(|| text.clone())).unwrap_err();
+        assert!(fault.what.contains("protocol 9"), "{fault}");
+    }
+}

@@ -1,0 +1,173 @@
+//! NVIDIA's own matrix product, where its library is: what the card gives to whom knows it best. Loaded at run time, by path or by the
+//! loader, like the compiler.
+
+use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::ptr;
+
+use cudarc::driver::sys::CUstream;
+use libloading::Library;
+
+use super::device::{Buffer, CudaDevice};
+use super::error::CudaError;
+use super::libraries;
+use gbench_model::DType;
+
+type Handle = *mut c_void;
+type Code = c_int;
+
+const NAMES: [&str; 4] = ["libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"];
+/// Where packages of Python put it, below `nvidia`.
+const PACKAGES: [&str; 2] = ["cu13/lib", "cublas/lib"];
+
+/// Numbers of `library_types.h` and `cublas_api.h`.
+mod number {
+    pub(super) const R_32F: i32 = 0;
+    pub(super) const R_16F: i32 = 2;
+    pub(super) const R_16BF: i32 = 14;
+    pub(super) const COMPUTE_32F: i32 = 68;
+    pub(super) const NOT_TRANSPOSED: i32 = 0;
+    pub(super) const DEFAULT_ALGORITHM: i32 = -1;
+}
+
+type Gemm = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+    u64,
+    c_int,
+    c_int,
+    u64,
+    c_int,
+    c_int,
+    *const c_void,
+    u64,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+) -> Code;
+
+/// The product of two square matrices, row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SquareProduct {
+    pub dtype: DType,
+    /// Rows and columns.
+    pub n: u32,
+}
+
+/// The opened library with a handle of its own.
+pub(super) struct Cublas {
+    handle: Handle,
+    gemm: Gemm,
+    destroy: unsafe extern "C" fn(Handle) -> Code,
+    /// 13.1.0 as 130100.
+    pub version: i32,
+    /// Its stream is in use.
+    _gpu: CudaDevice,
+    /// Never closed: it starts threads and a runtime of its own.
+    _library: ManuallyDrop<Library>,
+}
+
+impl Drop for Cublas {
+    fn drop(&mut self) {
+        // SAFETY: made by this library, given back once.
+        unsafe { (self.destroy)(self.handle) };
+    }
+}
+
+impl Cublas {
+    /// Errors: it is not here, or cannot use the GPU.
+    pub(super) fn open(gpu: &CudaDevice) -> Result<Self, CudaError> {
+        let candidates = libraries::candidates(&NAMES, &PACKAGES);
+        // SAFETY: opening a library runs its initialisers, which is what it is there for.
+        let open = |path: &PathBuf| unsafe { Library::new(path) }.ok();
+        let library = candidates.iter().find_map(open).ok_or(CudaError::NoCublas)?;
+        // SAFETY: the types are those of `cublas_v2.h` for these names; places for the answers; the stream lives as long as the GPU,
+        // which the caller keeps.
+        unsafe {
+            let create = library.get::<unsafe extern "C" fn(*mut Handle) -> Code>(b"cublasCreate_v2\0");
+            let destroy = library.get::<unsafe extern "C" fn(Handle) -> Code>(b"cublasDestroy_v2\0");
+            let set_stream =
+                library.get::<unsafe extern "C" fn(Handle, CUstream) -> Code>(b"cublasSetStream_v2\0");
+            let get_version =
+                library.get::<unsafe extern "C" fn(Handle, *mut c_int) -> Code>(b"cublasGetVersion_v2\0");
+            let gemm = library.get::<Gemm>(b"cublasGemmEx\0");
+            let (Ok(create), Ok(destroy), Ok(set_stream), Ok(get_version), Ok(gemm)) =
+                (create, destroy, set_stream, get_version, gemm)
+            else {
+                return Err(CudaError::NoCublas);
+            };
+            let (destroy, gemm) = (*destroy, *gemm);
+            let mut handle: Handle = ptr::null_mut();
+            check("cublasCreate_v2", create(&mut handle))?;
+            let (set_stream, get_version) = (*set_stream, *get_version);
+            let mut made = Self {
+                handle,
+                gemm,
+                destroy,
+                version: 0,
+                _gpu: gpu.clone(),
+                _library: ManuallyDrop::new(library),
+            };
+            check("cublasSetStream_v2", set_stream(made.handle, gpu.stream()))?;
+            check("cublasGetVersion_v2", get_version(made.handle, &mut made.version))?;
+            Ok(made)
+        }
+    }
+
+    /// Queues `c = a * b` for row-major square matrices of `n` rows; sums are of single precision.
+    pub(super) fn multiply(
+        &self,
+        dtype: DType,
+        n: u32,
+        a: &Buffer,
+        b: &Buffer,
+        c: &Buffer,
+    ) -> Result<(), CudaError> {
+        let kind = match dtype {
+            DType::F16 => number::R_16F,
+            DType::Bf16 => number::R_16BF,
+            _ => number::R_32F,
+        };
+        let bytes = (n as usize).pow(2) * dtype.size();
+        assert!([a, b, c].iter().all(|matrix| matrix.bytes() >= bytes), "matrices of {n} rows");
+        let (one, zero) = (1.0_f32, 0.0_f32);
+        let n = n as c_int;
+        // It counts by columns: row-major b * a there is a * b here.
+        // SAFETY: the matrices have n rows and columns each, as asserted; the factors are read while it queues.
+        let code = unsafe {
+            (self.gemm)(
+                self.handle,
+                number::NOT_TRANSPOSED,
+                number::NOT_TRANSPOSED,
+                n,
+                n,
+                n,
+                ptr::from_ref(&one).cast(),
+                b.address(),
+                kind,
+                n,
+                a.address(),
+                kind,
+                n,
+                ptr::from_ref(&zero).cast(),
+                c.address(),
+                kind,
+                n,
+                number::COMPUTE_32F,
+                number::DEFAULT_ALGORITHM,
+            )
+        };
+        check("cublasGemmEx", code)
+    }
+}
+
+fn check(function: &'static str, code: Code) -> Result<(), CudaError> {
+    if code == 0 { Ok(()) } else { Err(CudaError::Cublas { function, code }) }
+}

@@ -1,0 +1,133 @@
+//! The least time that a piece of work can take on a card: what is faster did not do it.
+
+use super::device::Facts;
+use gbench_model::DType;
+
+/// Share of the least time that a measurement may lie below it: clocks of data sheets are rounded.
+const LENIENCE: f64 = 0.95;
+
+/// The work of one call, and how it is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct KernelWork {
+    /// Loads, additions: what a rate is of, where it is neither of the two below.
+    pub items: Option<f64>,
+    pub bytes: Option<f64>,
+    pub flops: Option<f64>,
+    /// The elements that are multiplied; `None` where it is not known, and nothing is said of arithmetic.
+    pub dtype: Option<DType>,
+    /// The cache held nothing of it when it began.
+    pub cold: bool,
+    /// Bytes of the buffers that are written: as much of them as fits may stay in the cache.
+    pub written: f64,
+}
+
+/// The least time of a piece of work, and what sets it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Floor {
+    pub seconds: f64,
+    /// The bytes that it moves, or its floating-point operations.
+    pub by: &'static str,
+}
+
+/// The time that no correct run falls below; `None` where the card's peaks are not known.
+pub(super) fn floor(facts: &Facts, work: &KernelWork) -> Option<Floor> {
+    // A card that shares the host's memory does not tell its bandwidth.
+    let tells = facts.memory_bandwidth > 0.0 && !facts.integrated;
+    let memory = work.bytes.filter(|_| work.cold && tells).map(|bytes| {
+        let in_cache = work.written.min(facts.l2_bytes as f64);
+        Floor { seconds: (bytes - in_cache).max(0.0) / facts.memory_bandwidth, by: "bytes" }
+    });
+    let arithmetic = work.flops.zip(work.dtype).and_then(|(flops, dtype)| {
+        let rate =
+            flops_per_cycle(facts.capability, dtype)? * f64::from(facts.multiprocessors) * facts.sm_clock;
+        (rate > 0.0).then(|| Floor { seconds: flops / rate, by: "floating-point operations" })
+    });
+    let both = memory.into_iter().chain(arithmetic);
+    let higher = both.max_by(|one, other| one.seconds.total_cmp(&other.seconds))?;
+    (higher.seconds > 0.0).then_some(Floor { seconds: higher.seconds * LENIENCE, ..higher })
+}
+
+/// Floating-point operations of one multiprocessor in a cycle at most, dense, by tensor cores where they take the type; a multiplication
+/// and an addition are two. By the throughput table of the CUDA C++ programming guide and the white papers of the architectures.
+fn flops_per_cycle((major, minor): (u32, u32), dtype: DType) -> Option<f64> {
+    let (single, half) = match (major, minor) {
+        (7, _) => (128.0, 1024.0),
+        (8, 0 | 7) => (128.0, 2048.0),
+        (8, _) => (256.0, 1024.0),
+        (9, _) => (256.0, 4096.0),
+        (10, _) => (256.0, 8192.0),
+        _ => return None,
+    };
+    match dtype {
+        // Whoever multiplies in single precision may use TF32, which is half as fast as half precision.
+        DType::F32 => Some(if major >= 8 { f64::max(single, half / 2.0) } else { single }),
+        DType::F16 | DType::Bf16 => Some(half),
+        _ => None,
+    }
+}
+
+/// Seconds as people read them.
+pub(super) fn shown(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 1e-3 => format!("{:.2} µs", seconds * 1e6),
+        _ if seconds < 1.0 => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{seconds:.2} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card() -> Facts {
+        Facts {
+            name: "H100".into(),
+            capability: (9, 0),
+            multiprocessors: 132,
+            l2_bytes: 50 << 20,
+            sm_clock: 1.98e9,
+            memory_bandwidth: 3.35e12,
+            cuda_version: 12040,
+            integrated: false,
+            uuid: None,
+            shared_bytes: 232_448,
+        }
+    }
+
+    fn least_seconds(facts: &Facts, work: &KernelWork) -> Option<f64> {
+        floor(facts, work).map(|floor| floor.seconds)
+    }
+
+    #[test]
+    fn memory_and_arithmetic_each_set_a_floor_and_the_higher_holds() {
+        let bytes = 3.35e9 + (50 << 20) as f64;
+        let cold = KernelWork { bytes: Some(bytes), cold: true, written: 1e9, ..KernelWork::default() };
+        assert!((least_seconds(&card(), &cold).unwrap() / (1e-3 * LENIENCE) - 1.0).abs() < 1e-9);
+        // What is read comes from memory, however little it is.
+        let read = KernelWork { bytes: Some(3.35e6), written: 0.0, ..cold };
+        assert!((least_seconds(&card(), &read).unwrap() / (1e-6 * LENIENCE) - 1.0).abs() < 1e-9);
+        assert_eq!(least_seconds(&Facts { integrated: true, ..card() }, &read), None);
+        // In the cache it may be faster than memory is.
+        assert_eq!(least_seconds(&card(), &KernelWork { cold: false, ..cold }), None);
+        let product = KernelWork { flops: Some(132.0 * 1.98e9 * 4096.0), dtype: Some(DType::F16), ..cold };
+        assert!((least_seconds(&card(), &product).unwrap() - LENIENCE).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_a_card_that_is_not_known_nothing_is_said() {
+        let facts = Facts { capability: (13, 0), sm_clock: 0.0, memory_bandwidth: 0.0, ..card() };
+        let work = KernelWork {
+            items: None,
+            bytes: Some(1e12),
+            flops: Some(1e12),
+            dtype: Some(DType::F16),
+            cold: true,
+            written: 0.0,
+        };
+        assert_eq!(least_seconds(&facts, &work), None);
+        assert_eq!(
+            least_seconds(&card(), &KernelWork { dtype: Some(DType::I32), bytes: None, ..work }),
+            None
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! Elements of one type on the host: what goes to the device, what comes back, and each element as a number.
+
+use half::{bf16, f16};
+use rand::{Rng, RngExt};
+
+use crate::spec::{MicroError, allocate};
+use gbench_model::{DType, Fill};
+
+/// Random elements are drawn up to here and repeated from then on: a card's memory cannot tell, and hundreds of MiB are filled in no
+/// time. A prime, so that what is written to a wrong place of round distance is still another number.
+const PERIOD: usize = 1_048_583;
+
+/// What an output holds before a kernel writes it: NaN in every floating type, the largest or -1 in the others.
+pub(super) const POISON: u8 = 0xff;
+
+/// Elements one after the other, in the byte order of the host and of the device (little).
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct HostBuffer {
+    dtype: DType,
+    bytes: Vec<u8>,
+}
+
+impl HostBuffer {
+    /// What was read back. Bytes after the last whole element are no part of it.
+    pub(super) fn new(dtype: DType, bytes: Vec<u8>) -> Self {
+        Self { dtype, bytes }
+    }
+
+    /// `length` elements as `fill` says. Errors: no memory for them.
+    pub(super) fn filled(
+        dtype: DType,
+        length: u64,
+        fill: &Fill,
+        random: &mut impl Rng,
+    ) -> Result<Self, MicroError> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let mut buffer =
+            Self { dtype, bytes: allocate("a host buffer", length.saturating_mul(dtype.size()), 0_u8)? };
+        match *fill {
+            Fill::Value { value: 0.0 } => {}
+            Fill::Value { value } => {
+                let element = Self::of_number(dtype, value);
+                buffer.bytes.chunks_exact_mut(dtype.size()).for_each(|place| place.copy_from_slice(&element));
+            }
+            Fill::Index => (0..length).for_each(|at| buffer.set(at, at as f64)),
+            Fill::Uniform { low, high } => {
+                let drawn = length.min(PERIOD);
+                for at in 0..drawn {
+                    let value = low + random.random::<f64>() * (high - low);
+                    buffer.set(
+                        at,
+                        match dtype {
+                            // The sum has left the last bits empty.
+                            DType::F64 => {
+                                let bits = value.to_bits() ^ u64::from(random.random::<u8>());
+                                f64::from_bits(bits).max(low).min(high)
+                            }
+                            _ if is_integer(dtype) => value.floor(),
+                            _ => value,
+                        },
+                    );
+                }
+                let (first, rest) = buffer.bytes.split_at_mut(drawn * dtype.size());
+                for part in rest.chunks_mut(first.len().max(1)) {
+                    part.copy_from_slice(&first[..part.len()]);
+                }
+            }
+        }
+        Ok(buffer)
+    }
+
+    /// One element's bytes: the nearest number of the type.
+    pub(super) fn of_number(dtype: DType, value: f64) -> Vec<u8> {
+        match dtype {
+            DType::F64 => value.to_le_bytes().to_vec(),
+            DType::F32 => (value as f32).to_le_bytes().to_vec(),
+            DType::F16 => f16::from_f64(value).to_le_bytes().to_vec(),
+            DType::Bf16 => bf16::from_f64(value).to_le_bytes().to_vec(),
+            DType::I64 => (value as i64).to_le_bytes().to_vec(),
+            DType::I32 => (value as i32).to_le_bytes().to_vec(),
+            DType::I8 => (value as i8).to_le_bytes().to_vec(),
+            DType::U64 => (value as u64).to_le_bytes().to_vec(),
+            DType::U32 => (value as u32).to_le_bytes().to_vec(),
+            DType::U8 => (value as u8).to_le_bytes().to_vec(),
+        }
+    }
+
+    pub(super) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Elements.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() / self.dtype.size()
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The element at `at`, exactly (integers beyond 2^53: the nearest); NaN where there is none.
+    pub(super) fn get(&self, at: usize) -> f64 {
+        let size = self.dtype.size();
+        let Some(bytes) = self.bytes.get(at * size..(at + 1) * size) else { return f64::NAN };
+        match (self.dtype, bytes) {
+            (DType::F32, &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),
+            (DType::F16, &[a, b]) => f16::from_le_bytes([a, b]).to_f64(),
+            (DType::Bf16, &[a, b]) => bf16::from_le_bytes([a, b]).to_f64(),
+            (DType::I32, &[a, b, c, d]) => f64::from(i32::from_le_bytes([a, b, c, d])),
+            (DType::U32, &[a, b, c, d]) => f64::from(u32::from_le_bytes([a, b, c, d])),
+            (DType::I8, &[a]) => f64::from(a as i8),
+            (DType::U8, &[a]) => f64::from(a),
+            (DType::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            (DType::I64, &[a, b, c, d, e, f, g, h]) => i64::from_le_bytes([a, b, c, d, e, f, g, h]) as f64,
+            (DType::U64, &[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]) as f64,
+            // No type has another size.
+            _ => f64::NAN,
+        }
+    }
+
+    /// Makes the element at `at` the nearest number of the type to `value`; beyond the end nothing happens.
+    pub(super) fn set(&mut self, at: usize, value: f64) {
+        let size = self.dtype.size();
+        if let Some(place) = self.bytes.get_mut(at * size..(at + 1) * size) {
+            // Without an allocation for the types that are filled at random.
+            match self.dtype {
+                DType::F32 => place.copy_from_slice(&(value as f32).to_le_bytes()),
+                DType::F16 => place.copy_from_slice(&f16::from_f64(value).to_le_bytes()),
+                DType::Bf16 => place.copy_from_slice(&bf16::from_f64(value).to_le_bytes()),
+                other => place.copy_from_slice(&Self::of_number(other, value)),
+            }
+        }
+    }
+
+    /// Whether an element still holds what outputs are overwritten with.
+    pub(super) fn has_poison(&self) -> bool {
+        let mut elements = self.bytes.chunks_exact(self.dtype.size());
+        elements.any(|element| element.iter().all(|byte| *byte == POISON))
+    }
+}
+
+fn is_integer(dtype: DType) -> bool {
+    !matches!(dtype, DType::F64 | DType::F32 | DType::F16 | DType::Bf16)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64;
+    use strum::IntoEnumIterator;
+
+    use super::*;
+
+    fn filled(dtype: DType, length: u64, fill: Fill) -> HostBuffer {
+        HostBuffer::filled(dtype, length, &fill, &mut Pcg64::seed_from_u64(7)).unwrap()
+    }
+
+    #[test]
+    fn every_type_gives_back_what_was_put_in() {
+        for dtype in DType::iter() {
+            let indices = filled(dtype, 100, Fill::Index);
+            assert_eq!((indices.len(), indices.bytes().len()), (100, 100 * dtype.size()), "{dtype:?}");
+            assert!((0..100).all(|at| indices.get(at) == at as f64), "{dtype:?}");
+            assert!(indices.get(100).is_nan());
+            let threes = filled(dtype, 5, Fill::Value { value: 3.0 });
+            assert!((0..5).all(|at| threes.get(at) == 3.0), "{dtype:?}");
+            assert_eq!(threes.bytes()[..dtype.size()], HostBuffer::of_number(dtype, 3.0)[..]);
+        }
+    }
+
+    #[test]
+    fn random_numbers_lie_in_their_range_and_use_the_whole_mantissa() {
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::Bf16] {
+            let numbers = filled(dtype, 4000, Fill::Uniform { low: -2.0, high: 3.0 });
+            let values: Vec<f64> = (0..numbers.len()).map(|at| numbers.get(at)).collect();
+            assert!(values.iter().all(|value| (-2.0..=3.0).contains(value)), "{dtype:?}");
+            assert!(values.iter().any(|value| *value < -1.9) && values.iter().any(|value| *value > 2.9));
+            // The lowest bit of the mantissa is the first of the bytes.
+            let odd = numbers.bytes().chunks(dtype.size()).filter(|element| element[0] % 2 == 1).count();
+            assert!((1600..2400).contains(&odd), "{dtype:?}: {odd}");
+        }
+        let dice = filled(DType::I32, 1000, Fill::Uniform { low: -1.0, high: 3.0 });
+        assert!((0..1000).all(|at| [-1.0, 0.0, 1.0, 2.0].contains(&dice.get(at))));
+    }
+
+    #[test]
+    fn a_long_buffer_repeats_the_numbers_after_a_prime_length() {
+        let long = filled(DType::F16, PERIOD as u64 * 2 + 5, Fill::Uniform { low: 0.0, high: 1.0 });
+        assert!((0..5).all(|at| long.get(at) == long.get(at + 2 * PERIOD)));
+        assert!((0..100).any(|at| long.get(at) != long.get(at + (1 << 20))));
+    }
+
+    #[test]
+    fn poison_is_no_number_and_is_found() {
+        for dtype in DType::iter() {
+            let mut buffer = HostBuffer::new(dtype, vec![POISON; 3 * dtype.size()]);
+            assert!(buffer.has_poison());
+            assert!(is_integer(dtype) || buffer.get(1).is_nan());
+            (0..3).for_each(|at| buffer.set(at, 1.0));
+            assert!(!buffer.has_poison(), "{dtype:?}");
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Measures one kernel: compiles and loads it, makes its inputs, takes its time, and holds its answer against the right one.
+
+use std::collections::BTreeMap;
+
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+use serde_json::json;
+
+use super::accuracy::Accuracy;
+use super::compiler::{Compiled, KernelSource, compile};
+use super::cublas::{Cublas, SquareProduct};
+use super::device::{Buffer, CudaDevice, Function, Module, Parameters};
+use super::error::CudaError;
+use super::floor::{KernelWork, floor, shown};
+use super::host_buffer::{HostBuffer, POISON};
+use super::measuring::measure;
+use super::sampler::Sampler;
+use super::support::{Support, function};
+use crate::channel::Channel;
+use crate::spec::MicroError;
+use crate::throttle_state::OpenLook;
+use gbench_model::line::{Event, Request};
+use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, Stage};
+
+/// Share of the free device memory that copies of a kernel's buffers take at most.
+const COPIES_SHARE: usize = 4;
+
+/// A kernel with all that a launch needs.
+pub(super) struct Kernel {
+    pub source: KernelSource,
+    /// What it is compiled for: `sm_90`.
+    pub arch: String,
+    /// As the source names it.
+    pub entry: String,
+    pub launch: KernelLaunch,
+    pub arguments: Vec<KernelArgument>,
+    /// What the floor of its time is reckoned by, and what rates follow from.
+    pub work: KernelWork,
+}
+
+/// Work on the device, ready to be started.
+pub(super) struct Loaded {
+    pub gpu: CudaDevice,
+    callee: Callee,
+    launch: KernelLaunch,
+    arguments: Vec<KernelArgument>,
+}
+
+/// What a call of the work calls.
+enum Callee {
+    Kernel { module: Module, compiled: Compiled, function: Function },
+    Cublas { library: Cublas, product: SquareProduct },
+}
+
+/// The GPU, and its machine code for a source. Says on the channel what code it is.
+pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> Result<Loaded, MicroError> {
+    let compiled = compile(&kernel.source, &kernel.arch, gpu.facts().cuda_version)?;
+    let module = gpu.module(&compiled.cubin)?;
+    let code = code_of(&compiled, &kernel.entry);
+    check_shared(gpu, code.as_ref(), kernel.launch.shared_bytes)?;
+    let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
+    if let Some(code) = code {
+        let DeviceCode { arch, compiler, kernels } = code;
+        channel.send(&Event::DeviceCode { arch, compiler, kernels })?;
+    }
+    let (launch, arguments) = (kernel.launch, kernel.arguments.clone());
+    let callee = Callee::Kernel { module, compiled, function };
+    Ok(Loaded { gpu: gpu.clone(), callee, launch, arguments })
+}
+
+/// NVIDIA's library in the place of a kernel.
+pub(super) fn load_cublas(
+    channel: &mut Channel,
+    gpu: &CudaDevice,
+    kernel: &Kernel,
+    product: SquareProduct,
+) -> Result<Loaded, MicroError> {
+    let library = Cublas::open(gpu)?;
+    channel.notes([("cublas", json!(library.version))])?;
+    let callee = Callee::Cublas { library, product };
+    Ok(Loaded { gpu: gpu.clone(), callee, launch: kernel.launch, arguments: kernel.arguments.clone() })
+}
+
+/// Errors: a block of the card has less shared memory than the kernel declares and asks for.
+fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Result<(), CudaError> {
+    let own = code
+        .and_then(|code| code.kernels.values().filter_map(|kernel| kernel.shared_bytes).max())
+        .unwrap_or(0);
+    let most = gpu.facts().shared_bytes;
+    if most > 0 && asked > 0 && own + u64::from(asked) > u64::from(most) {
+        return Err(CudaError::SharedMemory { asked, own, most });
+    }
+    Ok(())
+}
+
+/// The machine code of one kernel among those that were compiled with it.
+fn code_of(compiled: &Compiled, entry: &str) -> Option<DeviceCode> {
+    let (name, kernel) = compiled.code.kernels.get_key_value(compiled.about.names.get(entry)?)?;
+    let kernels = BTreeMap::from([(name.clone(), kernel.clone())]);
+    let DeviceCode { arch, compiler, .. } = compiled.code.clone();
+    Some(DeviceCode { arch, compiler, kernels })
+}
+
+/// One value of a launch.
+enum Slot {
+    Buffer(Buffer),
+    Scalar(Vec<u8>),
+}
+
+/// Everything that one launch of a kernel reads and writes.
+pub(super) struct Slots(Vec<Slot>);
+
+impl Slots {
+    /// Device memory for the arguments, with `inputs` in it: one host buffer a buffer argument.
+    fn new(gpu: &CudaDevice, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<Self, CudaError> {
+        let mut inputs = inputs.iter();
+        let mut slots = Vec::new();
+        for argument in arguments {
+            slots.push(match argument {
+                KernelArgument::Scalar { dtype, value } => {
+                    Slot::Scalar(HostBuffer::of_number(*dtype, *value))
+                }
+                KernelArgument::Buffer { .. } => {
+                    let input = inputs.next().map_or(&[][..], HostBuffer::bytes);
+                    let buffer = gpu.allocate(input.len())?;
+                    buffer.write(input)?;
+                    Slot::Buffer(buffer)
+                }
+            });
+        }
+        Ok(Self(slots))
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.0.iter().fold(Parameters::default(), |parameters, slot| match slot {
+            Slot::Buffer(buffer) => parameters.buffer(buffer),
+            Slot::Scalar(bytes) => parameters.scalar(bytes),
+        })
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.0.iter().filter_map(|slot| match slot {
+            Slot::Buffer(buffer) => Some(buffer),
+            Slot::Scalar(_) => None,
+        })
+    }
+
+    /// Fills all buffers anew, and overwrites what the kernel only writes.
+    fn prepare(
+        &self,
+        gpu: &CudaDevice,
+        arguments: &[KernelArgument],
+        inputs: &[HostBuffer],
+    ) -> Result<(), CudaError> {
+        for ((buffer, access), input) in self.buffers().zip(accesses(arguments)).zip(inputs) {
+            match access {
+                Access::Output => gpu.set(buffer, POISON)?,
+                Access::Input | Access::InputOutput => buffer.write(input.bytes())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// All buffers as they are now.
+    fn read(&self, arguments: &[KernelArgument]) -> Result<Vec<HostBuffer>, CudaError> {
+        let dtypes = arguments.iter().filter_map(|argument| match argument {
+            KernelArgument::Buffer { dtype, .. } => Some(*dtype),
+            KernelArgument::Scalar { .. } => None,
+        });
+        self.buffers().zip(dtypes).map(|(buffer, dtype)| Ok(HostBuffer::new(dtype, buffer.read()?))).collect()
+    }
+}
+
+fn accesses(arguments: &[KernelArgument]) -> impl Iterator<Item = Access> {
+    arguments.iter().filter_map(|argument| match argument {
+        KernelArgument::Buffer { access, .. } => Some(*access),
+        KernelArgument::Scalar { .. } => None,
+    })
+}
+
+/// What each buffer argument holds at first.
+pub(super) type Inputs<'a> = &'a dyn Fn(&[KernelArgument], u64) -> Result<Vec<HostBuffer>, MicroError>;
+
+/// Random numbers and the like, as the arguments say.
+pub(super) fn filled(arguments: &[KernelArgument], seed: u64) -> Result<Vec<HostBuffer>, MicroError> {
+    let mut random = Pcg64::seed_from_u64(seed);
+    let buffers = arguments.iter().filter_map(|argument| match argument {
+        KernelArgument::Buffer { dtype, length, access, fill } => {
+            // An output is overwritten before it is looked at; zero until then.
+            let fill = if *access == Access::Output { &Fill::Value { value: 0.0 } } else { fill };
+            Some(HostBuffer::filled(*dtype, *length, fill, &mut random))
+        }
+        KernelArgument::Scalar { .. } => None,
+    });
+    buffers.collect()
+}
+
+/// Whether a kernel's answer is right: from all buffers as they were filled and as they were read back, and the loaded kernel with its
+/// buffers, for those who launch another one on the same.
+pub(super) type Check<'a> =
+    &'a dyn Fn(&Loaded, &[HostBuffer], &[HostBuffer]) -> Result<Option<Accuracy>, MicroError>;
+
+impl Loaded {
+    /// Queues one call. `parameters`: of the slots.
+    fn call(&self, slots: &Slots, parameters: &Parameters) -> Result<(), CudaError> {
+        match &self.callee {
+            Callee::Kernel { function, .. } => self.gpu.launch(function, &self.launch, parameters),
+            Callee::Cublas { library, product } => {
+                let mut buffers = slots.buffers();
+                let (Some(a), Some(b), Some(c)) = (buffers.next(), buffers.next(), buffers.next()) else {
+                    let kernel = "cublasGemmEx".into();
+                    return Err(CudaError::Parameters { kernel, takes: vec![8; 3], given: Vec::new() });
+                };
+                library.multiply(product.dtype, product.n, a, b, c)
+            }
+        }
+    }
+
+    /// Another kernel of the same code, launched once on inputs of its own; gives its buffers.
+    pub(super) fn run_other(
+        &self,
+        entry: &str,
+        launch: &KernelLaunch,
+        inputs: &[HostBuffer],
+    ) -> Result<Vec<HostBuffer>, MicroError> {
+        let Callee::Kernel { module, compiled, .. } = &self.callee else {
+            return Err(CudaError::NoKernel { entry: entry.into() }.into());
+        };
+        let other = function(module, compiled, entry, launch.shared_bytes)?;
+        let slots = Slots::new(&self.gpu, &self.arguments, inputs)?;
+        slots.prepare(&self.gpu, &self.arguments, inputs)?;
+        self.gpu.launch(&other, launch, &slots.parameters())?;
+        Ok(slots.read(&self.arguments)?)
+    }
+
+    /// Warms up, measures and verifies.
+    pub(super) fn measure(
+        &self,
+        request: &Request,
+        channel: &mut Channel,
+        look: OpenLook,
+        (work, inputs, check): (&KernelWork, Inputs, Check),
+    ) -> Result<(), MicroError> {
+        let gpu = &self.gpu;
+        let facts = gpu.facts().clone();
+        if work.cold && facts.l2_bytes == 0 {
+            let reason = "the driver does not tell the size of the L2 cache: set flush_l2 = false";
+            return Err(MicroError::Skip(reason.into()));
+        }
+        let mut sampler = Sampler::new(gpu, &Support::load(gpu)?, work.cold)?;
+        // Before the host has made them, which would run out of memory first.
+        let (bytes, free) = (self.bytes(|_| true), gpu.free_memory()?);
+        if bytes > free as f64 {
+            return Err(CudaError::NoRoom { needed: bytes, free }.into());
+        }
+        let bytes = bytes as usize;
+        let first = inputs(&self.arguments, request.seed)?;
+        let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
+        let launch = |set: &Slots| self.call(set, &set.parameters());
+        channel.stage(Stage::Warmup)?;
+        let mut calls = sampler.calls_per_sample(request, |_| launch(&sets[0]))?;
+        if work.cold {
+            // Each call of a sample finds buffers that none has touched since the cache was overwritten. Where memory is short,
+            // fewer calls a sample rather than warm ones.
+            let room = gpu.free_memory()? / COPIES_SHARE / bytes.max(1);
+            calls = calls.min(u32::try_from(room).unwrap_or(u32::MAX).max(1));
+            for _ in 1..calls {
+                sets.push(Slots::new(gpu, &self.arguments, &first)?);
+            }
+        }
+        // Gigabytes, perhaps.
+        drop(first);
+        channel.work_on(&facts.name, [work.items, work.bytes, work.flops])?;
+        channel.notes([
+            ("buffer_bytes", json!(bytes)),
+            ("buffer_sets", json!(sets.len())),
+            ("l2", json!(if work.cold { "cold" } else { "hot" })),
+            ("arch", json!(facts.arch())),
+            ("cuda_driver", json!(facts.cuda_version)),
+        ])?;
+        if let Callee::Kernel { .. } = self.callee {
+            channel.notes([("grid", json!(self.launch.grid)), ("block", json!(self.launch.block))])?;
+        }
+        // The values of a launch are made before, so that queueing costs the same each time.
+        let parameters: Vec<Parameters> = sets.iter().map(Slots::parameters).collect();
+        let call = |number: u32| {
+            let at = number as usize % parameters.len();
+            self.call(&sets[at], &parameters[at])
+        };
+        let seconds = measure(request, channel, look(facts.uuid.as_deref()), (&mut sampler, calls), call)?;
+        let work = KernelWork { written: self.bytes(|access| access != Access::Input), ..*work };
+        if let Some(least) = floor(&facts, &work).filter(|least| seconds < least.seconds) {
+            return Err(MicroError::Impossible(format!(
+                "{} are less than the {} that {} needs at least for the {} that are declared: the work was not done, or less is to be declared",
+                shown(seconds),
+                shown(least.seconds),
+                facts.name,
+                least.by,
+            )));
+        }
+        sets.truncate(1);
+        // Other numbers than those that were measured with: an answer that is kept from there is wrong.
+        let fresh = inputs(&self.arguments, request.seed.wrapping_add(1))?;
+        sets[0].prepare(gpu, &self.arguments, &fresh)?;
+        launch(&sets[0])?;
+        let outputs = sets[0].read(&self.arguments)?;
+        match check(self, &fresh, &outputs)? {
+            Some(accuracy) => {
+                let errors = BTreeMap::from([("max_abs_error".to_owned(), finite(accuracy.max_abs_error))]);
+                let passed = accuracy.worst <= 1.0;
+                let message = (!passed).then(|| {
+                    if accuracy.worst.is_nan() {
+                        "the answer is no number somewhere, or was never written".to_owned()
+                    } else {
+                        let Accuracy { max_abs_error, worst } = accuracy;
+                        format!("the answer is off by {max_abs_error:.3e}, {worst:.3} times what is allowed")
+                    }
+                });
+                channel.send(&Event::Validation { passed, message, errors })
+            }
+            None => channel.notes([("answer_checked", json!(false))]),
+        }
+    }
+
+    /// Bytes of the buffers with such an access; a length that is beyond all memory stays a number.
+    fn bytes(&self, counts: impl Fn(Access) -> bool) -> f64 {
+        let bytes = self.arguments.iter().map(|argument| match argument {
+            KernelArgument::Buffer { dtype, length, access, .. } if counts(*access) => {
+                *length as f64 * dtype.size() as f64
+            }
+            KernelArgument::Buffer { .. } | KernelArgument::Scalar { .. } => 0.0,
+        });
+        bytes.sum()
+    }
+}
+
+fn finite(number: f64) -> Option<f64> {
+    Some(number).filter(|number| number.is_finite())
+}

@@ -1,0 +1,246 @@
+//! Warms a card up until it settles, takes the samples in groups between which the card is looked at, and takes them again where the
+//! card was slowed down meanwhile.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::error::CudaError;
+use super::floor::shown;
+use super::sampler::{Sampler, TimedSample};
+use super::throttle::MeasuringAttempt;
+use crate::channel::Channel;
+use crate::pace::Limit;
+use crate::spec::{MetricSpec, MicroError};
+use crate::throttle_state::{ThrottleLook, ThrottleState};
+use gbench_model::line::{Event, Request};
+use gbench_model::{Better, SM_CLOCK, Stage};
+use gbench_stats as stats;
+
+/// What every kernel is measured by.
+pub(super) static METRICS: [MetricSpec; 3] = [
+    MetricSpec { name: "time", unit: "s", better: Better::Lower, threshold: 0.02, judged: true },
+    MetricSpec { name: "cycles", unit: "cycles", better: Better::Lower, threshold: 0.02, judged: false },
+    MetricSpec { name: SM_CLOCK, unit: "MHz", better: Better::Higher, threshold: 0.02, judged: false },
+];
+/// Times of attempts that were given up: kept, and judged by nobody.
+static THROTTLED_TIME: MetricSpec =
+    MetricSpec { name: "throttled_time", unit: "s", better: Better::Lower, threshold: 0.02, judged: false };
+
+/// Samples between two looks at the card.
+const GROUP: u32 = 10;
+/// Attempts in all, and seconds of rest before the second, which grow with each.
+const MAX_ATTEMPTS: u32 = 3;
+const REST: f64 = 0.5;
+/// Seconds of the device for which it is warmed up at least and at most, unless the request says how long.
+const WARM: f64 = 0.3;
+const MAX_WARM: f64 = 3.0;
+/// The last samples whose spread and clock tell whether the card has settled, and how far they may lie apart.
+const WINDOW: usize = 10;
+const SETTLED: f64 = 0.01;
+/// By how much the time of the whole device may exceed that of the events, as a share and in seconds.
+const MAX_UNSEEN: f64 = 0.5;
+const UNSEEN_SECONDS: f64 = 2e-3;
+
+/// Measures what `call` queues, so many calls a sample: the warm-up, the measurement and the check of the events, up to the stage
+/// `verify`. Gives the median seconds of a call.
+pub(super) fn measure(
+    request: &Request,
+    channel: &mut Channel,
+    mut look: Option<ThrottleLook>,
+    (sampler, calls): (&mut Sampler, u32),
+    mut call: impl FnMut(u32) -> Result<(), CudaError>,
+) -> Result<f64, MicroError> {
+    let (settled, warm) = warm_up(request, sampler, calls, &mut call)?;
+    channel.stage(Stage::Measure)?;
+    let mut state = || look.as_mut().and_then(|look| look());
+    let mut attempts = 1;
+    let attempt = if request.turns {
+        let mut attempt = MeasuringAttempt::after(&warm, 0.0);
+        while let Some(iterations) = channel.turn()? {
+            group(&mut attempt, iterations, sampler, calls, &mut call, &mut state)?;
+        }
+        attempt
+    } else {
+        let mut attempt = MeasuringAttempt::after(&warm, 0.0);
+        loop {
+            samples(request, &mut attempt, sampler, calls, (&mut call, &mut state))?;
+            if !attempt.is_spoilt() || attempts == MAX_ATTEMPTS {
+                break attempt;
+            }
+            attempt.samples.iter().for_each(|sample| channel.record(&THROTTLED_TIME, sample.seconds));
+            thread::sleep(Duration::from_secs_f64(REST * f64::from(attempts)));
+            attempts += 1;
+            attempt = attempt.again();
+        }
+    };
+    for sample in &attempt.samples {
+        channel.record(&METRICS[0], sample.seconds);
+    }
+    if let Some(clocks) = clocks(&attempt.samples) {
+        for (sample, clock) in attempt.samples.iter().zip(clocks) {
+            channel.record(&METRICS[1], sample.seconds * clock);
+            channel.record(&METRICS[2], clock / 1e6);
+        }
+    }
+    let throttled = attempt.throttled();
+    channel.notes([
+        ("calls_per_sample", json!(calls)),
+        ("settled", json!(settled)),
+        ("held_back", json!(sampler.holds)),
+        ("attempts", json!(attempts)),
+        ("throttled_samples", json!(throttled)),
+        ("clock", json!("cuda events")),
+    ])?;
+    if !throttled.is_empty() || !attempt.reasons.is_empty() {
+        channel.send(&Event::Throttled {
+            samples: throttled.len() as u32,
+            of: attempt.samples.len() as u32,
+            reasons: attempt.reasons.clone(),
+            spoilt: attempt.is_spoilt(),
+        })?;
+    }
+    channel.stage(Stage::Verify)?;
+    check_events(sampler, calls, &mut call)?;
+    let mut times: Vec<f64> = attempt.samples.iter().map(|sample| sample.seconds).collect();
+    Ok(stats::median(&mut times).unwrap_or(f64::NAN))
+}
+
+/// The clock of every sample, in their order; `None` where one is missing: what is no number makes a case invalid, and a shorter list would
+/// not say which samples it is of.
+fn clocks(samples: &[TimedSample]) -> Option<Vec<f64>> {
+    samples.iter().map(|sample| sample.clock).collect()
+}
+
+/// One attempt: as many samples as the request asks for, or as fit into its time.
+fn samples(
+    request: &Request,
+    attempt: &mut MeasuringAttempt,
+    sampler: &mut Sampler,
+    calls: u32,
+    (call, state): (
+        &mut impl FnMut(u32) -> Result<(), CudaError>,
+        &mut impl FnMut() -> Option<ThrottleState>,
+    ),
+) -> Result<(), MicroError> {
+    match Limit::of_measuring(request) {
+        Limit::Turns(iterations) => {
+            let mut left = iterations;
+            while left > 0 {
+                let now = left.min(GROUP);
+                group(attempt, now, sampler, calls, call, state)?;
+                left -= now;
+            }
+        }
+        limit => limit.repeat(|| group(attempt, GROUP, sampler, calls, call, state))?,
+    }
+    Ok(())
+}
+
+fn group(
+    attempt: &mut MeasuringAttempt,
+    samples: u32,
+    sampler: &mut Sampler,
+    calls: u32,
+    call: &mut impl FnMut(u32) -> Result<(), CudaError>,
+    state: &mut impl FnMut() -> Option<ThrottleState>,
+) -> Result<(), MicroError> {
+    if attempt.last_look.is_none() {
+        attempt.last_look = state();
+    }
+    let taken =
+        (0..samples).map(|_| sampler.sample(calls, &mut *call)).collect::<Result<Vec<TimedSample>, _>>()?;
+    attempt.add(taken, state());
+    Ok(())
+}
+
+/// Runs until the last samples lie close together and the clock stands still. Says whether it came to that, and gives the last samples;
+/// where the request says how long to warm up, it is not asked.
+fn warm_up(
+    request: &Request,
+    sampler: &mut Sampler,
+    calls: u32,
+    call: &mut impl FnMut(u32) -> Result<(), CudaError>,
+) -> Result<(Option<bool>, Vec<TimedSample>), MicroError> {
+    let asked = Limit::of_warmup(request);
+    let says_how_long =
+        request.burnin > 0.0 || request.cold || request.pinned.iter().any(|it| it == "warmup");
+    let mut taken: Vec<TimedSample> = Vec::new();
+    let last = |taken: &[TimedSample]| taken[taken.len().saturating_sub(WINDOW)..].to_vec();
+    if says_how_long {
+        asked.repeat(|| {
+            taken.push(sampler.sample(calls, &mut *call)?);
+            Ok(())
+        })?;
+        return Ok((None, last(&taken)));
+    }
+    let begun = Instant::now();
+    // By the device's clock where it tells one: the host may have waited for others.
+    let mut first: Option<u64> = None;
+    loop {
+        let sample = sampler.sample(calls, &mut *call)?;
+        if sample.ended > 0 {
+            first.get_or_insert(sample.ended);
+        }
+        let on_device = first.filter(|_| sample.ended > 0).map(|first| sample.ended.saturating_sub(first));
+        taken.push(sample);
+        let spent = on_device.map_or(begun.elapsed().as_secs_f64(), |nanoseconds| nanoseconds as f64 / 1e9);
+        let enough = taken.len() >= WINDOW.max(request.warmup as usize) && spent >= WARM;
+        if enough && is_settled(&last(&taken)) {
+            return Ok((Some(true), last(&taken)));
+        }
+        if spent >= MAX_WARM || begun.elapsed().as_secs_f64() >= 2.0 * MAX_WARM {
+            return Ok((Some(false), last(&taken)));
+        }
+    }
+}
+
+/// Their times and clocks lie within a hundredth of each other, as coefficients of variation.
+fn is_settled(samples: &[TimedSample]) -> bool {
+    let times: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
+    let clocks: Vec<f64> = samples.iter().filter_map(|sample| sample.clock).collect();
+    variation(&times) <= SETTLED && variation(&clocks) <= SETTLED
+}
+
+/// The coefficient of variation; 0 for fewer than two values.
+fn variation(values: &[f64]) -> f64 {
+    stats::sample_stddev(values).zip(stats::mean(values)).map_or(0.0, |(deviation, mean)| deviation / mean)
+}
+
+/// Holds the events against the time in which the whole device comes to rest: work that goes on beside the stream is not in the events.
+fn check_events(
+    sampler: &mut Sampler,
+    calls: u32,
+    call: &mut impl FnMut(u32) -> Result<(), CudaError>,
+) -> Result<(), MicroError> {
+    let (events, device) = sampler.events_and_device(calls, call)?;
+    if device > events * (1.0 + MAX_UNSEEN) + UNSEEN_SECONDS {
+        return Err(MicroError::Impossible(format!(
+            "the device was at work for {} and the events saw {}: part of the work is outside of what is timed",
+            shown(device),
+            shown(events),
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settled_are_times_and_clocks_that_stand_still() {
+        let sample = |seconds, clock| TimedSample { seconds, clock, ended: 0 };
+        assert!(is_settled(&[sample(1.0, None), sample(1.001, None), sample(0.999, None)]));
+        assert!(!is_settled(&[sample(1.0, None), sample(1.1, None), sample(0.9, None)]));
+        assert!(!is_settled(&[sample(1.0, Some(1e9)), sample(1.0, Some(1.5e9))]));
+    }
+
+    #[test]
+    fn a_sample_without_a_clock_leaves_all_clocks_out() {
+        let sample = |clock| TimedSample { seconds: 1.0, clock, ended: 0 };
+        assert_eq!(clocks(&[sample(Some(1e9)), sample(Some(2e9))]), Some(vec![1e9, 2e9]));
+        assert_eq!(clocks(&[sample(Some(1e9)), sample(None)]), None);
+    }
+}

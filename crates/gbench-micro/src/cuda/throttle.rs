@@ -1,0 +1,163 @@
+//! Samples during which the card held its clocks down: kept, marked, and too many of them are no measurement.
+
+use super::sampler::TimedSample;
+use crate::throttle_state::ThrottleState;
+use gbench_model::add_violations;
+use gbench_stats as stats;
+
+/// A sample at less than this share of the clock of most is one of a slower card.
+const MIN_CLOCK: f64 = 0.9;
+/// Share of a process's samples that may be marked.
+const BUDGET: f64 = 0.25;
+
+/// The samples of one attempt, in groups between which the card was looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct MeasuringAttempt {
+    pub samples: Vec<TimedSample>,
+    /// Of each sample, what the driver said around it.
+    said: Vec<Said>,
+    /// The highest clock that an earlier attempt or the end of the warm-up had as its usual one, in Hz: a card that slows down for
+    /// good has another one from then on, and is still a slower card.
+    before: f64,
+    pub reasons: Vec<String>,
+    /// The state of the card behind the last group.
+    pub last_look: Option<ThrottleState>,
+}
+
+/// What the driver says of a group of samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Said {
+    /// Hardware held clocks down, for heat or a fault.
+    by_hardware: bool,
+    /// The limit of power did: how the card works, and why its clock is low.
+    by_power: bool,
+}
+
+impl MeasuringAttempt {
+    /// An attempt behind samples that were taken earlier.
+    pub(super) fn after(earlier: &[TimedSample], before: f64) -> Self {
+        Self { before: before.max(usual_clock(earlier)), ..Self::default() }
+    }
+
+    /// The attempt that follows this one.
+    pub(super) fn again(&self) -> Self {
+        Self::after(&self.samples, self.before)
+    }
+
+    /// Adds a group of samples and what the card says of itself behind it.
+    pub(super) fn add(&mut self, group: Vec<TimedSample>, after: Option<ThrottleState>) {
+        let looks = || self.last_look.iter().chain(&after);
+        let grew = |at: usize| match (&self.last_look, &after) {
+            (Some(before), Some(after)) => after.held_ns[at] > before.held_ns[at],
+            _ => false,
+        };
+        let said = Said {
+            by_hardware: looks().any(|state| state.by_hardware),
+            by_power: looks().any(|state| state.by_power) || grew(0),
+        };
+        let mut reasons: Vec<String> = looks().flat_map(|state| state.reasons.clone()).collect();
+        add_violations(&mut reasons, [grew(0), grew(1)]);
+        for reason in reasons {
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
+        self.said.extend(group.iter().map(|_| said));
+        self.samples.extend(group);
+        self.last_look = after;
+    }
+
+    /// Places of the samples that a slower card gave.
+    pub(super) fn throttled(&self) -> Vec<usize> {
+        let usual = self.before.max(usual_clock(&self.samples));
+        let is_slow = |sample: &TimedSample| sample.clock.is_some_and(|clock| clock < MIN_CLOCK * usual);
+        let is_marked =
+            |sample: &TimedSample, said: Said| said.by_hardware || (is_slow(sample) && !said.by_power);
+        let marks = self.samples.iter().zip(&self.said).enumerate();
+        marks.filter(|(_, (sample, said))| is_marked(sample, **said)).map(|(at, _)| at).collect()
+    }
+
+    /// Whether so many are marked that what is left says little.
+    pub(super) fn is_spoilt(&self) -> bool {
+        self.throttled().len() as f64 > BUDGET * self.samples.len() as f64
+    }
+}
+
+/// The median of the clocks; 0 where none is known.
+fn usual_clock(samples: &[TimedSample]) -> f64 {
+    let mut clocks: Vec<f64> = samples.iter().filter_map(|sample| sample.clock).collect();
+    stats::median(&mut clocks).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(clock: f64) -> TimedSample {
+        TimedSample { seconds: 1e-3, clock: Some(clock), ended: 0 }
+    }
+
+    fn state(reason: &str, [by_power, by_hardware]: [bool; 2], held_ns: [u64; 2]) -> Option<ThrottleState> {
+        let reasons = Some(reason.to_owned()).filter(|reason| !reason.is_empty()).into_iter().collect();
+        Some(ThrottleState { reasons, by_power, by_hardware, held_ns })
+    }
+
+    const CALM: [bool; 2] = [false, false];
+
+    #[test]
+    fn a_sample_below_the_usual_clock_is_marked_and_kept() {
+        let mut attempt = MeasuringAttempt::default();
+        attempt.add([1.98e9, 1.97e9, 1.4e9, 1.98e9, 1.98e9].map(at).to_vec(), None);
+        assert_eq!(attempt.throttled(), [2]);
+        assert_eq!(attempt.samples.len(), 5);
+        assert!(!attempt.is_spoilt());
+        attempt.add(vec![at(1.2e9)], None);
+        assert!(attempt.is_spoilt(), "{:?}", attempt.throttled());
+    }
+
+    #[test]
+    fn a_group_that_hardware_slowed_is_marked_whole() {
+        let mut attempt =
+            MeasuringAttempt { last_look: state("", CALM, [0, 5]), ..MeasuringAttempt::default() };
+        attempt.add(vec![at(1.9e9); 2], state("hw_thermal_slowdown", [false, true], [0, 7]));
+        assert_eq!(
+            (attempt.throttled(), attempt.reasons.as_slice()),
+            (vec![0, 1], &["hw_thermal_slowdown".to_owned()][..])
+        );
+        assert!(attempt.is_spoilt());
+    }
+
+    #[test]
+    fn a_power_limit_is_only_said_also_where_it_lowers_the_clock() {
+        let mut attempt = MeasuringAttempt::after(&[at(1.98e9)], 0.0);
+        attempt.add(vec![at(1.4e9); 4], state("sw_power_cap", [true, false], [0, 0]));
+        assert_eq!(
+            (attempt.throttled().len(), attempt.reasons.as_slice()),
+            (0, &["sw_power_cap".to_owned()][..])
+        );
+        // The driver's count tells what no look saw.
+        attempt.add(vec![at(1.4e9); 4], state("", CALM, [5, 0]));
+        attempt.add(vec![at(1.4e9); 4], state("", CALM, [9, 0]));
+        assert!(attempt.throttled().is_empty(), "{attempt:?}");
+        attempt.add(vec![at(1.4e9); 4], state("", CALM, [9, 0]));
+        assert_eq!(attempt.throttled().len(), 4, "without a reason it is");
+    }
+
+    #[test]
+    fn a_card_that_slows_down_for_good_is_still_a_slower_one() {
+        let mut first = MeasuringAttempt::after(&[at(1.98e9); 3], 0.0);
+        first.add(vec![at(1.4e9); 10], None);
+        assert!(first.is_spoilt(), "slower than it was warmed up");
+        let mut second = first.again();
+        second.add(vec![at(1.4e9); 10], None);
+        assert!(second.is_spoilt());
+    }
+
+    #[test]
+    fn without_clocks_and_looks_nothing_is_marked() {
+        let mut attempt = MeasuringAttempt::default();
+        attempt.add(vec![TimedSample { clock: None, ..at(1.0) }; 3], None);
+        assert!(attempt.throttled().is_empty() && !attempt.is_spoilt());
+        assert!(!MeasuringAttempt::default().is_spoilt());
+    }
+}

@@ -1,0 +1,116 @@
+//! `cuda_kernel`: a kernel of the user's own, by what `[benchmark.cuda]` says of it. Not in the catalogue: the suite file names it.
+
+use std::env;
+use std::fs;
+
+use super::accuracy::Accuracy;
+use super::compiler::KernelSource;
+use super::device::CudaDevice;
+use super::floor::KernelWork;
+use super::host_buffer::HostBuffer;
+use super::kernel::{Kernel, Loaded, filled, load};
+use super::measuring::METRICS;
+use crate::channel::Channel;
+use crate::spec::{Defaults, MicroError};
+use crate::throttle_state::OpenLook;
+use crate::workload::{Workload, WorkloadRun};
+use gbench_model::line::Request;
+use gbench_model::{
+    Access, Component, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelReference,
+};
+
+pub(crate) const KERNEL: Workload = Workload {
+    name: KERNEL_WORKLOAD,
+    description: "A CUDA kernel of a suite",
+    components: &[Component::Gpu],
+    metrics: &METRICS,
+    params: &[],
+    defaults: Defaults { processes: 5, iterations: 30, warmup: 10 },
+    run: WorkloadRun::Gpu(&run),
+};
+
+fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
+    let call = call()?;
+    let text = fs::read_to_string(&call.file)
+        .map_err(|source| MicroError::Source { file: call.file.display().to_string(), source })?;
+    let folder = call.file.parent().map(std::path::Path::to_path_buf);
+    let mut entries = vec![call.entry.clone()];
+    entries.extend(call.reference.as_ref().map(|reference| reference.entry.clone()));
+    let gpu = CudaDevice::open()?;
+    let kernel = Kernel {
+        arch: gpu.facts().own_arch(),
+        source: KernelSource {
+            // Without its folder: what the compiler is told may stand in what it makes.
+            name: call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            text,
+            options: call.options.clone(),
+            include: folder.into_iter().chain(call.include.clone()).collect(),
+            entries,
+        },
+        entry: call.entry.clone(),
+        launch: call.launch,
+        arguments: call.arguments.clone(),
+        // Of what it multiplies nothing is declared.
+        work: KernelWork {
+            bytes: call.bytes,
+            flops: call.flops,
+            cold: call.flush_l2,
+            ..KernelWork::default()
+        },
+    };
+    let loaded = load(channel, &gpu, &kernel)?;
+    let check = |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
+        let Some(reference) = &call.reference else { return Ok(None) };
+        let expected = loaded.run_other(&reference.entry, &reference.launch, inputs)?;
+        Ok(Some(accuracy(reference, &call.arguments, &expected, outputs)))
+    };
+    loaded.measure(request, channel, look, (&kernel.work, &filled, &check))
+}
+
+fn call() -> Result<KernelCall, MicroError> {
+    let text = env::var(KERNEL_CALL).unwrap_or_default();
+    serde_json::from_str(&text).map_err(|error| MicroError::Param {
+        name: KERNEL_CALL,
+        value: error.to_string(),
+        known: "what gbench-ci sends for [benchmark.cuda]".into(),
+    })
+}
+
+/// The worst element of all that the kernel writes.
+fn accuracy(
+    reference: &KernelReference,
+    arguments: &[KernelArgument],
+    expected: &[HostBuffer],
+    found: &[HostBuffer],
+) -> Accuracy {
+    let written = arguments.iter().filter_map(|argument| match argument {
+        KernelArgument::Buffer { access, .. } => Some(*access != Access::Input),
+        KernelArgument::Scalar { .. } => None,
+    });
+    let mut accuracy = Accuracy { worst: 0.0, max_abs_error: 0.0 };
+    let mut numbers = 0_usize;
+    for ((expected, found), _) in expected.iter().zip(found).zip(written).filter(|(_, written)| *written) {
+        for at in 0..expected.len() {
+            let (right, is) = (expected.get(at), found.get(at));
+            numbers += usize::from(is.is_finite());
+            // The same infinity, or no number where the right answer is none.
+            if right == is || (right.is_nan() && is.is_nan()) {
+                continue;
+            }
+            let error = (is - right).abs();
+            let share = error / (reference.absolute + reference.relative * right.abs());
+            // `max` would pass over a NaN.
+            if share > accuracy.worst || share.is_nan() {
+                accuracy.worst = share;
+            }
+            if error > accuracy.max_abs_error || error.is_nan() {
+                accuracy.max_abs_error = error;
+            }
+            if accuracy.worst.is_nan() {
+                return accuracy;
+            }
+        }
+    }
+    // Where neither kernel wrote a number, nothing was checked.
+    if numbers == 0 { Accuracy { worst: f64::NAN, max_abs_error: f64::NAN } } else { accuracy }
+}

@@ -1,0 +1,179 @@
+//! A bisection as others read it: what was measured, line by line, and the answer.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use super::{Better, CaseId, RunId};
+
+pub const SCHEMA_BISECT: &str = "gbench-ci/bisect/v1";
+pub const SCHEMA_BISECT_STATE: &str = "gbench-ci/bisect-state/v1";
+
+/// What `gbench-ci bisect --format json` prints.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BisectDocument {
+    /// `gbench-ci/bisect/v1`.
+    pub schema: String,
+    /// Of this bisection; `--resume` takes it.
+    pub id: RunId,
+    pub case: CaseId,
+    pub metric: String,
+    pub unit: String,
+    pub better: Option<Better>,
+    pub good: V1BisectCommit,
+    pub bad: V1BisectCommit,
+    /// Commits behind the good end up to the bad one.
+    pub commits: u32,
+    /// All commits of the range were candidates; otherwise first parents alone.
+    pub full: bool,
+    /// A change in either direction was looked for, as asked or because the metric has no better one; otherwise one for the worse.
+    pub any: bool,
+    pub answer: BisectAnswer,
+    /// Probability that the answer has to reach.
+    pub confidence: f64,
+    /// Of the answer: that the change came with one of the remaining commits, or that there is none.
+    pub probability: f64,
+    /// That nothing changed; or, where only the worse counts, that nothing became worse.
+    pub innocent: f64,
+    /// The commits that the change may have come with, most probable first: of an answer all of its set, else those that
+    /// together reach the confidence, at most 20.
+    pub remaining: Vec<V1BisectCommit>,
+    /// Bad over good - 1, with its interval of 95 %. Absent before anything was measured.
+    pub change: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// Standard deviation of a process, relative.
+    pub noise: Option<f64>,
+    pub rounds: u32,
+    pub processes: u32,
+    pub builds: u32,
+    /// For builds and processes, resumed ones included.
+    pub seconds: f64,
+    /// Every commit with a figure, oldest first.
+    pub measured: Vec<V1BisectCommit>,
+    /// Commits that could not be built or run, oldest first.
+    pub broken: Vec<V1BisectCommit>,
+    /// Folder with the state and every record.
+    pub folder: String,
+    pub warnings: Vec<String>,
+}
+
+/// How a bisection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum BisectAnswer {
+    /// The change came with the one remaining commit.
+    Commit,
+    /// The change came with one of the remaining commits, which cannot be told apart: those between them are broken.
+    Commits,
+    /// Nothing changed; or, where only the worse counts, nothing became worse.
+    Nothing,
+    /// The budget or the rounds were spent first.
+    Undecided,
+    /// A signal ended it.
+    Interrupted,
+}
+
+/// A commit of the range.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct V1BisectCommit {
+    /// 40 hexadecimal digits.
+    pub commit: String,
+    /// First line of its message.
+    pub subject: String,
+    pub author: String,
+    /// When its author wrote it: UTC, RFC 3339.
+    pub authored: String,
+    /// That the change came with it; of the good end 0.
+    pub probability: f64,
+    /// That the change came with it or before.
+    pub behind: f64,
+    pub processes: u32,
+    /// Median of its processes, in the metric's unit.
+    pub value: Option<f64>,
+    /// Why it could not be measured.
+    pub broken: Option<String>,
+}
+
+/// A line of `bisect.jsonl`: what a bisection goes on from.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(tag = "entry", rename_all = "snake_case", deny_unknown_fields)]
+pub enum BisectEntry {
+    /// The first line.
+    Begun(BisectBeginning),
+    /// Once, before the first process.
+    Metric { metric: String, unit: String, better: Option<Better> },
+    /// A commit was checked out and built, or it was found broken.
+    Built { commit: String, seconds: f64 },
+    /// A process ended well.
+    Process {
+        commit: String,
+        /// Those of one round were measured in one go.
+        round: u32,
+        /// Where its samples lie, in the metric's unit.
+        value: f64,
+        /// Wall seconds.
+        seconds: f64,
+        /// Its record lies in `runs/RUN`.
+        run: RunId,
+        /// Why it counts for nothing.
+        left_out: Option<String>,
+    },
+    /// A commit cannot be built or run.
+    Broken { commit: String, cause: String },
+}
+
+/// What a bisection was begun with.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BisectBeginning {
+    /// `gbench-ci/bisect-state/v1`.
+    pub schema: String,
+    pub id: RunId,
+    pub case: CaseId,
+    /// As asked for; absent: the one by which the case is judged.
+    pub metric: Option<String>,
+    /// The ends, 40 digits each.
+    pub good: String,
+    pub bad: String,
+    pub full: bool,
+    pub any: bool,
+    pub confidence: f64,
+    /// The suite file that all commits are measured with, as the user meets it; its text is `suite.toml`.
+    pub suite: String,
+    /// SHA-256 of that text, hexadecimal.
+    pub suite_sha256: String,
+    /// Facts of the machine that must be the same where it is gone on with.
+    pub machine: BTreeMap<String, String>,
+}
+
+impl BisectDocument {
+    /// The JSON Schema of the document; `docs/schema/bisect-v1.json` is this.
+    #[cfg(feature = "schema")]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(BisectDocument).into()
+    }
+}
+
+impl BisectEntry {
+    /// The JSON Schema of a line; `docs/schema/bisect-state-v1.json` is this.
+    #[cfg(feature = "schema")]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(BisectEntry).into()
+    }
+}

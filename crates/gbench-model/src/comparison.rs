@@ -1,0 +1,159 @@
+//! How an interleaved comparison was asked for: the same words stand in the records of all its sides, so that they alone
+//! give the verdict again, on any machine.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use super::samples::is_default;
+use super::{Budget, NoReference, RunId, Strictness};
+
+/// What the records of one comparison share.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Of the comparison as a whole; each record has a run id of its own.
+    pub id: RunId,
+    /// The sides as the user meets them: `main (1a2b3c4d5e)`.
+    pub base: String,
+    pub head: String,
+    /// SHA-256 over the changes of a head that is a working tree with changes; see `trees::Revision`.
+    pub head_changes: Option<String>,
+    /// Seed of the random order in which the sides of each round run.
+    pub seed: u64,
+    #[serde(rename = "way")]
+    pub interleaving: Interleaving,
+    /// Seconds that the rounds may take; absent: until all is decided.
+    #[serde(default, skip_serializing_if = "Budget::is_unlimited")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub budget: Budget,
+    pub rule: SequentialRule,
+    pub policy: ComparisonPolicy,
+    /// Present where both sides are one commit because nothing was found to judge it against, and what was missing: then
+    /// the comparison decides nothing.
+    pub no_reference: Option<NoReference>,
+    /// Present where one suite file was measured on both sides; absent: each side's own.
+    pub suite_file: Option<CommonSuite>,
+    /// The speedups of baselines with their optimized cases are rows of the verdict; absent in comparisons without such pairs, and in those of
+    /// earlier versions, which know no such rows.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pairs: bool,
+}
+
+/// One suite file for both sides of a comparison. Its text is kept in the comparison's folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CommonSuite {
+    /// As the user meets it: `gbench.toml`, `bench/gbench.toml`.
+    pub path: String,
+    /// Of its text, in hexadecimal.
+    pub sha256: String,
+    /// Folder of the repository that its relative paths begin at; empty for the root.
+    pub folder: String,
+    pub judge: Judge,
+}
+
+/// Whose suite file says how the rows are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Judge {
+    /// The base has a suite file of its own.
+    Base,
+    /// The base has none: the common file judges, too.
+    Common,
+}
+
+impl CommonSuite {
+    /// A sentence for readers of a verdict.
+    pub fn sentence(&self) -> String {
+        let judge = match self.judge {
+            Judge::Base => "how they are judged says the base's own",
+            Judge::Common => "it also says how they are judged, because the base has none",
+        };
+        let sum: String = self.sha256.chars().take(10).collect();
+        format!(
+            "both sides were measured with one suite file, {} of the checkout ({sum}); {judge}",
+            self.path
+        )
+    }
+}
+
+/// How the two processes of a round share the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum Interleaving {
+    /// One after the other.
+    #[default]
+    Alternating,
+    /// Both alive, taking turns in short blocks.
+    Lockstep,
+}
+
+/// Which sequential rule judges a comparison; see docs/statistics.md.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[strum(const_into_str)]
+pub enum SequentialRuleName {
+    /// Of records that name no rule.
+    #[default]
+    #[serde(rename = "seq-e")]
+    #[strum(to_string = "seq-e")]
+    SeqE,
+    #[serde(rename = "seq-e-2")]
+    #[strum(to_string = "seq-e-2")]
+    SeqE2,
+}
+
+/// The rule of a comparison in rounds, and what it is asked to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SequentialRule {
+    /// Absent: `seq-e`, by which records were judged before rules had names. A record is judged by the rule it names,
+    /// whatever the program's own is by then.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub name: SequentialRuleName,
+    /// Chance of any false red in the whole suite.
+    pub alpha: f64,
+    /// Chance of any false "improved".
+    pub alpha_improved: f64,
+    /// Rounds in which every case is screened.
+    pub screen_rounds: u32,
+    /// Rounds after which a case that is still open is inconclusive.
+    pub most_rounds: u32,
+}
+
+impl SequentialRule {
+    /// The newest rule, with the usual figures for a comparison of so many cases.
+    pub fn for_cases(cases: usize) -> Self {
+        // Fewer than four variances lend each other nothing, so that each needs a round more.
+        let screen_rounds = if cases < 4 { 4 } else { 3 };
+        let name = SequentialRuleName::SeqE2;
+        Self { name, alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40 }
+    }
+}
+
+/// What the verdicts of the comparison mean for its exit code.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ComparisonPolicy {
+    pub inconclusive_fails: bool,
+    pub failed_fails: bool,
+    /// From the command line: stands above every declared target.
+    pub threshold: Option<f64>,
+    /// Strictness by field of the match key, where it is not the usual one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_key: BTreeMap<String, Strictness>,
+}

@@ -1,0 +1,42 @@
+//! The machine code of a GPU that a case ran: one hash a kernel, and what the kernel takes of the device.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+/// The code of all kernels that a case loaded or declared.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DeviceCode {
+    /// `sm_90`.
+    pub arch: String,
+    /// What compiled it, where it is known: `NVRTC 13.5`. Another compiler gives other code for the same source.
+    pub compiler: Option<String>,
+    /// By the kernel's name as the code has it, C++ names mangled.
+    pub kernels: BTreeMap<String, KernelCode>,
+}
+
+/// One kernel's code.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct KernelCode {
+    /// SHA-256, hexadecimal, over the instructions, their relocations, constants and launch attributes. Names of files and
+    /// numbers of lines are no part of it.
+    pub sha256: String,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Static shared memory of a block, in bytes.
+    pub shared_bytes: Option<u64>,
+    /// Stack frame of a thread in local memory, in bytes; spilled registers lie there.
+    pub frame_bytes: Option<u64>,
+    /// Bytes of a thread that the compiler stores and loads because registers ran out; only the compiler's log says them.
+    pub spill_store_bytes: Option<u64>,
+    pub spill_load_bytes: Option<u64>,
+}

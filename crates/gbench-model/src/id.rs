@@ -1,0 +1,160 @@
+//! Names that address things: a benchmark, a run, a stored baseline.
+
+use std::fmt;
+use std::str::FromStr;
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
+/// `suite/name`, the address of a benchmark everywhere.
+///
+/// Both parts hold letters, digits, `_`, `-`, `.` and `+`; the name may hold further `/`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+pub struct BenchmarkId(String);
+
+impl BenchmarkId {
+    pub fn suite(&self) -> &str {
+        self.0.split_once('/').map_or("", |(suite, _)| suite)
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.split_once('/').map_or("", |(_, name)| name)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_word(part: &str) -> bool {
+    !part.is_empty()
+        && part != "."
+        && part != ".."
+        && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+".contains(c))
+}
+
+impl FromStr for BenchmarkId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.len() > 200 {
+            return Err("a benchmark id holds at most 200 characters".into());
+        }
+        let parts: Vec<_> = text.split('/').collect();
+        if parts.len() < 2 {
+            return Err(format!("`{text}` is not of the form suite/name"));
+        }
+        match parts.iter().find(|part| !is_word(part)) {
+            Some(part) => {
+                Err(format!("`{part}` in `{text}` may hold letters, digits, `_`, `-`, `.` and `+` only"))
+            }
+            None => Ok(Self(text.into())),
+        }
+    }
+}
+
+impl fmt::Display for BenchmarkId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// The name of one run: `20261121T100102.345Z-3f9a2c`. Sorts by time; the tail keeps two runs of one
+/// millisecond apart. It names folders, so it holds no separator.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+pub struct RunId(String);
+
+impl RunId {
+    /// `time`: the run's start. `salt`: a random number.
+    pub fn new(time: std::time::SystemTime, salt: u32) -> Self {
+        let stamp: String = humantime::format_rfc3339_millis(time)
+            .to_string()
+            .chars()
+            .filter(|c| !"-:".contains(*c))
+            .collect();
+        Self(format!("{stamp}-{:06x}", salt & 0xff_ffff))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for RunId {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if is_word(text) && text.len() <= 100 {
+            Ok(Self(text.into()))
+        } else {
+            Err(format!("`{text}` is not a run id"))
+        }
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// The name of a stored reference: `main`, `v1.2`. One path component.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BaselineName(String);
+
+impl BaselineName {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for BaselineName {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if is_word(text) && text.len() <= 100 && !text.starts_with('.') {
+            Ok(Self(text.into()))
+        } else {
+            Err(format!(
+                "`{text}` cannot name a baseline: letters, digits, `_`, `-`, `.` and `+`, at most 100"
+            ))
+        }
+    }
+}
+
+impl fmt::Display for BaselineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_benchmark_id_has_a_suite_and_a_name() {
+        let id: BenchmarkId = "kernels/gemm/fp16".parse().unwrap();
+        assert_eq!((id.suite(), id.name()), ("kernels", "gemm/fp16"));
+    }
+
+    #[test]
+    fn ids_that_could_leave_their_folder_are_refused() {
+        for bad in ["gemm", "a/../b", "/b", "a/", "a/b c", "a/b\n", "a//b"] {
+            assert!(bad.parse::<BenchmarkId>().is_err(), "{bad:?}");
+        }
+        for bad in ["../x", "", ".", ".hidden", "a/b"] {
+            assert!(bad.parse::<BaselineName>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn two_runs_of_one_moment_have_two_names() {
+        let now = std::time::UNIX_EPOCH;
+        assert_eq!(RunId::new(now, 1).as_str(), "19700101T000000.000Z-000001");
+        assert_ne!(RunId::new(now, 1), RunId::new(now, 2));
+    }
+}

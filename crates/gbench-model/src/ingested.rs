@@ -1,0 +1,36 @@
+//! Records that were read from files of other programs, and not measured here.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+/// Where the figures of a record come from that no process of this gate gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Ingested {
+    /// The format that the files were read as: `nccl-tests`.
+    pub format: String,
+    /// One for every process of the record, in order.
+    pub files: Vec<IngestedFile>,
+    /// What the files say of the machine and the software; values that differ from file to file are joined by ` | `.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
+}
+
+/// One file.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct IngestedFile {
+    /// As it was given.
+    pub path: String,
+    /// SHA-256 of the file, hexadecimal.
+    pub sha256: String,
+    /// The commit that it says it measured.
+    pub commit: Option<String>,
+}

@@ -1,0 +1,119 @@
+//! The nouns of gbench-ci. No I/O happens here; every other room speaks in these words.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | [`BenchmarkId`] | `suite/name`: one runnable workload; has components, a kind, parameters |
+//! | [`CaseId`] | benchmark x variant x parameters x timing x cold or warm x device: what one verdict is about |
+//! | [`Variant`] | `Baseline` or `Optimized` member of a pair; nothing else is called so |
+//! | [`Side`] | `Base` or `Head` of a comparison, or `Control`: the base once more, against itself |
+//! | [`Comparison`] | how an interleaved comparison was asked for; stands in the records of all its sides |
+//! | [`BaselineName`] | a stored record promoted as a reference |
+//! | process | one fresh child process: the statistical unit. Iterations inside it only estimate it |
+//! | round | one turn of interleaving: base and head each get a process, in a random order, with a recorded seed |
+//! | [`Metric`] | repeated measurements of one quantity, by process, in order |
+//! | [`Stage`], [`Deadlines`] | build, start, setup, warm-up, measure, verify, profile, teardown |
+//! | [`Outcome`] | measured, invalid, failed, timed out, skipped, not run: each with its why |
+//! | [`Job`] | what a CI job knows beside its verdict, for the job that publishes it |
+//! | [`Shard`] | one of several parts of a suite, each measured by a job of its own |
+//! | [`RunRecord`] | one run, whole: configuration, manifest, outcomes, samples; versioned JSON |
+//! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
+
+#![forbid(unsafe_code)]
+// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+#![warn(clippy::unwrap_used, clippy::expect_used)]
+
+pub mod backoff;
+mod bisect;
+mod budget;
+mod caches;
+mod case;
+mod clocks;
+mod code_union;
+mod comparison;
+mod counting;
+mod device_code;
+mod exclusive;
+mod exit;
+mod facts;
+mod fault;
+mod hash;
+mod id;
+mod ingested;
+mod job;
+mod kernel_call;
+pub mod line;
+mod manifest;
+mod near;
+mod nothing;
+mod outcome;
+mod own_figures;
+mod profile;
+pub mod profiler_csv;
+mod record;
+mod reference;
+mod samples;
+mod secret;
+mod settings;
+mod stage;
+mod telemetry;
+#[cfg(any(test, feature = "test-support"))]
+pub mod test_support;
+pub mod text;
+mod unit;
+
+pub use bisect::{
+    BisectAnswer, BisectBeginning, BisectDocument, BisectEntry, SCHEMA_BISECT, SCHEMA_BISECT_STATE,
+    V1BisectCommit,
+};
+pub use budget::Budget;
+pub use caches::{CACHE_HOME, KERNEL_CACHES};
+pub use case::{
+    CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM,
+    Variant, error_of_result,
+};
+pub use clocks::{
+    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
+    ControlledGpu,
+};
+pub use code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS};
+pub use comparison::{
+    CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
+};
+pub use counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
+pub use device_code::{DeviceCode, KernelCode};
+pub use exclusive::{ExclusiveUse, GpuPlace};
+pub use exit::Exit;
+pub use facts::{Fact, MATCH_FIELDS, Strictness, names_card};
+pub use fault::{DEFECT, Fault, Location, Result};
+pub use hash::sha256_hex;
+pub use id::{BaselineName, BenchmarkId, RunId};
+pub use ingested::{Ingested, IngestedFile};
+pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
+pub use kernel_call::{
+    Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall,
+    KernelLaunch, KernelReference, NVML_LIBRARY, NVRTC_LIBRARY,
+};
+pub use manifest::*;
+pub use near::near;
+pub use nothing::{NothingMeasured, RefusalReason};
+pub use outcome::{FailureKind, Outcome, OutcomeCode};
+pub use own_figures::{ENERGY, OwnFigure, PER_WATT};
+pub use profile::{
+    KernelProfile, MetricSet, MovedFigure, Profile, ProfileFigure, ProfileOutcome, Profiler, RawMetric,
+};
+pub use record::{
+    CLOCK_DROP, CaseRecord, Conditions, CutShort, JOBS, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
+    RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK, Side, ToolInfo,
+    add_violations,
+};
+pub use reference::NoReference;
+pub use samples::{Metric, ProcessSamples, Stated, Summary};
+pub use secret::{looks_secret, scrubbed, without_secrets};
+pub use settings::{Isolation, Origin, Setting, Settings, Shown};
+pub use stage::{Deadlines, Stage, StageReport, StageStatus};
+pub use telemetry::{
+    CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,
+    Spread, Telemetry, TelemetryGap, Unrest,
+};
+pub use text::{is_unseen, shell_word};
+pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};

@@ -1,0 +1,348 @@
+//! The answer of a bisection, for a terminal, a page and programs.
+
+use std::io;
+
+use super::layout::emphasis::Emphasis;
+use super::layout::escape::{markdown, markdown_code};
+use super::layout::json;
+use super::layout::markdown as page;
+use super::layout::number::{signed_percent, value};
+use super::layout::terminal::{GridRow, Style, TerminalLayout};
+use gbench_model::text::{capitalized, count, percent, short_commit};
+use gbench_model::{Better, BisectAnswer, BisectDocument, V1BisectCommit};
+
+const MEASURED: &str =
+    "| commit | processes | figure | to good | has the change | subject |\n|---|---:|---:|---:|---:|---|";
+
+/// How a bisection is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum BisectFormat {
+    /// A page for a person.
+    Terminal,
+    /// A page for a job's summary.
+    Markdown,
+    /// The document itself.
+    Json,
+}
+
+/// Writes the answer. `resume`: the command that goes on, where something is open. Errors: only those of `out`.
+pub fn bisection(
+    document: &BisectDocument,
+    resume: Option<&str>,
+    format: BisectFormat,
+    style: Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match format {
+        BisectFormat::Terminal => out.write_all(terminal(document, resume, style).as_bytes()),
+        BisectFormat::Markdown => out.write_all(in_markdown(document, resume).as_bytes()),
+        BisectFormat::Json => json::render(document, out),
+    }
+}
+
+fn terminal(document: &BisectDocument, resume: Option<&str>, style: Style) -> String {
+    let mut layout = TerminalLayout::new(style);
+    let (word, emphasis) = conclusion(document);
+    layout.headline(word, &sentence(document), emphasis);
+    if let (BisectAnswer::Commit, [commit]) = (document.answer, document.remaining.as_slice()) {
+        layout.blank();
+        layout.facts(&facts(commit));
+    } else {
+        let rows = document.remaining.iter().map(remaining);
+        if !document.remaining.is_empty() {
+            layout.heading("What remains", Emphasis::Plain);
+            layout.grid(&["commit", "authored", "probability", "subject"], rows.map(GridRow::from));
+        }
+    }
+    if !document.measured.is_empty() {
+        layout.heading("What was measured", Emphasis::Plain);
+        let rows = document.measured.iter().map(|commit| GridRow::from(measured(document, commit)));
+        let value = if document.metric.is_empty() { "figure" } else { document.metric.as_str() };
+        layout.grid(&["commit", "processes", value, "to good", "has the change", "subject"], rows);
+    }
+    layout.list("Left out", Emphasis::Doubt, document.broken.iter().map(broken));
+    layout.list("Warnings", Emphasis::Doubt, document.warnings.iter().map(|text| capitalized(text)));
+    layout.blank();
+    layout.line(&cost(document));
+    if let Some(show) = show(document) {
+        layout.command("Look at it", &show);
+    }
+    if let Some(resume) = resume {
+        layout.command("Go on", resume);
+    }
+    layout.into_text()
+}
+
+fn in_markdown(document: &BisectDocument, resume: Option<&str>) -> String {
+    let (word, emphasis) = conclusion(document);
+    let word = capitalized(&word.to_lowercase());
+    let mut text = format!(
+        "## {} {}: {}\n\n{}\n",
+        emphasis.look().sign,
+        markdown(&word),
+        markdown_code(&document.case.to_string()),
+        markdown(&sentence(document))
+    );
+    if let (BisectAnswer::Commit, [commit]) = (document.answer, document.remaining.as_slice()) {
+        text += "\n";
+        text += &page::facts(&facts(commit), markdown);
+    } else if !document.remaining.is_empty() {
+        let rows = document.remaining.iter().map(|commit| {
+            let [id, authored, probability, subject] = remaining(commit);
+            [markdown_code(&id), markdown(&authored), markdown(&probability), markdown(&subject)]
+        });
+        text += "\n### What remains\n\n";
+        text += &page::table("| commit | authored | probability | subject |\n|---|---|---|---|", rows);
+    }
+    if !document.measured.is_empty() {
+        let rows = document.measured.iter().map(|commit| {
+            let [id, rest @ ..] = measured(document, commit);
+            let [processes, value, change, behind, subject] = rest.map(|cell| markdown(&cell));
+            [markdown_code(&id), processes, value, change, behind, subject]
+        });
+        let table = page::table(MEASURED, rows);
+        text += "\n";
+        text += &page::details("What was measured", &table);
+    }
+    for (heading, items) in [
+        ("Left out", document.broken.iter().map(broken).collect::<Vec<_>>()),
+        ("Warnings", document.warnings.clone()),
+    ] {
+        if !items.is_empty() {
+            text += &format!("\n### {heading}\n\n{}", page::bullets(&items));
+        }
+    }
+    text += &format!("\n{}\n", markdown(&cost(document)));
+    for command in show(document).into_iter().chain(resume.map(str::to_owned)) {
+        text += &format!("\n{}\n", markdown_code(&command));
+    }
+    text
+}
+
+fn conclusion(document: &BisectDocument) -> (&'static str, Emphasis) {
+    let found = if is_worse(document) == Some(false) { Emphasis::Good } else { Emphasis::Bad };
+    match document.answer {
+        BisectAnswer::Commit => ("FOUND", found),
+        BisectAnswer::Commits => ("FOUND WITHIN A FEW COMMITS", found),
+        BisectAnswer::Nothing => ("NOTHING FOUND", Emphasis::Good),
+        BisectAnswer::Undecided => ("UNDECIDED", Emphasis::Doubt),
+        BisectAnswer::Interrupted => ("INTERRUPTED", Emphasis::Doubt),
+    }
+}
+
+fn is_worse(document: &BisectDocument) -> Option<bool> {
+    let change = document.change?;
+    match document.better? {
+        Better::Lower => Some(change > 0.0),
+        Better::Higher => Some(change < 0.0),
+    }
+}
+
+fn sentence(document: &BisectDocument) -> String {
+    let BisectDocument { case, metric, .. } = document;
+    let ends = format!("{}..{}", short_commit(&document.good.commit), short_commit(&document.bad.commit));
+    let change = match (document.change, document.low, document.high) {
+        (Some(change), Some(low), Some(high)) => {
+            format!("{} ({} to {})", signed_percent(change), signed_percent(low), signed_percent(high))
+        }
+        _ => "an unknown share".to_owned(),
+    };
+    let certain = certain(document.probability);
+    let commits = count(document.commits as usize, "commit");
+    match document.answer {
+        BisectAnswer::Commit => {
+            let id = document.remaining.first().map_or("", |commit| short_commit(&commit.commit));
+            format!("{id} changed {metric} of {case} by {change}; {certain}, of {commits} in {ends}")
+        }
+        BisectAnswer::Commits => {
+            let broken = document.remaining.iter().filter(|commit| commit.broken.is_some()).count();
+            format!(
+                "one of {} changed {metric} of {case} by {change}; {certain}. They cannot be told apart: {} of them cannot \
+                 be measured",
+                count(document.remaining.len(), "commit"),
+                broken
+            )
+        }
+        BisectAnswer::Nothing => {
+            let what = if document.any { "changed" } else { "made it worse" };
+            format!(
+                "nothing in {ends} {what}: {metric} of {case} differs by {change} between the ends; {certain}"
+            )
+        }
+        BisectAnswer::Undecided | BisectAnswer::Interrupted => {
+            let asked = percent(document.confidence);
+            let so_far = if document.remaining.is_empty() {
+                "nothing is known yet".to_owned()
+            } else {
+                let commits = count(document.remaining.len(), "commit");
+                format!("{commits} have {} together", told(document.probability))
+            };
+            format!(
+                "{so_far}, and {asked} are asked for; that nothing changed has {}. {metric} of {case} differs by {change} \
+                 between {ends}",
+                told(document.innocent)
+            )
+        }
+    }
+}
+
+/// A probability in words: in steps of a tenth of a percent, and never 0 or 1 for what is neither.
+fn told(probability: f64) -> String {
+    match probability {
+        low if low < 0.001 => "< 0.1 %".to_owned(),
+        high if high > 0.999 => "> 99.9 %".to_owned(),
+        other => percent((other * 1000.0).round() / 1000.0),
+    }
+}
+
+fn certain(probability: f64) -> String {
+    format!("{} certain", told(probability))
+}
+
+fn facts(commit: &V1BisectCommit) -> [(&'static str, String); 4] {
+    [
+        ("commit", commit.commit.clone()),
+        ("subject", commit.subject.clone()),
+        ("author", commit.author.clone()),
+        ("date", day(commit)),
+    ]
+}
+
+/// The day on which its author wrote it.
+fn day(commit: &V1BisectCommit) -> String {
+    commit.authored.get(..10).unwrap_or_default().to_owned()
+}
+
+fn remaining(commit: &V1BisectCommit) -> [String; 4] {
+    let why = if commit.broken.is_some() { " (cannot be measured)" } else { "" };
+    let subject = format!("{}{why}", commit.subject);
+    [short_commit(&commit.commit).to_owned(), day(commit), told(commit.probability), subject]
+}
+
+fn measured(document: &BisectDocument, commit: &V1BisectCommit) -> [String; 6] {
+    let change = match (commit.value, document.good.value) {
+        (Some(own), Some(good)) if commit.commit != document.good.commit => signed_percent(own / good - 1.0),
+        _ => "-".to_owned(),
+    };
+    [
+        short_commit(&commit.commit).to_owned(),
+        commit.processes.to_string(),
+        commit.value.map_or("-".to_owned(), |figure| value(figure, &document.unit)),
+        change,
+        told(commit.behind),
+        commit.subject.clone(),
+    ]
+}
+
+fn broken(commit: &V1BisectCommit) -> String {
+    let why = commit.broken.as_deref().unwrap_or_default();
+    format!("{} {}: {why}", short_commit(&commit.commit), commit.subject)
+}
+
+fn cost(document: &BisectDocument) -> String {
+    format!(
+        "{} and {} in {}; a process varies by {}. Kept in {}.",
+        count(document.processes as usize, "process"),
+        count(document.builds as usize, "build"),
+        count(document.rounds as usize, "round"),
+        document.noise.map_or("an unknown share".to_owned(), percent),
+        document.folder
+    )
+}
+
+fn show(document: &BisectDocument) -> Option<String> {
+    let first = document.remaining.first().filter(|_| document.answer == BisectAnswer::Commit)?;
+    Some(format!("git show {}", first.commit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::{CaseId, Thermal, Timing};
+
+    fn document(answer: BisectAnswer) -> BisectDocument {
+        let commit = |letter: &str, behind, value| V1BisectCommit {
+            commit: letter.repeat(40),
+            subject: format!("Change {letter} and <b>more</b>"),
+            author: "Ada".into(),
+            authored: "2026-11-01T10:00:00Z".into(),
+            probability: if letter == "b" { 0.97 } else { 0.0 },
+            behind,
+            processes: 4,
+            value: Some(value),
+            broken: None,
+        };
+        let broken = V1BisectCommit { broken: Some("its build failed".into()), ..commit("c", 0.97, 1.0) };
+        BisectDocument {
+            schema: gbench_model::SCHEMA_BISECT.into(),
+            id: "20261121T100102.345Z-3f9a2c".parse().unwrap(),
+            case: CaseId {
+                benchmark: "k/gemm".parse().unwrap(),
+                variant: None,
+                params: Default::default(),
+                timing: Timing::Stdout,
+                thermal: Thermal::Warm,
+                device: "host".into(),
+            },
+            metric: "time".into(),
+            unit: "s".into(),
+            better: Some(Better::Lower),
+            good: commit("a", 0.0, 0.001),
+            bad: commit("d", 0.99, 0.00103),
+            commits: 3,
+            full: false,
+            any: false,
+            answer,
+            confidence: 0.95,
+            probability: 0.97,
+            innocent: 0.01,
+            remaining: match answer {
+                BisectAnswer::Nothing => Vec::new(),
+                BisectAnswer::Commit => vec![commit("b", 0.97, 0.00103)],
+                _ => vec![commit("b", 0.97, 0.00103), broken.clone()],
+            },
+            change: Some(0.031),
+            low: Some(0.024),
+            high: Some(0.038),
+            noise: Some(0.01),
+            rounds: 9,
+            processes: 12,
+            builds: 3,
+            seconds: 14.2,
+            measured: vec![commit("a", 0.0, 0.001), commit("b", 0.97, 0.00103), commit("d", 0.99, 0.00103)],
+            broken: vec![V1BisectCommit { value: None, ..broken }],
+            folder: "artifacts/20261121T100102.345Z-3f9a2c".into(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn written(answer: BisectAnswer, format: BisectFormat) -> String {
+        let mut out = Vec::new();
+        let resume = Some("gbench-ci bisect --resume 20261121T100102.345Z-3f9a2c");
+        let resume = resume.filter(|_| answer == BisectAnswer::Undecided);
+        bisection(&document(answer), resume, format, Style::PLAIN, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_answer_reads_well() {
+        let answers =
+            [BisectAnswer::Commit, BisectAnswer::Commits, BisectAnswer::Nothing, BisectAnswer::Undecided];
+        let pages = answers.map(|answer| written(answer, BisectFormat::Terminal));
+        assert!(pages.iter().all(|page| page.lines().all(|line| line.chars().count() <= 80)));
+        insta::assert_snapshot!(pages.join("\n========\n"));
+    }
+
+    #[test]
+    fn a_page_shows_what_others_wrote_as_text() {
+        insta::assert_snapshot!(written(BisectAnswer::Commit, BisectFormat::Markdown));
+    }
+
+    #[test]
+    fn the_document_survives_the_way_out_and_back() {
+        let text = written(BisectAnswer::Commits, BisectFormat::Json);
+        let back: BisectDocument = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, document(BisectAnswer::Commits));
+    }
+}

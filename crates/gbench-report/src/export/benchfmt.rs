@@ -1,0 +1,80 @@
+//! The Go benchmark format, <https://golang.org/design/14313-benchmark-format>: a line for each process of a case, so that tools such as
+//! benchstat see processes as the samples.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::record::median;
+use gbench_model::{Better, CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit};
+
+pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
+    writeln!(out, "run: {}", record.run_id)?;
+    if let Some(commit) = record.manifest.git.known().and_then(|git| git.commit.as_ref()) {
+        writeln!(out, "commit: {commit}")?;
+    }
+    let measured = || record.cases.iter().filter(|case| case.outcome.is_measured());
+    let mut directions = BTreeMap::new();
+    for metric in measured().flat_map(|case| &case.metrics) {
+        if metric.better.or_else(|| direction_of_unit(&metric.unit)) == Some(Better::Higher) {
+            directions.insert(unit(metric), "higher");
+        }
+    }
+    directions.iter().try_for_each(|(unit, better)| writeln!(out, "Unit {unit} better={better}"))?;
+    measured().try_for_each(|case| lines(case, out))
+}
+
+fn lines(case: &CaseRecord, out: &mut dyn io::Write) -> io::Result<()> {
+    let params =
+        case.id.params.iter().map(|(name, value)| format!("/{}={}", word(name), word(&value.to_string())));
+    let variant = case.id.variant.map_or(String::new(), |variant| format!("/{}", variant.into_str()));
+    let name = word(case.id.benchmark.as_str());
+    let cold = if case.id.thermal == Thermal::Cold { "/cold" } else { "" };
+    let device = match case.id.device.as_str() {
+        "host" => String::new(),
+        device => format!("/device={}", word(device)),
+    };
+    let name = format!("Benchmark{}{variant}{cold}{device}{}", capital(&name), params.collect::<String>());
+    for process in &case.processes {
+        let mut samples = 1;
+        let figures: Vec<String> = case
+            .metrics
+            .iter()
+            .filter_map(|metric| {
+                let of = metric.processes.iter().find(|it| it.process == process.index && !it.partial)?;
+                let stated = of.stated.as_ref().filter(|_| of.values.is_empty());
+                let center = stated.map(|it| it.value).or_else(|| median(&mut of.values.clone()))?;
+                samples = samples.max(of.values.len());
+                Some(format!("{} {}", value(metric, center), unit(metric)))
+            })
+            .collect();
+        if !figures.is_empty() {
+            writeln!(out, "{name} {samples} {}", figures.join(" "))?;
+        }
+    }
+    Ok(())
+}
+
+/// The time of an operation is in nanoseconds there; all else is called by its metric, which its unit alone need not tell.
+fn unit(metric: &Metric) -> String {
+    match (metric.name.as_str(), convert(1.0, &metric.unit, "ns")) {
+        ("time", Some(_)) => "ns/op".into(),
+        (name, _) if metric.unit.is_empty() => word(name),
+        (name, _) => format!("{}-{}", word(name), word(&metric.unit)),
+    }
+}
+
+fn value(metric: &Metric, center: f64) -> f64 {
+    let in_ns = convert(center, &metric.unit, "ns").filter(|_| metric.name == "time");
+    in_ns.unwrap_or(center)
+}
+
+/// Without white space, which ends a word there.
+fn word(text: &str) -> String {
+    text.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+}
+
+/// A name begins with a letter that is no small one.
+fn capital(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

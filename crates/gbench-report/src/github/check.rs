@@ -1,0 +1,119 @@
+//! A check: what GitHub calls it, and its texts.
+
+use super::accepted::in_title;
+use super::annotations::{BenchmarkAnnotation, on_lines};
+use super::budget::{plain, prose};
+use super::comment::{CommentLayout, answer, folds, page};
+use super::context::{MAX_CHECK, PublishContext};
+use super::links::{commit, full_commit, gate, link};
+use super::reproduce::with_ci_advice;
+use crate::verdict::summary::counts_text;
+use gbench_compare::{Conclusion, Merged, Verdict};
+use gbench_model::Exit;
+
+/// The texts of a check. Title of at most 255 bytes, without Markdown; summary and text of at most `MAX_CHECK` each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckPage {
+    pub state: CheckState,
+    pub title: String,
+    pub summary: String,
+    pub text: Option<String>,
+    /// At most 200 and each with its place, the most severe first.
+    pub annotations: Vec<BenchmarkAnnotation>,
+}
+
+impl CheckPage {
+    /// Without text and annotations.
+    pub(super) fn new(state: CheckState, title: &str, summary: String) -> Self {
+        Self { state, title: title.into(), summary, text: None, annotations: Vec::new() }
+    }
+}
+
+/// The state of a check at GitHub: all but the first are conclusions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum CheckState {
+    InProgress,
+    Success,
+    Failure,
+    /// Undecided in part, or decided and of no consequence. Does not block.
+    Neutral,
+    /// Undecided where policy wants a decision, or nothing decided at all. Blocks.
+    ActionRequired,
+}
+
+impl CheckState {
+    /// Green only where everything was compared and nothing regressed. What fails the job fails the check: by `fail_on`
+    /// where it is given, else by the gate's own exit code, which is red also where nothing at all could be decided.
+    fn new(merged: &Merged, context: &PublishContext) -> Self {
+        let pass = Exit::Pass.code();
+        let inconclusive = Exit::Inconclusive.code();
+        let judged = [pass, Exit::Regression.code(), Exit::Failed.code(), inconclusive];
+        if !judged.contains(&merged.exit_code) {
+            return CheckState::Failure;
+        }
+        let fails = |verdict| context.fails_job(verdict);
+        let has = |verdicts: &[Verdict]| {
+            let count = |verdict| merged.counts.get(verdict).copied().unwrap_or(0);
+            verdicts.iter().any(|verdict| fails(*verdict) && count(verdict) > 0)
+        };
+        let nothing_compared = merged.conclusion == Conclusion::Failed && fails(Verdict::Invalid);
+        match (context.fail_on.is_empty(), merged.conclusion) {
+            (_, Conclusion::Pass) if merged.exit_code == pass => CheckState::Success,
+            (false, _)
+                if nothing_compared || has(&[Verdict::Regressed, Verdict::Invalid, Verdict::Missing]) =>
+            {
+                CheckState::Failure
+            }
+            (false, _) if has(&[Verdict::Inconclusive]) => CheckState::ActionRequired,
+            // All rows are decided, and nothing is: there was no commit to compare with.
+            (false, Conclusion::Inconclusive) if fails(Verdict::Inconclusive) => CheckState::ActionRequired,
+            (true, _) if merged.exit_code == inconclusive => CheckState::ActionRequired,
+            (true, _) if merged.exit_code != pass => CheckState::Failure,
+            _ => CheckState::Neutral,
+        }
+    }
+}
+
+/// The finished check.
+pub fn check(merged: &Merged, context: &PublishContext) -> CheckPage {
+    let settled = context.accepted.settled(merged);
+    let merged = &with_ci_advice(merged, context);
+    let layout = CommentLayout { opening: answer(merged, context), limit: MAX_CHECK, unchanged: None };
+    let text = folds(merged, context, MAX_CHECK);
+    CheckPage {
+        state: CheckState::new(&settled, context),
+        title: plain(&(title(merged) + &in_title(context)), 255),
+        summary: page(merged, context, layout),
+        text: Some(text).filter(|text| !text.is_empty()),
+        annotations: on_lines(merged, context),
+    }
+}
+
+/// `2 regressed, 13 unchanged`: what a list of checks shows.
+pub(super) fn title(merged: &Merged) -> String {
+    let counts = counts_text(&merged.counts);
+    let compared = [Verdict::Regressed, Verdict::Improved, Verdict::Unchanged];
+    let decided = compared.iter().any(|verdict| merged.counts.get(verdict).is_some_and(|count| *count > 0));
+    let title = match merged.conclusion {
+        Conclusion::Incomparable => "Nothing was compared: the machines differ".to_owned(),
+        _ if counts.is_empty() => "Nothing was compared".into(),
+        Conclusion::Pass => format!("Nothing regressed: {counts}"),
+        Conclusion::Inconclusive if !decided => format!("Nothing could be decided: {counts}"),
+        _ => counts,
+    };
+    plain(&title, 255)
+}
+
+/// The check while it is being measured.
+pub fn begun(context: &PublishContext) -> CheckPage {
+    let mut summary = format!("{} is measuring.\n", gate(context));
+    if let Some(base) = context.base.commit.as_deref().and_then(full_commit) {
+        let comma = if context.base.why.is_empty() { "" } else { ", " };
+        summary += &format!("\nBase: {}{comma}{}.\n", commit(base, context), prose(&context.base.why, 600));
+    }
+    if let Some(run) = link("run", context.run_url.as_deref()) {
+        summary += &format!("\nSee the {run}.\n");
+    }
+    CheckPage::new(CheckState::InProgress, "Measuring", summary)
+}

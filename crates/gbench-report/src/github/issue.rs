@@ -1,0 +1,60 @@
+//! The issue of a gate that went red where nobody was asked: which commits to look at, and what they changed.
+
+use super::budget::plain;
+use super::check::title as title_of_check;
+use super::comment::{CommentLayout, answer, page};
+use super::context::{MAX_COMMENT, PublishContext};
+use super::links::{commit, commits, footer, link};
+use super::reproduce::with_ci_advice;
+use crate::layout::escape::markdown_block;
+use crate::verdict::summary::counts_text;
+use gbench_compare::{Merged, Verdict};
+use gbench_model::text::short_commit;
+
+/// Room for the marker that the issue is found by.
+const FOR_THE_MARKER: usize = 1024;
+
+/// Title (plain, at most 200 bytes) and body of the issue. The body leaves 1 KiB of `MAX_COMMENT` for a marker below it.
+/// `compare_url`: the page that shows what changed between the two commits.
+pub fn issue(merged: &Merged, context: &PublishContext, compare_url: Option<&str>) -> (String, String) {
+    let merged = &with_ci_advice(merged, context);
+    let gate = if context.gate.is_empty() { "gbench-ci" } else { &context.gate };
+    let mut amiss = merged.counts.clone();
+    amiss.retain(|verdict, _| !matches!(verdict, Verdict::Improved | Verdict::New | Verdict::Unchanged));
+    let counts = match counts_text(&amiss) {
+        none if none.is_empty() => title_of_check(merged),
+        some => some,
+    };
+    let title = plain(&format!("{gate}: {counts}"), 200);
+    let opening = format!("{}{}", answer(merged, context), suspects(merged, context, compare_url));
+    let limit = MAX_COMMENT - FOR_THE_MARKER;
+    (title, page(merged, context, CommentLayout { opening, limit, unchanged: Some(60) }))
+}
+
+/// Where the cause is to be sought.
+fn suspects(merged: &Merged, context: &PublishContext, compare_url: Option<&str>) -> String {
+    let [Some(base), Some(head)] = commits(merged, context) else { return String::new() };
+    if base == head {
+        return format!(
+            "Both sides are {}: what differs is not the code, but the machine or the measurement.\n\n",
+            commit(head, context)
+        );
+    }
+    let link = link("what changed", compare_url).map_or(String::new(), |link| format!(" ({link})"));
+    let log = format!("git log --oneline {}..{}", short_commit(base), short_commit(head));
+    format!(
+        "**Suspects**: the commits after {} up to {}{link}.\n\n{}\n",
+        commit(base, context),
+        commit(head, context),
+        markdown_block("sh", &log)
+    )
+}
+
+/// The note with which the issue is closed.
+pub fn closing_note(merged: &Merged, context: &PublishContext) -> String {
+    let at = match commits(merged, context) {
+        [_, Some(head)] => format!(" at {}", commit(head, context)),
+        _ => String::new(),
+    };
+    format!("✅ Green again{at}.\n\n{}{}", answer(merged, context), footer(merged, context))
+}

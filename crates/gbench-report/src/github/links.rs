@@ -1,0 +1,157 @@
+//! Addresses, and the lines made of them. Only an address of harmless characters becomes a link.
+
+use super::budget::prose;
+use super::context::PublishContext;
+use crate::html::case_page;
+use gbench_compare::Merged;
+use gbench_model::CaseId;
+use gbench_model::text::short_commit;
+
+/// Longest address that is linked, in bytes.
+const MAX_ADDRESS: usize = 1000;
+
+/// The address, unless it could be more than one.
+pub(super) fn address(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("https://").or(url.strip_prefix("http://"))?;
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#%=&+,".contains(c);
+    (!rest.is_empty() && url.len() <= MAX_ADDRESS && rest.chars().all(harmless)).then_some(url)
+}
+
+/// Markdown of a link, where there is an address that may be one.
+pub(super) fn link(word: &str, url: Option<&str>) -> Option<String> {
+    url.and_then(address).map(|url| format!("[{word}]({url})"))
+}
+
+/// The page of a case, where the pages of `gbench-ci site` have an address.
+pub(super) fn page_of_case(case: &CaseId, context: &PublishContext) -> Option<String> {
+    let pages = context.pages.as_deref().and_then(address)?;
+    Some(format!("{}/{}", pages.trim_end_matches('/'), case_page(case)))
+}
+
+/// A full commit id: 40 or 64 hexadecimal digits.
+pub(super) fn full_commit(commit: &str) -> Option<&str> {
+    let hexadecimal = commit.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
+    (hexadecimal && [40, 64].contains(&commit.len())).then_some(commit)
+}
+
+/// The repository's page.
+pub(super) fn repository(context: &PublishContext) -> Option<String> {
+    let slug = context.slug.as_deref()?;
+    let part = |text: &str| {
+        let harmless = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        !text.is_empty() && text.chars().all(harmless) && !text.starts_with('.')
+    };
+    let (owner, name) = slug.split_once('/')?;
+    let page = format!("{}/{slug}", address(&context.server)?.trim_end_matches('/'));
+    (part(owner) && part(name)).then_some(page)
+}
+
+/// Both commits of the comparison: what the publishing side knows of them, else what the verdict says.
+pub(super) fn commits<'a>(merged: &'a Merged, context: &'a PublishContext) -> [Option<&'a str>; 2] {
+    let verdict = merged.groups.first().map(|group| &group.verdict);
+    let base = context.base.commit.as_deref().or(verdict.and_then(|verdict| verdict.base.commit.as_deref()));
+    let head = context.head.as_deref().or(verdict.and_then(|verdict| verdict.head.commit.as_deref()));
+    [base, head].map(|commit| full_commit(commit?))
+}
+
+/// The head was a working tree with changes.
+pub(super) fn is_dirty(merged: &Merged) -> bool {
+    merged.groups.iter().any(|group| group.verdict.head.dirty)
+}
+
+/// The commit's short id, linked where the repository is known.
+pub(super) fn commit(commit: &str, context: &PublishContext) -> String {
+    let short = format!("`{}`", short_commit(commit));
+    match repository(context) {
+        Some(page) => format!("[{short}]({page}/commit/{commit})"),
+        None => short,
+    }
+}
+
+/// The gate's name.
+pub(super) fn gate(context: &PublishContext) -> String {
+    if context.gate.is_empty() { "gbench-ci".into() } else { prose(&context.gate, 300) }
+}
+
+/// Where all of it stands: for `12 more rows are in …`.
+pub(super) fn whole_report(context: &PublishContext) -> String {
+    let report = link("whole report", context.report_url.as_deref()).map(|report| format!("the {report}"));
+    let run = || Some(format!("the {}'s summary and artifacts", link("run", context.run_url.as_deref())?));
+    report.or_else(run).unwrap_or_else(|| "the JSON document".into())
+}
+
+/// The step before a command that reads the files of a job: a sentence that ends before the command.
+pub(super) fn files_of_the_job(context: &PublishContext) -> String {
+    let run = link("run", context.run_url.as_deref()).unwrap_or_else(|| "run".into());
+    format!(
+        "download the {run}'s artifact with the records, unpack it into the folder `artifacts` of your checkout, and then:"
+    )
+}
+
+/// The last line: which commits, which baseline and why, which run, which version.
+pub(super) fn footer(merged: &Merged, context: &PublishContext) -> String {
+    let [base, head] = commits(merged, context);
+    let mut said = String::new();
+    if base.is_some() || !context.base.why.is_empty() {
+        let base = base.map_or(String::new(), |base| format!(" {}", commit(base, context)));
+        let day = context.base.committed.as_deref().and_then(day);
+        let day = day.map_or(String::new(), |day| format!(" of {day}"));
+        let colon = if context.base.why.is_empty() { "" } else { ": " };
+        said += &format!("Base{base}{day}{colon}{}. ", prose(&context.base.why, 600));
+    }
+    if let Some(head) = head {
+        let changes = if is_dirty(merged) { " with changes that are not committed" } else { "" };
+        said += &format!("Head {}{changes}. ", commit(head, context));
+    }
+    let changed = match (repository(context), base, head) {
+        (Some(page), Some(base), Some(head)) if base != head => {
+            Some(format!("[What changed]({page}/compare/{base}...{head})"))
+        }
+        _ => None,
+    };
+    let run = link("Run", context.run_url.as_deref());
+    let links = [changed, run, link("Whole report", context.report_url.as_deref())];
+    let version = format!("gbench-ci {}", prose(&merged.tool_version, 60));
+    let links: Vec<String> = links.into_iter().flatten().chain([version]).collect();
+    format!("<sub>{said}{}</sub>\n", links.join(" · "))
+}
+
+/// `2026-11-18` of an RFC 3339 time.
+fn day(time: &str) -> Option<&str> {
+    let day = time.get(..10)?;
+    day.chars().all(|c| c.is_ascii_digit() || c == '-').then_some(day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_address_is_linked() {
+        assert!(address("https://github.com/o/r/actions/runs/1?pr=2#x").is_some());
+        for odd in
+            ["javascript:alert(1)", "https://", "https://a/)[x](y", "https://a b", "https://a/<x>", "//a"]
+        {
+            assert_eq!(address(odd), None, "{odd}");
+        }
+        assert_eq!(full_commit(&"a".repeat(40)), Some(&*"a".repeat(40)));
+        for odd in ["", "abc", &"A".repeat(40), &"g".repeat(40)] {
+            assert_eq!(full_commit(odd), None);
+        }
+    }
+
+    #[test]
+    fn a_repository_that_is_none_is_not_linked() {
+        let context = |server: &str, slug: &str| PublishContext {
+            server: server.into(),
+            slug: Some(slug.into()),
+            ..PublishContext::default()
+        };
+        let page = |server, slug| repository(&context(server, slug));
+        assert_eq!(page("https://github.com/", "o/r.s").as_deref(), Some("https://github.com/o/r.s"));
+        for slug in ["o", "o/r/s", "../r", "o/<x>", "o/"] {
+            assert_eq!(page("https://github.com", slug), None, "{slug}");
+        }
+        assert_eq!(page("", "o/r"), None);
+    }
+}

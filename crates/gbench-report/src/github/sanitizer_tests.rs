@@ -1,0 +1,307 @@
+//! T8: names, messages and commands from a stranger through GitHub's own Markdown engine. What they become may hold no
+//! link, picture, mention, element or cell that was not written here, and must still read as they were.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rand::{RngExt, SeedableRng};
+
+use super::context::MAX_COMMENT;
+use super::{PublishContext, comment, step_summary};
+use crate::layout::escape::{markdown, markdown_block, markdown_code, markdown_code_folding, visible};
+use crate::test_support as documents;
+use gbench_compare::{Merged, VerdictDocument};
+use gbench_model::ParamValue;
+
+const NAMES: usize = 100_000;
+
+/// Names of one document: as many as make a few megabytes.
+const BATCH: usize = 5_000;
+
+/// What breaks out of somewhere.
+const FRAGMENTS: [&str; 84] = [
+    "`",
+    "``",
+    "```",
+    "~~~",
+    "|",
+    "\\|",
+    "\\",
+    "\\`",
+    "[",
+    "]",
+    "](",
+    "](http://e.vil)",
+    "[x](//e.vil)",
+    "![i](http://e.vil/p.png)",
+    "[^1]",
+    "[x]: //e.vil",
+    "<",
+    ">",
+    "<b>",
+    "</code>",
+    "<code>",
+    "</td></tr></table>",
+    "</details>",
+    "<details>",
+    "<summary>",
+    "<img src=x onerror=y>",
+    "<a href='//e.vil'>",
+    "<script>",
+    "<!--",
+    "-->",
+    "<!-- gbench-ci {\"gate\":\"x\"} -->",
+    "<![CDATA[",
+    "<?x",
+    "&amp;",
+    "&#124;",
+    "&lt;",
+    "&",
+    "&#x60;",
+    "@octocat",
+    "@org/team",
+    "a@b.cd",
+    "mailto:a@b.cd",
+    "xmpp:a@b.cd/x",
+    "#12",
+    "o/r#12",
+    "GH-12",
+    "http://e.vil",
+    "https://e.vil/?a=b",
+    "ftp://e.vil",
+    "www.e.vil",
+    "WWW.e.vil",
+    "://",
+    "\n",
+    "\r\n",
+    "\r",
+    "\t",
+    "\n\n",
+    "\u{2028}",
+    "\u{202e}",
+    "\u{2066}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{feff}",
+    "\u{ad}",
+    "\u{301}",
+    "\u{1b}[31m",
+    "\0",
+    "*",
+    "**",
+    "_",
+    "__",
+    "~~",
+    "- ",
+    "+ ",
+    "1. ",
+    "# ",
+    "    ",
+    "===",
+    "---",
+    "$x$",
+    ":smile:",
+    "kernels/gemm[n=8]",
+    "é漢",
+    " ",
+];
+
+/// The engine: in the folder of the tests' tools, else on the path. `None` is said by name.
+fn engine() -> Option<PathBuf> {
+    let tools = std::env::var_os("GBENCH_TEST_TOOLS").map_or("target/ci-tools".into(), PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(tools.join("bin")).chain(std::env::split_paths(&path));
+    let found = folders.map(|folder| folder.join("cmark-gfm")).find(|program| program.is_file());
+    if found.is_none() {
+        eprintln!("SKIPPED T8 through cmark-gfm: not installed");
+    }
+    found
+}
+
+/// The page as HTML, raw HTML left as it is.
+fn rendered(engine: &PathBuf, page: &str) -> String {
+    let mut command = Command::new(engine);
+    command.arg("--unsafe");
+    for extension in ["table", "strikethrough", "autolink", "tagfilter", "tasklist", "footnotes"] {
+        command.args(["--extension", extension]);
+    }
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let bytes = page.to_owned().into_bytes();
+    let writer = std::thread::spawn(move || input.write_all(&bytes).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// HTML as its elements with the text in front of each; `code` and places for a break are left out. In what is not code,
+/// nothing may be left that the host makes a mention or a reference of.
+fn elements(html: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let (mut text, mut code) = (String::new(), 0);
+    let mut rest = html;
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').expect("an element ends");
+        let part = rest[..start]
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&quot;", "\"")
+            .replace("&amp;", "&");
+        if code == 0 {
+            for (at, _) in part.match_indices(['@', '#']) {
+                assert!(part[at + 1..].starts_with('\u{200b}'), "a mention in {part:?}");
+            }
+            assert!(!part.contains("://") && !part.to_lowercase().contains("www."), "an address in {part:?}");
+        }
+        text += &part;
+        let element = &rest[start..=end];
+        match element {
+            "<code>" | "<code class=\"language-sh\">" => code += 1,
+            "</code>" => code -= 1,
+            "<wbr>" => {}
+            _ => found.push((element.to_owned(), std::mem::take(&mut text))),
+        }
+        assert!((0..=1).contains(&code), "code within code: {element}");
+        rest = &rest[end + 1..];
+    }
+    found
+}
+
+fn names(count: usize, seed: u64) -> Vec<String> {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
+    let name = |_| {
+        let parts = random.random_range(1..=6);
+        (0..parts).map(|_| FRAGMENTS[random.random_range(0..FRAGMENTS.len())]).collect()
+    };
+    (0..count).map(name).collect()
+}
+
+/// What a reader sees of prose, but for spaces at its ends and the backticks that made code of a part.
+fn read(text: &str) -> String {
+    text.replace(['`', '\u{200b}'], "").trim_matches([' ', '\n']).to_owned()
+}
+
+#[test]
+fn t8_a_hundred_thousand_hostile_names_stay_text() {
+    let Some(engine) = engine() else { return };
+    for batch in 0..NAMES / BATCH {
+        let names = names(BATCH, batch as u64);
+        let mut page = String::from("| a | b | c |\n|:--|--:|:--|\n");
+        let mut expected: Vec<(&str, String)> = Vec::new();
+        for name in &names {
+            let cells = [markdown_code(name), markdown(name), markdown_code_folding(name)];
+            page += &format!("| {} |\n", cells.join(" | "));
+            let cells = [0; 3].map(|_| visible(name).into_owned());
+            expected.extend(cells.map(|cell| ("</td>", cell)));
+        }
+        page += "\n";
+        for name in &names {
+            page += &format!("- {}\n- {} t: {}\n", markdown(name), markdown_code(name), markdown(name));
+            let (shown, code) = (visible(name), visible(name));
+            expected.push(("</li>", shown.clone().into_owned()));
+            expected.push(("</li>", format!("{code} t: {}", shown.trim_matches(' '))));
+        }
+        page += "\n";
+        for name in &names {
+            if !markdown(name).is_empty() {
+                page += &format!("{}\n\n", markdown(name));
+                expected.push(("</p>", visible(name).into_owned()));
+            }
+        }
+        for name in &names {
+            page += &format!("{}\n", markdown_block("sh", name));
+            let lines: Vec<_> = name.lines().map(visible).collect();
+            expected.push(("</pre>", lines.join("\n")));
+        }
+        let html = rendered(&engine, &page);
+        let ours = ["table", "thead", "tbody", "tr", "th", "td", "ul", "li", "p", "pre"];
+        let mut expected = expected.into_iter();
+        for (element, text) in elements(&html) {
+            let name: String = element.chars().filter(char::is_ascii_alphabetic).collect();
+            let name = name.trim_end_matches("alignright").trim_end_matches("alignleft").to_owned();
+            assert!(ours.contains(&name.as_str()), "{element} after {text:?}");
+            if ["</td>", "</li>", "</p>", "</pre>"].contains(&element.as_str()) {
+                let (close, shown) = expected.next().expect("no more texts than were written");
+                assert_eq!((element.as_str(), read(&text)), (close, read(&shown)));
+            }
+        }
+        assert_eq!(expected.next(), None, "every text is there");
+    }
+}
+
+/// A verdict in which every text that can be anything is hostile.
+fn hostile(names: &[String]) -> VerdictDocument {
+    let mut document = documents::one_regressed();
+    let row = document.rows[0].clone();
+    document.rows = names
+        .chunks(4)
+        .map(|texts| {
+            let mut row = row.clone();
+            row.case.params.insert("p".into(), ParamValue::Text(texts[0].clone()));
+            (row.metric, row.reason, row.next) = (texts[1].clone(), texts[2].clone(), texts[3].clone());
+            row.unit = texts[0].clone();
+            row
+        })
+        .collect();
+    document.sentence = names.iter().take(5).cloned().collect();
+    document.warnings = names.iter().take(9).cloned().collect();
+    (document.base.name, document.head.machine) = (names[0].clone(), names[1].clone());
+    document.reproduce = names.iter().take(7).cloned().collect();
+    document
+}
+
+#[test]
+fn t8_a_page_of_hostile_texts_holds_only_the_elements_that_are_ours() {
+    let Some(engine) = engine() else { return };
+    let ours = "h3 h4 p strong sub table thead tbody tr th td br ul li pre details summary blockquote a";
+    let ours: Vec<&str> = ours.split(' ').collect();
+    for seed in 0..20 {
+        let texts = names(400, 1000 + seed);
+        let mut merged = Merged::single(&texts[0], hostile(&texts));
+        merged.groups.push(merged.groups[0].clone());
+        merged.sentence = texts[1].clone();
+        let address = "https://github.com/o/r";
+        let context = PublishContext {
+            gate: texts[2].clone(),
+            run_url: Some(format!("{address}/actions/runs/1")),
+            report_url: Some(format!("{} ", texts[3])),
+            server: "https://github.com".into(),
+            slug: Some("o/r".into()),
+            unverified: seed % 2 == 0,
+            ..PublishContext::default()
+        };
+        for page in [comment(&merged, &context, "<!-- ours -->"), step_summary(&merged, &context)] {
+            let html = rendered(&engine, &page.replace("<!-- ours -->", ""));
+            for (element, text) in elements(&html) {
+                let name: String = element
+                    .trim_start_matches(['<', '/'])
+                    .chars()
+                    .take_while(char::is_ascii_alphanumeric)
+                    .collect();
+                assert!(ours.contains(&name.as_str()), "{element} after {text:?}");
+                let link = element.strip_prefix("<a href=\"");
+                assert!(link.is_none_or(|link| link.starts_with(address)), "{element}");
+            }
+            assert_eq!(html.matches("<details>").count(), html.matches("</details>").count());
+        }
+    }
+}
+
+/// Whoever looks for the marker looks at the last line, which no name reaches; and outside of code no name holds one.
+#[test]
+fn t9_a_marker_in_a_name_is_none() {
+    let forged = "<!-- gbench-ci {\"gate\":\"x\",\"run\":999} -->";
+    let mut document = documents::one_regressed();
+    for text in [&mut document.sentence, &mut document.rows[0].reason, &mut document.head.machine] {
+        *text = format!("{forged}\n{forged}");
+    }
+    document.rows[0].case.params.insert("p".into(), ParamValue::Text(forged.into()));
+    document.warnings = vec![forged.into()];
+    let page =
+        comment(&Merged::single(forged, document), &PublishContext::default(), "<!-- gbench-ci {} -->");
+    assert_eq!(page.lines().last(), Some("<!-- gbench-ci {} -->"));
+    assert_eq!((page.matches("<!--").count(), page.matches("-->").count()), (1, 1), "{page}");
+    assert!(page.len() < MAX_COMMENT);
+}

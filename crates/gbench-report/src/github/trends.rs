@@ -1,0 +1,236 @@
+//! The issue of what a history shows and no single run: lasting changes for the worse, and drifts.
+
+use super::accepted::person;
+use super::budget::{ByteBudget, ShortNames, plain, prose};
+use super::context::{MAX_COMMENT, PublishContext};
+use super::links::{full_commit, link, page_of_case, repository};
+use crate::layout::escape::markdown_block;
+use crate::layout::names::CaseNames;
+use crate::layout::number::{p_value, signed_percent};
+use crate::trends::{fields, spark};
+use gbench_compare::trend::{
+    OpenFinding, OpenTrend, OpenTrends, SeriesState, ToldTrend, TrendsDocument, V1ChangePoint, V1Drift,
+};
+use gbench_model::shell_word;
+use gbench_model::text::{capitalized, count, short_commit};
+
+/// Rows of a table before the rest is only counted.
+const MAX_ROWS: usize = 40;
+/// Columns of a trend.
+const SPARK: usize = 32;
+/// The workflow that `init --github` writes for it.
+const BISECT: &str = "gbench-bisect.yml";
+/// Room for the last lines, by which the issue and what it told are known again.
+const FOR_THE_STATE: usize = 24 * 1024;
+
+/// Title (plain, at most 200 bytes) and body of the issue. The body leaves 24 KiB of GitHub's limit for
+/// lines below it.
+pub fn trends_issue(open: &OpenTrends<'_>, context: &PublishContext) -> (String, String) {
+    let gate = if context.gate.is_empty() { "gbench-ci" } else { &context.gate };
+    let title = plain(&format!("{gate}: {}", counted(open)), 200);
+    let mut budget = ByteBudget::new(MAX_COMMENT - FOR_THE_STATE);
+    let view = View::new(open, context);
+    let (runs, store) = open
+        .standing
+        .first()
+        .map_or((0, ""), |first| (first.document.runs.len(), first.document.store.as_str()));
+    let mut body = format!(
+        "**{}.** The last {} in `{}` show it; a single one need not.\n\n",
+        capitalized(&counted(open)),
+        count(runs, "run"),
+        plain(store, 200).replace('`', ""),
+    );
+    body += &view.steps(&open.standing, &mut budget);
+    body += &view.drifts(&mut budget);
+    let list = |title: &str, found: &[OpenTrend<'_>], end: &str| {
+        let items: String = found.iter().take(MAX_ROWS).map(|it| view.item(it, end)).collect();
+        if items.is_empty() { String::new() } else { format!("**{title}**\n\n{items}\n") }
+    };
+    body += &budget.fit(list(
+        "New with the newest run",
+        &open.unconfirmed,
+        "; told above if the next run shows it, too",
+    ));
+    body += &budget.fit(list("Taken back by the newest run", &open.withdrawn, ""));
+    body += &view.next(open);
+    (title, body)
+}
+
+/// `2 cases lastingly worse, 1 drifting for the worse`.
+fn counted(open: &OpenTrends<'_>) -> String {
+    let is_step = |it: &&OpenTrend<'_>| matches!(it.finding, OpenFinding::Step(_));
+    let steps = open.standing.iter().filter(is_step).count();
+    let drifts = open.standing.len() - steps;
+    let parts = [(steps, "lastingly worse"), (drifts, "drifting for the worse")];
+    let parts = parts.into_iter().filter(|(series, _)| *series > 0);
+    parts.map(|(series, what)| format!("{series} series {what}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The note with which the issue is closed: what became of what it told.
+pub fn closing_note_of_trends(told: &[ToldTrend], documents: &[TrendsDocument]) -> String {
+    let mut items = String::new();
+    let mut gone = 0;
+    for told in told.iter().take(MAX_ROWS) {
+        let found = documents.iter().flat_map(|it| &it.series).find(|series| told.is_of(series));
+        let Some(series) = found else {
+            gone += 1;
+            continue;
+        };
+        let accepted = series.last_change().and_then(|change| change.accepted.as_ref());
+        let why = match (series.state, accepted, series.breaks.last()) {
+            (SeriesState::Ended, ..) => "it is measured no more".to_owned(),
+            (_, Some(accepted), _) => {
+                format!("accepted by {} in #{}", person(&accepted.by), accepted.pull)
+            }
+            (SeriesState::TooFewRuns, _, Some(broken)) => {
+                format!("the series begins anew: {}", prose(&fields(broken), 300))
+            }
+            _ => "the newest runs show it no more".to_owned(),
+        };
+        let name = ShortNames::new(std::iter::once(series.case.to_string().as_str()), 100)
+            .name(&series.case.to_string());
+        items += &format!("- {name} {}: {why}\n", prose(&series.metric, 120));
+    }
+    if gone > 0 {
+        items += &format!("- {gone} more series: the history shows nothing of the kind any more\n");
+    }
+    format!("✅ Nothing of it stands any more.\n\n{items}")
+}
+
+struct View<'v> {
+    open: &'v OpenTrends<'v>,
+    names: CaseNames,
+    context: &'v PublishContext,
+}
+
+impl<'v> View<'v> {
+    fn new(open: &'v OpenTrends<'v>, context: &'v PublishContext) -> Self {
+        let all = [&open.standing, &open.unconfirmed, &open.withdrawn];
+        let names = CaseNames::new(all.into_iter().flatten().map(|it| &it.series.case));
+        Self { open, names, context }
+    }
+
+    fn title(&self, open: &OpenTrend<'_>) -> String {
+        let series = open.series;
+        let place = if series.label.is_empty() { String::new() } else { format!(" on {}", series.label) };
+        self.names.title(&series.case, &series.metric) + &place
+    }
+
+    /// The table of one kind; empty where there is none.
+    fn table(&self, head: &str, rows: Vec<(OpenTrend<'_>, String)>, budget: &mut ByteBudget) -> String {
+        if rows.is_empty() || !budget.take(head.len() + 80) {
+            return String::new();
+        }
+        let titles: Vec<String> = rows.iter().map(|(open, _)| self.title(open)).collect();
+        let names = ShortNames::new(titles.iter().map(String::as_str), 60);
+        let row = |((open, cells), title): (&(OpenTrend<'_>, String), &String)| {
+            let name = names.name_in_cell(title);
+            let page = page_of_case(&open.series.case, self.context);
+            let name = link(&name, page.as_deref()).unwrap_or(name);
+            let row = format!("| {name} | {cells} |\n");
+            Some(row).filter(|row| budget.take(row.len()))
+        };
+        let shown: Vec<String> = rows.iter().zip(&titles).take(MAX_ROWS).map_while(row).collect();
+        let more = match rows.len() - shown.len() {
+            0 => String::new(),
+            more => format!("\nand {more} more\n"),
+        };
+        format!("{head}{}{more}\n", shown.concat())
+    }
+
+    fn steps(&self, open: &[OpenTrend<'v>], budget: &mut ByteBudget) -> String {
+        let row = |it: &OpenTrend<'v>| {
+            let OpenFinding::Step(change) = it.finding else { return None };
+            let range = format!("{} to {}", signed_percent(change.low), signed_percent(change.high));
+            let cells = format!(
+                "`{}` | {} ({}) | {} | {}",
+                spark(it.series, SPARK, true),
+                prose(&signed_percent(change.change), 40),
+                prose(&range, 60),
+                prose(day(it, change.at), 20),
+                self.commits(change),
+            );
+            Some((*it, cells))
+        };
+        let head =
+            "| case | runs | change (interval, nominally 95 %) | since | in |\n|---|---|---|---|---|\n";
+        self.table(head, open.iter().filter_map(row).collect(), budget)
+    }
+
+    fn drifts(&self, budget: &mut ByteBudget) -> String {
+        let row = |it: &OpenTrend<'v>| {
+            let OpenFinding::Drift(V1Drift { from, per_run, total, p, .. }) = it.finding else { return None };
+            let cells = format!(
+                "`{}` | {} | {} a run, {} | {}",
+                spark(it.series, SPARK, true),
+                prose(&signed_percent(*total), 40),
+                prose(&signed_percent(*per_run), 40),
+                prose(&p_value(*p), 40),
+                prose(day(it, *from), 20),
+            );
+            Some((*it, cells))
+        };
+        let head = "| case | runs | drift | each | since |\n|---|---|---|---|---|\n";
+        self.table(head, self.open.standing.iter().filter_map(row).collect(), budget)
+    }
+
+    fn item(&self, open: &OpenTrend<'_>, end: &str) -> String {
+        let OpenFinding::Step(change) = open.finding else { return String::new() };
+        let title = self.title(open);
+        let name = ShortNames::new(std::iter::once(title.as_str()), 100).name(&title);
+        let change_words = prose(&signed_percent(change.change), 40);
+        format!("- {name}: {change_words} since {}{end}\n", prose(day(open, change.at), 20))
+    }
+
+    /// The range of commits, linked where the repository is known.
+    fn commits(&self, change: &V1ChangePoint) -> String {
+        let (Some(bad), good) = (change.bad.as_deref().and_then(full_commit), change.good.as_deref()) else {
+            return String::new();
+        };
+        let Some(good) = good.and_then(full_commit) else { return format!("`{}`", short_commit(bad)) };
+        let range = format!("`{}..{}`", short_commit(good), short_commit(bad));
+        let page = repository(self.context).map(|page| format!("{page}/compare/{good}...{bad}"));
+        link(&range, page.as_deref()).unwrap_or(range)
+    }
+
+    /// What a person can do.
+    fn next(&self, open: &OpenTrends<'_>) -> String {
+        let mut text = String::new();
+        let first = open.standing.iter().find_map(|it| match it.finding {
+            OpenFinding::Step(change) => Some((it, change)),
+            OpenFinding::Drift(_) => None,
+        });
+        // A command is shown only of names that a shell takes as they are.
+        if let Some((open, change)) = first
+            && let (Some(good), Some(bad)) = (&change.good, &change.bad)
+        {
+            let case = shell_word(&plain(&open.series.case.to_string(), 300));
+            let range = format!("{}..{}", short_commit(good), short_commit(bad));
+            let command = format!(
+                "git fetch\ngbench-ci history {case}\ngit log --oneline {range}\ngbench-ci bisect {case} {range}"
+            );
+            text += &format!(
+                "To look at the first, and to find its commit:\n\n{}\n",
+                markdown_block("sh", &command)
+            );
+            let workflow = repository(self.context).map(|page| format!("{page}/actions/workflows/{BISECT}"));
+            text += &link("gbench-ci bisect", workflow.as_deref()).map_or(String::new(), |workflow| {
+                format!(
+                    "On the machine that measures, the workflow {workflow} does the same: *Run workflow*.\n\n"
+                )
+            });
+        }
+        let pages = link("the pages of the history", self.context.pages.as_deref());
+        text += &pages.map_or(String::new(), |pages| format!("Every series: {pages}.\n\n"));
+        text + "Whoever closes this issue puts aside what it tells: it is told again only if it happens anew, or if a drift has \
+                doubled. Opening it again takes that back. What was accepted in the pull request that brought it is not told.\n"
+    }
+}
+
+fn day<'d>(open: &OpenTrend<'d>, point: u32) -> &'d str {
+    let run = open
+        .document
+        .runs
+        .get(open.series.points.get(point as usize).map_or(usize::MAX, |it| it.run as usize));
+    run.map_or("", |run| run.started.get(..10).unwrap_or(&run.started))
+}

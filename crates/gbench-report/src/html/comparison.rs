@@ -1,0 +1,161 @@
+//! A page for a comparison: its verdict, each row with its figures, and why a row has its verdict, round by round.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maud::{Markup, html};
+
+use super::input::ComparisonPage;
+use super::names::case_page;
+use super::page::{SiteFrame, facts, part, scrolled, tone};
+use crate::layout::emphasis::Emphasis;
+use crate::layout::escape::visible;
+use crate::verdict::view::{RowView, VerdictView};
+use gbench_compare::Difference;
+use gbench_compare::trend::TrendsDocument;
+use gbench_model::CaseId;
+use gbench_model::text::{capitalized, count};
+
+/// The page by itself, as a file that leads nowhere.
+pub fn comparison_file(comparison: &ComparisonPage, title: &str, repository: &str) -> String {
+    let frame = SiteFrame::new(title, "", repository, false);
+    frame.page("", &name(comparison), &body(comparison, None, &frame))
+}
+
+/// The page within a site: names lead to the pages of their cases.
+pub(super) fn page(comparison: &ComparisonPage, trends: &TrendsDocument, frame: &SiteFrame) -> String {
+    frame.page("../", &name(comparison), &body(comparison, Some(trends), frame))
+}
+
+fn name(comparison: &ComparisonPage) -> String {
+    let document = &comparison.document;
+    visible(&format!("{} → {}", document.base.name, document.head.name)).into_owned()
+}
+
+fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &SiteFrame) -> Markup {
+    let document = &comparison.document;
+    let view = VerdictView::new(document);
+    let rows = Rows { comparison, trends };
+    let said: Vec<(&str, Markup)> =
+        view.facts().into_iter().map(|(label, text)| (label, html! { (visible(&text)) })).collect();
+    let (strict, noted) = view.differences();
+    html! {
+        @if trends.is_some() {
+            nav.crumbs aria-label="Breadcrumb" { a href="../index.html" { "Overview" } " / Comparison" }
+        }
+        h1 { (name(comparison)) }
+        p.verdict {
+            span class={ "badge " (tone(document.conclusion.into())) } { (document.conclusion.into_str()) }
+            " " strong { (capitalized(&visible(&document.sentence))) }
+        }
+        p { (capitalized(&visible(&view.counts()))) "." }
+        (facts(&said))
+        p.soft {
+            @if let (Some(good), Some(bad)) = (&document.base.commit, &document.head.commit) {
+                "Commits " (frame.commits(good, bad)) ", measured " (document.head.started.get(..10).unwrap_or_default()) "."
+            }
+        }
+        (part("differs", "Differs, and must agree for a comparison", !strict.is_empty(), &differences(&strict)))
+        @for (number, group) in view.groups.iter().enumerate() {
+            (part(&format!("group-{number}"), &group.title(), true, &rows.table(&group.lines, &group.title())))
+        }
+        (rows.explained(&view))
+        (part("unchanged", &view.unchanged_title(), !view.unchanged.is_empty(), &rows.table(&view.unchanged, "Unchanged rows")))
+        (part("again", view.again(), !document.reproduce.is_empty(), &html! {
+            (scrolled("Command", &html! { pre { code { (visible(&document.reproduce)) } } }))
+        }))
+        (part("warnings", "Warnings", !document.warnings.is_empty(), &html! {
+            ul { @for warning in &document.warnings { li { (capitalized(&visible(warning))) } } }
+        }))
+        (part("environment", &format!("Environment: {}", count(noted.len(), "difference")), !noted.is_empty(), &differences(&noted)))
+    }
+}
+
+fn differences(differences: &[&Difference]) -> Markup {
+    let table = html! {
+        table {
+            thead { tr { th scope="col" { "field" } th scope="col" { "base" } th scope="col" { "head" } } }
+            tbody {
+                @for it in differences {
+                    tr { td { (visible(&it.field)) } td { (visible(&it.base)) } td { (visible(&it.head)) } }
+                }
+            }
+        }
+    };
+    scrolled("Differences", &table)
+}
+
+struct Rows<'r> {
+    comparison: &'r ComparisonPage,
+    trends: Option<&'r TrendsDocument>,
+}
+
+impl Rows<'_> {
+    /// The case's name, which leads to its page where the site has one.
+    fn case(&self, line: &RowView<'_>) -> Markup {
+        let case = &line.row.case;
+        let has_page =
+            self.trends.is_some_and(|trends| trends.series.iter().any(|series| series.case == *case));
+        html! {
+            @if has_page {
+                a href={ "../" (case_page(case)) } { (visible(&line.name)) }
+            } @else {
+                (visible(&line.name))
+            }
+            @if !line.row.metric.is_empty() { br; span.soft { (visible(&line.row.metric)) } }
+        }
+    }
+
+    fn table(&self, lines: &[RowView<'_>], label: &str) -> Markup {
+        let table = html! {
+            table {
+                thead { tr {
+                    th scope="col" { "case" } th.figure scope="col" { "base" } th.figure scope="col" { "head" }
+                    th scope="col" { "change" } th.figure scope="col" { "rounds" } th scope="col" { "verdict" }
+                } }
+                tbody {
+                    @for line in lines {
+                        tr {
+                            td { (self.case(line)) }
+                            td.figure { (visible(&line.base.value)) }
+                            td.figure { (visible(&line.head.value)) }
+                            td { (visible(&line.change)) @if !line.interval.is_empty() { br; span.soft { (visible(&line.interval)) } } }
+                            td.figure { (line.rounds) @if !line.noise.is_empty() { br; span.soft { (line.noise) } } }
+                            td { span class={ "badge " (tone(Emphasis::from(line.row.verdict))) } { (line.row.verdict.into_str()) } }
+                        }
+                    }
+                }
+            }
+        };
+        scrolled(label, &table)
+    }
+
+    /// Why the rows have their verdicts that are not plainly unchanged, and the pictures of those that have one.
+    fn explained(&self, view: &VerdictView<'_>) -> Markup {
+        let lines: Vec<&RowView<'_>> = view.groups.iter().flat_map(|group| &group.lines).collect();
+        let picture = |line: &RowView<'_>| {
+            let pictures = self.comparison.pictures.iter();
+            let of_row = |(case, metric, _): &&(CaseId, String, String)| {
+                *case == line.row.case && *metric == line.row.metric
+            };
+            pictures.clone().find(of_row).map(|(.., picture)| picture)
+        };
+        let is_told = |line: &&&RowView<'_>| !line.row.reason.is_empty() || picture(line).is_some();
+        let told: Vec<&&RowView<'_>> = lines.iter().filter(is_told).collect();
+        let body = html! {
+            @for (number, line) in told.iter().enumerate() {
+                details open[number == 0] {
+                    summary { (visible(&line.name)) " " span.soft { (visible(&line.row.metric)) } ": " (line.row.verdict.into_str()) }
+                    @if !line.row.reason.is_empty() { p { (capitalized(&visible(&line.row.reason))) } }
+                    @if !line.row.next.is_empty() { p { strong { "Next: " } (visible(&line.row.next)) } }
+                    @if let Some(picture) = picture(line) {
+                        @let alt = format!("{} {}: the change in each round, and how the evidence grew", line.name, line.row.metric);
+                        (scrolled("Rounds", &html! {
+                            img.rounds src={ "data:image/svg+xml;base64," (STANDARD.encode(picture)) } alt=(visible(&alt)) width="800" height="560";
+                        }))
+                    }
+                }
+            }
+        };
+        part("why", "Why", !told.is_empty(), &body)
+    }
+}

@@ -1,0 +1,123 @@
+//! Addresses of the pages, and the names of series on them.
+
+use crate::layout::escape::visible;
+use crate::layout::names::CaseNames;
+use gbench_compare::trend::{TrendsDocument, V1Series, V1TrendRun};
+use gbench_model::text::short_commit;
+use gbench_model::{CaseId, sha256_hex};
+
+/// Characters of a case's name in its address.
+const NAME: usize = 60;
+
+/// The address of a case's page from the site's folder: `case/kernels-gemm-n-1024-0a1b2c3d4e.html`. Cases that differ in anything have
+/// different addresses, also where a file system takes large letters for small ones.
+pub fn case_page(case: &CaseId) -> String {
+    format!("case/{}.html", slug(&case.to_string(), &serde_json::to_string(case).unwrap_or_default()))
+}
+
+/// A name of harmless characters, with a digest of `whole`.
+pub(super) fn slug(name: &str, whole: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
+    let plain: String = name.chars().map(plain).collect();
+    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
+    let name: String = words.join("-").chars().take(NAME).collect();
+    format!("{}-{}", name.trim_end_matches('-'), &sha256_hex(whole.as_bytes())[..10])
+}
+
+/// How the series of a document are called.
+pub(super) struct SeriesNames<'d> {
+    document: &'d TrendsDocument,
+    cases: CaseNames,
+    has_metrics: bool,
+    has_places: bool,
+}
+
+impl<'d> SeriesNames<'d> {
+    pub(super) fn new(document: &'d TrendsDocument) -> Self {
+        let series = &document.series;
+        let place = |it: &V1Series| (it.branch.clone(), it.label.clone());
+        Self {
+            document,
+            cases: CaseNames::new(series.iter().map(|it| &it.case)),
+            has_metrics: series.windows(2).any(|pair| pair[0].metric != pair[1].metric),
+            has_places: series.windows(2).any(|pair| place(&pair[0]) != place(&pair[1])),
+        }
+    }
+
+    pub(super) fn case(&self, case: &CaseId) -> String {
+        visible(&self.cases.name(case)).into_owned()
+    }
+
+    /// The metric and the place, as far as the document has several; empty where it has not.
+    pub(super) fn which(&self, series: &V1Series) -> String {
+        let metric = if self.has_metrics { series.metric.as_str() } else { "" };
+        let place = if self.has_places { place(series) } else { String::new() };
+        let both: Vec<&str> = [metric, &place].into_iter().filter(|part| !part.is_empty()).collect();
+        visible(&both.join(", ")).into_owned()
+    }
+
+    pub(super) fn run(&self, series: &V1Series, point: u32) -> Option<&'d V1TrendRun> {
+        self.document.runs.get(series.points.get(point as usize)?.run as usize)
+    }
+
+    /// `2026-11-23`.
+    pub(super) fn day(&self, series: &V1Series, point: u32) -> &'d str {
+        self.run(series, point).map_or("", day)
+    }
+}
+
+pub(super) fn day(run: &V1TrendRun) -> &str {
+    run.started.get(..10).unwrap_or(&run.started)
+}
+
+pub(super) fn place(series: &V1Series) -> String {
+    place_of(&series.branch, &series.label)
+}
+
+/// `main`, `main on h100`.
+pub(super) fn place_of(branch: &str, label: &str) -> String {
+    if label.is_empty() { branch.to_owned() } else { format!("{branch} on {label}") }
+}
+
+/// A commit's short id; empty where there is none.
+pub(super) fn short(commit: &str) -> String {
+    visible(short_commit(commit)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_harmless_and_of_one_case_alone() {
+        let case = |params: &str| -> CaseId {
+            let text = format!(
+                r#"{{"benchmark":"kernels/Gemm","params":{params},"timing":"protocol","thermal":"warm"}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let page = |params: &str| case_page(&case(params));
+        assert!(page(r#"{"n":1024}"#).starts_with("case/kernels-gemm-n-1024-"), "{}", page(r#"{"n":1024}"#));
+        let odd = [
+            "\"../../x\"",
+            "\"</a>\"",
+            "\"a\\u202eb\"",
+            "\"A\"",
+            "\"a\"",
+            &format!("\"{}\"", "x".repeat(300)),
+        ];
+        let pages: Vec<String> = odd.iter().map(|it| page(&format!(r#"{{"p":{it}}}"#))).collect();
+        for page in &pages {
+            let name = page.strip_prefix("case/").unwrap().strip_suffix(".html").unwrap();
+            assert!(
+                name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c)),
+                "{name}"
+            );
+            assert!(name.len() < 80 && !name.starts_with('-'), "{name}");
+        }
+        let mut distinct = pages.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!(distinct.len(), pages.len());
+    }
+}

@@ -1,0 +1,333 @@
+//! Text from elsewhere made harmless, one function for each destination. Names, messages and commands in a
+//! document may come from a fork's pull request: they must not break a table, run a terminal's escape
+//! sequence, reverse the reading order, mention a person, link anywhere or become a spreadsheet's formula.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use gbench_model::is_unseen;
+
+/// Control and invisible characters that change how their surroundings read.
+fn is_invisible(c: char) -> bool {
+    c.is_control() || is_unseen(c)
+}
+
+/// One line of text in which every character can be seen: line breaks and tabs become a space, other
+/// control, bidirectional and zero-width characters their code (`\u{1b}`).
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_invisible) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        match c {
+            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => out.push(' '),
+            c if is_invisible(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// [`visible`] text in ASCII: our own signs by their usual substitutes, all else by its code.
+pub(crate) fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '…' => out.push_str("..."),
+            'µ' | 'μ' => out.push('u'),
+            '±' => out.push_str("+-"),
+            // `61 °C` is `61 C`.
+            '°' => {}
+            '✓' => out.push('+'),
+            '✗' => out.push('x'),
+            '–' | '—' => out.push('-'),
+            '‘' | '’' => out.push('\''),
+            '“' | '”' => out.push('"'),
+            c if c.is_ascii() => out.push(c),
+            c => out.extend(c.escape_unicode()),
+        }
+    }
+    out
+}
+
+/// Prose for Markdown, in which what stands between two backticks becomes code. What else Markdown or HTML would
+/// read as markup becomes a numeric entity; a zero-width space keeps the host from turning `@name`, `#12`,
+/// `GH-12`, `:smile:` and addresses into mentions, links and pictures, which it seeks in the rendered text, where an
+/// entity alone would not help. It may stand at the start of a line.
+pub(crate) fn markdown(text: &str) -> String {
+    let text = visible(text);
+    let text = text.trim_matches(' ');
+    let parts: Vec<&str> = text.split('`').collect();
+    let paired = parts.len() % 2 == 1 && parts.iter().skip(1).step_by(2).all(|part| !part.trim().is_empty());
+    if paired {
+        let part = |(index, part): (usize, &&str)| match index % 2 {
+            0 if index == 0 => plain(part, list_marker(part)),
+            0 => plain(part, None),
+            // Two spans of backticks that touch would be read as one.
+            _ => code_element(part),
+        };
+        parts.iter().enumerate().map(part).collect()
+    } else {
+        plain(text, list_marker(text))
+    }
+}
+
+/// The byte of the sign that makes the start of a line a list's item or a rule: `- x`, `--`, `+`, `1. x`, `2)`.
+fn list_marker(text: &str) -> Option<usize> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let mut rest = text[digits..].chars();
+    match (digits, rest.next()?, rest.next()) {
+        (0, '-' | '+', Some('0'..='9' | '.')) => None,
+        (0, '-' | '+', _) | (1.., '.' | ')', None | Some(' ')) => Some(digits),
+        _ => None,
+    }
+}
+
+/// [`visible`] text as Markdown that shows it as it is. `also`: the place of a character that is no markup elsewhere.
+fn plain(text: &str, also: Option<usize>) -> String {
+    const BREAK: &str = "&#8203;";
+    let mut out = String::with_capacity(text.len() + 16);
+    for (index, c) in text.char_indices() {
+        let (before, after) = text.split_at(index);
+        if c == '.' && ends_in_www(before) {
+            out.push_str(BREAK);
+        }
+        if also == Some(index) {
+            numeric(&mut out, c);
+        } else {
+            entity(&mut out, c);
+        }
+        let breaks = match c {
+            '@' | '#' => true,
+            ':' => after.starts_with("://") || starts_shortcode(after),
+            '-' => before.ends_with("GH"),
+            _ => false,
+        };
+        if breaks {
+            out.push_str(BREAK);
+        }
+    }
+    out
+}
+
+fn ends_in_www(text: &str) -> bool {
+    text.len() >= 3 && text.as_bytes()[text.len() - 3..].eq_ignore_ascii_case(b"www")
+}
+
+/// Whether the text starts as `:smile:` does.
+fn starts_shortcode(text: &str) -> bool {
+    let name = text[1..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_+-".contains(c));
+    name.len() + 1 < text.len() && name.starts_with(':')
+}
+
+/// A name for Markdown, as inline code: hosts seek no mentions in code, and a copied name stays exact. Usual names stand
+/// in backticks, all others in [`code_element`], which holds backticks and, within a table, pipes.
+pub(crate) fn markdown_code(text: &str) -> String {
+    let usual = |c: char| c.is_ascii_alphanumeric() || " -_./=,:;()[]+%…".contains(c);
+    if !text.is_empty() && text.trim() == text && text.chars().all(usual) {
+        format!("`{text}`")
+    } else {
+        code_element(text)
+    }
+}
+
+/// [`markdown_code`] for a narrow column: a name that could not be broken for long has places where it may be, which are
+/// no part of a copied text.
+pub(crate) fn markdown_code_folding(text: &str) -> String {
+    if text.split(' ').any(|word| word.chars().count() > LONGEST_WORD) {
+        code_in_html(text, true)
+    } else {
+        markdown_code(text)
+    }
+}
+
+/// Characters in a row after which a name in a narrow column may be broken anywhere; after a separator, half of them.
+const LONGEST_WORD: usize = 30;
+
+fn code_element(text: &str) -> String {
+    code_in_html(text, false)
+}
+
+/// A name as inline code in HTML. Addresses would become links even there, so a place for a line break that nobody sees
+/// cuts them: an entity alone would not help, since they are sought in the text.
+fn code_in_html(text: &str, folding: bool) -> String {
+    const CUT: &str = "<wbr>";
+    let text = visible(text);
+    let mut out = String::from("<code>");
+    let mut since_cut = 0;
+    for (index, c) in text.char_indices() {
+        since_cut = if c == ' ' { 0 } else { since_cut + 1 };
+        if c == '@' || c == '.' && ends_in_www(&text[..index]) {
+            out.push_str(CUT);
+        }
+        entity(&mut out, c);
+        let room = if "/_-,=[(:.".contains(c) { LONGEST_WORD / 2 } else { LONGEST_WORD };
+        if c == ':' && text[index..].starts_with("://") || folding && since_cut >= room {
+            out.push_str(CUT);
+            since_cut = 0;
+        }
+    }
+    out.push_str("</code>");
+    out
+}
+
+/// Letters, digits and harmless punctuation as they are; all other ASCII as a numeric entity.
+fn entity(out: &mut String, c: char) {
+    if c.is_ascii_alphanumeric() || !c.is_ascii() || " -./=,:;()%+'?".contains(c) {
+        out.push(c);
+    } else {
+        numeric(out, c);
+    }
+}
+
+fn numeric(out: &mut String, c: char) {
+    // Writing to a String cannot fail.
+    let _ = write!(out, "&#{};", c as u32);
+}
+
+/// A fenced block whose fence is longer than any run of backticks inside. Line breaks stay; other control
+/// characters are shown by their code.
+pub(crate) fn markdown_block(language: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let lines: Vec<_> = text.lines().map(visible).collect();
+    format!("{fence}{language}\n{}\n{fence}\n", lines.join("\n"))
+}
+
+/// [`visible`] text within an element or a quoted attribute of XML.
+pub(crate) fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in visible(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A text cell for CSV. One that starts with a character by which a spreadsheet knows a formula gets an
+/// apostrophe in front; numbers never pass through here. The exact text stands in the JSON document.
+pub(crate) fn csv(text: &str) -> String {
+    let text = visible(text);
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_can_speak_to_the_terminal_or_turn_the_text_around() {
+        assert_eq!(visible("a\u{1b}[31mb\u{202e}c"), "a\\u{1b}[31mb\\u{202e}c");
+        assert_eq!(visible("two\r\nlines\tand"), "two lines and");
+        assert_eq!(ascii("1 µs ±2 % 61 °C … ü"), "1 us +-2 % 61 C ... \\u{fc}");
+    }
+
+    #[test]
+    fn markdown_prose_neither_marks_up_nor_mentions_nor_links() {
+        assert_eq!(markdown("a|b ` <d>"), "a&#124;b &#96; &#60;d&#62;");
+        assert_eq!(markdown("run `a|b` now"), "run <code>a&#124;b</code> now");
+        assert_eq!(markdown("ask @octo in #12"), "ask &#64;&#8203;octo in &#35;&#8203;12");
+        assert_eq!(markdown("see https://x.y or www.x.y"), "see https:&#8203;//x.y or www&#8203;.x.y");
+        assert_eq!(markdown("*b* _i_ [l](u)"), "&#42;b&#42; &#95;i&#95; &#91;l&#93;(u)");
+        assert_eq!(markdown(":smile: a:b 1:2:3"), ":&#8203;smile: a:b 1:&#8203;2:3");
+    }
+
+    #[test]
+    fn markdown_prose_starts_no_list_and_no_rule() {
+        for (text, escaped) in [
+            ("- x", "&#45; x"),
+            ("---", "&#45;--"),
+            ("+", "&#43;"),
+            ("12. x", "12&#46; x"),
+            ("3)", "3&#41;"),
+            ("-3.1 %", "-3.1 %"),
+            ("2.1 ms", "2.1 ms"),
+            ("     four", "four"),
+        ] {
+            assert_eq!(markdown(text), escaped);
+        }
+    }
+
+    #[test]
+    fn a_name_in_code_is_exact_once_its_entities_are_read() {
+        assert_eq!(markdown_code("s/gemm[n=8]"), "`s/gemm[n=8]`");
+        assert_eq!(markdown_code(" s/<gemm>"), "<code> s/&#60;gemm&#62;</code>");
+        assert_eq!(markdown_code("http://www.x#"), "<code>http:<wbr>//www<wbr>.x&#35;</code>");
+        assert_eq!(markdown_code("a@b.c"), "<code>a<wbr>&#64;b.c</code>");
+        assert_eq!(markdown_code_folding("s/gemm[n=8]"), "`s/gemm[n=8]`");
+        let long = "models/transformer_block/".to_owned() + &"k".repeat(40);
+        let folded = format!(
+            "<code>models/transformer&#95;<wbr>block/{}<wbr>{}</code>",
+            "k".repeat(24),
+            "k".repeat(16)
+        );
+        assert_eq!(markdown_code_folding(&long), folded);
+    }
+
+    #[test]
+    fn a_block_cannot_be_closed_from_inside() {
+        assert_eq!(markdown_block("sh", "echo ```\nb"), "````sh\necho ```\nb\n````\n");
+    }
+
+    #[test]
+    fn xml_cannot_be_left_from_inside() {
+        assert_eq!(xml("a<b> & \"c\" 'd'\u{1b}"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;\\u{1b}");
+    }
+
+    #[test]
+    fn a_cell_is_never_a_formula() {
+        for name in ["=1+1", "+x", "-x", "@x"] {
+            assert_eq!(csv(name), format!("'{name}"));
+        }
+        assert_eq!(csv("\t=1"), " =1");
+        assert_eq!(csv("kernels/gemm"), "kernels/gemm");
+    }
+
+    /// Reads back the entities that [`entity`] writes.
+    fn decoded(text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("&#") {
+            let end = start + rest[start..].find(';').expect("an entity ends");
+            out.push_str(&rest[..start]);
+            out.push(char::from_u32(rest[start + 2..end].parse().unwrap()).unwrap());
+            rest = &rest[end + 1..];
+        }
+        out + rest
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_markdown_holds_no_special_character(text in "(\\PC|[|`@<>#*_~\\[\\]\\\\&!$\n\r\u{202e}\u{1b}]|://|www\\.){0,40}") {
+            let prose = markdown(&text);
+            for (escaped, whole) in [(prose, false), (code_element(&text), true), (code_in_html(&text, true), true)] {
+                let inner = escaped.replace("<code>", "").replace("</code>", "");
+                let (cut, inner) = (inner.clone(), inner.replace("<wbr>", ""));
+                let bare = inner.replace("&#", "");
+                prop_assert!(!bare.contains(|c| "|`@<>#*_~[]\\&!${}\"^".contains(c)), "{inner}");
+                prop_assert!(!inner.chars().any(is_invisible), "{inner:?}");
+                prop_assert!(!cut.contains("://") && !cut.to_lowercase().contains("www."), "{cut}");
+                let (read, shown) = (decoded(&inner).replace('\u{200b}', ""), visible(&text));
+                if whole {
+                    prop_assert_eq!(read, shown)
+                } else {
+                    prop_assert_eq!(read.replace('`', ""), shown.trim_matches(' ').replace('`', ""))
+                }
+            }
+        }
+
+        #[test]
+        fn ascii_text_is_ascii_and_visible(text in ".{0,40}") {
+            prop_assert!(ascii(&text).chars().all(|c| c.is_ascii() && !c.is_ascii_control()));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What holds for many is said once, with the names of those that it holds for.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Names that one text of a terminal lists before the rest is counted.
+pub(crate) const MAX_NAMED: usize = 5;
+
+/// Items of one kind together, kinds and items in the order in which they came.
+pub(crate) fn together<K: Eq + Hash + Clone, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    let mut known: HashMap<K, usize> = HashMap::new();
+    for (kind, item) in items {
+        let at = *known.entry(kind.clone()).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some((_, items)) => items.push(item),
+            None => groups.push((kind, vec![item])),
+        }
+    }
+    groups
+}
+
+/// Equal names once, with their number: `2 x NVIDIA H100`.
+pub(crate) fn counted(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let of_one = |(name, items): (String, Vec<()>)| match items.len() {
+        1 => name,
+        several => format!("{several} x {name}"),
+    };
+    together(names.into_iter().map(|name| (name, ()))).into_iter().map(of_one).collect()
+}
+
+/// The first few by name, the rest as a number: `a, b and 3 more`. A name too many is not worth a number.
+pub(crate) fn named(names: &[impl AsRef<str>], most: usize) -> String {
+    let most = if names.len() == most.saturating_add(1) { names.len() } else { most };
+    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The parts that say anything, in one text.
+pub(crate) fn joined<const N: usize>(parts: [&str; N], separator: &str) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_keep_their_order_and_every_item() {
+        let items = [("b", 1), ("a", 2), ("b", 3)];
+        assert_eq!(together(items), [("b", vec![1, 3]), ("a", vec![2])]);
+    }
+
+    #[test]
+    fn names_beyond_the_first_few_are_counted() {
+        assert_eq!(named(&["a", "b"], 5), "a, b");
+        assert_eq!(named(&["a", "b", "c"], 2), "a, b, c");
+        assert_eq!(named(&["a", "b", "c", "d"], 2), "a, b and 2 more");
+        assert_eq!(named(&["a", "b", "c", "d"], usize::MAX), "a, b, c, d");
+    }
+}

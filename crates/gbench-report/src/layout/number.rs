@@ -1,0 +1,360 @@
+//! Figures as people read them: scaled units, four significant digits, signed percentages.
+//!
+//! One convention for changes, in every format: the slowdown of the verdict document, in which the sentence,
+//! the thresholds and the intervals count too. Plus is worse and minus is better whatever the metric, and a word
+//! says what a decided change means:
+//!
+//! ```text
+//! time       12.31 ms  13.57 ms  +10.2 % slower    +8.1 % to +12.4 %
+//! bandwidth  820 GB/s  745 GB/s  +10.1 % slower    +7.9 % to +12.2 %
+//! time       88.00 µs  60.72 µs  -31.0 % faster   -32.2 % to -29.8 %
+//! ```
+//!
+//! For a rate that is base / head - 1: how much longer the same work takes.
+
+use gbench_compare::{Row, Verdict};
+use gbench_model::text::{self, percent};
+use gbench_model::{Better, direction_of_unit};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Time,
+    Size,
+    Rate,
+}
+
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1024.0 * KIB;
+const GIB: f64 = 1024.0 * MIB;
+const TIB: f64 = 1024.0 * GIB;
+
+/// Units of one quantity at different scales, ascending, each with its size in the first one's base.
+type Scales = &'static [(&'static str, f64)];
+
+const FAMILIES: [(Kind, Scales); 4] = [
+    (Kind::Time, &[("ps", 1e-12), ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)]),
+    (Kind::Size, &[("B", 1.0), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB), ("TiB", TIB)]),
+    (Kind::Size, &[("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)]),
+    (Kind::Rate, &[("KiB/s", KIB), ("MiB/s", MIB), ("GiB/s", GIB), ("TiB/s", TIB)]),
+];
+
+/// Other spellings, with their size in the unit that stands for them.
+const SPELLINGS: [(&str, &str, f64); 8] = [
+    ("us", "µs", 1.0),
+    ("μs", "µs", 1.0),
+    ("sec", "s", 1.0),
+    ("seconds", "s", 1.0),
+    ("min", "s", 60.0),
+    ("h", "s", 3600.0),
+    ("bytes", "B", 1.0),
+    ("kB", "KB", 1.0),
+];
+
+/// What is counted and comes in millions: as it is below a million, then with a prefix before the word, `209.7 G items/s`. Instructions are
+/// known to the last one, and have all their digits.
+const COUNTED: [&str; 3] = ["items/s", "tokens/s", "cycles"];
+const COUNTED_PREFIXES: [(&str, f64); 4] = [("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
+
+/// Rates that take a decimal prefix: `GB/s`, `TFLOP/s`, `Mbps`.
+const RATES: [&str; 9] = ["B/s", "FLOP/s", "FLOPS", "OP/s", "OPS", "bit/s", "b/s", "bps", "Hz"];
+const PREFIXES: [(&str, f64); 6] = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
+
+/// The family of a unit, and the unit's size in its base.
+fn family_of(unit: &str) -> Option<(Kind, Scales, f64)> {
+    let spelling = SPELLINGS.iter().find(|(other, ..)| *other == unit);
+    let (name, times) = spelling.map_or((unit, 1.0), |(_, name, times)| (*name, *times));
+    FAMILIES.iter().find_map(|(kind, scales)| {
+        let (_, size) = scales.iter().find(|(scale, _)| *scale == name)?;
+        Some((*kind, *scales, size * times))
+    })
+}
+
+/// The scales of a unit's quantity, ascending, and the unit's size in their base. `None`: shown as it is.
+fn scales_of(unit: &str) -> Option<(Vec<(String, f64)>, f64)> {
+    if let Some((_, scales, size)) = family_of(unit) {
+        return Some((scales.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(), size));
+    }
+    if COUNTED.contains(&unit) {
+        let large = COUNTED_PREFIXES.iter().map(|(name, size)| (format!("{name} {unit}"), *size));
+        return Some((std::iter::once((unit.to_owned(), 1.0)).chain(large).collect(), 1.0));
+    }
+    let base = RATES.iter().find(|rate| unit.ends_with(*rate))?;
+    let prefix = &unit[..unit.len() - base.len()];
+    let prefix = if prefix == "K" { "k" } else { prefix };
+    let (_, size) = PREFIXES.iter().find(|(name, _)| *name == prefix)?;
+    Some((PREFIXES.iter().map(|(name, size)| (format!("{name}{base}"), *size)).collect(), *size))
+}
+
+fn kind_of(unit: &str) -> Option<Kind> {
+    let is_rate = || (direction_of_unit(unit) == Some(Better::Higher)).then_some(Kind::Rate);
+    family_of(unit).map(|(kind, ..)| kind).or_else(is_rate)
+}
+
+/// `value` (in `unit`) with the unit in which it is easiest to read: `0.0123 s` -> `12.30 ms`.
+pub(crate) fn value(value: f64, unit: &str) -> String {
+    in_scale_of(value, value, unit)
+}
+
+/// The figures of both sides of a row, in one unit where both have a value.
+pub(crate) fn centres(row: &Row) -> [Option<String>; 2] {
+    match row.centres() {
+        [Some(base), Some(head)] => {
+            let (base, head) = pair(base, head, &row.unit);
+            [Some(base), Some(head)]
+        }
+        each => each.map(|centre| centre.map(|centre| value(centre, &row.unit))),
+    }
+}
+
+/// Two values for side-by-side reading: in one unit, unless they are a thousandfold apart, and with as many decimals where they are less
+/// than tenfold apart.
+pub(crate) fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
+    let ratio = (head / base).abs();
+    if !ratio.is_finite() || !(1e-3..=1e3).contains(&ratio) {
+        return (value(base, unit), value(head, unit));
+    }
+    let (base, head) = (Figure::of(base, base, unit), Figure::of(head, base, unit));
+    let alike = (0.1..10.0).contains(&ratio) && !(base.is_whole && head.is_whole);
+    let decimals = base.decimals.zip(head.decimals).filter(|_| alike).map(|(one, other)| one.max(other));
+    (base.with(decimals), head.with(decimals))
+}
+
+/// Shows `value` in the unit in which `model` reads best.
+fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
+    Figure::of(value, model, unit).with(None)
+}
+
+/// A value in the unit in which it is shown.
+struct Figure {
+    value: f64,
+    unit: String,
+    /// See [`decimals`].
+    decimals: Option<usize>,
+    /// Of what is counted: by itself it has no decimals.
+    is_whole: bool,
+}
+
+impl Figure {
+    /// In the unit in which `model` reads best.
+    fn of(value: f64, model: f64, unit: &str) -> Self {
+        let Some((scales, size)) = scales_of(unit).filter(|_| value.is_finite()) else {
+            return Self {
+                value,
+                unit: unit.to_owned(),
+                decimals: decimals(value),
+                is_whole: is_whole(value),
+            };
+        };
+        // The largest scale in which the figure is at least 1; below all of them, the smallest.
+        let readable = || {
+            let fitting = scales.iter().rev().find(|(_, scale)| (model * size / scale).abs() >= 1.0);
+            fitting.or(scales.first()).map(|(name, scale)| (name.as_str(), *scale))
+        };
+        let has_scale = model != 0.0 && model.is_finite();
+        let (name, scale) = has_scale.then(readable).flatten().unwrap_or((unit, size));
+        let value = value * size / scale;
+        let is_whole = (name == "B" || COUNTED.contains(&name)) && is_whole(value);
+        Self { value, unit: name.to_owned(), decimals: decimals(value), is_whole }
+    }
+
+    /// With so many decimals, or with its own.
+    fn with(&self, decimals: Option<usize>) -> String {
+        let Self { value, unit, .. } = self;
+        if !value.is_finite() {
+            return "not a number".into();
+        }
+        let text = match decimals {
+            Some(decimals) => format!("{value:.decimals$}"),
+            None if self.is_whole => figure(*value),
+            None => digits(*value),
+        };
+        format!("{text} {unit}").trim_end().to_owned()
+    }
+}
+
+fn is_whole(value: f64) -> bool {
+    value.fract() == 0.0 && value.abs() < 1e6
+}
+
+/// As [`digits`], but whole numbers below a million stay whole: counts, bytes.
+pub(crate) fn figure(value: f64) -> String {
+    if is_whole(value) { format!("{value:.0}") } else { digits(value) }
+}
+
+/// A number in four significant digits.
+fn digits(value: f64) -> String {
+    match decimals(value) {
+        _ if value == 0.0 => "0".into(),
+        Some(decimals) => format!("{value:.decimals$}"),
+        None => format!("{value:.3e}"),
+    }
+}
+
+/// The decimals that make four significant digits of a number; `None` where it is shown with a power of ten, and of zero. What four digits
+/// round up to the next power counts as that: 0.99999 is 1.000.
+fn decimals(value: f64) -> Option<usize> {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    match rounded.abs() {
+        1e6.. => None,
+        1e3.. => Some(0),
+        1e2.. => Some(1),
+        1e1.. => Some(2),
+        1.0.. => Some(3),
+        1e-3.. => Some(4),
+        _ => None,
+    }
+}
+
+/// A relative change with its sign, short enough for a table: `+10.2 %`, `-0.31 %`, `0 %`; from tenfold on, `x12.3`.
+pub(crate) fn signed_percent(fraction: f64) -> String {
+    match fraction {
+        f if f.is_infinite() => "unbounded".into(),
+        f if f >= 9.0 => format!("x{}", figure(((1.0 + f) * 10.0).round() / 10.0)),
+        // Nearly nothing is left, but something is.
+        f if f < -0.999 => format!("{:.2} %", (f * 100.0).max(-99.99)),
+        f => text::signed_percent(f),
+    }
+}
+
+/// Relative spread between processes: `±0.8 %`.
+pub(crate) fn spread(fraction: f64) -> String {
+    format!("±{}", percent(fraction))
+}
+
+/// A speedup: `1.02x`.
+pub(crate) fn times(ratio: f64) -> String {
+    if (0.01..100.0).contains(&ratio) { format!("{ratio:.2}x") } else { format!("{}x", figure(ratio)) }
+}
+
+/// `p = 0.013`, `p < 0.001`.
+pub(crate) fn p_value(p: f64) -> String {
+    match p {
+        p if p < 0.001 => "p < 0.001".into(),
+        p if p < 0.1 => format!("p = {p:.3}"),
+        p => format!("p = {p:.2}"),
+    }
+}
+
+/// The word for a decided change: slower, larger, worse, ... Empty where the verdict does not speak.
+pub(crate) fn word(row: &Row) -> &'static str {
+    let worse = match row.verdict {
+        Verdict::Regressed => true,
+        Verdict::Improved => false,
+        _ => return "",
+    };
+    let usual = direction_of_unit(&row.unit) == row.better;
+    let [better, worse_word] = match kind_of(&row.unit).filter(|_| usual) {
+        Some(Kind::Time | Kind::Rate) => ["faster", "slower"],
+        Some(Kind::Size) => ["smaller", "larger"],
+        None => ["better", "worse"],
+    };
+    if worse { worse_word } else { better }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::test_support::row;
+
+    #[test]
+    fn a_value_takes_the_unit_in_which_it_reads_best() {
+        for (number, unit, text) in [
+            (0.0123, "s", "12.30 ms"),
+            (1.5e-7, "s", "150.0 ns"),
+            (90.0, "s", "90.00 s"),
+            (2.0, "min", "120.0 s"),
+            (1234.5, "us", "1.234 ms"),
+            (0.0, "ms", "0 ms"),
+            (3.0e9, "B", "2.794 GiB"),
+            (512.0, "B", "512 B"),
+            (1500.0, "MB", "1.500 GB"),
+            (820.4, "GB/s", "820.4 GB/s"),
+            (1820.4, "GFLOP/s", "1.820 TFLOP/s"),
+            (0.5, "Gbps", "500.0 Mbps"),
+            (1536.0, "MiB/s", "1.500 GiB/s"),
+            (12345.67, "tokens/s", "12346 tokens/s"),
+            (2.097e11, "items/s", "209.7 G items/s"),
+            (7.92e8, "cycles", "792.0 M cycles"),
+            (641_234.0, "cycles", "641234 cycles"),
+            (0.5, "cycles", "0.5000 cycles"),
+            (12.0, "", "12"),
+            (1.0e-5, "", "1.000e-5"),
+            (f64::NAN, "s", "not a number"),
+        ] {
+            assert_eq!(value(number, unit), text, "{number} {unit}");
+        }
+    }
+
+    #[test]
+    fn two_values_side_by_side_share_their_unit_and_their_decimals() {
+        assert_eq!(pair(980e-6, 1050e-6, "s"), ("980.0 µs".into(), "1050.0 µs".into()));
+        for (base, head, shown) in [
+            (1e-3, 0.99999e-3, ("1.000 ms", "1.000 ms")),
+            (1e-3, 0.9996e-3, ("1.0000 ms", "0.9996 ms")),
+            (9.99e-3, 10.02e-3, ("9.990 ms", "10.020 ms")),
+            (0.99999e-3, 1e-3, ("1000 µs", "1000 µs")),
+        ] {
+            assert_eq!(pair(base, head, "s"), (shown.0.into(), shown.1.into()), "{base} {head}");
+        }
+        assert_eq!(pair(48_128.0, 48_130.0, "B"), ("47.00 KiB".into(), "47.00 KiB".into()));
+        assert_eq!(pair(512.0, 515.5, ""), ("512.0".into(), "515.5".into()));
+        assert_eq!(pair(1e-9, 1.0, "s"), ("1.000 ns".into(), "1.000 s".into()));
+        assert_eq!(pair(12e-9, 1.0e-6, "s"), ("12.00 ns".into(), "1000 ns".into()));
+        assert_eq!(pair(0.0, 1e-3, "s"), ("0 s".into(), "1.000 ms".into()));
+    }
+
+    #[test]
+    fn percentages_carry_their_sign_unless_they_are_nothing() {
+        for (fraction, text) in [
+            (0.1018, "+10.2 %"),
+            (-0.0909, "-9.1 %"),
+            (0.00004, "0 %"),
+            (0.0062, "+0.62 %"),
+            (0.1, "+10 %"),
+            (1.5, "+150 %"),
+            (11.34, "x12.30"),
+            (-0.9999999, "-99.99 %"),
+            (f64::INFINITY, "unbounded"),
+            (f64::NAN, "unknown"),
+        ] {
+            assert_eq!(signed_percent(fraction), text, "{fraction}");
+        }
+    }
+
+    #[test]
+    fn a_p_value_is_never_shown_as_nothing() {
+        assert_eq!(p_value(0.0), "p < 0.001");
+        assert_eq!(p_value(0.0131), "p = 0.013");
+        assert_eq!(p_value(1.0), "p = 1.00");
+    }
+
+    #[test]
+    fn the_word_follows_the_quantity_and_speaks_only_with_the_verdict() {
+        let cases = [
+            ("s", Some(Better::Lower), Verdict::Regressed, "slower"),
+            ("GB/s", Some(Better::Higher), Verdict::Regressed, "slower"),
+            ("tokens/s", Some(Better::Higher), Verdict::Improved, "faster"),
+            ("MiB", Some(Better::Lower), Verdict::Regressed, "larger"),
+            ("J", Some(Better::Lower), Verdict::Improved, "better"),
+            ("s", Some(Better::Higher), Verdict::Regressed, "worse"),
+            ("", None, Verdict::Regressed, "worse"),
+            ("s", Some(Better::Lower), Verdict::Inconclusive, ""),
+        ];
+        for (unit, better, verdict, expected) in cases {
+            let mut row = row("s/a", verdict);
+            row.unit = unit.into();
+            row.better = better;
+            assert_eq!(word(&row), expected, "{unit} {better:?} {verdict:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_in_any_unit_is_short(number: f64, unit in "[a-zA-Z/]{0,6}") {
+            prop_assert!(value(number, &unit).chars().count() <= 24);
+            prop_assert!(signed_percent(number).chars().count() <= 11);
+        }
+    }
+}

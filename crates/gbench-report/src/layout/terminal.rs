@@ -1,0 +1,339 @@
+//! A page of a terminal: headings, folded lines and tables that keep within its width. The one file that
+//! knows comfy-table. All text passes through here, so here it is made visible, and ASCII where asked.
+
+use std::collections::{HashMap, HashSet};
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+use super::emphasis::Emphasis;
+use super::escape::{ascii, visible};
+use super::width::{COLUMNS, cut_middle, fold, fold_command, fold_name, width};
+
+/// Capabilities of the reader's terminal. The caller finds out; a report never asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns; less than [`Style::MIN_WIDTH`] counts as that.
+    pub width: u16,
+    pub color: bool,
+    /// `false`: ASCII only.
+    pub unicode: bool,
+}
+
+impl Style {
+    pub const MIN_WIDTH: u16 = 60;
+    /// For files and pipes: 80 columns, no colour.
+    pub const PLAIN: Style = Style { width: 80, color: false, unicode: true };
+
+    fn columns(self) -> usize {
+        usize::from(self.width.max(Self::MIN_WIDTH))
+    }
+
+    fn text(self, text: &str) -> String {
+        if self.unicode { visible(text).into_owned() } else { ascii(text) }
+    }
+}
+
+/// One row of a table; its first cell is a name.
+pub(crate) struct GridRow {
+    pub cells: Vec<String>,
+    /// Labelled lines below the row, over the whole width: `why`, `next`.
+    pub notes: Vec<(&'static str, String)>,
+}
+
+impl<const N: usize> From<[String; N]> for GridRow {
+    fn from(cells: [String; N]) -> Self {
+        Self { cells: cells.into(), notes: Vec::new() }
+    }
+}
+
+const INDENT: usize = 2;
+const GAP: usize = 2;
+/// A name gets at most this many lines; beyond that its middle is cut, unless it would then look like another one.
+const MAX_NAME_LINES: usize = 3;
+/// Fewest columns for a name.
+const MIN_NAME_WIDTH: usize = 16;
+
+pub(crate) struct TerminalLayout {
+    text: String,
+    style: Style,
+}
+
+impl TerminalLayout {
+    pub(crate) fn new(style: Style) -> Self {
+        Self { text: String::new(), style }
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Another page in the middle of this one.
+    pub(crate) fn insert(&mut self, page: &str) {
+        self.text += page;
+    }
+
+    fn push(&mut self, line: &str) {
+        self.text += line;
+        self.text += "\n";
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.push("");
+    }
+
+    fn emphasized(&self, text: &str, emphasis: Emphasis) -> String {
+        if self.style.color {
+            format!("\x1b[{}m{text}\x1b[0m", emphasis.look().color)
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// A folded paragraph whose first word carries the colour: `REGRESSED  sentence`.
+    pub(crate) fn headline(&mut self, word: &str, sentence: &str, emphasis: Emphasis) {
+        let head =
+            if self.style.unicode { format!("{} {word}", emphasis.look().mark) } else { word.to_owned() };
+        let text = self.style.text(&format!("{head}: {sentence}"));
+        let text = fold(&text, self.style.columns()).join("\n");
+        match text.strip_prefix(&head) {
+            Some(rest) => self.push(&(self.emphasized(&head, emphasis) + rest)),
+            None => self.push(&text),
+        }
+    }
+
+    /// A heading after a blank line.
+    pub(crate) fn heading(&mut self, text: &str, emphasis: Emphasis) {
+        self.blank();
+        for line in fold(&self.style.text(text), self.style.columns()) {
+            self.push(&self.emphasized(&line, emphasis));
+        }
+    }
+
+    /// A heading and an item for each text; nothing where there is none.
+    pub(crate) fn list(
+        &mut self,
+        heading: &str,
+        emphasis: Emphasis,
+        items: impl IntoIterator<Item = impl AsRef<str>>,
+    ) {
+        for (index, item) in items.into_iter().enumerate() {
+            if index == 0 {
+                self.heading(heading, emphasis);
+            }
+            self.note("-", item.as_ref());
+        }
+    }
+
+    /// A paragraph, folded.
+    pub(crate) fn line(&mut self, text: &str) {
+        self.labelled("", text, 0);
+    }
+
+    /// Labels and texts in two columns.
+    pub(crate) fn facts(&mut self, facts: &[(&'static str, String)]) {
+        let widest = facts.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
+        facts.iter().for_each(|(label, text)| self.hanging(label, text, INDENT, widest + GAP));
+    }
+
+    /// An indented paragraph whose first line carries the label, a short word; the others stand below its text.
+    pub(crate) fn note(&mut self, label: &str, text: &str) {
+        self.labelled(label, text, INDENT);
+    }
+
+    /// As [`TerminalLayout::note`], one step further in.
+    pub(crate) fn inner_note(&mut self, label: &str, text: &str) {
+        self.labelled(label, text, 2 * INDENT);
+    }
+
+    fn labelled(&mut self, label: &str, text: &str, indent: usize) {
+        // `why`, `next` and `worst` line up; a list's dash stands close to its text.
+        let hang = match width(label) {
+            0 => 0,
+            1 => 2,
+            width => width.max(5) + 1,
+        };
+        self.hanging(label, text, indent, hang);
+    }
+
+    fn hanging(&mut self, label: &str, text: &str, indent: usize, hang: usize) {
+        let lines = fold(&self.style.text(text), self.style.columns() - indent - hang);
+        for (index, line) in lines.iter().enumerate() {
+            let label = if index == 0 { label } else { "" };
+            self.push(format!("{:indent$}{label:hang$}{line}", "").trim_end());
+        }
+    }
+
+    /// A line of a picture, as it is: its author has kept within the width.
+    pub(crate) fn verbatim(&mut self, line: &str) {
+        self.push(&self.style.text(line));
+    }
+
+    /// A line across the page.
+    pub(crate) fn rule(&mut self) {
+        let sign = if self.style.unicode { "─" } else { "-" };
+        self.push(&sign.repeat(self.style.columns()));
+        self.blank();
+    }
+
+    /// A shell command below its heading, folded so that it can still be pasted.
+    pub(crate) fn command(&mut self, heading: &str, command: &str) {
+        self.heading(heading, Emphasis::Plain);
+        for line in fold_command(&self.style.text(command), self.style.columns() - INDENT) {
+            self.push(&format!("{:INDENT$}{line}", ""));
+        }
+    }
+
+    /// A table whose first column is a name and takes the room that the others leave.
+    pub(crate) fn grid(&mut self, header: &[&str], rows: impl IntoIterator<Item = impl Into<GridRow>>) {
+        let style = self.style;
+        let rows: Vec<GridRow> = rows.into_iter().map(Into::into).collect();
+        let header: Vec<String> = header.iter().map(|cell| style.text(cell)).collect();
+        // A cell may hold line breaks of our own making; each line is made visible by itself.
+        let lines_of = |cell: &String| cell.split('\n').map(|line| style.text(line)).collect();
+        let cells: Vec<Vec<Vec<String>>> =
+            rows.iter().map(|row| row.cells.iter().map(lines_of).collect()).collect();
+        let widths = column_widths(&header, &cells, style.columns() - INDENT);
+        let ellipsis = if style.unicode { "…" } else { "..." };
+        let alike = look_alike(&cells, widths[0], ellipsis);
+
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        let folded = header.iter().zip(&widths).map(|(cell, width)| fold(cell, *width).join("\n"));
+        table.set_header(folded);
+        let mut heights = Vec::new();
+        for row in &cells {
+            let fold_cell = |(column, lines): (usize, &Vec<String>)| match column {
+                0 if alike.contains(lines) => fold_names(lines, widths[0], usize::MAX, ellipsis),
+                0 => fold_names(lines, widths[0], MAX_NAME_LINES, ellipsis),
+                _ => lines.iter().flat_map(|line| fold(line, widths[column])).collect(),
+            };
+            let folded: Vec<Vec<String>> = row.iter().enumerate().map(fold_cell).collect();
+            heights.push(folded.iter().map(Vec::len).max().unwrap_or(1));
+            table.add_row(folded.iter().map(|lines| lines.join("\n")));
+        }
+        for (index, column) in table.column_iter_mut().enumerate() {
+            let gap = if index + 1 < widths.len() { GAP } else { 0 };
+            column.set_padding((0, gap as u16));
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed((widths[index] + gap) as u16)));
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+
+        // A header may be folded, too: it has what is left of the lines.
+        let of_header = table.lines().count().saturating_sub(heights.iter().sum());
+        let mut lines = table.lines().map(|line| format!("{:INDENT$}{line}", ""));
+        lines.by_ref().take(of_header).for_each(|line| self.push(line.trim_end()));
+        for (row, height) in rows.iter().zip(heights) {
+            lines.by_ref().take(height).for_each(|line| self.push(line.trim_end()));
+            row.notes.iter().for_each(|(label, text)| self.inner_note(label, text));
+        }
+    }
+}
+
+/// Columns without a frame in 80 columns of a terminal; long cells wrap within their column, a cell's own line breaks stay.
+pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(COLUMNS as u16);
+    if !header.is_empty() {
+        table.set_header(header.to_vec());
+    }
+    let shown = |cell: &String| cell.split('\n').map(visible).collect::<Vec<_>>().join("\n");
+    table.add_rows(rows.into_iter().map(|row| row.iter().map(shown).collect::<Vec<_>>()));
+    if let Some(column) = table.column_mut(0) {
+        column.set_padding((0, 1));
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Every column as wide as its content, the first in what is left of `total`. Where too little is left for
+/// it, the widest of the others yield.
+fn column_widths(header: &[String], rows: &[Vec<Vec<String>>], total: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = header.iter().map(|cell| width(cell)).collect();
+    for row in rows {
+        for (column, lines) in row.iter().enumerate() {
+            widths[column] = lines.iter().map(|line| width(line)).max().unwrap_or(0).max(widths[column]);
+        }
+    }
+    let gaps = GAP * (widths.len() - 1);
+    let name = widths[0].min(MIN_NAME_WIDTH);
+    while let others = widths[1..].iter().sum::<usize>()
+        && others + name + gaps > total
+        && let Some(widest) = widths[1..].iter_mut().max()
+        && *widest > 4
+    {
+        *widest -= 1;
+    }
+    let others: usize = widths[1..].iter().sum();
+    widths[0] = widths[0].min(total.saturating_sub(others + gaps)).max(name);
+    widths
+}
+
+/// The names that would read like another one once their middle is cut: these are shown whole.
+fn look_alike<'c>(rows: &'c [Vec<Vec<String>>], limit: usize, ellipsis: &str) -> HashSet<&'c Vec<String>> {
+    let mut shown: HashMap<Vec<String>, HashSet<&Vec<String>>> = HashMap::new();
+    for name in rows.iter().filter_map(|row| row.first()) {
+        shown.entry(fold_names(name, limit, MAX_NAME_LINES, ellipsis)).or_default().insert(name);
+    }
+    shown.into_values().filter(|names| names.len() > 1).flatten().collect()
+}
+
+/// The lines of a name, each in at most `most` lines of `limit` columns.
+fn fold_names(lines: &[String], limit: usize, most: usize, ellipsis: &str) -> Vec<String> {
+    let mut folded = Vec::new();
+    for line in lines {
+        let mut parts = fold_name(line, limit);
+        if parts.len() > most {
+            // Folding after separators leaves lines short; cut until it fits.
+            let mut room = most * limit;
+            while parts.len() > most {
+                parts = fold_name(&cut_middle(line, room, ellipsis), limit);
+                room -= 1;
+            }
+        }
+        folded.append(&mut parts);
+    }
+    folded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_fits_its_width_whatever_stands_in_it() {
+        let rows = [["kernels/gemm", &"a long description ".repeat(20)], ["b", &"x".repeat(200)]];
+        let text = table(&["benchmark", "description"], rows.map(|row| row.map(str::to_owned).to_vec()));
+        assert!(text.lines().all(|line| width(line) <= COLUMNS), "{text}");
+        assert!(text.starts_with("benchmark") && text.lines().count() > 5);
+        assert!(!table(&[], [vec!["\u{1b}[31mred".to_owned()]]).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_header_of_several_lines_takes_none_of_its_rows() {
+        let header = [
+            "case",
+            "SM clock (least)",
+            "temperature (most)",
+            "GPU busy (most)",
+            "power (most)",
+            "RAM (most)",
+        ];
+        let row = |name: &str| {
+            let cells = ["1980 MHz (1500)", "61 °C (64)", "97 % (100)", "637 W (651)", "40 % (41)"];
+            let cells = std::iter::once(name).chain(cells).map(str::to_owned).collect();
+            GridRow { cells, notes: vec![("note", format!("behind {name}"))] }
+        };
+        let mut page = TerminalLayout::new(Style { width: 60, ..Style::PLAIN });
+        page.grid(&header, [row("toy/nap"), row("toy/sum")]);
+        let text = page.into_text();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for (word, times) in [("(41)", 2), ("(1500)", 2), ("(64)", 2), ("(least)", 1)] {
+            assert_eq!(words.iter().filter(|found| **found == word).count(), times, "{word} in\n{text}");
+        }
+        let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in\n{text}"));
+        assert!(
+            place("toy/nap") < place("behind toy/nap") && place("behind toy/nap") < place("toy/sum"),
+            "{text}"
+        );
+    }
+}

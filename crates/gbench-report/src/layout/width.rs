@@ -1,0 +1,235 @@
+//! Text into columns: widths as a terminal counts them, folding, and cutting in the middle.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use unicode_width::UnicodeWidthChar;
+
+/// Columns that a terminal gives to the text, counted character by character, so that the parts of a text
+/// add up to the whole.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// The text in at most `limit` columns: where it is longer, its middle gives way to `ellipsis`, because names
+/// that share a long beginning differ in their tail.
+pub(crate) fn cut_middle(text: &str, limit: usize, ellipsis: &str) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let room = limit.saturating_sub(width(ellipsis));
+    // The tail gets the larger share: it tells parameters and devices apart.
+    let head = take(text.chars(), room * 2 / 5);
+    let tail: String = take(text.chars().rev(), room - width(&head)).chars().rev().collect();
+    format!("{head}{ellipsis}{tail}")
+}
+
+/// The first characters of the sequence, in at most `limit` columns together.
+fn take(chars: impl Iterator<Item = char>, limit: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= limit
+        })
+        .collect()
+}
+
+/// Where a name may be broken: after any of these.
+const IN_NAMES: &[char] = &[' ', '/', ',', '[', '_', '-'];
+
+/// Lines of at most `limit` columns, broken at spaces. What stands between two backticks is one word where a line holds it,
+/// so that a command can be copied, and a percent sign stays with its figure. A longer word stands on a line of its own,
+/// whole: paths and addresses can be copied too. At least one line.
+pub fn wrap(text: &str, limit: usize) -> Vec<String> {
+    lines_of(text, limit, false)
+}
+
+/// As [`wrap`], and a word longer than a line is broken where a name may be, or where it must be.
+pub(crate) fn fold(text: &str, limit: usize) -> Vec<String> {
+    lines_of(text, limit, true)
+}
+
+fn lines_of(text: &str, limit: usize, breaks_words: bool) -> Vec<String> {
+    let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in words(&text, limit) {
+        let (used, columns) = (width(&line), width(word));
+        let is_long = breaks_words && columns > limit;
+        // A long word begins where little stands before it: a break so early would leave the line empty.
+        let joins = used + 1 + columns <= limit || is_long && used <= limit / 3;
+        if line.is_empty() || joins {
+            line += if line.is_empty() { "" } else { " " };
+        } else {
+            lines.push(std::mem::take(&mut line));
+        }
+        line += word;
+        if is_long {
+            lines.extend(fold_name(&line, limit));
+            line = lines.pop().unwrap_or_default();
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// `lead` and the wrapped text in 80 columns, further lines below its first word. Ends in a line break.
+pub fn paragraph(lead: &str, text: &str) -> String {
+    let hang = width(lead);
+    let lines = wrap(text, COLUMNS - hang).join(&format!("\n{:hang$}", ""));
+    format!("{lead}{lines}\n")
+}
+
+/// Columns of a file, a pipe and a terminal that says nothing.
+pub const COLUMNS: usize = 80;
+
+/// The words of a text with what is not to be broken as one word.
+fn words(text: &str, limit: usize) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(' ').unwrap_or(rest.len());
+        let code = code_end(rest, end).filter(|end| width(&rest[..*end]) <= limit);
+        let end = code.unwrap_or(end);
+        let end = end + if rest[end..].starts_with(" %") { percent_end(&rest[end..]) } else { 0 };
+        let (word, after) = rest.split_at(end);
+        words.push(word);
+        rest = after.trim_start();
+    }
+    words
+}
+
+/// Where a word ends whose first part, up to `end`, opens a quotation in backticks; `None` where it opens none.
+fn code_end(text: &str, mut end: usize) -> Option<usize> {
+    let is_open = |end: usize| text[..end].matches('`').count() % 2 == 1;
+    if !is_open(end) {
+        return None;
+    }
+    while is_open(end) {
+        let rest = text.get(end + 1..)?;
+        end += 1 + rest.find(' ').unwrap_or(rest.len());
+    }
+    Some(end)
+}
+
+/// The length of ` %` and what follows it without a space.
+fn percent_end(text: &str) -> usize {
+    1 + text[1..].find(' ').unwrap_or(text.len() - 1)
+}
+
+/// Lines of at most `limit` columns for a name: it fills them, broken after its separators or where it must be.
+pub(crate) fn fold_name(text: &str, limit: usize) -> Vec<String> {
+    let limit = limit.max(2);
+    let mut lines = Vec::new();
+    let mut rest = text.trim();
+    while width(rest) > limit {
+        let fitting = take(rest.chars(), limit).len();
+        // A space may fall just beyond the line, since it is not shown.
+        let room = if rest[fitting..].starts_with(' ') { fitting + 1 } else { fitting };
+        // A break early in the line would leave most of it empty.
+        let end = rest[..room].rfind(IN_NAMES).map(|at| at + 1).filter(|end| *end > room / 3);
+        let (line, after) = rest.split_at(end.unwrap_or(fitting));
+        lines.push(line.trim_end().to_owned());
+        rest = after.trim_start();
+    }
+    if !rest.is_empty() || lines.is_empty() {
+        lines.push(rest.to_owned());
+    }
+    lines
+}
+
+/// A shell command over several lines, each but the last ending in a backslash, broken only at spaces outside
+/// quotes: it can be pasted as it stands. A single argument longer than the line is left whole.
+pub(crate) fn fold_command(command: &str, limit: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in shell_words(command) {
+        let extra = if lines.len() > 1 { 2 } else { 0 };
+        match lines.last_mut() {
+            // Room for ` \` stays on every line, since only the end tells which is the last.
+            Some(line) if width(line) + 1 + width(word) + 2 + extra <= limit => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    let last = lines.len().saturating_sub(1);
+    for (index, line) in lines.iter_mut().enumerate() {
+        let indent = if index > 0 { "  " } else { "" };
+        let end = if index < last { " \\" } else { "" };
+        *line = format!("{indent}{line}{end}");
+    }
+    lines
+}
+
+/// The command's arguments as written, quotes and backslashes included.
+fn shell_words(command: &str) -> Vec<&str> {
+    // The pattern is valid, as the test of a folded command shows.
+    static WORD: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?s)(?:[^ "'\\]|\\.?|"(?:[^"\\]|\\.)*"?|'[^']*'?)+"#).ok());
+    WORD.iter().flat_map(|word| word.find_iter(command)).map(|word| word.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_cut_name_keeps_its_tail() {
+        assert_eq!(cut_middle("kernels/gemm[n=1024]", 12, "…"), "kern…n=1024]");
+        assert_eq!(cut_middle("short", 12, "…"), "short");
+    }
+
+    #[test]
+    fn prose_folds_at_spaces_and_names_after_separators() {
+        assert_eq!(fold("one two three", 8), ["one two", "three"]);
+        assert_eq!(fold_name("kernels/gemm[n=1024]", 13), ["kernels/gemm[", "n=1024]"]);
+        assert_eq!(fold("", 8), [""]);
+        assert_eq!(fold("more than 5 % of it", 11), ["more than", "5 % of it"]);
+        assert_eq!(fold("averyverylongword, four", 9), ["averyvery", "longword,", "four"]);
+    }
+
+    #[test]
+    fn wrapping_keeps_words_and_quoted_commands_whole() {
+        let lines = wrap("one two three averyveryverylongword four", 9);
+        assert_eq!(lines, ["one two", "three", "averyveryverylongword", "four"]);
+        assert_eq!(wrap("then run `a b c` now", 12), ["then run", "`a b c` now"]);
+        assert_eq!(wrap("a `b c d e f g h`", 12), ["a `b c d e f", "g h`"]);
+        let lone = wrap("a lone ` mark is no quotation at all", 20);
+        assert_eq!(lone, ["a lone ` mark is no", "quotation at all"]);
+    }
+
+    #[test]
+    fn a_paragraph_hangs_below_its_first_word() {
+        let text = paragraph("  1. ", &("word ".repeat(30) + "`a command of several words` end"));
+        assert!(text.starts_with("  1. word") && text.lines().skip(1).all(|line| line.starts_with("     ")));
+        assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
+        assert!(text.contains("`a command of several words`"), "{text}");
+        assert_eq!(paragraph("", "one"), "one\n");
+    }
+
+    #[test]
+    fn a_folded_command_can_be_pasted() {
+        assert_eq!(fold_command("gate compare 'a b c' main", 20), ["gate compare \\", "  'a b c' main"]);
+        assert_eq!(shell_words(r#"a "b \" c" d\ e"#), ["a", r#""b \" c""#, r"d\ e"]);
+    }
+
+    proptest! {
+        #[test]
+        fn folded_text_fits_and_loses_only_spaces(text in "(\\PC| ){0,60}", limit in 2usize..40) {
+            for lines in [fold(&text, limit), fold_name(&text, limit)] {
+                prop_assert!(lines.iter().all(|line| width(line) <= limit));
+                let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+                prop_assert_eq!(squeezed(&lines.concat()), squeezed(&text));
+            }
+        }
+
+        #[test]
+        fn cut_text_fits(text in "\\PC{0,60}", limit in 4usize..40) {
+            prop_assert!(width(&cut_middle(&text, limit, "…")) <= limit);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The kernels of the cases of a run, as each profiler saw them.
+
+use super::words::{by, named, not_taken, opened_with, value};
+use crate::layout::emphasis::Emphasis;
+use crate::layout::escape::{markdown as prose, markdown_code as code};
+use crate::layout::names::CaseNames;
+use crate::layout::terminal::{GridRow, TerminalLayout};
+use gbench_model::text::count;
+use gbench_model::{KernelProfile, Profile, ProfileFigure, RunRecord};
+
+/// Kernels of a profile before the rest is only counted.
+const MAX_KERNELS: usize = 10;
+/// Figures beside a kernel in a table of 80 columns.
+const MAX_COLUMNS: usize = 4;
+
+/// What is shown of a kernel, the first of these that a profiler has.
+const COLUMNS: [ProfileFigure; 8] = [
+    ProfileFigure::KernelTime,
+    ProfileFigure::Launches,
+    ProfileFigure::SmThroughput,
+    ProfileFigure::DramThroughput,
+    ProfileFigure::MemoryThroughput,
+    ProfileFigure::Occupancy,
+    ProfileFigure::Registers,
+    ProfileFigure::Instructions,
+];
+
+/// The profiles of a record, each with its case's name.
+pub(crate) struct RunProfiles<'a>(Vec<(String, &'a Profile)>);
+
+impl<'a> RunProfiles<'a> {
+    pub(crate) fn of(record: &'a RunRecord) -> Self {
+        let names = CaseNames::new(record.cases.iter().map(|case| &case.id));
+        let of_case = record.cases.iter().map(|case| (names.name(&case.id), &case.profiles));
+        Self(of_case.flat_map(|(name, profiles)| profiles.iter().map(move |it| (name.clone(), it))).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn taken(&self) -> usize {
+        self.0.iter().filter(|(_, profile)| not_taken(profile).is_none()).count()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// `place`: how a report's path is shown.
+    pub(crate) fn terminal(&self, page: &mut TerminalLayout, all: bool, place: &dyn Fn(&str) -> String) {
+        let limit = if all { usize::MAX } else { MAX_KERNELS };
+        for (name, profile) in &self.0 {
+            page.heading(&format!("{name}, by {}", by(profile)), Emphasis::Plain);
+            if let Some(why) = not_taken(profile) {
+                page.note("", &why);
+            }
+            let columns = columns(&profile.kernels);
+            if !profile.kernels.is_empty() {
+                let header = header(&columns);
+                let rows = profile
+                    .kernels
+                    .iter()
+                    .take(limit)
+                    .map(|kernel| GridRow { cells: cells(kernel, &columns), notes: Vec::new() });
+                page.grid(&header, rows);
+            }
+            if profile.kernels.len() > limit {
+                page.note("", &format!("and {} more, in the record", profile.kernels.len() - limit));
+            }
+            for report in &profile.reports {
+                page.note("open", &format!("{} with {}", place(report), opened_with(profile.profiler)));
+            }
+        }
+    }
+
+    pub(crate) fn markdown(&self) -> String {
+        let part = |(name, profile): &(String, &Profile)| {
+            let mut text = format!("{}, by {}\n\n", code(name), prose(&by(profile)));
+            if let Some(why) = not_taken(profile) {
+                text += &format!("{}\n\n", prose(&why));
+            }
+            let columns = columns(&profile.kernels);
+            if !profile.kernels.is_empty() {
+                text +=
+                    &format!("| {} |\n|:--|{}\n", header(&columns).join(" | "), "--:|".repeat(columns.len()));
+                for kernel in profile.kernels.iter().take(MAX_KERNELS) {
+                    let cells = cells(kernel, &columns);
+                    let mut shown = vec![code(&cells[0])];
+                    shown.extend(cells[1..].iter().map(|cell| prose(cell)));
+                    text += &format!("| {} |\n", shown.join(" | "));
+                }
+                let more = profile.kernels.len().saturating_sub(MAX_KERNELS);
+                if more > 0 {
+                    text += &format!("\nand {} more, in the JSON document.\n", count(more, "kernel"));
+                }
+                text += "\n";
+            }
+            for report in &profile.reports {
+                let with = opened_with(profile.profiler);
+                text += &format!("- Open {} with {}.\n", code(report), prose(with));
+            }
+            text
+        };
+        self.0.iter().map(part).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn columns(kernels: &[KernelProfile]) -> Vec<ProfileFigure> {
+    let known = |figure: &ProfileFigure| kernels.iter().any(|kernel| kernel.figures.contains_key(figure));
+    COLUMNS.into_iter().filter(known).take(MAX_COLUMNS).collect()
+}
+
+fn header(columns: &[ProfileFigure]) -> Vec<&'static str> {
+    std::iter::once("kernel").chain(columns.iter().map(|figure| named(*figure))).collect()
+}
+
+fn cells(kernel: &KernelProfile, columns: &[ProfileFigure]) -> Vec<String> {
+    let of = |figure: &ProfileFigure| {
+        kernel.figures.get(figure).map_or(String::new(), |number| value(*figure, *number))
+    };
+    std::iter::once(kernel.kernel.clone()).chain(columns.iter().map(of)).collect()
+}

@@ -1,0 +1,70 @@
+//! Names of figures, values in their units, and what became of a profile.
+
+use crate::layout::number;
+use gbench_model::{Profile, ProfileFigure, ProfileOutcome, Profiler, format_duration};
+
+/// As a person calls it.
+pub(super) fn named(figure: ProfileFigure) -> &'static str {
+    match figure {
+        ProfileFigure::KernelTime => "time of a launch",
+        ProfileFigure::Launches => "launches",
+        ProfileFigure::SmThroughput => "SM throughput",
+        ProfileFigure::MemoryThroughput => "memory throughput",
+        ProfileFigure::DramThroughput => "DRAM throughput",
+        ProfileFigure::L2Throughput => "L2 throughput",
+        ProfileFigure::L1Throughput => "L1 throughput",
+        ProfileFigure::Occupancy => "occupancy",
+        ProfileFigure::TheoreticalOccupancy => "theoretical occupancy",
+        ProfileFigure::DramBytesRead => "DRAM read",
+        ProfileFigure::DramBytesWritten => "DRAM written",
+        ProfileFigure::DramBandwidth => "DRAM bandwidth",
+        ProfileFigure::L2HitRate => "L2 hit rate",
+        ProfileFigure::L1HitRate => "L1 hit rate",
+        ProfileFigure::Registers => "registers of a thread",
+        ProfileFigure::SharedBytes => "shared memory of a block",
+        ProfileFigure::SmClock => "SM clock",
+        ProfileFigure::DramClock => "DRAM clock",
+        ProfileFigure::Instructions => "instructions",
+        ProfileFigure::InstructionsPerCycle => "instructions per cycle",
+        ProfileFigure::Cycles => "cycles",
+    }
+}
+
+/// The unit that stands behind a value; of what its name counts, none.
+pub(super) fn unit(figure: ProfileFigure) -> &'static str {
+    match figure.unit() {
+        unit @ ("s" | "%" | "B" | "B/s" | "Hz" | "cycles") => unit,
+        _ => "",
+    }
+}
+
+pub(super) fn value(figure: ProfileFigure, value: f64) -> String {
+    number::value(value, unit(figure))
+}
+
+/// `ncu 2022.3.0.0`.
+pub(super) fn by(profile: &Profile) -> String {
+    let version = profile.version.as_deref().map_or(String::new(), |version| format!(" {version}"));
+    format!("{}{version}", profile.profiler.into_str())
+}
+
+/// Why there is no profile; `None`: there is one.
+pub(super) fn not_taken(profile: &Profile) -> Option<String> {
+    match &profile.outcome {
+        ProfileOutcome::Taken => None,
+        ProfileOutcome::Missing { program } => Some(format!("not taken: `{program}` is not here")),
+        ProfileOutcome::TimedOut { limit } => {
+            Some(format!("not taken: it was stopped at its limit of {}", format_duration(*limit)))
+        }
+        ProfileOutcome::Failed { cause } => Some(format!("not taken: {cause}")),
+    }
+}
+
+/// What opens its reports.
+pub(super) fn opened_with(profiler: Profiler) -> &'static str {
+    match profiler {
+        Profiler::Nsys => "nsys-ui",
+        Profiler::Ncu => "ncu-ui",
+        Profiler::Torch => "ui.perfetto.dev, or chrome://tracing",
+    }
+}

@@ -1,0 +1,335 @@
+//! Findings that weaken the figures of a run: noise, too few processes, a process that stands apart, starts that cost more
+//! than what they are for, programs that leave work behind. Each finding is tied to a measured fact and comes
+//! with what to do about it.
+
+use std::collections::BTreeMap;
+
+use super::metric::{MetricView, centers, median};
+use crate::layout::grouped::{self, MAX_NAMED, together};
+use crate::layout::number;
+use gbench_model::text::{count, percent};
+use gbench_model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
+
+/// A fact that weakens a figure, and the way out.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RunFinding {
+    pub fact: String,
+    pub next: String,
+}
+
+/// Advising more processes than this would be no advice.
+const MAX_PROCESSES: f64 = 200.0;
+
+/// Seconds that a case's starts take in all before they are worth a word.
+const MIN_STARTING: f64 = 1.0;
+
+/// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread is unknown;
+/// lone outliers; slow starts; leftovers.
+pub(super) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
+    // A rate that the gate derived varies as its time does, and what is never judged needs no processes.
+    let lines = || lines.iter().filter(|line| !line.is_derived && line.is_judged());
+    let mut noisy: Vec<Noise> = lines().filter_map(Noise::new).collect();
+    noisy.sort_by(|a, b| b.spread.total_cmp(&a.spread));
+    let (helped, hopeless): (Vec<_>, Vec<_>) =
+        noisy.into_iter().partition(|noise| noise.needed <= MAX_PROCESSES);
+    let needed = helped.iter().map(|noise| noise.needed).fold(0.0, f64::max);
+    let texts = |noisy: Vec<Noise>| noisy.into_iter().map(|noise| noise.text).collect();
+    let single = lines().filter(|line| centers(line.metric).len() == 1).map(MetricView::title).collect();
+    let of_metrics = [
+        about(
+            ["metric varies", "metrics vary"],
+            &format!("so much that even {MAX_PROCESSES} processes would miss the change that matters"),
+            texts(hopeless),
+            "raise the `threshold` above the spread, quieten the machine (`gbench-ci doctor`), or measure \
+             something steadier",
+        ),
+        about(
+            ["metric varies", "metrics vary"],
+            "between processes by more than the change that matters",
+            texts(helped),
+            &format!(
+                "raise --processes to about {needed} to see such a change, or see `gbench-ci doctor` for what \
+                 disturbs this machine"
+            ),
+        ),
+        about(
+            ["metric", "metrics"],
+            "measured by one process only, so that the spread is unknown",
+            single,
+            "use --processes 5 or more before comparing",
+        ),
+        outliers(lines().filter_map(outlier).collect()),
+    ];
+    let of_cases = [
+        held_down(cases),
+        about(
+            ["case takes", "cases take"],
+            "longer to start than to measure, in the mean of its processes",
+            cases.iter().filter_map(|(case, name)| slow_start(case, name)).collect(),
+            "raise --iterations or `duration`, so that each start pays for more; where the spread is small, \
+             lower --processes",
+        ),
+        about(
+            ["case leaves", "cases leave"],
+            "processes behind, which the gate had to end",
+            cases.iter().filter_map(|(case, name)| leftovers(case, name)).collect(),
+            WAIT_FOR_ALL,
+        ),
+        about(
+            ["group of cases shares a process that leaves", "groups of cases share a process that leaves"],
+            "processes behind, which the gate had to end",
+            shared_leftovers(cases),
+            WAIT_FOR_ALL,
+        ),
+    ];
+    let found = of_metrics.into_iter().chain(of_cases).flatten();
+    nothing_measured(cases).into_iter().chain(found).collect()
+}
+
+/// `2 metrics vary a lot: a, b`; nothing where nothing is named. `subject`: for one and for several.
+fn about(subject: [&str; 2], what: &str, names: Vec<String>, next: &str) -> Option<RunFinding> {
+    let [one, several] = subject;
+    let subject = if names.len() == 1 { one } else { several };
+    (!names.is_empty()).then(|| RunFinding {
+        fact: format!("{} {subject} {what}: {}", names.len(), named(&names)),
+        next: next.into(),
+    })
+}
+
+/// A metric whose spread is larger than the change that matters.
+struct Noise {
+    text: String,
+    spread: f64,
+    /// Processes a side that would find that change four times out of five at an error rate of 5 %.
+    needed: f64,
+}
+
+impl Noise {
+    /// `None` where the processes at hand see that change in spite of the spread.
+    fn new(line: &MetricView) -> Option<Self> {
+        let (spread, threshold) = (line.spread?, line.threshold());
+        // Two-sample size by the normal approximation: 2 (z_0.975 + z_0.8)^2 (s / ln(1 + t))^2.
+        let needed = (2.0 * (1.96f64 + 0.8416).powi(2) * (spread / threshold.ln_1p()).powi(2)).ceil();
+        let [shown, matters] = [spread, threshold].map(percent);
+        let text = format!("{} by {shown} ({matters} matters)", line.title());
+        let count = centers(line.metric).len() as f64;
+        (spread > threshold && needed > count && !line.is_absolute()).then_some(Self { text, spread, needed })
+    }
+}
+
+/// Programs that ended well and perhaps measured nothing; what several of them say alike is said once.
+fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
+    let measured = cases.iter().filter(|(case, _)| case.outcome.is_measured());
+    let signs =
+        measured.flat_map(|(case, name)| case.nothing_measured.iter().map(move |sign| (sign, name.as_str())));
+    let mut groups: Vec<(&NothingMeasured, Vec<&str>)> = Vec::new();
+    for (sign, name) in signs {
+        match groups.iter_mut().find(|(known, _)| known.is_like(sign)) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((sign, vec![name])),
+        }
+    }
+    let finding = |(sign, names): (&NothingMeasured, Vec<&str>)| RunFinding {
+        fact: format!("{}: {}", named(&names), sign.sentence()),
+        next: sign.next().into_owned(),
+    };
+    groups.into_iter().map(finding).collect()
+}
+
+fn named(names: &[impl AsRef<str>]) -> String {
+    grouped::named(names, MAX_NAMED)
+}
+
+/// Processes that met a GPU whose clocks something held down.
+fn held_down(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
+    let processes: Vec<&ProcessRecord> = cases.iter().flat_map(|(case, _)| &case.processes).collect();
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    for reason in processes.iter().filter_map(|it| it.conditions.as_ref()).flat_map(|it| &it.throttled) {
+        *met.entry(reason).or_default() += 1;
+    }
+    let held =
+        processes.iter().filter(|it| it.conditions.as_ref().is_some_and(|it| !it.throttled.is_empty()));
+    let reasons: Vec<String> = met.iter().map(|(reason, count)| format!("{reason} in {count}")).collect();
+    (!met.is_empty()).then(|| RunFinding {
+        fact: format!(
+            "a GPU's clocks were held down in {} of {}: {}",
+            held.count(),
+            count(processes.len(), "process"),
+            reasons.join(", ")
+        ),
+        next: "cool the card or raise its power limit before comparing; `gbench-ci doctor` says what it sees"
+            .into(),
+    })
+}
+
+/// Of a case whose processes spend longer on starting than on measuring.
+fn slow_start(case: &CaseRecord, name: &str) -> Option<String> {
+    let (starts, measuring) = (seconds_in(case, Stage::Start)?, seconds_in(case, Stage::Measure)?);
+    let mean = |seconds: f64| format_duration(seconds / complete(case).count() as f64);
+    (starts > measuring && starts >= MIN_STARTING)
+        .then(|| format!("{name} starts for {} and measures for {}", mean(starts), mean(measuring)))
+}
+
+/// Seconds of all complete processes in one stage; `None` where none of them reported it.
+fn seconds_in(case: &CaseRecord, stage: Stage) -> Option<f64> {
+    let reports = complete(case).flat_map(|process| &process.stages);
+    reports.filter(|report| report.stage == stage).map(|report| report.seconds).reduce(|a, b| a + b)
+}
+
+fn complete(case: &CaseRecord) -> impl Iterator<Item = &ProcessRecord> {
+    case.processes.iter().filter(|process| process.outcome.is_measured())
+}
+
+const WAIT_FOR_ALL: &str =
+    "let the program end and wait for what it starts, because what still runs disturbs what is measured";
+
+/// Whether other cases had the same process, so that any of them may have done what it did.
+fn is_shared(process: &ProcessRecord) -> bool {
+    process.shared.is_some_and(|cases| cases > 1)
+}
+
+/// `one of a, b, c (2 after 1 run)`, of cases that shared processes which ended well and left descendants behind.
+fn shared_leftovers(cases: &[(&CaseRecord, String)]) -> Vec<String> {
+    let left = cases.iter().flat_map(|(case, name)| {
+        let processes = complete(case).filter(|process| is_shared(process) && process.leftovers > 0);
+        // What is one process has one moment at which it was started.
+        processes.map(move |process| ((&process.started, process.leftovers), name.as_str()))
+    });
+    let of_process = together(left).into_iter().map(|((_, left), names)| (names, u64::from(left)));
+    let texts = together(of_process).into_iter().map(|(names, left)| {
+        let runs = count(left.len(), "run");
+        format!("one of {} ({} after {runs})", named(&names), left.iter().sum::<u64>())
+    });
+    texts.collect()
+}
+
+/// Of a case whose program ended well and left descendants behind.
+fn leftovers(case: &CaseRecord, name: &str) -> Option<String> {
+    let own = complete(case).filter(|process| !is_shared(process));
+    let left = own.map(|process| u64::from(process.leftovers)).filter(|left| *left > 0);
+    let left: Vec<u64> = left.collect();
+    (!left.is_empty()).then(|| {
+        let descendants: u64 = left.iter().sum();
+        format!("{name} ({descendants} after {} of {} runs)", left.len(), case.processes.len())
+    })
+}
+
+/// One process that stands apart while the others agree: four times as far from the median as the next, and
+/// farther than the threshold. With whether it left a log.
+fn outlier(line: &MetricView) -> Option<(String, bool)> {
+    let centers = centers(line.metric);
+    let middle = median(&mut centers.clone()).filter(|middle| *middle > 0.0 && centers.len() >= 4)?;
+    let mut distances: Vec<(f64, usize)> =
+        centers.iter().enumerate().map(|(index, center)| ((center / middle - 1.0).abs(), index)).collect();
+    distances.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let ((far, index), (next, _)) = (distances[0], distances[1]);
+    (far > line.threshold() && far > 4.0 * next).then(|| {
+        let fact = format!(
+            "{}: process {} of {} measured {}, the others agree on {}",
+            line.title(),
+            index + 1,
+            centers.len(),
+            number::value(centers[index], &line.metric.unit),
+            line.median,
+        );
+        // A process that printed nothing has no log.
+        let log = line.case.processes.get(index).is_none_or(|process| process.output_bytes > 0);
+        (fact, log)
+    })
+}
+
+fn outliers(found: Vec<(String, bool)>) -> Option<RunFinding> {
+    let logs = found.iter().any(|(_, log)| *log);
+    let (fact, beside, log) = match found.as_slice() {
+        [] => return None,
+        [(only, _)] => (only.clone(), "it", "its log is"),
+        several => {
+            let what = "in which one process stands apart";
+            let shown: Vec<&str> = several.iter().take(MAX_NAMED).map(|(fact, _)| fact.as_str()).collect();
+            let more = match several.len() - shown.len() {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            let metrics = count(several.len(), "metric");
+            (format!("{metrics} {what}: {}{more}", shown.join("; ")), "these", "their logs are")
+        }
+    };
+    let log = if logs { format!("; {log} in the run's logs folder") } else { String::new() };
+    Some(RunFinding { fact, next: format!("look for what ran beside {beside}{log}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::{RunView, test_support as records};
+    use gbench_model::{RunRecord, StageReport, StageStatus};
+
+    use super::*;
+
+    fn facts(record: &RunRecord) -> String {
+        let findings = RunView::new(record).findings.into_iter();
+        findings.map(|finding| format!("{}\n  {}\n", finding.fact, finding.next)).collect()
+    }
+
+    #[test]
+    fn noise_single_processes_and_lone_outliers_are_found() {
+        insta::assert_snapshot!("findings", facts(&records::record()));
+    }
+
+    #[test]
+    fn slow_starts_leftovers_and_hopeless_thresholds_are_found() {
+        insta::assert_snapshot!("wasteful", facts(&records::wasteful()));
+    }
+
+    #[test]
+    fn what_is_never_judged_gets_no_advice() {
+        let mut record = records::record();
+        assert!(facts(&record).contains("between processes"));
+        for case in &mut record.cases {
+            for metric in &case.metrics {
+                case.declared.entry(metric.name.clone()).or_default().gate = Some(false);
+            }
+        }
+        assert!(!facts(&record).contains("metric"), "{}", facts(&record));
+    }
+
+    #[test]
+    fn a_quiet_run_has_no_findings() {
+        assert_eq!(facts(&records::quiet()), "");
+    }
+
+    #[test]
+    fn a_start_is_slow_only_where_it_outweighs_the_measuring_and_a_second() {
+        let found = |start: f64, measure: Option<f64>| {
+            let mut record = records::quiet();
+            record.cases.truncate(1);
+            let measure = measure.map(|seconds| (Stage::Measure, seconds));
+            for process in &mut record.cases[0].processes {
+                let stages = [(Stage::Start, start)].into_iter().chain(measure);
+                process.stages = stages
+                    .map(|(stage, seconds)| StageReport {
+                        stage,
+                        status: StageStatus::Completed,
+                        seconds,
+                        limit: 60.0,
+                    })
+                    .collect();
+            }
+            !RunView::new(&record).findings.is_empty()
+        };
+        assert!(found(0.3, Some(0.2)));
+        assert!(!found(0.3, Some(0.4)));
+        assert!(!found(0.1, Some(0.01)));
+        assert!(!found(0.3, None));
+    }
+
+    #[test]
+    fn enough_processes_see_through_their_noise() {
+        // ln 1.05 = 0.04879; a spread of 6 % asks for 15.7 * (0.06 / 0.04879)^2 = 24 processes.
+        let centers = |count: usize| -> Vec<f64> {
+            (0..count).map(|index| if index % 2 == 0 { 0.06f64.exp() } else { (-0.06f64).exp() }).collect()
+        };
+        let noisy = |count| facts(&records::contest(vec![records::answer("k/a", &centers(count))]));
+        assert!(noisy(10).contains("raise --processes to about"), "{}", noisy(10));
+        assert_eq!(noisy(40), "");
+    }
+}

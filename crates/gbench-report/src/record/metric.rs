@@ -1,0 +1,194 @@
+//! One metric of one case as text, and what its processes say: centres, their median and their spread.
+
+use crate::layout::grouped::joined;
+use crate::layout::number;
+use gbench_model::{CaseRecord, Metric, OwnFigure, is_time};
+
+/// One metric as text.
+pub(crate) struct MetricView<'a> {
+    pub case: &'a CaseRecord,
+    pub metric: &'a Metric,
+    pub name: String,
+    /// Median over the processes' medians, in the metric's unit; absent without complete samples.
+    pub center: Option<f64>,
+    /// The center with its unit, or nothing.
+    pub median: String,
+    /// Relative standard deviation between processes; absent below two processes.
+    pub spread: Option<f64>,
+    /// `5 x 30`: processes and samples of each, or the total where processes differ.
+    pub effort: String,
+    /// Present where other cases solve the same problem.
+    pub place: Option<Rank>,
+    /// The gate computed it from the case's time: what is true of the one is true of the other.
+    pub is_derived: bool,
+}
+
+/// How much a line says of its case, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Standing {
+    Time,
+    Judged,
+    Rate,
+    /// By the word of the suite file or of a program.
+    Unjudged,
+    Circumstance,
+}
+
+/// Where one metric of one case stands among the answers to its problem.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rank {
+    /// From 1; equal values share it.
+    pub rank: usize,
+    /// How many times worse than the best: value / best where lower is better, else best / value. Absent where one
+    /// of them is not above zero.
+    pub vs_best: Option<f64>,
+    /// The same factor as the rule of comparisons estimates it, from the means over processes, with its interval at 95 %, which the answers to
+    /// the problem share; absent with a process alone.
+    pub estimate: Option<FactorInterval>,
+    /// Worse than the best beyond what chance gives.
+    pub apart: bool,
+}
+
+/// A factor and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FactorInterval {
+    pub factor: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Rank {
+    /// `BEST`, `1.25x`, `1.01x (noise)`.
+    pub(crate) fn text(&self) -> String {
+        if self.rank == 1 {
+            return "BEST".into();
+        }
+        let factor = self.vs_best.map_or(String::new(), number::times);
+        joined([&factor, if self.apart { "" } else { "(noise)" }], " ")
+    }
+}
+
+impl<'a> MetricView<'a> {
+    pub(crate) fn new(case: &'a CaseRecord, metric: &'a Metric, name: &str) -> Self {
+        let centers = centers(metric);
+        let center = median(&mut centers.clone());
+        let median = center.map_or(String::new(), |center| number::value(center, &metric.unit));
+        let counts: Vec<usize> =
+            metric.processes.iter().filter(|p| !p.partial).map(|p| p.values.len()).collect();
+        let effort = match counts.as_slice() {
+            [] => "partial".to_owned(),
+            [first, ..] if counts.iter().all(|count| count == first) => format!("{} x {first}", counts.len()),
+            _ => format!("{}, {} in all", counts.len(), counts.iter().sum::<usize>()),
+        };
+        let spread = spread(&centers);
+        let is_derived = is_derived(case, metric);
+        Self { case, metric, name: name.to_owned(), center, median, spread, effort, place: None, is_derived }
+    }
+
+    pub(crate) fn spread_text(&self) -> String {
+        match self.spread {
+            Some(spread) => number::spread(spread),
+            None if self.median.is_empty() => String::new(),
+            None => self.spread_of_known().unwrap_or_else(|| "unknown".into()),
+        }
+    }
+
+    /// Of what has no logarithm, or one process alone: zeros of several processes are alike, and of a figure that is known, such
+    /// as the size of a kernel, one process says nothing of a spread and needs none.
+    fn spread_of_known(&self) -> Option<String> {
+        let declared = self.case.declared.get(&self.metric.name).and_then(|declared| declared.exact);
+        let centers = centers(self.metric);
+        match centers.as_slice() {
+            [] => None,
+            [_] => (declared == Some(true)).then(String::new),
+            [first, rest @ ..] => rest.iter().all(|center| center == first).then(|| number::spread(0.0)),
+        }
+    }
+
+    /// Judged by its absolute difference: its spread, and how often one answer is another's, say nothing.
+    pub(crate) fn is_absolute(&self) -> bool {
+        let declared = self.case.declared.get(&self.metric.name);
+        declared.and_then(|declared| declared.absolute) == Some(true)
+    }
+
+    /// Whether a comparison judges it; else it is shown alone.
+    pub(crate) fn is_judged(&self) -> bool {
+        let declared = self.case.declared.get(&self.metric.name);
+        declared.and_then(|declared| declared.gate) != Some(false)
+    }
+
+    /// Where the line stands in its case: the time, what else is judged or asked for, rates, and what only explains a time.
+    pub(crate) fn standing(&self) -> Standing {
+        match OwnFigure::of(self.case, self.metric) {
+            Some(OwnFigure::Circumstance) => Standing::Circumstance,
+            Some(OwnFigure::Rate) => Standing::Rate,
+            None if !self.is_judged() => Standing::Unjudged,
+            None if is_time(&self.metric.unit) => Standing::Time,
+            None => Standing::Judged,
+        }
+    }
+
+    /// The least change that matters for this metric.
+    pub(crate) fn threshold(&self) -> f64 {
+        let declared = self.case.declared.get(&self.metric.name).and_then(|metric| metric.threshold);
+        let of_case = || self.case.config.get("threshold").and_then(|shown| shown.value.as_f64());
+        declared.or_else(of_case).unwrap_or(0.05)
+    }
+
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.name, self.metric.name)
+    }
+}
+
+/// Whether a metric is an amount of work over the case's time, as the gate computes it where a program says the amount.
+fn is_derived(case: &CaseRecord, metric: &Metric) -> bool {
+    let amount =
+        metric.name.strip_suffix("_rate").filter(|of| ["items", "bytes", "flops", "tokens"].contains(of));
+    let has_time = case.metrics.iter().any(|other| other.name == "time");
+    has_time && amount.is_some_and(|amount| case.metadata.contains_key(amount))
+}
+
+/// The centre of each complete process, in the metric's unit: its median, or what it stated.
+pub(crate) fn centers(metric: &Metric) -> Vec<f64> {
+    let complete = metric.processes.iter().filter(|process| !process.partial);
+    complete
+        .filter_map(|process| match &process.stated {
+            Some(stated) if process.values.is_empty() => Some(stated.value),
+            _ => median(&mut process.values.clone()),
+        })
+        .collect()
+}
+
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[n / 2]),
+        n => Some((values[n / 2 - 1] + values[n / 2]) / 2.0),
+    }
+}
+
+/// Sample standard deviation of the logarithms, as the comparison will see it; `None` for fewer than two
+/// centres or where one has no logarithm.
+fn spread(centers: &[f64]) -> Option<f64> {
+    let logs: Vec<f64> = centers.iter().filter(|c| **c > 0.0 && c.is_finite()).map(|c| c.ln()).collect();
+    if logs.len() < 2 || logs.len() < centers.len() {
+        return None;
+    }
+    let count = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / count;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    Some((squares / (count - 1.0)).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn logarithms_give_the_relative_spread() {
+        // exp(mean of logs) is 1; the deviations are ln 1.1 to either side: sd = ln 1.1 * sqrt 2.
+        let spread = super::spread(&[1.1, 1.0 / 1.1]).unwrap();
+        assert!((spread - 1.1f64.ln() * 2f64.sqrt()).abs() < 1e-12);
+        assert_eq!(super::spread(&[1.0]), None);
+        assert_eq!(super::spread(&[1.0, -1.0]), None);
+    }
+}

@@ -1,0 +1,55 @@
+//! One run by itself, compared with nothing: what was measured, how far it can be trusted, and what failed.
+
+mod chart;
+mod csv;
+mod environment;
+mod findings;
+mod jsonl;
+mod junit;
+mod markdown;
+mod metric;
+mod pairs;
+mod precisions;
+mod ranking;
+mod resources;
+mod table;
+mod telemetry;
+mod terminal;
+#[cfg(test)]
+pub(super) mod test_support;
+mod view;
+
+use std::io;
+
+use self::markdown::PageExtent;
+pub(super) use self::metric::{FactorInterval, MetricView, Rank, centers, median};
+pub(super) use self::ranking::{ContestAnswer, Measure, places};
+pub(super) use self::view::{RunStatus, RunView};
+use super::format::{Format, Options};
+use super::layout::{json, junit as junit_document};
+use gbench_model::RunRecord;
+
+/// The rankings of a run as an SVG image of bars; `None` where nothing is ranked.
+pub fn ranking_chart(record: &RunRecord) -> Option<String> {
+    chart::bars(&RunView::new(record))
+}
+
+/// The page in Markdown that a run keeps beside its record: every case, without what only explains a time.
+pub fn summary_page(record: &RunRecord) -> String {
+    markdown::text(&RunView::new(record), PageExtent::Kept)
+}
+
+/// Writes what one run measured, compared with nothing. Errors: only those of `out`.
+pub fn record(record: &RunRecord, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
+    let view = RunView::new(record);
+    match options.format {
+        Format::Terminal => out.write_all(terminal::render(&view, options.style, options.all).as_bytes()),
+        Format::Markdown => out.write_all(
+            markdown::text(&view, if options.all { PageExtent::All } else { PageExtent::Cut }).as_bytes(),
+        ),
+        Format::Json => json::render(record, out),
+        Format::Jsonl => jsonl::render(&view, out),
+        Format::Csv => csv::render(&view, out),
+        Format::Junit => junit_document::write(junit::cases(&view), out),
+    }
+}

@@ -1,0 +1,241 @@
+//! What was sampled of the machine while the cases of a run were measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::findings::RunFinding;
+use super::table::RunTable;
+use gbench_model::text::{count, list, percent};
+use gbench_model::{
+    CaseRecord, Conditions, GpuTelemetry, Spread, Telemetry, TelemetryGap, Unrest, format_duration,
+};
+
+const MAX_NAMED: usize = 5;
+
+/// One row a case that was sampled; `None`: none was.
+pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<RunTable> {
+    let sampled = || cases.iter().flat_map(|(case, _)| windows(case));
+    let gpus = sampled().any(|window| window.gpu().is_some());
+    let own = ["SM clock (least)", "power (most)", "temp (most)", "GPU busy (most)"];
+    let columns =
+        ["case"].into_iter().chain(own.into_iter().filter(|_| gpus)).chain(["CPU (most)", "RAM (most)"]);
+    let rows: Vec<Vec<String>> = cases.iter().filter_map(|(case, name)| row(case, name, gpus)).collect();
+    (!rows.is_empty()).then(|| RunTable {
+        title: "The machine while it measured".into(),
+        columns: columns.map(str::to_owned).collect(),
+        rows,
+        notes: vec![
+            "Means over the processes, with the least or the most of any sample of the time in which they measured"
+                .into(),
+            effort(&sampled().collect::<Vec<_>>()),
+        ],
+    })
+}
+
+/// The windows of a case's complete processes.
+fn windows(case: &CaseRecord) -> impl Iterator<Item = &Telemetry> {
+    let complete = case.processes.iter().filter(|process| process.outcome.is_measured());
+    complete.filter_map(|process| process.conditions.as_ref()?.telemetry.as_deref())
+}
+
+fn row(case: &CaseRecord, name: &str, gpus: bool) -> Option<Vec<String>> {
+    let windows: Vec<&Telemetry> = windows(case).collect();
+    if windows.is_empty() {
+        return None;
+    }
+    let gpu = |figure: fn(&GpuTelemetry) -> Option<Spread>, unit: &str, least: bool| {
+        cell(windows.iter().filter_map(|window| figure(window.gpu()?)), unit, least)
+    };
+    let host = |figure: fn(&Telemetry) -> Option<Spread>| {
+        cell(windows.iter().filter_map(|window| figure(window)), "%", false)
+    };
+    let mut cells = vec![name.to_owned()];
+    if gpus {
+        cells.extend([
+            gpu(|gpu| gpu.sm_clock, "MHz", true),
+            gpu(|gpu| gpu.power, "W", false),
+            gpu(|gpu| gpu.temperature, "°C", false),
+            gpu(|gpu| gpu.utilization, "%", false),
+        ]);
+    }
+    cells.extend([host(|window| window.cpu), host(|window| window.memory)]);
+    Some(cells)
+}
+
+/// `1755 MHz (1410)`: the mean, and the least or the most of all.
+fn cell(spreads: impl Iterator<Item = Spread>, unit: &str, least: bool) -> String {
+    let spreads: Vec<Spread> = spreads.collect();
+    let Some(mean) = Spread::of(spreads.iter().map(|spread| spread.mean)) else { return "no sample".into() };
+    let end = if least {
+        spreads.iter().map(|spread| spread.min).fold(f64::INFINITY, f64::min)
+    } else {
+        spreads.iter().map(|spread| spread.max).fold(f64::NEG_INFINITY, f64::max)
+    };
+    format!("{:.0} {unit} ({end:.0})", mean.mean)
+}
+
+/// `120 samples, one every 100 ms, by NVML; sampling took 0.2 % of a processor`.
+fn effort(windows: &[&Telemetry]) -> String {
+    let samples: u32 = windows.iter().map(|window| window.samples).sum();
+    let missed: u32 = windows.iter().map(|window| window.missed).sum();
+    let intervals: BTreeSet<String> = windows.iter().map(|window| format_duration(window.interval)).collect();
+    let intervals: Vec<String> = intervals.into_iter().collect();
+    let sources: BTreeSet<&str> = windows.iter().filter_map(|window| window.source.as_deref()).collect();
+    let sources: Vec<&str> = sources.into_iter().collect();
+    let by = if sources.is_empty() { String::new() } else { format!(", by {}", sources.join(" and ")) };
+    let late = if missed > 0 { format!(", {missed} more did not come in time") } else { String::new() };
+    let cost = Spread::of(windows.iter().filter_map(|window| window.cost));
+    let cost =
+        cost.map_or(String::new(), |cost| format!("; sampling took {} of a processor", percent(cost.mean)));
+    format!("{}, one every {}{by}{late}{cost}", count(samples as usize, "sample"), intervals.join(" and "))
+}
+
+/// Who else was on the GPUs, what the gate waited for in vain, and GPUs that did not answer.
+pub(super) fn findings(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
+    let processes = || cases.iter().flat_map(|(case, _)| &case.processes);
+    let conditions: Vec<&Conditions> =
+        processes().filter_map(|process| process.conditions.as_ref()).collect();
+    [others(&conditions), not_calm(&conditions), gaps(&conditions)].into_iter().flatten().collect()
+}
+
+/// How many processes met each thing, by its words.
+fn met(
+    conditions: &[&Conditions],
+    things: impl Fn(&Conditions) -> BTreeSet<String>,
+) -> BTreeMap<String, usize> {
+    let mut met = BTreeMap::new();
+    for thing in conditions.iter().flat_map(|conditions| things(conditions)) {
+        *met.entry(thing).or_default() += 1;
+    }
+    met
+}
+
+/// `a in 3 processes, b in 1 process`.
+fn counted(met: BTreeMap<String, usize>) -> Option<String> {
+    let texts: Vec<String> =
+        met.into_iter().map(|(thing, times)| format!("{thing} in {}", count(times, "process"))).collect();
+    (!texts.is_empty()).then(|| list(&texts, MAX_NAMED))
+}
+
+fn others(conditions: &[&Conditions]) -> Option<RunFinding> {
+    let on_gpus = |conditions: &Conditions| {
+        let gpus = conditions.telemetry.iter().flat_map(|window| &window.gpus);
+        gpus.flat_map(|gpu| gpu.foreign.iter().map(|it| format!("{it} on GPU {}", gpu.index))).collect()
+    };
+    let texts = counted(met(conditions, on_gpus))?;
+    Some(RunFinding {
+        fact: format!("somebody else used a GPU while it measured: {texts}"),
+        next: "measure when it is free, or give the run a GPU of its own with `device`".into(),
+    })
+}
+
+fn not_calm(conditions: &[&Conditions]) -> Option<RunFinding> {
+    let causes = |conditions: &Conditions| {
+        let vain = conditions.waited.iter().filter(|wait| wait.in_vain);
+        vain.flat_map(|wait| &wait.causes).map(Unrest::to_string).collect()
+    };
+    let texts = counted(met(conditions, causes))?;
+    Some(RunFinding {
+        fact: format!("a GPU was not calm when a process began: {texts}"),
+        next: "see what runs there; `busy_gpu = \"refuse\"` under [run] measures nothing then".into(),
+    })
+}
+
+fn gaps(conditions: &[&Conditions]) -> Option<RunFinding> {
+    let reasons = |conditions: &Conditions| {
+        let gpus = conditions.telemetry.iter().flat_map(|window| &window.gpus);
+        gpus.flat_map(|gpu| gpu.gaps.keys().map(|gap| format!("GPU {}: {}", gpu.index, words(*gap))))
+            .collect()
+    };
+    let texts = counted(met(conditions, reasons))?;
+    Some(RunFinding {
+        fact: format!("a GPU gave no sample for a while: {texts}"),
+        next: "see the system's log for the driver (`dmesg`); what was not sampled is left out".into(),
+    })
+}
+
+fn words(gap: TelemetryGap) -> &'static str {
+    match gap {
+        TelemetryGap::NoAnswer => "no answer in time",
+        TelemetryGap::GpuLost => "it is lost or being reset",
+        TelemetryGap::Refused => "the driver refused",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{test_support as records, view::RunView};
+    use gbench_model::{CalmWait, ForeignProcess, MeanPower, PowerSource, RunRecord};
+
+    fn window(clock: f64) -> Telemetry {
+        let gpu = GpuTelemetry {
+            samples: 10,
+            sm_clock: Spread::of([clock - 10.0, clock + 10.0]),
+            power: Spread::of([300.0, 320.0]),
+            temperature: Spread::of([60.0]),
+            utilization: Spread::of([97.0]),
+            mean_power: Some(MeanPower { watts: 310.0, from: PowerSource::EnergyCounter }),
+            ..GpuTelemetry::default()
+        };
+        Telemetry {
+            interval: 0.1,
+            seconds: 1.0,
+            samples: 10,
+            cost: Some(0.002),
+            source: Some("NVML".into()),
+            cpu: Spread::of([12.0, 20.0]),
+            memory: Spread::of([40.0]),
+            gpus: vec![gpu],
+            ..Telemetry::default()
+        }
+    }
+
+    fn sampled(change: impl Fn(&mut Telemetry), waited: Option<CalmWait>) -> RunRecord {
+        let mut record = records::quiet();
+        for process in &mut record.cases[0].processes {
+            let mut telemetry = window(1755.0);
+            change(&mut telemetry);
+            let (telemetry, waited) = (Some(Box::new(telemetry)), waited.clone().map(Box::new));
+            process.conditions = Some(Conditions { telemetry, waited, ..Conditions::default() });
+        }
+        record
+    }
+
+    #[test]
+    fn a_row_has_the_means_with_the_ends_and_the_cost_is_said() {
+        let record = sampled(|_| {}, None);
+        let view = RunView::new(&record);
+        let table = view.telemetry.as_ref().unwrap();
+        assert_eq!(table.rows.len(), 1, "a case without samples has no row");
+        assert_eq!(
+            table.rows[0][1..],
+            ["1755 MHz (1745)", "310 W (320)", "60 °C (60)", "97 % (97)", "16 % (20)", "40 % (40)"]
+        );
+        assert!(table.notes[1].ends_with("one every 100ms, by NVML; sampling took 0.2 % of a processor"));
+        let record = sampled(|window| window.gpus.clear(), None);
+        assert_eq!(RunView::new(&record).telemetry.as_ref().unwrap().columns.len(), 3);
+        assert_eq!(RunView::new(&records::quiet()).telemetry, None);
+    }
+
+    #[test]
+    fn who_else_was_there_what_was_waited_for_and_what_did_not_answer_is_told() {
+        let foreign = ForeignProcess { pid: 7, name: Some("/usr/bin/python3".into()) };
+        let causes = vec![Unrest::Busy { gpu: 0, utilization: 60.0 }];
+        let record = sampled(
+            |window| {
+                window.gpus[0].foreign.push(foreign.clone());
+                window.gpus[0].gaps.insert(TelemetryGap::NoAnswer, 2);
+            },
+            Some(CalmWait { seconds: 30.0, causes, in_vain: true }),
+        );
+        let facts: Vec<String> =
+            RunView::new(&record).findings.into_iter().map(|finding| finding.fact).collect();
+        let processes = record.cases[0].processes.len();
+        for text in ["process 7 (python3) on GPU 0 in", "GPU 0 is busy (60 %)", "GPU 0: no answer in time in"]
+        {
+            let fact =
+                facts.iter().find(|fact| fact.contains(text)).unwrap_or_else(|| panic!("{text}: {facts:?}"));
+            assert!(fact.contains(&format!("in {processes} processes")), "{fact}");
+        }
+    }
+}

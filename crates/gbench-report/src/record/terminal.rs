@@ -1,0 +1,156 @@
+//! One run for a terminal or a CI log: what failed first, then what was measured, then what to mistrust.
+
+use super::metric::Rank;
+use super::view::{RunView, UnmeasuredCases};
+use crate::layout::emphasis::Emphasis;
+use crate::layout::grouped::{MAX_NAMED, named};
+use crate::layout::terminal::{Style, TerminalLayout};
+use gbench_model::text::count;
+
+/// Problems whose ranking is shown before the rest is only counted.
+const MAX_PROBLEMS: usize = 20;
+
+/// The report. `all`: with what each case took of the machine and the command that was run.
+pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
+    let mut page = TerminalLayout::new(style);
+    let max_named = if all { usize::MAX } else { MAX_NAMED };
+    let (word, emphasis) = view.status().shown();
+    page.headline(word, &format!("{}.", view.sentence()), emphasis);
+    page.blank();
+    page.facts(&view.context());
+    if !view.troubled.is_empty() {
+        page.heading("Not measured", Emphasis::Bad);
+    }
+    for UnmeasuredCases { outcome, names, trace } in view.troubles() {
+        let (who, names) = match names.as_slice() {
+            [only] => ((*only).to_owned(), String::new()),
+            several => (count(several.len(), "case"), named(several, max_named)),
+        };
+        page.note("", &format!("{who} - {}", outcome.into_str()));
+        let (trace, next) = (trace.unwrap_or_default(), outcome.advice().to_owned());
+        for (label, text) in [("why", outcome.cause()), ("trace", trace), ("next", next), ("cases", names)] {
+            if !text.is_empty() {
+                page.inner_note(label, &text);
+            }
+        }
+    }
+    let (lines, left_out) = view.shown_lines(all);
+    if !lines.is_empty() {
+        page.heading("Measured", Emphasis::Good);
+        let rows = lines.iter().map(|line| {
+            let name = line.title().replace('\n', " ");
+            [name, line.median.clone(), line.spread_text(), line.effort.clone()]
+        });
+        page.grid(&["case, metric", "median", "spread", "samples"], rows);
+        page.note("", "Median over processes, spread between processes, processes x samples of each.");
+        if let Some(text) = view.left_out(left_out) {
+            page.note("", &text);
+        }
+    }
+    view.tables.iter().for_each(|table| table.terminal(&mut page));
+    let max_problems = if all { usize::MAX } else { MAX_PROBLEMS };
+    for problem in view.problems.iter().take(max_problems) {
+        page.heading(&format!("Ranking: {}", problem.title), Emphasis::Plain);
+        let rows = problem.entries.iter().map(|entry| {
+            let line = &view.lines[entry.line];
+            let place = line.place.as_ref().map_or(String::new(), Rank::text);
+            [entry.name.clone(), line.median.clone(), line.spread_text(), place]
+        });
+        page.grid(&["case", "median", "spread", "vs best"], rows);
+        page.note("", &format!("{}.", problem.conclusion));
+    }
+    if let Some(more) = view.problems.len().checked_sub(max_problems).filter(|more| *more > 0) {
+        page.blank();
+        page.line(&format!("{} more with a ranking: `--all` shows them.", count(more, "problem")));
+    }
+    if !view.findings.is_empty() {
+        page.heading("To know before trusting these figures", Emphasis::Doubt);
+    }
+    for finding in &view.findings {
+        page.note("-", &finding.fact);
+        page.note("next", &finding.next);
+    }
+    page.list("Warnings", Emphasis::Doubt, view.warnings(max_named));
+    if all && !view.resources.is_empty() {
+        page.heading("Resources", Emphasis::Plain);
+        let rows = view.resources.iter().map(|case| case.row(case.name.replace('\n', " ")));
+        page.grid(&["case", "resident set", "device memory", "CPU time", "energy"], rows);
+        page.note("", &view.of_resources());
+    }
+    if let Some(table) = view.telemetry.as_ref().filter(|_| all || view.is_monitored()) {
+        table.terminal(&mut page);
+    }
+    view.profiles.terminal(&mut page, all, &str::to_owned);
+    if all && !view.environment.is_empty() {
+        page.heading("Environment", Emphasis::Plain);
+        page.facts(&view.environment);
+    }
+    if all && !view.record.command.is_empty() {
+        page.command("Run again with", &view.command());
+    }
+    page.into_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::width::width;
+    use crate::record::test_support as records;
+
+    fn rendered(record: &gbench_model::RunRecord, style: Style, all: bool) -> String {
+        render(&RunView::new(record), style, all)
+    }
+
+    #[test]
+    fn a_run_reads_well_at_eighty_columns() {
+        insta::assert_snapshot!("mixed", rendered(&records::record(), Style::PLAIN, false));
+        insta::assert_snapshot!("mixed_all", rendered(&records::record(), Style::PLAIN, true));
+        insta::assert_snapshot!("quiet", rendered(&records::quiet(), Style::PLAIN, false));
+        insta::assert_snapshot!("contested", rendered(&records::contested(), Style::PLAIN, false));
+        insta::assert_snapshot!("wasteful", rendered(&records::wasteful(), Style::PLAIN, true));
+        insta::assert_snapshot!("gpu", rendered(&records::gpu(), Style::PLAIN, false));
+        insta::assert_snapshot!("gpu_all", rendered(&records::gpu(), Style::PLAIN, true));
+        insta::assert_snapshot!("killed", rendered(&records::killed(), Style::PLAIN, false));
+    }
+
+    #[test]
+    fn s0_50_s0_66_s0_67_pairs_and_chapters_read_well_at_eighty_columns() {
+        insta::assert_snapshot!("pairs", rendered(&records::pairs(), Style::PLAIN, false));
+        let text = rendered(&records::pairs(), Style::PLAIN, true);
+        assert_eq!(text.matches("No module named").count(), 1, "35 files that fail of one thing say it once");
+    }
+
+    #[test]
+    fn s1_50_precisions_stand_beside_their_errors() {
+        insta::assert_snapshot!("precisions", rendered(&records::precisions(), Style::PLAIN, false));
+    }
+
+    #[test]
+    fn a_ranking_reads_well_at_sixty_columns() {
+        let narrow = Style { width: 60, ..Style::PLAIN };
+        insta::assert_snapshot!("contested_narrow", rendered(&records::contested(), narrow, true));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_ascii_stays_ascii() {
+        let kinds = [records::record(), records::quiet(), records::killed(), records::hostile()];
+        let more = [
+            records::contested(),
+            records::wasteful(),
+            records::pairs(),
+            records::precisions(),
+            records::gpu(),
+        ];
+        for record in kinds.into_iter().chain(more) {
+            for columns in [60, 80, 120] {
+                let style = Style { width: columns, color: false, unicode: columns != 80 };
+                let text = rendered(&record, style, true);
+                assert!(!text.contains('\u{1b}'));
+                assert!(style.unicode || text.is_ascii(), "{text}");
+                for line in text.lines() {
+                    assert!(width(line) <= usize::from(columns), "at {columns}: {line}");
+                }
+            }
+        }
+    }
+}

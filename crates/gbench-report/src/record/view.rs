@@ -1,0 +1,436 @@
+//! The view model of a run for every format, worked out once from the record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::environment::environment;
+use super::findings::{self, RunFinding};
+use super::metric::{MetricView, Standing};
+use super::pairs::RunPairs;
+use super::precisions;
+use super::ranking::{self, Problem};
+use super::resources::{self, Resources};
+use super::table::RunTable;
+use super::telemetry;
+use crate::layout::emphasis::Emphasis;
+use crate::layout::grouped::{counted, named, together};
+use crate::layout::names::CaseNames;
+use crate::profile::RunProfiles;
+use gbench_model::text::{count, short_commit};
+use gbench_model::{
+    CaseRecord, JOBS, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
+    names_card, shell_word,
+};
+
+/// The record, sorted for reading.
+pub(crate) struct RunView<'a> {
+    pub record: &'a RunRecord,
+    /// Each case with its name, in the record's order.
+    pub cases: Vec<(&'a CaseRecord, String)>,
+    /// Cases without a good end: failures first, then what was skipped or never started.
+    pub troubled: Vec<(&'a CaseRecord, String)>,
+    /// One line a metric, in the record's order, also those of cases that failed later.
+    pub lines: Vec<MetricView<'a>>,
+    /// Problems with several answers, each with its ranking.
+    pub problems: Vec<Problem>,
+    /// Baselines with their optimized variants.
+    pub pairs: RunPairs,
+    /// Of pairs, chapters and precisions.
+    pub tables: Vec<RunTable>,
+    pub resources: Vec<Resources>,
+    /// What was sampled of the machine meanwhile.
+    pub telemetry: Option<RunTable>,
+    /// What profilers saw behind the measurement.
+    pub profiles: RunProfiles<'a>,
+    /// Name and text of what it was measured with; empty for figures of other programs.
+    pub environment: Vec<(&'static str, String)>,
+    /// Cases that were started, and of which no resource is known.
+    pub unknown_resources: usize,
+    /// Findings to know before trusting the figures, each with advice.
+    pub findings: Vec<RunFinding>,
+}
+
+/// Cases that came to the same end for the same cause.
+pub(crate) struct UnmeasuredCases<'a> {
+    pub outcome: &'a Outcome,
+    /// At least one, in the order of [`RunView::troubled`].
+    pub names: Vec<&'a str>,
+    /// The end of the trace that the first of them reported.
+    pub trace: Option<String>,
+}
+
+/// The outcome of the run, in the order of severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunStatus {
+    /// A case failed, timed out or is invalid; or nothing was measured.
+    Failed,
+    /// Stopped before the end.
+    Incomplete,
+    Measured,
+}
+
+impl RunStatus {
+    /// As a headline.
+    pub(crate) fn shown(self) -> (&'static str, Emphasis) {
+        match self {
+            RunStatus::Failed => ("FAILED", Emphasis::Bad),
+            RunStatus::Incomplete => ("INCOMPLETE", Emphasis::Doubt),
+            RunStatus::Measured => ("MEASURED", Emphasis::Good),
+        }
+    }
+}
+
+impl<'a> RunView<'a> {
+    pub(crate) fn new(record: &'a RunRecord) -> Self {
+        let names = CaseNames::new(record.cases.iter().map(|case| &case.id));
+        let cases: Vec<_> = record.cases.iter().map(|case| (case, names.name(&case.id))).collect();
+        let mut troubled: Vec<_> =
+            cases.iter().filter(|(case, _)| !case.outcome.is_measured()).cloned().collect();
+        troubled.sort_by_key(|(case, _)| !case.outcome.is_failure());
+        let mut lines: Vec<_> = cases
+            .iter()
+            .flat_map(|(case, name)| case.metrics.iter().map(|metric| MetricView::new(case, metric, name)))
+            .collect();
+        let problems = ranking::rank(&mut lines);
+        let mut findings = findings::find(&cases, &lines);
+        findings.extend(telemetry::findings(&cases));
+        let telemetry = telemetry::table(&cases);
+        let (resources, unknown_resources) = resources::find(&cases);
+        let pairs = RunPairs::find(&cases);
+        let tables = pairs.tables().into_iter().chain(precisions::tables(&cases)).collect();
+        Self {
+            record,
+            cases,
+            troubled,
+            lines,
+            problems,
+            pairs,
+            tables,
+            resources,
+            telemetry,
+            profiles: RunProfiles::of(record),
+            environment: environment(record),
+            unknown_resources,
+            findings,
+        }
+    }
+
+    pub(crate) fn status(&self) -> RunStatus {
+        let failures = self.troubled.iter().any(|(case, _)| case.outcome.is_failure());
+        match self.record.state {
+            _ if failures || self.measured() == 0 => RunStatus::Failed,
+            RecordState::Interrupted | RecordState::Recovered => RunStatus::Incomplete,
+            RecordState::Complete => RunStatus::Measured,
+        }
+    }
+
+    /// The lines that have a value: of what was cut off there is none to show.
+    /// Those of a case stand together, the time first. `all`: also those that only explain a time, unless a case has nothing
+    /// else; their number comes second where they are left out.
+    pub(crate) fn shown_lines(&self, all: bool) -> (Vec<&MetricView<'a>>, usize) {
+        let with_value: Vec<_> = self.lines.iter().filter(|line| line.center.is_some()).collect();
+        let mut left_out = 0;
+        let of_cases = with_value.chunk_by(|one, other| std::ptr::eq(one.case, other.case));
+        let mut shown = Vec::new();
+        for lines in of_cases {
+            let mut lines = lines.to_vec();
+            lines.sort_by_key(|line| line.standing());
+            let telling = lines.iter().filter(|line| line.standing() != Standing::Circumstance).count();
+            if !all && telling > 0 {
+                left_out += lines.len() - telling;
+                lines.truncate(telling);
+            }
+            shown.append(&mut lines);
+        }
+        (shown, left_out)
+    }
+
+    /// What is said of lines that are left out; `None` where none are.
+    pub(crate) fn left_out(&self, left_out: usize) -> Option<String> {
+        let (rows, run) = (count(left_out, "row"), &self.record.run_id);
+        let are = if left_out == 1 { "is" } else { "are" };
+        let what = format!("{rows} of clock, cycles and device code {are} left out");
+        (left_out > 0).then(|| format!("{what}: `gbench-ci report {run} --all` shows them."))
+    }
+
+    /// [`RunView::troubled`], equal ends together.
+    pub(crate) fn troubles(&self) -> Vec<UnmeasuredCases<'_>> {
+        let kind = |outcome: &Outcome| (outcome.into_str(), outcome.cause(), outcome.advice().to_owned());
+        let ends = self.troubled.iter().map(|(case, name)| (kind(&case.outcome), (*case, name.as_str())));
+        let trouble = |(_, alike): (_, Vec<(&'a CaseRecord, _)>)| {
+            let (case, _) = *alike.first()?;
+            let trace = case.reported_error().and_then(ReportedError::short_trace);
+            let names = alike.into_iter().map(|(_, name)| name).collect();
+            Some(UnmeasuredCases { outcome: &case.outcome, names, trace })
+        };
+        together(ends).into_iter().filter_map(trouble).collect()
+    }
+
+    fn measured(&self) -> usize {
+        self.cases.len() - self.troubled.len()
+    }
+
+    /// Whether somebody asked for samples of the machine.
+    pub(crate) fn is_monitored(&self) -> bool {
+        self.record.config.get("run.monitor").is_some_and(|shown| shown.value == true)
+    }
+
+    /// What the resources are, and of how many cases nothing is known.
+    pub(crate) fn of_resources(&self) -> String {
+        match self.unknown_resources {
+            0 => "The most that one complete process took.".into(),
+            some => {
+                let some = count(some, "further case");
+                format!("The most that one complete process took. Of {some} nothing was measured.")
+            }
+        }
+    }
+
+    /// `3 of 5 cases measured: 1 failed, 1 skipped`.
+    pub(crate) fn sentence(&self) -> String {
+        let total = count(self.cases.len(), "case");
+        let mut text = match self.measured() {
+            0 if self.cases.is_empty() => "no case was selected".to_owned(),
+            count if count == self.cases.len() => format!("{total} measured"),
+            count => format!("{count} of {total} measured"),
+        };
+        let words = together(self.troubled.iter().map(|(case, _)| (case.outcome.into_str(), ())));
+        let words: Vec<_> = words.iter().map(|(word, cases)| format!("{} {word}", cases.len())).collect();
+        if !words.is_empty() {
+            text += &format!(": {}", words.join(", "));
+        }
+        match self.record.state {
+            RecordState::Complete => {}
+            RecordState::Interrupted => text += "; the run was stopped before its end",
+            RecordState::Recovered => text += "; read back from a run that was killed",
+        }
+        text
+    }
+
+    /// Label and text: what was run, on what, when, how long.
+    pub(crate) fn context(&self) -> Vec<(&'static str, String)> {
+        let record = self.record;
+        let path = record.source.path.as_deref().unwrap_or("built in");
+        let source = match &record.ingested {
+            Some(ingested) => format!(
+                "{} ({} of {})",
+                record.source.suite,
+                count(ingested.files.len(), "file"),
+                ingested.format
+            ),
+            None => match self.built_in() {
+                Some(suite) => format!("{suite} (built in)"),
+                None => format!("{} ({path})", record.source.suite),
+            },
+        };
+        let seconds = self.cases.iter().flat_map(|(case, _)| &case.processes).map(|p| p.seconds).sum();
+        // A process that measured several cases stands in each of them.
+        let all = self.cases.iter().flat_map(|(case, _)| {
+            case.processes.iter().map(|process| match process.shared {
+                Some(_) => (case.id.benchmark.to_string(), &process.started, process.index),
+                None => (case.id.to_string(), &process.started, process.index),
+            })
+        });
+        let processes = all.collect::<BTreeSet<_>>().len();
+        let measured = match &record.ingested {
+            Some(_) => String::new(),
+            // Beside each other they end sooner than their times together say.
+            None if record.cases.iter().any(|case| case.config.contains_key(JOBS)) => {
+                format!(", {} of {} in all", count(processes, "process"), format_duration(seconds))
+            }
+            None => format!(", {} in {}", count(processes, "process"), format_duration(seconds)),
+        };
+        let run = format!("{}, started {}{measured}", record.run_id, record.started);
+        let facts = [("suite", source), ("run", run), ("machine", self.machine())];
+        facts.into_iter().chain(self.commit().map(|commit| ("commit", commit))).collect()
+    }
+
+    /// The built-in suite, where every case is one of its own: a suite file gave the policies, and none of the cases.
+    fn built_in(&self) -> Option<&str> {
+        let (first, _) = self.cases.first()?;
+        let suite = first.id.benchmark.suite();
+        let is_own = |case: &CaseRecord| {
+            case.id.benchmark.suite() == suite && case.command.first().is_some_and(|word| word == "builtin")
+        };
+        let all_own = self.cases.iter().all(|(case, _)| is_own(case));
+        (all_own && suite != self.record.source.suite).then_some(suite)
+    }
+
+    fn machine(&self) -> String {
+        if let Some(ingested) = &self.record.ingested {
+            let cards = ingested.facts.iter().filter(|(name, _)| names_card(name));
+            let cards: Vec<&str> = cards.map(|(_, card)| card.as_str()).collect();
+            return if cards.is_empty() {
+                "not known: the file does not say".into()
+            } else {
+                cards.join(", ")
+            };
+        }
+        let manifest = &self.record.manifest;
+        let gpus = manifest.gpu.known().map_or(&[][..], |gpu| &gpu.devices);
+        let mut parts = counted(gpus.iter().filter_map(|gpu| gpu.model.known().cloned()));
+        parts.push(match &manifest.host.cpu_model {
+            Probe::Known(model) => model.clone(),
+            Probe::Absent(reason) | Probe::Failed(reason) => format!("CPU unknown ({reason})"),
+        });
+        if let Some(cores) = manifest.host.cores.known() {
+            parts.push(count(*cores as usize, "core"));
+        }
+        parts.join(", ")
+    }
+
+    fn commit(&self) -> Option<String> {
+        let git = self.record.manifest.git.known()?;
+        let mut text = short_commit(git.commit.as_deref()?).to_owned();
+        if let Some(branch) = &git.branch {
+            text += &format!(" (branch {branch})");
+        }
+        if git.dirty.any() {
+            text += " with uncommitted changes";
+        }
+        Some(text)
+    }
+
+    /// Warnings of the run and of its cases, the latter with their names, of which at most `most` are listed.
+    pub(crate) fn warnings(&self, most: usize) -> Vec<String> {
+        let of_cases = self.cases.iter().flat_map(|(case, name)| {
+            let own = case.warnings.iter().cloned().chain(absent(case));
+            own.map(move |warning| (warning, name.as_str()))
+        });
+        let folded = together(of_cases).into_iter().map(|(warning, names)| match names.as_slice() {
+            [only] => format!("{only}: {warning}"),
+            several => format!("{}: {warning}: {}", count(several.len(), "case"), named(several, most)),
+        });
+        self.record.warnings.iter().cloned().chain(folded).collect()
+    }
+
+    /// The command line for a shell, with the variables that set anything.
+    pub(crate) fn command(&self) -> String {
+        let settings = self.record.config.values();
+        let settings = settings.chain(self.record.cases.iter().flat_map(|case| case.config.values()));
+        let variables: BTreeMap<&str, String> = settings
+            .filter_map(|shown| match &shown.origin {
+                Origin::Environment(name) => Some((name.as_str(), as_variable(&shown.value))),
+                _ => None,
+            })
+            .collect();
+        let variables = variables.into_iter().map(|(name, value)| format!("{name}={}", shell_word(&value)));
+        let words = self.record.command.iter().map(|word| shell_word(word));
+        variables.chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The optional metrics that processes of the case left out.
+fn absent(case: &CaseRecord) -> Vec<String> {
+    let names = case.processes.iter().flat_map(|process| process.absent.iter().map(|name| (name, ())));
+    let total = case.processes.len();
+    let told = |(name, times): (&String, Vec<()>)| {
+        format!("the optional metric `{name}` was absent in {} of {}", times.len(), count(total, "process"))
+    };
+    together(names).into_iter().map(told).collect()
+}
+
+/// A setting's value as its variable takes it.
+fn as_variable(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(members) => members.iter().map(as_variable).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::test_support;
+
+    #[test]
+    fn the_spread_is_between_processes_and_not_between_samples() {
+        let record = test_support::record();
+        let view = RunView::new(&record);
+        let steady = view.lines.iter().find(|line| line.name.contains("gemm")).unwrap();
+        assert!(steady.spread.unwrap() < 0.01);
+        assert_eq!(steady.effort, "5 x 3");
+    }
+
+    #[test]
+    fn failures_outrank_skips_and_make_the_run_failed() {
+        let record = test_support::record();
+        let view = RunView::new(&record);
+        assert!(view.troubled[0].0.outcome.is_failure());
+        assert!(!view.troubled.last().unwrap().0.outcome.is_failure());
+        assert_eq!(view.status(), RunStatus::Failed);
+        let mut empty = record.clone();
+        empty.cases.clear();
+        assert_eq!(RunView::new(&empty).status(), RunStatus::Failed);
+    }
+
+    #[test]
+    fn n23_a_run_is_repeated_with_the_variables_that_set_anything() {
+        use gbench_model::Shown;
+        let mut record = test_support::quiet();
+        let shown =
+            |value: serde_json::Value, name: &str| Shown { value, origin: Origin::Environment(name.into()) };
+        let config = &mut record.cases[1].config;
+        config.insert("iterations".into(), shown(7.into(), "GBENCH_ITERATIONS"));
+        config.insert("percentiles".into(), shown(vec![99.9, 99.99].into(), "GBENCH_PERCENTILES"));
+        record.config.insert("run.deadline".into(), shown("1m 30s".into(), "GBENCH_RUN_DEADLINE"));
+        let command = RunView::new(&record).command();
+        let variables =
+            "GBENCH_ITERATIONS=7 GBENCH_PERCENTILES=99.9,99.99 GBENCH_RUN_DEADLINE='1m 30s' gbench-ci run ";
+        assert!(command.starts_with(variables), "{command}");
+    }
+
+    #[test]
+    fn u19_the_time_stands_first_and_what_only_explains_it_is_left_out() {
+        let record = test_support::gpu();
+        let view = RunView::new(&record);
+        let names = |all| {
+            let (lines, left_out) = view.shown_lines(all);
+            let of_first = lines.iter().filter(|line| std::ptr::eq(line.case, view.cases[0].0));
+            (of_first.map(|line| line.metric.name.clone()).collect::<Vec<_>>(), left_out)
+        };
+        let short = ["time", "error.max_abs_error", "bytes_rate", "items_rate"];
+        assert_eq!(names(false), (short.map(String::from).to_vec(), 8));
+        let rest = ["code.frame_bytes", "code.registers", "cycles", "sm_clock"];
+        assert_eq!(names(true), ([&short[..], &rest].concat().iter().map(|s| s.to_string()).collect(), 0));
+    }
+
+    #[test]
+    fn u19_figures_of_somebody_elses_program_and_of_a_case_without_others_stay() {
+        let mut record = test_support::gpu();
+        for case in &mut record.cases {
+            (case.command, case.device_code) = (vec!["./bench".into()], None);
+        }
+        assert_eq!(RunView::new(&record).shown_lines(false).1, 0, "the program wants them shown");
+        let mut record = test_support::gpu();
+        record.cases.iter_mut().for_each(|case| case.metrics.retain(|metric| metric.name == "cycles"));
+        let view = RunView::new(&record);
+        let (lines, left_out) = view.shown_lines(false);
+        assert_eq!((lines.len(), left_out), (2, 0));
+    }
+
+    #[test]
+    fn u21_what_never_varies_has_no_unknown_spread_and_a_time_of_one_process_has() {
+        let record = test_support::gpu();
+        let view = RunView::new(&record);
+        let spread = |name: &str| {
+            let lines = view.lines.iter().filter(|line| line.metric.name == name);
+            lines.map(MetricView::spread_text).collect::<Vec<_>>()
+        };
+        for known in ["code.frame_bytes", "code.registers", "error.max_abs_error"] {
+            assert_eq!(spread(known), ["±0 %", ""], "{known}");
+        }
+        assert_eq!(spread("time")[1], "unknown");
+        assert_eq!(spread("cycles")[1], "unknown", "counted by a clock, and no known figure");
+    }
+
+    #[test]
+    fn u32_u20_cases_that_are_built_in_are_no_file_s_and_equal_cards_are_counted() {
+        let mut record = test_support::gpu();
+        let context = RunView::new(&record).context();
+        assert_eq!(context[0].1, "micro (built in)");
+        assert!(context[2].1.starts_with("2 x H100, "), "{}", context[2].1);
+        record.cases[1].command = vec!["./bench".into()];
+        assert_eq!(RunView::new(&record).context()[0].1, "mine (gbench.toml)");
+    }
+}

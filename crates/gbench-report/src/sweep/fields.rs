@@ -1,0 +1,111 @@
+//! The fields of a case by which a sweep is looked at: its parameters, and its name, variant and device.
+
+use std::collections::BTreeSet;
+
+use super::request::SweepRequest;
+use gbench_model::{CaseId, ParamValue};
+
+/// A field or a value that no case has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownField {
+    pub name: String,
+    /// Present where the field is there and the value is not.
+    pub value: Option<String>,
+    /// What there is instead.
+    pub known: Vec<String>,
+}
+
+/// Names of fields that are no parameters; a parameter of the same name goes before.
+const OWN: [&str; 5] = ["benchmark", "device", "suite", "thermal", "variant"];
+
+pub(super) struct CaseFields;
+
+impl CaseFields {
+    /// The value of a field; `None` where the case has none.
+    pub(super) fn value(case: &CaseId, name: &str) -> Option<ParamValue> {
+        let text = |text: &str| Some(ParamValue::Text(text.to_owned()));
+        match (case.params.get(name), name) {
+            (Some(value), _) => Some(value.clone()),
+            (None, "benchmark") => text(case.benchmark.name()),
+            (None, "device") => text(&case.device),
+            (None, "suite") => text(case.benchmark.suite()),
+            (None, "thermal") => text(case.thermal.into_str()),
+            (None, "variant") => case.variant.and_then(|variant| text(variant.into_str())),
+            (None, _) => None,
+        }
+    }
+
+    /// Whether a case has the values that are asked for.
+    pub(super) fn fits(case: &CaseId, conditions: &[(String, String)]) -> bool {
+        conditions
+            .iter()
+            .all(|(name, text)| Self::value(case, name).is_some_and(|value| value.is_written(text)))
+    }
+
+    /// Errors: a request names a field that no case has, or a value.
+    pub(super) fn check<'a>(
+        cases: impl Iterator<Item = &'a CaseId> + Clone,
+        request: &SweepRequest,
+    ) -> Result<(), UnknownField> {
+        let names = request.by.iter().chain(&request.group_by);
+        for name in names.chain(request.conditions.iter().map(|(name, _)| name)) {
+            if !cases.clone().any(|case| Self::value(case, name).is_some()) {
+                let params = cases.clone().flat_map(|case| case.params.keys().cloned());
+                let own = OWN
+                    .into_iter()
+                    .filter(|name| cases.clone().any(|case| Self::value(case, name).is_some()));
+                let known: BTreeSet<String> = params.chain(own.map(str::to_owned)).collect();
+                return Err(UnknownField {
+                    name: name.clone(),
+                    value: None,
+                    known: known.into_iter().collect(),
+                });
+            }
+        }
+        for (name, text) in &request.conditions {
+            let found = cases.clone().filter_map(|case| Self::value(case, name));
+            let known: BTreeSet<ParamValue> = found.collect();
+            if !known.iter().any(|value| value.is_written(text)) {
+                return Err(UnknownField {
+                    name: name.clone(),
+                    value: Some(text.clone()),
+                    known: known.iter().map(ParamValue::to_string).collect(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields in which no two cases differ, with their value.
+    pub(super) fn common<'a>(cases: impl Iterator<Item = &'a CaseId> + Clone) -> Vec<(String, ParamValue)> {
+        let names: BTreeSet<&str> =
+            cases.clone().flat_map(|case| case.params.keys().map(String::as_str)).chain(OWN).collect();
+        let same = |name: &str| {
+            let mut values = cases.clone().map(|case| Self::value(case, name));
+            let first = values.next()??;
+            values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+        };
+        names.into_iter().filter_map(|name| Some((name.to_owned(), same(name)?))).collect()
+    }
+
+    /// What a case is but for some of its fields: the point at which it stands.
+    pub(super) fn point(case: &CaseId, without: &[&str]) -> String {
+        let shown = |name: &str| !without.contains(&name);
+        let own = OWN.into_iter().filter(|name| *name != "suite" && shown(name)).filter_map(|name| {
+            let value = Self::value(case, name).filter(|_| !case.params.contains_key(name))?;
+            let is_usual =
+                matches!((name, value.to_string().as_str()), ("device", "host") | ("thermal", "warm"));
+            (!is_usual)
+                .then(|| if name == "benchmark" { value.to_string() } else { format!("{name}={value}") })
+        });
+        let params = case.params.iter().filter(|(name, _)| shown(name));
+        let params: Vec<String> = params.map(|(name, value)| format!("{name}={value}")).collect();
+        let own: Vec<String> = own.collect();
+        own.into_iter().chain(params).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `operation=LayerNorm, `: what is left after the conditions, in front of a title.
+pub(super) fn conditions(request: &SweepRequest) -> String {
+    request.conditions.iter().map(|(name, value)| format!("{name}={value}, ")).collect()
+}

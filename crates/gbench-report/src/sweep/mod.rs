@@ -1,0 +1,67 @@
+//! A sweep looked at by its parameters: one row a value, one column an implementation, the best of each point.
+
+mod fields;
+mod of_record;
+mod of_verdict;
+mod request;
+mod table;
+
+use std::io;
+
+use super::format::Options;
+use super::layout::terminal::TerminalLayout;
+use fields::CaseFields;
+pub use fields::UnknownField;
+use gbench_compare::VerdictDocument;
+use gbench_model::{CaseId, RunRecord};
+pub use request::SweepRequest;
+use table::SweepTable;
+
+/// The tables that answer a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepTables {
+    tables: Vec<SweepTable>,
+}
+
+impl SweepTables {
+    /// Whether cases that are still to be measured can answer a request: their device and their metrics are not known yet. Errors: no case
+    /// has a field of that name, or that value.
+    pub fn check_planned(cases: &[&CaseId], request: &SweepRequest) -> Result<(), UnknownField> {
+        let is_device =
+            |name: &str| name == "device" && cases.iter().all(|case| !case.params.contains_key(name));
+        let mut request = request.clone();
+        request.conditions.retain(|(name, _)| !is_device(name));
+        CaseFields::check(cases.iter().copied(), &request)
+    }
+
+    /// Of what one run measured. Errors: no case has a field of that name, or that value.
+    pub fn of_record(record: &RunRecord, request: &SweepRequest) -> Result<Self, UnknownField> {
+        Ok(Self { tables: of_record::tables(record, request)? })
+    }
+
+    /// Of the rows of a comparison. Errors: likewise.
+    pub fn of_verdict(document: &VerdictDocument, request: &SweepRequest) -> Result<Self, UnknownField> {
+        Ok(Self { tables: of_verdict::tables(document, request)? })
+    }
+
+    /// Of a comparison whose rows have parameters with several values: how much faster head is by each of them; nothing
+    /// where there are too few rows to look at that way.
+    pub(crate) fn overview(document: &VerdictDocument) -> Self {
+        Self { tables: of_verdict::overview(document) }
+    }
+
+    /// Errors: only those of `out`.
+    pub fn write(&self, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
+        table::write(&self.tables, options, out)
+    }
+
+    /// Adds the tables to a page, each of at most `limit` rows.
+    pub(crate) fn terminal(&self, limit: usize, page: &mut TerminalLayout) {
+        table::terminal(&self.tables, limit, page);
+    }
+
+    /// Title and Markdown of each table, of at most `limit` rows.
+    pub(crate) fn markdown(&self, limit: usize) -> Vec<(String, String)> {
+        self.tables.iter().map(|table| (table.title.clone(), table::markdown(table, limit))).collect()
+    }
+}

@@ -1,0 +1,471 @@
+//! The tables of what one run measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fields::{CaseFields, UnknownField, conditions};
+use super::request::SweepRequest;
+use super::table::{Cell, SweepTable};
+use crate::layout::number;
+use crate::record::{ContestAnswer, FactorInterval, Measure, MetricView, Rank, RunView, median, places};
+use gbench_compare::MeasuredSide;
+use gbench_model::text::count;
+use gbench_model::{Better, ParamValue, RunRecord, direction_of_unit};
+
+/// The values of the fields by which rows or columns are told apart.
+type Values = Vec<ParamValue>;
+
+pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<SweepTable>, UnknownField> {
+    let view = RunView::new(record);
+    CaseFields::check(record.cases.iter().map(|case| &case.id), request)?;
+    let chosen = |line: &&MetricView| {
+        line.center.is_some()
+            && line.case.outcome.is_measured()
+            && CaseFields::fits(&line.case.id, &request.conditions)
+    };
+    let lines: Vec<&MetricView> = view.lines.iter().filter(chosen).collect();
+    let metric = metric_of(&lines, request)?;
+    let others: BTreeSet<&str> = lines
+        .iter()
+        .filter(|line| line.metric.name != metric && line.is_judged())
+        .map(|line| line.metric.name.as_str())
+        .collect();
+    let of_metric: Vec<&MetricView> = lines.into_iter().filter(|line| line.metric.name == metric).collect();
+    // Figures of different units or directions have nothing to do with each other.
+    let kind =
+        |line: &MetricView| (line.metric.unit.clone(), direction(line).map(|better| better.into_str()));
+    let kinds: BTreeSet<(String, Option<&str>)> = of_metric.iter().map(|line| kind(line)).collect();
+    let lost = record
+        .cases
+        .iter()
+        .filter(|case| !case.outcome.is_measured() && CaseFields::fits(&case.id, &request.conditions))
+        .count();
+    let mut tables = Vec::new();
+    for of in kinds {
+        let lines: Vec<&MetricView> = of_metric.iter().copied().filter(|line| kind(line) == of).collect();
+        let better = lines.iter().find_map(|line| direction(line));
+        let unit = of.0.as_str();
+        let common = CaseFields::common(lines.iter().map(|line| &line.case.id));
+        let sweep = SweepLines { lines, metric: &metric, unit, better, common: &common, request };
+        let mut own = sweep.tables();
+        if let (Some(last), Some(all)) = (own.last_mut(), for_all(&common, request)) {
+            last.notes.push(all);
+        }
+        tables.extend(own);
+    }
+    if tables.is_empty() {
+        tables.push(SweepTable {
+            title: format!("{}nothing measured", conditions(request)),
+            ..SweepTable::default()
+        });
+    }
+    if let Some(first) = tables.first_mut() {
+        if lost > 0 {
+            first.notes.push(format!("{} without a measurement left out", count(lost, "case")));
+        }
+        if !others.is_empty() {
+            let names: Vec<&str> = others.into_iter().collect();
+            first.notes.push(format!("also measured: {} (`--metric NAME`)", names.join(", ")));
+        }
+    }
+    Ok(tables)
+}
+
+/// `For all: dtype=fp16, root=-1`: parameters that need not be said of each.
+fn for_all(common: &[(String, ParamValue)], request: &SweepRequest) -> Option<String> {
+    let asked = |name: &String| request.conditions.iter().any(|(known, _)| known == name);
+    let usual = |name: &str, value: &ParamValue| {
+        ["suite", "benchmark"].contains(&name)
+            || matches!((name, value.to_string().as_str()), ("device", "host") | ("thermal", "warm"))
+    };
+    let shown = common.iter().filter(|(name, value)| !asked(name) && !usual(name, value));
+    let shown: Vec<String> = shown.map(|(name, value)| format!("{name}={value}")).collect();
+    (!shown.is_empty()).then(|| format!("For all: {}", shown.join(", ")))
+}
+
+fn direction(line: &MetricView) -> Option<Better> {
+    let declared = line.case.declared.get(&line.metric.name).and_then(|declared| declared.better);
+    declared.or(line.metric.better).or_else(|| direction_of_unit(&line.metric.unit))
+}
+
+/// The metric that is asked for; else the time, else the first that is judged. Errors: no case has it.
+fn metric_of(lines: &[&MetricView], request: &SweepRequest) -> Result<String, UnknownField> {
+    let has = |name: &str| lines.iter().any(|line| line.metric.name == name);
+    match &request.metric {
+        Some(name) if has(name) => Ok(name.clone()),
+        Some(name) => {
+            let known: BTreeSet<&String> = lines.iter().map(|line| &line.metric.name).collect();
+            Err(UnknownField {
+                name: "metric".into(),
+                value: Some(name.clone()),
+                known: known.into_iter().cloned().collect(),
+            })
+        }
+        None if has("time") => Ok("time".into()),
+        None => {
+            let judged = lines.iter().find(|line| line.is_judged() && !line.is_derived);
+            Ok(judged.or(lines.first()).map(|line| line.metric.name.clone()).unwrap_or_default())
+        }
+    }
+}
+
+/// The lines of one metric and unit.
+struct SweepLines<'a> {
+    lines: Vec<&'a MetricView<'a>>,
+    metric: &'a str,
+    unit: &'a str,
+    better: Option<Better>,
+    /// What holds for all lines.
+    common: &'a [(String, ParamValue)],
+    request: &'a SweepRequest,
+}
+
+impl SweepLines<'_> {
+    fn tables(&self) -> Vec<SweepTable> {
+        match (self.request.by.is_empty(), &self.request.group_by) {
+            (true, None) => vec![self.points()],
+            (false, None) => vec![self.by_values()],
+            (true, Some(group)) => vec![self.groups(group), self.best(group)],
+            (false, Some(group)) => vec![self.matrix(group), self.best(group)],
+        }
+    }
+
+    fn title(&self, what: &str) -> String {
+        let better = self.better.map_or(String::new(), |better| format!(", {} is better", better.into_str()));
+        format!("{}{} {what}{better}", conditions(self.request), self.metric)
+    }
+
+    /// Where a line stands, without what holds for all; empty where nothing else is said of it.
+    fn point(&self, line: &MetricView, without: &str) -> String {
+        let mut left_out: Vec<&str> = self.common.iter().map(|(name, _)| name.as_str()).collect();
+        left_out.push(without);
+        // Variants of a pair differ in their technique, too.
+        left_out.extend((without == "variant").then_some("technique"));
+        CaseFields::point(&line.case.id, &left_out)
+    }
+
+    fn figure(&self, value: f64) -> Cell {
+        Cell::number(number::value(value, self.unit), value)
+    }
+
+    /// The lines by the values of fields, in the order of the values.
+    fn by<'s>(&'s self, names: &[String]) -> BTreeMap<Values, Vec<&'s MetricView<'s>>> {
+        let mut found: BTreeMap<Values, Vec<&MetricView>> = BTreeMap::new();
+        for line in &self.lines {
+            let values: Option<Values> =
+                names.iter().map(|name| CaseFields::value(&line.case.id, name)).collect();
+            if let Some(values) = values {
+                found.entry(values).or_default().push(line);
+            }
+        }
+        found
+    }
+
+    fn middle(lines: &[&MetricView]) -> Option<f64> {
+        median(&mut lines.iter().filter_map(|line| line.center).collect::<Vec<_>>())
+    }
+
+    /// Every chosen case.
+    fn points(&self) -> SweepTable {
+        let rows = self.lines.iter().map(|line| {
+            let point = match self.point(line, "") {
+                nothing if nothing.is_empty() => line.name.clone(),
+                point => point,
+            };
+            let value = line.center.map_or_else(Cell::none, |center| self.figure(center));
+            vec![Cell::text(point), value, Cell::text(line.spread_text())]
+        });
+        SweepTable {
+            title: self.title("of each case"),
+            columns: ["case", "median", "spread"].map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+            unit: Some(self.unit.to_owned()),
+            notes: Vec::new(),
+        }
+    }
+
+    /// One row a value: the median over all else, and how it stands to the first.
+    fn by_values(&self) -> SweepTable {
+        let by = self.by(&self.request.by);
+        let first = by.values().next().and_then(|lines| Self::middle(lines));
+        let rows = by.iter().map(|(values, lines)| {
+            let centers: Vec<f64> = lines.iter().filter_map(|line| line.center).collect();
+            let middle = Self::middle(lines);
+            let extreme = |pick: fn(f64, f64) -> f64| centers.iter().copied().reduce(pick);
+            let shown = |value: Option<f64>| value.map_or_else(Cell::none, |value| self.figure(value));
+            let ratio = middle.zip(first).map(|(middle, first)| middle / first).filter(|it| it.is_finite());
+            let ratio = ratio.map_or_else(Cell::none, |ratio| Cell::number(number::times(ratio), ratio));
+            let mut row: Vec<Cell> = values.iter().map(cell_of).collect();
+            row.extend([
+                Cell::count(lines.len()),
+                shown(middle),
+                shown(extreme(f64::min)),
+                shown(extreme(f64::max)),
+                ratio,
+            ]);
+            row
+        });
+        let rows: Vec<Vec<Cell>> = rows.collect();
+        let more = ["cases", "median", "least", "most", "to the first"].map(str::to_owned);
+        SweepTable {
+            title: self.title(&format!("by {}", self.request.by.join(", "))),
+            columns: self.request.by.iter().cloned().chain(more).collect(),
+            rows,
+            unit: Some(self.unit.to_owned()),
+            notes: vec!["Median over all other parameters".into()],
+        }
+    }
+
+    /// One row a value of what is held against each other: averages, and at how many points it is the best.
+    fn groups(&self, group: &str) -> SweepTable {
+        let by = self.by(&[group.to_owned()]);
+        let contests = self.contests(group);
+        let rows = by.iter().map(|(values, lines)| {
+            let centers: Vec<f64> = lines.iter().filter_map(|line| line.center).collect();
+            let mean = centers.iter().sum::<f64>() / centers.len().max(1) as f64;
+            let is_own =
+                |line: &MetricView| CaseFields::value(&line.case.id, group).as_ref() == values.first();
+            // Equal ones are the best together.
+            let best = contests.iter().filter(|contest| {
+                let mut places = contest.answers.iter().zip(&contest.places);
+                places.any(|(answer, place)| place.rank == 1 && is_own(self.lines[answer.line]))
+            });
+            let best = best.count();
+            let clear = contests.iter().filter(|contest| {
+                contest.is_clear()
+                    && contest.answers.first().is_some_and(|answer| is_own(self.lines[answer.line]))
+            });
+            let clear = clear.count();
+            let shown = |value: Option<f64>| value.map_or_else(Cell::none, |value| self.figure(value));
+            let extreme = |pick: fn(f64, f64) -> f64| centers.iter().copied().reduce(pick);
+            let of = contests.len();
+            vec![
+                values.first().map_or_else(Cell::none, cell_of),
+                Cell::count(lines.len()),
+                self.figure(mean),
+                shown(Self::middle(lines)),
+                shown(extreme(f64::min)),
+                shown(extreme(f64::max)),
+                Cell { text: format!("{best} of {of}"), value: best.into() },
+                Cell::count(clear),
+            ]
+        });
+        let more = ["cases", "mean", "median", "least", "most", "best at", "clear"].map(str::to_owned);
+        let rows: Vec<Vec<Cell>> = rows.collect();
+        let mut notes = Vec::new();
+        let factors: Vec<String> = by
+            .keys()
+            .filter_map(|values| {
+                Some(format!("{} {}", values.first()?, Self::vs_best(&contests, group, values)?))
+            })
+            .collect();
+        if factors.len() > 1 {
+            notes.push(
+                "Clear: at how many of these chance does not explain the margin to the next".to_owned(),
+            );
+            notes.push(format!(
+                "Times worse than the best of each point, in the geometric mean: {}",
+                factors.join(", ")
+            ));
+        }
+        SweepTable {
+            title: self.title(&format!("by {group}")),
+            columns: std::iter::once(group.to_owned()).chain(more).collect(),
+            rows,
+            unit: Some(self.unit.to_owned()),
+            notes,
+        }
+    }
+
+    /// `1.54x`: how many times worse the answers with these values are than the best of their points, in the geometric mean.
+    fn vs_best(contests: &[Contest], group: &str, values: &Values) -> Option<String> {
+        let is_own =
+            |answer: &ContestAnswer| CaseFields::value(answer.case, group).as_ref() == values.first();
+        let places = contests.iter().flat_map(|contest| contest.answers.iter().zip(&contest.places));
+        let own = places.filter(|(answer, _)| is_own(answer)).filter_map(|(_, place)| place.vs_best);
+        let logs: Vec<f64> = own.map(f64::ln).filter(|log| log.is_finite()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        (!logs.is_empty()).then(|| number::times(mean.exp()))
+    }
+
+    /// A row for each value of the parameters, a column for each of what is held against each other.
+    fn matrix(&self, group: &str) -> SweepTable {
+        let columns: BTreeSet<ParamValue> =
+            self.lines.iter().filter_map(|line| CaseFields::value(&line.case.id, group)).collect();
+        let rows = self.by(&self.request.by).into_iter().map(|(values, lines)| {
+            let mut row: Vec<Cell> = values.iter().map(cell_of).collect();
+            row.extend(columns.iter().map(|column| {
+                let own = lines.iter().copied();
+                let own: Vec<&MetricView> = own
+                    .filter(|line| CaseFields::value(&line.case.id, group).as_ref() == Some(column))
+                    .collect();
+                Self::middle(&own).map_or_else(Cell::none, |value| self.figure(value))
+            }));
+            row
+        });
+        SweepTable {
+            title: self.title(&format!("by {} and {group}", self.request.by.join(", "))),
+            rows: rows.collect(),
+            columns: self
+                .request
+                .by
+                .iter()
+                .cloned()
+                .chain(columns.iter().map(ParamValue::to_string))
+                .collect(),
+            unit: Some(self.unit.to_owned()),
+            notes: vec!["Median over all other parameters".into()],
+        }
+    }
+
+    /// Who answers the same problem: cases that are alike but for one field.
+    fn contests(&self, group: &str) -> Vec<Contest<'_>> {
+        let (Some(better), mut scratch) = (self.better, Vec::new()) else { return Vec::new() };
+        let measure = Measure { metric: self.metric, unit: self.unit, better };
+        let mut contests: Vec<Contest> = Vec::new();
+        let mut known: BTreeMap<String, usize> = BTreeMap::new();
+        for (index, line) in self.lines.iter().enumerate() {
+            let measured = MeasuredSide::of(line.case, line.metric, &mut scratch).ok();
+            let (Some(center), Some(measured)) = (line.center, measured) else { continue };
+            if CaseFields::value(&line.case.id, group).is_none() {
+                continue;
+            }
+            let point = self.point(line, group);
+            let at = *known.entry(point.clone()).or_insert_with(|| {
+                contests.push(Contest { point, answers: Vec::new(), places: Vec::new() });
+                contests.len() - 1
+            });
+            contests[at].answers.push(ContestAnswer { case: &line.case.id, line: index, center, measured });
+        }
+        for contest in &mut contests {
+            measure.sort(&mut contest.answers);
+            contest.places = places(&contest.answers, &measure);
+        }
+        contests
+    }
+
+    /// The best at each point, the next, and whether chance may explain the difference.
+    fn best(&self, group: &str) -> SweepTable {
+        let name = |answer: &ContestAnswer| {
+            CaseFields::value(answer.case, group).map_or_else(Cell::none, |value| cell_of(&value))
+        };
+        let contests = self.contests(group);
+        let short = short_points(&contests);
+        let rows = contests.iter().enumerate().filter_map(|(index, contest)| {
+            let best = contest.answers.first()?;
+            let next = contest.answers.get(1).zip(contest.places.get(1));
+            let (next, margin, certain) = match next {
+                None => (Cell::none(), Cell::none(), Cell::text("alone")),
+                Some((answer, place)) => (name(answer), margin(place), certainty(best, answer, place)),
+            };
+            Some(vec![
+                match &short {
+                    _ if contest.point.is_empty() => Cell::text("the only one"),
+                    Some(short) => {
+                        Cell { text: short.points[index].clone(), value: contest.point.clone().into() }
+                    }
+                    None => Cell::text(&contest.point),
+                },
+                name(best),
+                self.figure(best.center),
+                next,
+                margin,
+                certain,
+            ])
+        });
+        let rows: Vec<Vec<Cell>> = rows.collect();
+        let mut notes =
+            vec!["The margin is how many times worse the next is, with its interval at 95 %".to_owned()];
+        if let Some(short) = &short {
+            notes.insert(0, format!("A point is {}", short.names));
+        }
+        if contests.iter().flat_map(|contest| &contest.answers).any(|it| it.measured.centres.len() == 1) {
+            notes.push("Unknown against noise: one process shows none, several files of a run do".to_owned());
+        }
+        if self.better.is_none() {
+            notes =
+                vec![format!("Nothing says which way {} is better, so that there is no best", self.metric)];
+        }
+        SweepTable {
+            title: self.title(&format!("of the best {group} at each point")),
+            columns: ["point", "best", "median", "next", "margin", "against noise"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows,
+            unit: Some(self.unit.to_owned()),
+            notes,
+        }
+    }
+}
+
+/// Points without the names of their parameters, which are the same for all.
+struct ShortPoints {
+    /// `batch_size, sequence_length`.
+    names: String,
+    /// `8, 512`, in the order of the contests.
+    points: Vec<String>,
+}
+
+/// `None` where points are named by something else than the same two or more parameters.
+fn short_points(contests: &[Contest]) -> Option<ShortPoints> {
+    let split = |contest: &Contest| -> Option<(Vec<String>, Vec<String>)> {
+        let parts = contest.point.split(", ").map(|part| part.split_once('='));
+        parts
+            .map(|part| part.map(|(name, value)| (name.to_owned(), value.to_owned())))
+            .collect::<Option<Vec<_>>>()
+            .map(|parts| parts.into_iter().unzip())
+    };
+    let parts: Vec<(Vec<String>, Vec<String>)> = contests.iter().map(split).collect::<Option<_>>()?;
+    let (names, _) = parts.first()?;
+    let alike = parts.iter().all(|(own, _)| own == names);
+    (alike && names.len() > 1).then(|| ShortPoints {
+        names: names.join(", "),
+        points: parts.iter().map(|(_, values)| values.join(", ")).collect(),
+    })
+}
+
+/// Cases that are alike but for one field, the best first.
+struct Contest<'a> {
+    point: String,
+    answers: Vec<ContestAnswer<'a>>,
+    places: Vec<Rank>,
+}
+
+impl Contest<'_> {
+    /// Whether the best is alone in its place, and chance does not explain its margin to the next.
+    fn is_clear(&self) -> bool {
+        self.places.get(1).is_some_and(|next| next.rank > 1 && next.apart)
+    }
+}
+
+/// `1.25x (1.20x to 1.31x)`.
+fn margin(place: &Rank) -> Cell {
+    match (place.estimate, place.vs_best) {
+        (Some(FactorInterval { factor, low, high }), _) => {
+            let [value, low, high] = [factor, low, high].map(number::times);
+            Cell::number(format!("{value} ({low} to {high})"), factor)
+        }
+        (None, Some(factor)) => Cell::number(number::times(factor), factor),
+        (None, None) => Cell::none(),
+    }
+}
+
+/// What may be said of the difference between the best and the next.
+fn certainty(best: &ContestAnswer, next: &ContestAnswer, place: &Rank) -> Cell {
+    let single = [best, next].iter().any(|answer| answer.measured.centres.len() == 1);
+    Cell::text(match (single, place.apart) {
+        _ if place.rank == 1 => "equal",
+        (true, _) => "unknown",
+        (false, true) => "clear",
+        (false, false) => "may be chance",
+    })
+}
+
+fn cell_of(value: &ParamValue) -> Cell {
+    let json = match value {
+        ParamValue::Bool(value) => (*value).into(),
+        ParamValue::Int(value) => (*value).into(),
+        ParamValue::Float(value) => (*value).into(),
+        ParamValue::Text(text) => text.clone().into(),
+    };
+    Cell { text: value.to_string(), value: json }
+}

@@ -1,0 +1,202 @@
+//! The tables of a comparison: how many times as fast head is, by the parameters of its rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fields::{CaseFields, UnknownField, conditions};
+use super::request::SweepRequest;
+use super::table::{Cell, SweepTable};
+use crate::layout::number;
+use crate::verdict::summary::{counts, counts_text, left_out};
+use gbench_compare::{Row, VerdictDocument};
+use gbench_model::ParamValue;
+use gbench_model::text::count;
+
+/// Rows from which on a comparison is also shown by its parameters.
+const MIN_ROWS: usize = 8;
+/// Values of a parameter that are still worth a table of their own in an overview.
+const MAX_VALUES: usize = 24;
+
+pub(super) fn tables(
+    document: &VerdictDocument,
+    request: &SweepRequest,
+) -> Result<Vec<SweepTable>, UnknownField> {
+    CaseFields::check(document.rows.iter().map(|row| &row.case), request)?;
+    let rows: Vec<&Row> =
+        document.rows.iter().filter(|row| CaseFields::fits(&row.case, &request.conditions)).collect();
+    let metrics: BTreeSet<&str> = rows.iter().map(|row| row.metric.as_str()).collect();
+    let metrics: Vec<&str> = match &request.metric {
+        None => metrics.into_iter().filter(|name| !name.is_empty()).collect(),
+        Some(name) if metrics.contains(name.as_str()) => vec![name.as_str()],
+        Some(name) => {
+            return Err(UnknownField {
+                name: "metric".into(),
+                value: Some(name.clone()),
+                known: metrics.into_iter().map(str::to_owned).collect(),
+            });
+        }
+    };
+    let by = &request.by;
+    let tables = metrics.into_iter().map(|metric| {
+        let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.metric == metric).collect();
+        let title = format!("{}{metric}", conditions(request));
+        match (&request.group_by, by.is_empty()) {
+            (None, true) => points(&rows, &title),
+            (Some(group), true) => by_values(&rows, std::slice::from_ref(group), &title),
+            (None, false) => by_values(&rows, by, &title),
+            (Some(group), false) => matrix(&rows, by, group, &title),
+        }
+    });
+    let mut tables: Vec<SweepTable> = tables.collect();
+    if tables.is_empty() {
+        tables.push(SweepTable {
+            title: format!("{}nothing compared", conditions(request)),
+            ..SweepTable::default()
+        });
+    }
+    if let (Some(first), Some(lost)) = (tables.first_mut(), without_figures(&rows)) {
+        first.notes.push(lost);
+    }
+    Ok(tables)
+}
+
+/// `3 cases failed or are missing, and have no speed`.
+fn without_figures(rows: &[&Row]) -> Option<String> {
+    let lost = rows.iter().filter(|row| row.change.is_none()).count();
+    let lost = (lost > 0).then(|| {
+        format!("{} without a speed, because something failed, is missing or is new", count(lost, "row"))
+    });
+    let unknown = rows.iter().filter(|row| row.change.is_some() && row.known_change().is_none()).count();
+    let notes: Vec<String> = lost.into_iter().chain(left_out(unknown as u32)).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// A table for each parameter that has several values, of the first metric that has rows enough.
+pub(super) fn overview(document: &VerdictDocument) -> Vec<SweepTable> {
+    let mut by_metric: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in document.rows.iter().filter(|row| row.change.is_some()) {
+        by_metric.entry(&row.metric).or_default().push(row);
+    }
+    let mut tables = Vec::new();
+    for (metric, rows) in by_metric.into_iter().filter(|(_, rows)| rows.len() >= MIN_ROWS) {
+        let all: Vec<&Row> = document.rows.iter().collect();
+        let lost = without_figures(&all);
+        let names: BTreeSet<&String> = rows.iter().flat_map(|row| row.case.params.keys()).collect();
+        for name in names {
+            let values: BTreeSet<&ParamValue> =
+                rows.iter().filter_map(|row| row.case.params.get(name)).collect();
+            // A value for each row would only repeat the rows.
+            if (2..=MAX_VALUES).contains(&values.len()) && values.len() * 2 <= rows.len() {
+                let mut table = by_values(&rows, std::slice::from_ref(name), metric);
+                table.notes.extend(lost.clone());
+                tables.push(table);
+            }
+        }
+    }
+    tables
+}
+
+/// How many times as fast head is as base; below 1 it is slower. `None` where nothing is known of it.
+fn speedup(row: &Row) -> Option<f64> {
+    let factor = 1.0 / (1.0 + row.known_change()?.slowdown);
+    (factor.is_finite() && factor > 0.0).then_some(factor)
+}
+
+fn factor(value: Option<f64>) -> Cell {
+    value.map_or_else(Cell::none, |value| Cell::number(number::times(value), value))
+}
+
+/// The geometric mean.
+fn mean(rows: &[&Row]) -> Option<f64> {
+    let factors: Vec<f64> = rows.iter().filter_map(|row| speedup(row)).collect();
+    let logarithms: f64 = factors.iter().map(|factor| factor.ln()).sum();
+    (!factors.is_empty()).then(|| (logarithms / factors.len() as f64).exp())
+}
+
+fn grouped<'r>(rows: &[&'r Row], names: &[String]) -> BTreeMap<Vec<ParamValue>, Vec<&'r Row>> {
+    let mut found: BTreeMap<Vec<ParamValue>, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        let values: Option<Vec<ParamValue>> =
+            names.iter().map(|name| CaseFields::value(&row.case, name)).collect();
+        if let Some(values) = values {
+            found.entry(values).or_default().push(row);
+        }
+    }
+    found
+}
+
+fn value_cells(values: &[ParamValue]) -> Vec<Cell> {
+    values.iter().map(|value| Cell::text(value.to_string())).collect()
+}
+
+const SPEED: &str = "Speed of head against base, above 1 is faster, below 1 slower";
+
+/// Each row, with its interval.
+fn points(rows: &[&Row], title: &str) -> SweepTable {
+    let rows = rows.iter().map(|row| {
+        let end = |slowdown: f64| number::times(1.0 / (1.0 + slowdown));
+        let interval = match (row.known_change(), &row.change) {
+            (Some(change), _) => format!("{} to {}", end(change.high), end(change.low)),
+            (None, Some(_)) => "unknown".into(),
+            (None, None) => String::new(),
+        };
+        vec![
+            Cell::text(CaseFields::point(&row.case, &[])),
+            factor(speedup(row)),
+            Cell::text(interval),
+            Cell::text(row.verdict.into_str()),
+        ]
+    });
+    SweepTable {
+        title: format!("{title} of each row"),
+        columns: ["case", "speed", "interval", "verdict"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+        unit: None,
+        notes: vec![SPEED.into()],
+    }
+}
+
+/// One row a value: the mean speed over all else, its extremes, and the verdicts.
+fn by_values(rows: &[&Row], names: &[String], title: &str) -> SweepTable {
+    let lines = grouped(rows, names).into_iter().map(|(values, rows)| {
+        let factors: Vec<f64> = rows.iter().filter_map(|row| speedup(row)).collect();
+        let mut line = value_cells(&values);
+        line.extend([
+            Cell::count(rows.len()),
+            factor(mean(&rows)),
+            factor(factors.iter().copied().reduce(f64::min)),
+            factor(factors.iter().copied().reduce(f64::max)),
+            Cell::text(counts_text(&counts(rows.iter().copied()))),
+        ]);
+        line
+    });
+    let more = ["rows", "speed", "slowest", "fastest", "verdicts"].map(str::to_owned);
+    SweepTable {
+        title: format!("{title} by {}", names.join(", ")),
+        rows: lines.collect(),
+        columns: names.iter().cloned().chain(more).collect(),
+        unit: None,
+        notes: vec![format!("{SPEED}: geometric mean over all other parameters")],
+    }
+}
+
+fn matrix(rows: &[&Row], by: &[String], group: &str, title: &str) -> SweepTable {
+    let columns: BTreeSet<ParamValue> =
+        rows.iter().filter_map(|row| CaseFields::value(&row.case, group)).collect();
+    let lines = grouped(rows, by).into_iter().map(|(values, rows)| {
+        let mut line = value_cells(&values);
+        line.extend(columns.iter().map(|column| {
+            let own = rows.iter().copied();
+            let own: Vec<&Row> =
+                own.filter(|row| CaseFields::value(&row.case, group).as_ref() == Some(column)).collect();
+            factor(mean(&own))
+        }));
+        line
+    });
+    SweepTable {
+        title: format!("{title} by {} and {group}", by.join(", ")),
+        rows: lines.collect(),
+        columns: by.iter().cloned().chain(columns.iter().map(ParamValue::to_string)).collect(),
+        unit: None,
+        notes: vec![format!("{SPEED}: geometric mean over all other parameters")],
+    }
+}

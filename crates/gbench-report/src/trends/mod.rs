@@ -1,0 +1,60 @@
+//! Series over commits, in the formats for people and for programs.
+
+mod csv;
+mod finding;
+mod openmetrics;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod spark;
+mod terminal;
+
+use std::io;
+
+use super::layout::json;
+use super::layout::terminal::Style;
+use gbench_compare::trend::TrendsDocument;
+pub(super) use spark::spark;
+pub(super) use terminal::{fields, too_few_runs};
+
+/// How trends are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum TrendsFormat {
+    /// A page for a person.
+    Terminal,
+    /// The document itself.
+    Json,
+    /// A line for each figure.
+    Csv,
+    /// The text format of OpenMetrics, with the time of each run.
+    Openmetrics,
+    /// A row for each figure, with types; only in builds with the feature `parquet`.
+    Parquet,
+}
+
+impl TrendsFormat {
+    /// Whether this build can write it.
+    pub fn is_built_in(self) -> bool {
+        self != Self::Parquet || cfg!(feature = "parquet")
+    }
+}
+
+/// Writes trends. `all`: every series, where a page would only count those in which nothing happened. Errors: only those of `out`.
+pub fn trends(
+    document: &TrendsDocument,
+    format: TrendsFormat,
+    style: Style,
+    all: bool,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match format {
+        TrendsFormat::Terminal => out.write_all(terminal::render(document, style, all).as_bytes()),
+        TrendsFormat::Json => json::render(document, out),
+        TrendsFormat::Csv => csv::render(document, out),
+        #[cfg(feature = "parquet")]
+        TrendsFormat::Parquet => parquet::render(document, out),
+        #[cfg(not(feature = "parquet"))]
+        TrendsFormat::Parquet => Err(io::ErrorKind::Unsupported.into()),
+        TrendsFormat::Openmetrics => openmetrics::render(document, out),
+    }
+}

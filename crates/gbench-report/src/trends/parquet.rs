@@ -1,0 +1,230 @@
+//! Apache Parquet: a row for each figure, the same as the lines of the CSV, with types. Strings are whole, times are of milliseconds in
+//! UTC, and what is not known is null. Behind the feature `parquet`, for what it costs to build.
+
+use std::io;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+
+use crate::layout::names::CaseNames;
+use gbench_compare::trend::{TrendsDocument, V1Point, V1Series, V1TrendRun};
+
+/// Rows that are held in memory at a time.
+const ROWS: usize = 1 << 20;
+
+struct Figure<'d> {
+    name: &'d str,
+    series: &'d V1Series,
+    run: &'d V1TrendRun,
+    point: &'d V1Point,
+    at: u32,
+}
+
+/// The value of a column in a row; `None`: null.
+enum Values {
+    Text(fn(&Figure<'_>) -> Option<String>),
+    Number(fn(&Figure<'_>) -> Option<f64>),
+    /// Milliseconds since 1970, UTC.
+    Time(fn(&Figure<'_>) -> Option<i64>),
+}
+
+/// The columns in their order, each with whether it may be null.
+const COLUMNS: [(&str, bool, Values); 22] = [
+    ("suite", false, Values::Text(|row| Some(row.series.case.benchmark.suite().to_owned()))),
+    ("benchmark", false, Values::Text(|row| Some(row.series.case.benchmark.name().to_owned()))),
+    ("variant", true, Values::Text(|row| row.series.case.variant.map(|it| it.into_str().to_owned()))),
+    ("params", false, Values::Text(|row| Some(params(row)))),
+    ("timing", false, Values::Text(|row| Some(row.series.case.timing.into_str().to_owned()))),
+    ("thermal", false, Values::Text(|row| Some(row.series.case.thermal.into_str().to_owned()))),
+    ("device", false, Values::Text(|row| Some(row.series.case.device.to_string()))),
+    ("case", false, Values::Text(|row| Some(row.name.to_owned()))),
+    ("metric", false, Values::Text(|row| Some(row.series.metric.clone()))),
+    ("unit", false, Values::Text(|row| Some(row.series.unit.clone()))),
+    ("branch", false, Values::Text(|row| Some(row.series.branch.clone()))),
+    ("label", false, Values::Text(|row| Some(row.series.label.clone()))),
+    ("run", false, Values::Text(|row| Some(row.run.run_id.to_string()))),
+    ("started", true, Values::Time(|row| milliseconds(&row.run.started))),
+    ("commit", false, Values::Text(|row| Some(row.run.commit.clone()))),
+    ("event", false, Values::Text(|row| Some(row.run.event.clone()))),
+    ("conclusion", true, Values::Text(|row| row.run.conclusion.clone())),
+    ("value", false, Values::Number(|row| Some(row.point.value))),
+    ("low", true, Values::Number(|row| row.point.low)),
+    ("high", true, Values::Number(|row| row.point.high)),
+    ("break", true, Values::Text(broken)),
+    (
+        "change",
+        true,
+        Values::Number(|row| row.series.changes.iter().find(|it| it.at == row.at).map(|it| it.change)),
+    ),
+];
+
+fn params(row: &Figure<'_>) -> String {
+    let params = row.series.case.params.iter().map(|(name, value)| format!("{name}={value}"));
+    params.collect::<Vec<_>>().join(",")
+}
+
+/// The facts that differ from the figure before, where the series breaks here.
+fn broken(row: &Figure<'_>) -> Option<String> {
+    let at = row.series.breaks.binary_search_by_key(&row.at, |it| it.at).ok()?;
+    let fields = row.series.breaks[at].fields.iter().map(|field| field.field.as_str());
+    Some(fields.collect::<Vec<_>>().join(" "))
+}
+
+fn milliseconds(time: &str) -> Option<i64> {
+    let time = humantime::parse_rfc3339(time).ok()?;
+    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}
+
+pub(super) fn render(document: &TrendsDocument, out: &mut dyn io::Write) -> io::Result<()> {
+    let bytes = written(document).map_err(|error| io::Error::other(error.to_string()))?;
+    out.write_all(&bytes)
+}
+
+fn written(document: &TrendsDocument) -> Result<Vec<u8>, ParquetError> {
+    let names = CaseNames::new(document.series.iter().map(|series| &series.case));
+    let named: Vec<String> = document.series.iter().map(|series| names.name(&series.case)).collect();
+    let mut rows = document.series.iter().zip(&named).flat_map(|(series, name)| {
+        series.points.iter().enumerate().filter_map(move |(at, point)| {
+            let run = document.runs.get(point.run as usize)?;
+            Some(Figure { name, series, run, point, at: at as u32 })
+        })
+    });
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema()?), Arc::new(properties))?;
+    loop {
+        let group: Vec<Figure<'_>> = rows.by_ref().take(ROWS).collect();
+        if group.is_empty() {
+            return writer.into_inner();
+        }
+        let mut columns = writer.next_row_group()?;
+        for (_, is_nullable, values) in &COLUMNS {
+            match values {
+                Values::Text(value) => {
+                    let bytes = |row: &Figure<'_>| value(row).map(|text| ByteArray::from(text.into_bytes()));
+                    column::<ByteArrayType>(&mut columns, *is_nullable, &group, bytes)?;
+                }
+                Values::Number(value) => column::<DoubleType>(&mut columns, *is_nullable, &group, value)?,
+                Values::Time(value) => column::<Int64Type>(&mut columns, *is_nullable, &group, value)?,
+            }
+        }
+        columns.close()?;
+    }
+}
+
+fn schema() -> Result<Type, ParquetError> {
+    let fields = COLUMNS.iter().map(|(name, is_nullable, values)| {
+        let (physical, logical) = match values {
+            Values::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Values::Number(_) => (Physical::DOUBLE, None),
+            Values::Time(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+        };
+        let repetition = if *is_nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let field = Type::primitive_type_builder(name, physical);
+        field.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
+    });
+    Type::group_type_builder("trends").with_fields(fields.collect::<Result<_, _>>()?).build()
+}
+
+/// Writes the next column. `value`: never `None` where it may not be null.
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    is_nullable: bool,
+    rows: &[Figure<'_>],
+    value: impl Fn(&Figure<'_>) -> Option<T::T>,
+) -> Result<(), ParquetError> {
+    let Some(mut writer) = group.next_column()? else {
+        return Err(ParquetError::General("there are more columns than the schema has".into()));
+    };
+    let values: Vec<Option<T::T>> = rows.iter().map(value).collect();
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<T::T> = values.into_iter().flatten().collect();
+    writer.typed::<T>().write_batch(&values, is_nullable.then_some(levels.as_slice()), None)?;
+    writer.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    use super::*;
+    use gbench_compare::trend::{SCHEMA_TRENDS, SeriesState, V1Break, V1BrokenField};
+
+    fn document() -> TrendsDocument {
+        let run = |number: u32| V1TrendRun {
+            run_id: format!("2026010{number}T000000.000Z-000001").parse().unwrap(),
+            started: format!("2026-01-0{number}T00:00:00.250Z"),
+            commit: format!("{number:040}"),
+            branch: "main".into(),
+            label: String::new(),
+            event: "schedule".into(),
+            conclusion: (number == 2).then(|| "pass".into()),
+        };
+        let field = V1BrokenField { field: "driver".into(), before: "1".into(), after: "2".into() };
+        let case = r#"{"benchmark":"a/+b","params":{"n":1024},"timing":"protocol","thermal":"warm"}"#;
+        TrendsDocument {
+            schema: SCHEMA_TRENDS.into(),
+            store: "git:gbench-history".into(),
+            runs: (1..4).map(run).collect(),
+            series: vec![V1Series {
+                case: serde_json::from_str(case).unwrap(),
+                metric: "time".into(),
+                unit: "s".into(),
+                better: None,
+                branch: "main".into(),
+                label: String::new(),
+                points: (0..3)
+                    .map(|run| V1Point {
+                        run,
+                        value: 0.1 + f64::from(run),
+                        low: (run == 1).then_some(1.0),
+                        high: (run == 1).then_some(1.2),
+                    })
+                    .collect(),
+                breaks: vec![V1Break { at: 2, fields: vec![field] }],
+                changes: Vec::new(),
+                withdrawn: Vec::new(),
+                drift: None,
+                noise: None,
+                state: SeriesState::TooFewRuns,
+            }],
+            unmeasured: Vec::new(),
+            left_out: 0,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn read(document: &TrendsDocument) -> Vec<parquet::record::Row> {
+        let mut bytes = Vec::new();
+        render(document, &mut bytes).unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        reader.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect()
+    }
+
+    #[test]
+    fn every_figure_is_a_row_and_comes_back_as_it_was() {
+        let rows = read(&document());
+        assert_eq!(rows.len(), 3);
+        let at = |name: &str| COLUMNS.iter().position(|(column, ..)| *column == name).unwrap();
+        let text = |row: usize, name: &str| rows[row].get_string(at(name)).ok().cloned();
+        // No apostrophe, which a spreadsheet would need.
+        assert_eq!(text(0, "benchmark").as_deref(), Some("+b"));
+        assert_eq!(text(0, "params").as_deref(), Some("n=1024"));
+        assert_eq!([0, 1, 2].map(|row| text(row, "conclusion")), [None, Some("pass".into()), None]);
+        assert_eq!([0, 1, 2].map(|row| text(row, "break")), [None, None, Some("driver".into())]);
+        assert_eq!([0, 1, 2].map(|row| rows[row].get_double(at("value")).unwrap()), [0.1, 1.1, 2.1]);
+        assert_eq!([0, 1].map(|row| rows[row].get_double(at("low")).ok()), [None, Some(1.0)]);
+        assert_eq!(rows[0].get_timestamp_millis(at("started")).unwrap(), 1_767_225_600_250);
+    }
+
+    #[test]
+    fn a_history_without_figures_is_a_file_without_rows() {
+        assert!(read(&TrendsDocument { series: Vec::new(), ..document() }).is_empty());
+    }
+}

@@ -1,0 +1,93 @@
+//! A series in one line: a bar for each run, or for several where they do not fit.
+
+use gbench_compare::trend::V1Series;
+
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];
+/// Stands before the first figure after a break.
+const BREAK: [char; 2] = ['┊', '|'];
+
+/// The whole height is never less than this share: noise of a percent must not look like a mountain.
+const LEAST_RANGE: f64 = 0.05;
+
+/// At most `width` characters; several runs share a bar where there are more, which then shows their median.
+pub(crate) fn spark(series: &V1Series, width: usize, unicode: bool) -> String {
+    let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
+    let (bars, breaks) = if unicode { (BARS, BREAK[0]) } else { (ASCII, BREAK[1]) };
+    let room = width.saturating_sub(series.breaks.len()).max(1);
+    let each = values.len().div_ceil(room).max(1);
+    // A bar never holds figures of both sides of a break.
+    let mut starts: Vec<usize> = vec![0];
+    starts.extend(series.breaks.iter().map(|it| it.at as usize));
+    starts.push(values.len());
+    let pieces: Vec<Vec<f64>> = starts
+        .windows(2)
+        .map(|piece| values[piece[0]..piece[1]].chunks(each).map(median).collect())
+        .collect();
+    let all = || pieces.iter().flatten().copied().filter(|value| value.is_finite());
+    let (low, high) =
+        all().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)));
+    let range = (high - low).max(LEAST_RANGE * high.abs());
+    let foot = (high + low - range) / 2.0;
+    let bar = |value: &f64| {
+        let share = if range > 0.0 { (value - foot) / range } else { 0.5 };
+        bars[(share * 7.0).round().clamp(0.0, 7.0) as usize]
+    };
+    let drawn = pieces.iter().map(|piece| piece.iter().map(bar).collect::<String>());
+    let line = drawn.collect::<Vec<_>>().join(&breaks.to_string());
+    // Where breaks leave less room than there are pieces, the newest are shown.
+    let skipped = line.chars().count().saturating_sub(width);
+    line.chars().skip(skipped).collect()
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        length if length % 2 == 1 => sorted[length / 2],
+        length => (sorted[length / 2 - 1] + sorted[length / 2]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_compare::trend::{SeriesState, V1Break, V1Point};
+
+    fn series(values: &[f64], breaks: &[u32]) -> V1Series {
+        let point =
+            |(run, value): (usize, &f64)| V1Point { run: run as u32, value: *value, low: None, high: None };
+        V1Series {
+            case: serde_json::from_str(r#"{"benchmark":"a/b","timing":"protocol","thermal":"warm"}"#)
+                .unwrap(),
+            metric: "time".into(),
+            unit: "s".into(),
+            better: None,
+            branch: "main".into(),
+            label: String::new(),
+            points: values.iter().enumerate().map(point).collect(),
+            breaks: breaks.iter().map(|at| V1Break { at: *at, fields: Vec::new() }).collect(),
+            changes: Vec::new(),
+            withdrawn: Vec::new(),
+            drift: None,
+            noise: None,
+            state: SeriesState::Searched,
+        }
+    }
+
+    #[test]
+    fn a_step_is_seen_and_noise_is_small() {
+        assert_eq!(spark(&series(&[1.0, 1.0, 1.2, 1.2], &[]), 9, true), "▁▁██");
+        assert_eq!(spark(&series(&[1.0, 1.0, 1.2, 1.2], &[]), 9, false), "__##");
+        assert_eq!(spark(&series(&[1.01, 0.99], &[]), 9, true), "▆▃");
+    }
+
+    #[test]
+    fn many_runs_share_bars_but_not_across_a_break() {
+        let values: Vec<f64> = (0..100).map(|at| if at < 50 { 1.0 } else { 2.0 }).collect();
+        let line = spark(&series(&values, &[50]), 11, true);
+        assert_eq!(line, "▁▁▁▁▁┊█████");
+        assert!(spark(&series(&values, &(1..100).collect::<Vec<_>>()), 20, true).chars().count() <= 20);
+    }
+}

@@ -1,0 +1,363 @@
+//! Trends for a person: what changed first, a line each; of a few series everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::finding::{TrendFinding, is_drifting, is_drifting_worse};
+use super::spark::spark;
+use crate::layout::emphasis::Emphasis;
+use crate::layout::escape::visible;
+use crate::layout::names::CaseNames;
+use crate::layout::number::{p_value, signed_percent, spread, value};
+use crate::layout::terminal::{GridRow, Style, TerminalLayout};
+use gbench_compare::trend::{
+    LEAST_SEARCHED, SeriesState, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Series, V1TrendRun,
+};
+use gbench_model::text::{capitalized, count, list, short_commit};
+
+/// So many series or fewer are shown whole.
+const FEW: usize = 3;
+/// Quiet series that a page shows unless all are asked for.
+const MOST_QUIET: usize = 20;
+/// Columns of a trend in a table.
+const SPARK: usize = 24;
+/// Newest runs of a series that is shown whole.
+const NEWEST: usize = 8;
+/// Breaks that an overview names.
+const MOST_BREAKS: usize = 10;
+
+pub(super) fn render(document: &TrendsDocument, style: Style, all: bool) -> String {
+    let names = CaseNames::new(document.series.iter().map(|series| &series.case));
+    let mut page = TerminalLayout::new(style);
+    let view = View { document, names, style, has_metrics: has_metrics(document) };
+    let counted = |is_it: &dyn Fn(&V1Series) -> bool| view.of(is_it).len();
+    let is = |finding| move |series: &V1Series| TrendFinding::of(series) == finding;
+    let (worse, drifting) = (counted(&is(TrendFinding::Worse)), counted(&is_drifting_worse));
+    let not_judged = counted(&is(TrendFinding::NotJudged));
+    let (word, emphasis) = match () {
+        () if worse > 0 => ("WORSE", Emphasis::Bad),
+        () if drifting > 0 => ("DRIFTING", Emphasis::Doubt),
+        () if not_judged == document.series.len() => ("NOT JUDGED", Emphasis::Doubt),
+        () => ("STEADY", Emphasis::Good),
+    };
+    page.headline(word, &view.sentence(worse, drifting, not_judged), emphasis);
+    if document.series.len() <= FEW {
+        document.series.iter().for_each(|series| view.whole(&mut page, series));
+    } else {
+        view.overview(&mut page, all);
+    }
+    let unmeasured = document.unmeasured.iter().map(|gap| {
+        let place = place(&gap.branch, &gap.label);
+        format!("{}: {} in the newest run of {place}", gap.case, gap.outcome)
+    });
+    page.list("Without a figure", Emphasis::Doubt, unmeasured);
+    if document.left_out > 0 {
+        let runs = count(document.left_out as usize, "older run");
+        page.blank();
+        page.line(&format!("{runs} left out; `--runs 0` takes all."));
+    }
+    page.list("Warnings", Emphasis::Doubt, document.warnings.iter().map(|text| capitalized(text)));
+    page.into_text()
+}
+
+fn has_metrics(document: &TrendsDocument) -> bool {
+    document.series.windows(2).any(|pair| pair[0].metric != pair[1].metric)
+}
+
+/// `main`, `main on h100`.
+fn place(branch: &str, label: &str) -> String {
+    if label.is_empty() { branch.to_owned() } else { format!("{branch} on {label}") }
+}
+
+/// `driver 550.54 -> 560.28`.
+pub(crate) fn fields(broken: &V1Break) -> String {
+    let field = |it: &V1BrokenField| format!("{} {} -> {}", it.field, it.before, it.after);
+    broken.fields.iter().map(field).collect::<Vec<_>>().join(", ")
+}
+
+/// `12 runs since the last break, and 24 are needed`.
+pub(crate) fn too_few_runs(series: &V1Series) -> String {
+    let begins = series.breaks.last().map_or(0, |it| it.at as usize);
+    let since = if begins > 0 { " since the last break" } else { "" };
+    let runs = count(series.points.len().saturating_sub(begins), "run");
+    format!("{runs}{since}, and {LEAST_SEARCHED} are needed")
+}
+
+struct View<'d> {
+    document: &'d TrendsDocument,
+    names: CaseNames,
+    style: Style,
+    has_metrics: bool,
+}
+
+impl<'d> View<'d> {
+    fn of(&self, is_meant: impl Fn(&V1Series) -> bool) -> Vec<&'d V1Series> {
+        self.document.series.iter().filter(|series| is_meant(series)).collect()
+    }
+
+    fn run(&self, series: &V1Series, at: usize) -> Option<&'d V1TrendRun> {
+        self.document.runs.get(series.points.get(at)?.run as usize)
+    }
+
+    fn sentence(&self, worse: usize, drifting: usize, not_judged: usize) -> String {
+        let TrendsDocument { store, runs, series, .. } = self.document;
+        let day =
+            |run: Option<&V1TrendRun>| run.map_or("", |run| run.started.get(..10).unwrap_or("")).to_owned();
+        let (first, newest) = (day(runs.first()), day(runs.last()));
+        let days = if first == newest { first } else { format!("{first} to {newest}") };
+        let found: Vec<String> =
+            [(worse, "lastingly worse"), (drifting, "drifting for the worse"), (not_judged, "not judged")]
+                .into_iter()
+                .filter(|(series, _)| *series > 0)
+                .map(|(series, what)| format!("{series} {what}"))
+                .collect();
+        let found = if found.is_empty() { "none is lastingly worse".to_owned() } else { found.join(", ") };
+        let branches: BTreeSet<String> = runs.iter().map(|run| place(&run.branch, &run.label)).collect();
+        let of = list(&branches.into_iter().collect::<Vec<_>>(), 3);
+        format!("{} of {of} in {store}, {days}; {} series: {found}", count(runs.len(), "run"), series.len())
+    }
+
+    fn title(&self, series: &V1Series) -> String {
+        let metric = if self.has_metrics { series.metric.as_str() } else { "" };
+        let title = self.names.title(&series.case, metric);
+        let runs = &self.document.runs;
+        let is_alone = runs.iter().all(|run| run.branch == series.branch && run.label == series.label);
+        if is_alone { title } else { format!("{title} ({})", place(&series.branch, &series.label)) }
+    }
+
+    fn latest(&self, series: &V1Series) -> String {
+        series.points.last().map_or(String::new(), |point| value(point.value, &series.unit))
+    }
+
+    fn overview(&self, page: &mut TerminalLayout, all: bool) {
+        let is = |finding| self.of(move |series| TrendFinding::of(series) == finding);
+        let groups = [
+            ("Worse, and staying so", Emphasis::Bad, is(TrendFinding::Worse)),
+            ("Better, and staying so", Emphasis::Good, is(TrendFinding::Better)),
+            ("Changed, and staying so", Emphasis::Plain, is(TrendFinding::Changed)),
+            ("Worse, and accepted", Emphasis::Plain, is(TrendFinding::Accepted)),
+            ("Shifted while the code stayed the same", Emphasis::Doubt, is(TrendFinding::SameCommit)),
+        ];
+        for (heading, emphasis, mut series) in groups {
+            if series.is_empty() {
+                continue;
+            }
+            // The newest first, the largest of one run first.
+            let rank = |series: &V1Series| {
+                series
+                    .last_change()
+                    .map(|it| (series.points[it.at as usize].run, (it.change.abs() * 1e6) as u64))
+            };
+            series.sort_by_key(|series| std::cmp::Reverse(rank(series)));
+            page.heading(heading, emphasis);
+            page.grid(
+                &["case", "trend", "latest", "change"],
+                series.iter().map(|series| self.changed_row(series)),
+            );
+        }
+        let drifting = self.of(is_drifting);
+        if !drifting.is_empty() {
+            page.heading("Drifting, without a step", Emphasis::Doubt);
+            let row = |series: &&V1Series| {
+                let drift = series.drift.as_ref();
+                let total = drift.map_or(String::new(), |drift| signed_percent(drift.total));
+                let since =
+                    drift.and_then(|drift| self.run(series, drift.from as usize)).map(|run| self.day(run));
+                let note = format!("{total} since {}", since.unwrap_or_default());
+                [self.title(series), self.spark(series), self.latest(series), note]
+            };
+            page.grid(&["case", "trend", "latest", "drift"], drifting.iter().map(row));
+        }
+        page.list(
+            "Breaks: figures on both sides are not set against each other",
+            Emphasis::Plain,
+            self.breaks(),
+        );
+        let withdrawn = self.document.series.iter().flat_map(|series| {
+            series.withdrawn.iter().map(move |change| {
+                let (change, from) = (signed_percent(change.change), change.at);
+                let run = self.run(series, from as usize).map(|run| self.day(run)).unwrap_or_default();
+                format!("{}: {change} of {run}; the newest run takes it back", self.title(series))
+            })
+        });
+        page.list("No longer changes", Emphasis::Plain, withdrawn);
+        let quiet: Vec<&V1Series> =
+            is(TrendFinding::Steady).into_iter().filter(|series| !is_drifting(series)).collect();
+        let shown = if all { quiet.len() } else { quiet.len().min(MOST_QUIET) };
+        if shown > 0 {
+            page.heading("Steady", Emphasis::Plain);
+            let row = |series: &&V1Series| {
+                let noise = series.noise.map_or("-".into(), spread);
+                [self.title(series), self.spark(series), self.latest(series), noise]
+            };
+            page.grid(&["case", "trend", "latest", "noise"], quiet[..shown].iter().map(row));
+        }
+        if shown < quiet.len() {
+            page.line(&format!("{} more are steady; `--all` shows them.", quiet.len() - shown));
+        }
+        let not_judged = is(TrendFinding::NotJudged);
+        let shown = if all { not_judged.len() } else { not_judged.len().min(MOST_QUIET) };
+        if shown > 0 {
+            page.heading("Not judged", Emphasis::Doubt);
+            let row = |series: &&V1Series| {
+                [self.title(series), self.spark(series), self.latest(series), self.why_not_judged(series)]
+            };
+            page.grid(&["case", "trend", "latest", "why"], not_judged[..shown].iter().map(row));
+        }
+        if shown < not_judged.len() {
+            page.line(&format!("{} more are not judged; `--all` shows them.", not_judged.len() - shown));
+        }
+    }
+
+    fn why_not_judged(&self, series: &V1Series) -> String {
+        match series.state {
+            SeriesState::Searched => String::new(),
+            SeriesState::TooFewRuns => too_few_runs(series),
+            SeriesState::NotPositive => "a figure of zero or less".into(),
+            SeriesState::Ended => {
+                let day = series.points.len().checked_sub(1).and_then(|at| self.run(series, at));
+                format!("no figure since {}", day.map(|run| self.day(run)).unwrap_or_default())
+            }
+        }
+    }
+
+    fn spark(&self, series: &V1Series) -> String {
+        spark(series, SPARK, self.style.unicode)
+    }
+
+    fn day(&self, run: &V1TrendRun) -> String {
+        visible(run.started.get(..10).unwrap_or(&run.started)).into_owned()
+    }
+
+    fn changed_row(&self, series: &V1Series) -> GridRow {
+        let change = series.last_change();
+        GridRow {
+            cells: vec![
+                self.title(series),
+                self.spark(series),
+                self.latest(series),
+                change.map_or(String::new(), |change| signed_percent(change.change)),
+            ],
+            notes: change.map(|change| ("since", self.since(series, change))).into_iter().collect(),
+        }
+    }
+
+    /// When a change came, between which commits, and how sure that is.
+    fn since(&self, series: &V1Series, change: &V1ChangePoint) -> String {
+        let day = self.run(series, change.at as usize).map(|run| self.day(run)).unwrap_or_default();
+        let commits = match (&change.good, &change.bad) {
+            (Some(commit), _) if change.is_of_one_commit() => {
+                format!(", on both sides {}", short_commit(commit))
+            }
+            (Some(good), Some(bad)) => format!(" in {}..{}", short_commit(good), short_commit(bad)),
+            (None, Some(bad)) => format!(" by {}", short_commit(bad)),
+            _ => String::new(),
+        };
+        let new = if change.new { "; new with the newest run" } else { "" };
+        let range = format!("{} to {}", signed_percent(change.low), signed_percent(change.high));
+        let accepted = change.accepted.as_ref().map_or(String::new(), |it| {
+            format!("; accepted by {} in #{}: {}", visible(&it.by), it.pull, visible(&it.reason))
+        });
+        format!("{day}{commits}; {range}, {}{new}{accepted}", p_value(change.p))
+    }
+
+    /// Each break once, with how many series it breaks.
+    fn breaks(&self) -> Vec<String> {
+        let mut found: BTreeMap<String, usize> = BTreeMap::new();
+        for series in &self.document.series {
+            for broken in &series.breaks {
+                let Some(run) = self.run(series, broken.at as usize) else { continue };
+                let text = format!("{}: {}", self.day(run), fields(broken));
+                *found.entry(text).or_default() += 1;
+            }
+        }
+        let all = self.document.series.len();
+        let text = |(text, series): (&String, &usize)| match *series {
+            series if series == all => format!("{text} (all series)"),
+            series => format!("{text} ({series} of {all} series)"),
+        };
+        // The newest matter.
+        let left_out = found.len().saturating_sub(MOST_BREAKS);
+        let mut texts: Vec<String> = found.iter().skip(left_out).map(text).collect();
+        if left_out > 0 {
+            let more = format!("{left_out} older ones; machines that take turns need a `--label` each");
+            texts.insert(0, more);
+        }
+        texts
+    }
+
+    fn whole(&self, page: &mut TerminalLayout, series: &V1Series) {
+        page.heading(
+            &format!("{} {}", self.title(series), if self.has_metrics { "" } else { &series.metric }),
+            Emphasis::Plain,
+        );
+        let width = usize::from(self.style.width).saturating_sub(2).max(SPARK);
+        page.verbatim(&format!("  {}", spark(series, width, self.style.unicode)));
+        let values = series.points.iter().map(|point| point.value).filter(|value| value.is_finite());
+        let (low, high) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)));
+        page.facts(&[
+            ("runs", series.points.len().to_string()),
+            ("latest", self.latest(series)),
+            ("range", format!("{} to {}", value(low, &series.unit), value(high, &series.unit))),
+            (
+                "noise",
+                series.noise.map_or("unknown: fewer than 5 runs".into(), |noise| {
+                    format!("{} from run to run", spread(noise))
+                }),
+            ),
+        ]);
+        let why = self.why_not_judged(series);
+        if !why.is_empty() {
+            page.note("not judged:", &why);
+        }
+        let mut events: Vec<(u32, String)> = Vec::new();
+        for change in &series.changes {
+            let word = match change.worse {
+                Some(true) => "worse",
+                Some(false) => "better",
+                None => "changed",
+            };
+            events.push((
+                change.at,
+                format!("{}, {word}, since {}", signed_percent(change.change), self.since(series, change)),
+            ));
+        }
+        for broken in &series.breaks {
+            let day = self.run(series, broken.at as usize).map(|run| self.day(run)).unwrap_or_default();
+            events.push((broken.at, format!("break on {day}: {}", fields(broken))));
+        }
+        if let Some(drift) = &series.drift {
+            let day = self.run(series, drift.from as usize).map(|run| self.day(run)).unwrap_or_default();
+            let each = signed_percent(drift.per_run);
+            events.push((
+                drift.from,
+                format!(
+                    "drift: {} since {day}, {each} a run, {}",
+                    signed_percent(drift.total),
+                    p_value(drift.p)
+                ),
+            ));
+        }
+        for change in &series.withdrawn {
+            events.push((
+                change.at,
+                format!(
+                    "no longer a change: {}; the newest run takes it back",
+                    signed_percent(change.change)
+                ),
+            ));
+        }
+        events.sort_by_key(|(at, _)| *at);
+        page.list("What happened", Emphasis::Plain, events.into_iter().map(|(_, text)| text));
+        page.heading("Newest runs", Emphasis::Plain);
+        let skipped = series.points.len().saturating_sub(NEWEST);
+        let rows = series.points[skipped..].iter().rev().filter_map(|point| {
+            let run = self.document.runs.get(point.run as usize)?;
+            let around = point.high.map_or(String::new(), |high| spread((high / point.value - 1.0).abs()));
+            let commit = short_commit(&run.commit).to_owned();
+            let word = run.conclusion.clone().unwrap_or_default();
+            Some([run.run_id.to_string(), commit, value(point.value, &series.unit), around, word])
+        });
+        page.grid(&["run", "commit", "value", "interval", "conclusion"], rows);
+    }
+}

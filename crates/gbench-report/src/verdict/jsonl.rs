@@ -1,0 +1,55 @@
+//! A verdict as JSON lines, for programs that read line by line: each row of the document as it stands there,
+//! in the document's order, with the case's name as text beside its parts.
+
+use std::io;
+
+use serde::Serialize;
+
+use crate::layout::json::line;
+use crate::layout::names::CaseNames;
+use gbench_compare::{Row, VerdictDocument};
+
+#[derive(Serialize)]
+struct RowLine<'a> {
+    /// Which machine's, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    /// The case, unambiguous within the document.
+    name: String,
+    #[serde(flatten)]
+    row: &'a Row,
+}
+
+/// Writes one line a row; nothing where nothing was compared.
+pub(super) fn render(
+    label: Option<&str>,
+    document: &VerdictDocument,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let names = CaseNames::new(document.rows.iter().map(|row| &row.case));
+    let mut lines = document.rows.iter().map(|row| RowLine { label, name: names.name(&row.case), row });
+    lines.try_for_each(|row| line(&row, out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support as documents;
+
+    #[test]
+    fn every_row_is_one_line_that_reads_back_as_the_row() {
+        for (name, document) in documents::all() {
+            let mut out = Vec::new();
+            render(None, &document, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let rows = text.lines().map(|line| {
+                let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+                let said = line.as_object_mut().unwrap().remove("name").unwrap();
+                let row: Row = serde_json::from_value(line).unwrap();
+                assert_eq!(said, row.case.to_string(), "{name}");
+                row
+            });
+            assert_eq!(rows.collect::<Vec<_>>(), document.rows, "{name}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a
+//! terminal; what most readers skip is folded. Every text from the document passes through `escape`.
+
+use super::device_code::MarkdownStyle;
+use super::method;
+use super::summary::{Speedup, left_out};
+use super::table::Shape;
+use super::view::{RowView, VerdictGroup, VerdictView};
+use crate::layout::emphasis::Emphasis;
+use crate::layout::escape::{markdown as prose, markdown_block, markdown_code as code, visible};
+use crate::layout::grouped::{named, together};
+use crate::layout::markdown::{self, bullets, details, facts, stacked};
+use crate::layout::number;
+use crate::layout::width::cut_middle;
+use crate::sweep::SweepTables;
+use gbench_compare::{Conclusion, Difference, Verdict};
+use gbench_model::text::{capitalized, count};
+
+/// Rows of one table before the rest is only counted, as long as the page is not too long.
+const MAX_ROWS: usize = 60;
+
+/// Rows that one note names before the rest is counted.
+pub(crate) const MAX_NAMED: usize = 10;
+
+/// Characters of a kernel's name: templates have names of thousands.
+pub(crate) const LONGEST_KERNEL: usize = 120;
+
+/// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
+const MAX_PAGE: usize = 65_000;
+
+/// The report; unless `all` is asked for, with its tables cut as little as the length of the page allows: `page` is given
+/// the most rows a table may have.
+pub(super) fn fitted(all: bool, page: impl Fn(usize) -> String) -> String {
+    let mut limit = if all { usize::MAX } else { MAX_ROWS };
+    loop {
+        let page = page(limit);
+        if all || page.len() <= MAX_PAGE || limit == 1 {
+            return page;
+        }
+        limit /= 2;
+    }
+}
+
+/// Sign and word: `❌ REGRESSED`.
+pub(super) fn heading(conclusion: Conclusion) -> String {
+    format!("{} {}", Emphasis::from(conclusion).look().sign, conclusion.into_str().to_uppercase())
+}
+
+/// The page with at most `limit` rows a table.
+pub(super) fn text(view: &VerdictView, limit: usize) -> String {
+    let document = view.document;
+    let mut page = format!("## {}\n\n", heading(document.conclusion));
+    let mut say = |block: String| {
+        if !block.is_empty() {
+            page += &block;
+            page += "\n";
+        }
+    };
+    say(format!("**{}**\n", prose(&capitalized(&document.sentence))));
+    say(format!("{}.\n", prose(&capitalized(&view.counts()))));
+    say(facts(&view.facts(), prose));
+    let (strict, noted) = view.differences();
+    if !strict.is_empty() {
+        say(format!("### Differs, and must agree for a comparison\n\n{}", differences(&strict)));
+    }
+    for group in &view.groups {
+        say(section(group, limit));
+    }
+    if let Some(profiles) = &view.profiles {
+        let name = |name: &str| code(&cut_middle(&visible(name), LONGEST_KERNEL, "…"));
+        let style = MarkdownStyle { name: &name, prose: &prose, rows: limit, max_named: MAX_NAMED };
+        say(format!("### {}\n\n{}", profiles.title(), profiles.markdown(&style)));
+    }
+    if !document.reproduce.is_empty() {
+        say(format!("### {}\n\n{}", view.again(), markdown_block("sh", &document.reproduce)));
+    }
+    if let Some(command) = view.explain() {
+        say(format!("### See why, round by round, with\n\n{}", markdown_block("sh", &command)));
+    }
+    if !document.warnings.is_empty() {
+        say(format!("### Warnings\n\n{}", bullets(&document.warnings)));
+    }
+    if let Some(code) = &view.code {
+        let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
+        let style = MarkdownStyle { name: &self::code, prose: &prose, rows: limit, max_named };
+        say(details(&code.title(), &code.markdown(&style)));
+    }
+    if !view.unchanged.is_empty() {
+        say(details(&view.unchanged_title(), &table(&view.unchanged, limit)));
+    }
+    if !view.suites.is_empty() {
+        say(details("Suites and speed", &suites(view)));
+    }
+    for (title, table) in SweepTables::overview(document).markdown(limit) {
+        say(details(&capitalized(&prose(&title)), &table));
+    }
+    if !noted.is_empty() {
+        say(details(&format!("Environment: {}", count(noted.len(), "difference")), &differences(&noted)));
+    }
+    if let Some(in_rounds) = &document.method.rounds {
+        say(details("What was checked", &bullets(&method::checks(in_rounds))));
+    }
+    say(details("How it was decided", &format!("{}\n", prose(&view.method()))));
+    page.trim_end().to_owned() + "\n"
+}
+
+fn section(group: &VerdictGroup, limit: usize) -> String {
+    let shown: Vec<&RowView> = group.lines.iter().take(limit).collect();
+    let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
+    let notes = Notes::new(&shown, &NoteStyle { name: &code, prose: &prose, max_named });
+    format!("### {}\n\n{}{}", group.title(), table(&group.lines, limit), notes.text())
+}
+
+fn table(lines: &[RowView], limit: usize) -> String {
+    let shape = Shape::new(lines);
+    // How much rounds differ is a share of the figures: it says nothing of rows that all lack a relative change.
+    let shape = Shape { rounds: shape.rounds && shape.changes, ..shape };
+    let mut out = shape.head();
+    for line in lines.iter().take(limit) {
+        out += &shape.row(&stacked(&code(&line.name), &prose(&line.row.metric)), line, prose);
+    }
+    if lines.len() > limit {
+        let more = lines.len() - limit;
+        out += &format!("\nand {} more, in the JSON document.\n", count(more, "row"));
+    }
+    out
+}
+
+/// How names and prose come into Markdown: whole, or cut where room is short.
+pub(crate) struct NoteStyle<'f> {
+    pub name: &'f dyn Fn(&str) -> String,
+    pub prose: &'f dyn Fn(&str) -> String,
+    /// Rows that a note names which several share, before the rest is counted.
+    pub max_named: usize,
+}
+
+/// Why and what next, said once where it is the same: paragraphs and items of a list, in order.
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub items: Vec<String>,
+    /// What holds for all; empty where nothing does.
+    pub together: String,
+}
+
+impl Notes {
+    pub(crate) fn new(lines: &[&RowView], style: &NoteStyle) -> Self {
+        let told: Vec<(&RowView, String)> = lines
+            .iter()
+            .map(|line| (*line, sentence(line, true, style)))
+            .filter(|(_, said)| !said.is_empty())
+            .collect();
+        let [(first, whole), others @ ..] = told.as_slice() else { return Self::default() };
+        if others.is_empty() || told.len() == lines.len() && others.iter().all(|(_, said)| said == whole) {
+            let each = if others.is_empty() { "" } else { "For each: " };
+            return Self { items: Vec::new(), together: format!("{each}{whole}\n") };
+        }
+        let same_next = others.iter().all(|(line, _)| line.row.next == first.row.next);
+        let called = |line: &RowView| {
+            format!("{} {}", (style.name)(&line.name), (style.prose)(&line.row.metric)).trim_end().to_owned()
+        };
+        let said = told.iter().map(|(line, _)| (sentence(line, !same_next, style), called(line)));
+        let item = |(said, names): (String, Vec<String>)| {
+            (!said.is_empty()).then(|| match names.as_slice() {
+                [only] => format!("- {only}: {said}\n"),
+                several => {
+                    let rows = count(several.len(), "row");
+                    format!("- {said} That holds for {rows}: {}.\n", named(several, style.max_named))
+                }
+            })
+        };
+        let next_of_all = if same_next && !first.row.next.is_empty() {
+            format!("{}\n", next(&first.row.next, style))
+        } else {
+            String::new()
+        };
+        Self { items: together(said).into_iter().filter_map(item).collect(), together: next_of_all }
+    }
+
+    /// As it stands below a table; empty where there is nothing to say.
+    pub(crate) fn text(&self) -> String {
+        let parts = [self.items.concat(), self.together.clone()];
+        parts.iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+    }
+}
+
+fn sentence(line: &RowView, with_next: bool, style: &NoteStyle) -> String {
+    let mut parts = Vec::new();
+    if !line.row.reason.is_empty() {
+        parts.push(format!("{}.", end(&line.row.reason, style)));
+    }
+    if let Some(trace) = line.row.trace() {
+        parts.push(format!("Trace: {}.", end(trace, style)));
+    }
+    if with_next && !line.row.next.is_empty() {
+        parts.push(next(&line.row.next, style));
+    }
+    parts.join(" ")
+}
+
+fn next(text: &str, style: &NoteStyle) -> String {
+    format!("**Next:** {}.", end(text, style))
+}
+
+fn end(text: &str, style: &NoteStyle) -> String {
+    (style.prose)(&capitalized(text.trim_end_matches('.')))
+}
+
+/// Fields in which the machines differ, as a table.
+pub(crate) fn differences(differences: &[&Difference]) -> String {
+    let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
+    let row = |it: &&Difference| [code(&it.field), shown(&it.base), shown(&it.head)];
+    markdown::table("| field | base | head |\n|:--|:--|:--|", differences.iter().map(row))
+}
+
+/// The suites as a table, and the speed of all in a sentence.
+pub(crate) fn suites(view: &VerdictView) -> String {
+    let rows = view.suites.iter().map(|suite| {
+        let count = |verdict| suite.count(verdict).to_string();
+        let speed = suite.speedup.as_ref();
+        let times =
+            |part: fn(&Speedup) -> f64| speed.map_or(String::new(), |speed| number::times(part(speed)));
+        [
+            code(&suite.name),
+            suite.conclusion().into_str().to_uppercase(),
+            suite.rows().to_string(),
+            count(Verdict::Regressed),
+            count(Verdict::Improved),
+            count(Verdict::Unchanged),
+            count(Verdict::Inconclusive),
+            suite.failed().to_string(),
+            count(Verdict::New),
+            times(|speed| speed.geometric_mean),
+            times(|speed| speed.worst.0),
+            times(|speed| speed.best.0),
+        ]
+    });
+    let mut out = markdown::table(
+        "| suite | status | rows | regressed | improved | unchanged | inconclusive | failed | new | speedup | worst | best |\n\
+         |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        rows,
+    );
+    if let Some(Speedup { rows, unknown, geometric_mean, worst, best }) = &view.speedup {
+        let extreme = |(factor, name): &(f64, String)| format!("{} ({})", number::times(*factor), code(name));
+        let left_out = left_out(*unknown).map_or(String::new(), |left_out| format!("; {left_out}"));
+        out += &format!(
+            "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {}, best {}{left_out}.\n",
+            number::times(*geometric_mean),
+            count(*rows as usize, "row"),
+            extreme(worst),
+            extreme(best),
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support as documents;
+
+    #[test]
+    fn every_kind_of_document_has_its_page() {
+        for (name, document) in documents::all() {
+            insta::assert_snapshot!(name, fitted(false, |limit| text(&VerdictView::new(&document), limit)));
+        }
+    }
+
+    #[test]
+    fn a_hostile_document_adds_no_cell_and_no_mention() {
+        let page = text(&VerdictView::new(&documents::hostile()), usize::MAX);
+        assert!(!page.contains('\u{1b}') && !page.contains('\u{202e}'));
+        assert!(!page.contains("@octo") && !page.contains("<img") && !page.contains("http://"));
+        for line in page.lines().filter(|line| line.starts_with("| <code>s/x")) {
+            assert_eq!(line.matches('|').count(), 5, "{line}");
+        }
+    }
+
+    #[test]
+    fn ten_thousand_rows_stay_below_the_limit_of_a_comment() {
+        let mut document = documents::long_names();
+        document.rows = document.rows.iter().cycle().take(10_000).cloned().collect();
+        let view = VerdictView::new(&document);
+        assert!(fitted(false, |limit| text(&view, limit)).len() < 65_536);
+        assert!(text(&view, usize::MAX).len() > 1_000_000);
+    }
+}

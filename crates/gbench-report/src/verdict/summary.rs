@@ -1,0 +1,168 @@
+//! Each suite in one line, and how much faster or slower head is on the whole.
+
+use std::collections::BTreeMap;
+
+use crate::layout::names::CaseNames;
+use gbench_compare::{Conclusion, Row, Verdict, is_speed};
+use gbench_model::text::count;
+
+/// Counts of one suite. A suite with a failure never counts as passed.
+#[derive(Debug, PartialEq)]
+pub(crate) struct SuiteSummary {
+    pub name: String,
+    pub counts: BTreeMap<Verdict, u32>,
+    pub speedup: Option<Speedup>,
+}
+
+/// How many times as fast head is as base, over the rows of whose change something is known. Below 1: slower.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Speedup {
+    pub rows: u32,
+    /// Rows that were left out because nothing is known of their change.
+    pub unknown: u32,
+    pub geometric_mean: f64,
+    /// With its name, as `best`.
+    pub worst: (f64, String),
+    pub best: (f64, String),
+}
+
+impl SuiteSummary {
+    /// The suites of the rows, by name.
+    pub(crate) fn all(rows: &[Row], names: &CaseNames) -> Vec<Self> {
+        let mut suites: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+        for row in rows {
+            suites.entry(row.case.benchmark.suite()).or_default().push(row);
+        }
+        let suite = |(name, rows): (&str, Vec<&Row>)| Self {
+            name: name.to_owned(),
+            counts: counts(rows.iter().copied()),
+            speedup: Speedup::over(rows.into_iter(), names),
+        };
+        suites.into_iter().map(suite).collect()
+    }
+
+    pub(crate) fn count(&self, verdict: Verdict) -> u32 {
+        self.counts.get(&verdict).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn rows(&self) -> u32 {
+        self.counts.values().sum()
+    }
+
+    /// Invalid or missing.
+    pub(crate) fn failed(&self) -> u32 {
+        self.count(Verdict::Invalid) + self.count(Verdict::Missing)
+    }
+
+    pub(crate) fn conclusion(&self) -> Conclusion {
+        match () {
+            () if self.count(Verdict::Regressed) > 0 => Conclusion::Regressed,
+            () if self.failed() > 0 => Conclusion::Failed,
+            () if self.count(Verdict::Inconclusive) > 0 => Conclusion::Inconclusive,
+            () => Conclusion::Pass,
+        }
+    }
+}
+
+/// What is said of rows that have no part in a mean; `None` where there are none.
+pub(crate) fn left_out(unknown: u32) -> Option<String> {
+    let are = if unknown == 1 { "is" } else { "are" };
+    (unknown > 0).then(|| {
+        format!("{} of whose change nothing is known {are} left out", count(unknown as usize, "row"))
+    })
+}
+
+/// How many rows have which verdict.
+pub(crate) fn counts<'r>(rows: impl Iterator<Item = &'r Row>) -> BTreeMap<Verdict, u32> {
+    let mut counts = BTreeMap::new();
+    rows.for_each(|row| *counts.entry(row.verdict).or_default() += 1);
+    counts
+}
+
+/// `2 regressed, 1 missing, 38 unchanged`.
+pub(crate) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
+    let present = counts.iter().filter(|(_, count)| **count > 0);
+    present.map(|(verdict, count)| format!("{count} {}", verdict.into_str())).collect::<Vec<_>>().join(", ")
+}
+
+impl Speedup {
+    pub(crate) fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &CaseNames) -> Option<Self> {
+        let of_speed: Vec<&Row> = rows.filter(|row| is_speed(row) && row.change.is_some()).collect();
+        let unknown = of_speed.iter().filter(|row| row.known_change().is_none()).count() as u32;
+        let speedups: Vec<(f64, &Row)> = of_speed
+            .into_iter()
+            .filter_map(|row| Some((1.0 / (1.0 + row.known_change()?.slowdown), row)))
+            .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
+            .collect();
+        let by_speedup = |a: &&(f64, &Row), b: &&(f64, &Row)| a.0.total_cmp(&b.0);
+        let named = |(speedup, row): &(f64, &Row)| (*speedup, names.title(&row.case, &row.metric));
+        let logs: f64 = speedups.iter().map(|(speedup, _)| speedup.ln()).sum();
+        Some(Self {
+            worst: named(speedups.iter().min_by(by_speedup)?),
+            best: named(speedups.iter().max_by(by_speedup)?),
+            rows: speedups.len() as u32,
+            unknown,
+            geometric_mean: (logs / speedups.len() as f64).exp(),
+        })
+    }
+
+    /// `41 rows`, `41 rows; 2 rows of whose change nothing is known are left out`.
+    pub(crate) fn over_what(&self) -> String {
+        let left_out = left_out(self.unknown).map_or(String::new(), |left_out| format!("; {left_out}"));
+        count(self.rows as usize, "row") + &left_out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{row, timed};
+
+    fn suites(rows: &[Row]) -> Vec<SuiteSummary> {
+        SuiteSummary::all(rows, &CaseNames::new(rows.iter().map(|row| &row.case)))
+    }
+
+    #[test]
+    fn a_suite_with_a_failure_never_passes() {
+        for verdict in [Verdict::Invalid, Verdict::Missing] {
+            let rows = [timed("a/x", Verdict::Improved, 1.0, -0.5, 0.01), row("a/y", verdict)];
+            assert_eq!(suites(&rows)[0].conclusion(), Conclusion::Failed);
+        }
+        let rows = [row("a/x", Verdict::Unchanged), row("b/x", Verdict::Regressed), row("c/x", Verdict::New)];
+        let conclusions: Vec<_> = suites(&rows).iter().map(SuiteSummary::conclusion).collect();
+        assert_eq!(conclusions, [Conclusion::Pass, Conclusion::Regressed, Conclusion::Pass]);
+    }
+
+    #[test]
+    fn the_mean_speedup_is_geometric_and_names_its_extremes() {
+        let rows = [
+            timed("a/twice", Verdict::Improved, 1.0, -0.5, 0.01),
+            timed("a/half", Verdict::Regressed, 1.0, 1.0, 0.01),
+            row("a/none", Verdict::New),
+        ];
+        let speedup = suites(&rows).remove(0).speedup.unwrap();
+        assert_eq!(speedup.rows, 2);
+        assert!((speedup.geometric_mean - 1.0).abs() < 1e-12);
+        assert_eq!(speedup.worst, (0.5, "a/half time".into()));
+        assert_eq!(speedup.best, (2.0, "a/twice time".into()));
+        assert_eq!(suites(&[row("a/none", Verdict::New)])[0].speedup, None);
+    }
+
+    #[test]
+    fn a_row_of_whose_change_nothing_is_known_has_no_part_in_the_speed() {
+        let wide = |slowdown| {
+            let mut row = timed("a/unknown", Verdict::Inconclusive, 1.0, slowdown, 0.01);
+            let change = row.change.as_mut().unwrap();
+            (change.low, change.high) = (-1.0, 1e9);
+            row
+        };
+        let known = timed("a/twice", Verdict::Improved, 1.0, -0.5, 0.01);
+        let speedup = suites(&[known, wide(0.4), wide(-0.9)]).remove(0).speedup.unwrap();
+        assert_eq!(
+            (speedup.rows, speedup.worst.0, speedup.best.0, speedup.geometric_mean),
+            (1, 2.0, 2.0, 2.0)
+        );
+        assert_eq!(speedup.over_what(), "1 row; 2 rows of whose change nothing is known are left out");
+        assert_eq!(suites(&[wide(0.4)]).remove(0).speedup, None);
+    }
+}

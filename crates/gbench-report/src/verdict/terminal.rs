@@ -1,0 +1,225 @@
+//! A verdict for a terminal or a CI log. In the order in which people read: the verdict, the counts, what
+//! changed, how to see it again, and then the rest.
+
+use super::method;
+use super::summary::counts_text;
+use super::view::{RowView, VerdictView};
+use crate::layout::emphasis::Emphasis;
+use crate::layout::grouped::{MAX_NAMED, named, together};
+use crate::layout::number;
+use crate::layout::terminal::{GridRow, Style, TerminalLayout};
+use crate::profile::SHOWN_ROWS;
+use crate::sweep::SweepTables;
+use gbench_compare::Difference;
+use gbench_model::text::capitalized;
+
+/// Rows of one group before the rest is only counted.
+const MAX_ROWS: usize = 50;
+
+/// Values of a parameter before the rest is only counted.
+const MAX_VALUES: usize = 24;
+
+/// The report. `all`: every row is shown, also the unchanged ones.
+pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
+    let document = view.document;
+    let mut page = TerminalLayout::new(style);
+    let word = document.conclusion.into_str().to_uppercase();
+    page.headline(&word, &document.sentence, document.conclusion.into());
+    page.blank();
+    page.line(&capitalized(&view.counts()));
+    view.facts().iter().for_each(|(label, text)| page.note(label, text));
+    let (strict, noted) = view.differences();
+    differences(&mut page, "Differs, and must agree for a comparison", Emphasis::Bad, &strict);
+    for group in &view.groups {
+        page.heading(&group.title(), group.verdict.into());
+        rows(&mut page, &group.lines, if all { usize::MAX } else { MAX_ROWS });
+    }
+    if let Some(profiles) = &view.profiles {
+        profiles.terminal(&mut page, if all { usize::MAX } else { SHOWN_ROWS });
+    }
+    if !document.reproduce.is_empty() {
+        page.command(view.again(), &document.reproduce);
+    }
+    if let Some(command) = view.explain() {
+        page.command("See why, round by round, with", &command);
+    }
+    page.list("Warnings", Emphasis::Doubt, &document.warnings);
+    differences(&mut page, "Also differs between base and head", Emphasis::Plain, &noted);
+    if let Some(code) = &view.code {
+        let (limit, max_named) = if all { (usize::MAX, usize::MAX) } else { (MAX_ROWS, MAX_NAMED) };
+        code.terminal(&mut page, limit, max_named);
+    }
+    suites(&mut page, view);
+    SweepTables::overview(document).terminal(if all { usize::MAX } else { MAX_VALUES }, &mut page);
+    let title = view.unchanged_title();
+    match (view.unchanged.is_empty(), all) {
+        (true, _) => {}
+        (_, true) => {
+            page.heading(&title, Emphasis::Good);
+            rows(&mut page, &view.unchanged, usize::MAX);
+        }
+        (_, false) => page.heading(&format!("{title} (listed with --all)"), Emphasis::Good),
+    }
+    if let Some(in_rounds) = &document.method.rounds {
+        page.list("What was checked", Emphasis::Plain, method::checks(in_rounds));
+    }
+    page.heading("How it was decided", Emphasis::Plain);
+    page.note("", &view.method());
+    page.into_text()
+}
+
+/// A table of rows with their notes; beyond `limit` they are only counted. Notes that several rows share are said once,
+/// below.
+fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
+    let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
+    let (lines, left) = lines.split_at(lines.len().min(limit));
+    let changes = lines.iter().any(|line| !line.change.is_empty());
+    let in_rounds = lines.iter().any(|line| !line.rounds.is_empty());
+    let notes = lines.iter().flat_map(|line| line.notes().into_iter().map(move |note| (note, line)));
+    let shared: Vec<_> = together(notes).into_iter().filter(|(_, lines)| lines.len() > 1).collect();
+    let is_shared = |note: &(&str, String)| shared.iter().any(|(known, _)| known == note);
+    let rows = lines.iter().map(|line| GridRow {
+        cells: [
+            stacked(&line.name, &line.row.metric),
+            stacked(&line.base.value, &line.base.spread),
+            stacked(&line.head.value, &line.head.spread),
+        ]
+        .into_iter()
+        .chain(changes.then(|| stacked(&line.change, &line.interval)))
+        .chain(in_rounds.then(|| stacked(&line.rounds, &line.noise)))
+        .collect(),
+        notes: line.notes().into_iter().filter(|note| !is_shared(note)).collect(),
+    });
+    let mut header = vec!["case, metric", "base", "head"];
+    header.extend(changes.then_some("change"));
+    header.extend(in_rounds.then_some("rounds"));
+    page.grid(&header, rows);
+    for ((label, text), of) in &shared {
+        let whose = if of.len() == lines.len() {
+            "for each".to_owned()
+        } else {
+            let names: Vec<String> = of.iter().map(|line| line.title()).collect();
+            format!("for {}: {}", of.len(), named(&names, max_named))
+        };
+        page.note(label, &format!("({whose}) {text}"));
+    }
+    if !left.is_empty() {
+        page.note("", &format!("and {} more (listed with --all)", left.len()));
+    }
+}
+
+fn stacked(above: &str, below: &str) -> String {
+    // Line breaks tell lines of a cell apart, so none may come in with a name.
+    let [above, below] = [above, below].map(|text| text.replace('\n', " "));
+    if below.is_empty() { above } else { format!("{above}\n{below}") }
+}
+
+fn differences(page: &mut TerminalLayout, title: &str, emphasis: Emphasis, differences: &[&Difference]) {
+    if differences.is_empty() {
+        return;
+    }
+    page.heading(title, emphasis);
+    let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { value.replace('\n', " ") };
+    let row = |it: &&Difference| [it.field.replace('\n', " "), shown(&it.base), shown(&it.head)];
+    page.grid(&["field", "base", "head"], differences.iter().map(row));
+}
+
+fn suites(page: &mut TerminalLayout, view: &VerdictView) {
+    if view.suites.len() > 1 {
+        page.heading("Suites", Emphasis::Plain);
+        let rows = view.suites.iter().map(|suite| {
+            [
+                suite.name.clone(),
+                suite.conclusion().into_str().to_uppercase(),
+                suite.rows().to_string(),
+                counts_text(&suite.counts),
+                suite.speedup.as_ref().map_or(String::new(), |speedup| number::times(speedup.geometric_mean)),
+            ]
+        });
+        page.grid(&["suite", "status", "rows", "of these", "speedup"], rows);
+    }
+    if let Some(speedup) = view.speedup.as_ref().filter(|speedup| speedup.rows > 1) {
+        page.heading("Speed of head against base, above 1 is faster", Emphasis::Plain);
+        let mean = number::times(speedup.geometric_mean);
+        page.note("mean", &format!("{mean} (geometric, over {})", speedup.over_what()));
+        for (label, (factor, name)) in [("worst", &speedup.worst), ("best", &speedup.best)] {
+            page.note(label, &format!("{} {name}", number::times(*factor)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::width::width;
+    use crate::test_support as documents;
+    use gbench_compare::Verdict;
+
+    fn rendered(document: &gbench_compare::VerdictDocument, style: Style, all: bool) -> String {
+        render(&VerdictView::new(document), style, all)
+    }
+
+    #[test]
+    fn every_kind_of_document_reads_well_at_eighty_columns() {
+        for (name, document) in documents::all() {
+            insta::assert_snapshot!(name, rendered(&document, Style::PLAIN, false));
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for (name, document) in documents::all() {
+            for (columns, all) in [(60, true), (80, false), (80, true), (120, true)] {
+                for unicode in [true, false] {
+                    let text = rendered(&document, Style { width: columns, color: false, unicode }, all);
+                    // Only a single argument of a command may be wider: broken, it could not be pasted.
+                    for line in text.lines().filter(|line| line.trim_end_matches(" \\").trim().contains(' '))
+                    {
+                        assert!(width(line) <= usize::from(columns), "{name} at {columns}: {line}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_names_that_differ_in_their_tail_stay_apart_at_any_width() {
+        let document = documents::long_names();
+        for columns in [60, 80, 120] {
+            let text = rendered(&document, Style { width: columns, ..Style::PLAIN }, true);
+            for index in 0..40 {
+                assert!(text.contains(&format!("={index}]")), "n={index} at {columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_flood_of_rows_is_counted_unless_all_are_asked_for() {
+        let mut document = documents::long_names();
+        document.rows =
+            document.rows.iter().filter(|row| row.verdict == Verdict::Regressed).cloned().collect();
+        document.rows = document.rows.iter().cycle().take(300).cloned().collect();
+        assert!(rendered(&document, Style::PLAIN, false).contains("and 250 more (listed with --all)"));
+        assert!(!rendered(&document, Style::PLAIN, true).contains("more (listed"));
+    }
+
+    #[test]
+    fn without_colour_no_escape_and_without_unicode_only_ascii() {
+        for (name, document) in documents::all() {
+            let plain = rendered(&document, Style { unicode: false, ..Style::PLAIN }, true);
+            assert!(plain.chars().all(|c| c == '\n' || !c.is_ascii_control() && c.is_ascii()), "{name}");
+            let text = rendered(&document, Style::PLAIN, true);
+            assert!(!text.contains('\u{1b}'), "{name}");
+        }
+    }
+
+    #[test]
+    fn colour_changes_no_word() {
+        let codes = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
+        for (name, document) in documents::all() {
+            let color = rendered(&document, Style { color: true, ..Style::PLAIN }, true);
+            assert!(color.contains("\u{1b}[1"), "{name}");
+            assert_eq!(codes.replace_all(&color, ""), rendered(&document, Style::PLAIN, true), "{name}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A slow, steady slope that is still going on: no night's step is worth a look, their sum is.
+//!
+//! Of all lines that are flat at first and rise or fall from some run to the last, the one that fits best; it is reported
+//! where it is beyond chance and fits better than the best step does. Theil & Sen's slope with Mann & Kendall's test asks
+//! the whole series for one direction instead: it neither tells when the slope begins nor a slope from a step.
+
+use super::change_points::noise::{self, FLOOR, SessionNoise};
+use super::change_points::sums::{Hinge, Sums};
+use super::change_points::{LEAST_RUNS, change_points, logarithms};
+use super::{TQuantiles, t_tail};
+
+/// The chance of a drift in a series without one that the goals of `docs/trend-evaluation.md` are met with.
+pub const LEVEL: f64 = 0.001;
+/// A slope is told of so many runs at least: over fewer it cannot be told from a step.
+pub(crate) const LEAST_RUNS_OF_DRIFT: usize = 20;
+/// Twice the logarithmic likelihood of the slope exceeds that of the step by at least this.
+const MARGIN: f64 = 2.0;
+
+/// A slope from some run to the last one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drift {
+    /// The first run that has moved.
+    pub from: usize,
+    /// Relative change by run: `0.001` is 0.1 % more each night.
+    pub per_run: f64,
+    /// 95 % interval of `per_run`, given where it begins.
+    pub low: f64,
+    pub high: f64,
+    /// What it has come to at the last run, relative to the level before.
+    pub total: f64,
+    /// Two-sided, times the number of places where it may begin (Bonferroni).
+    pub p: f64,
+}
+
+/// The drift that the last runs are in, if they are in one.
+///
+/// `values` as in [`change_points`]; what lies before the last lasting step is left out. `level`: the chance of a drift in
+/// a series without one, nominally. `None` also where a value has no finite logarithm: [`change_points`] tells them apart.
+pub fn drift(values: &[f64], level: f64) -> Option<Drift> {
+    let points = change_points(values, super::change_points::LEVEL)?;
+    let start = points.last().map_or(0, |point| point.at);
+    let found = of_one_level(&logarithms(&values[start..])?, level)?;
+    Some(Drift { from: start + found.from, ..found })
+}
+
+fn of_one_level(logarithms: &[f64], level: f64) -> Option<Drift> {
+    let count = logarithms.len();
+    if count < 2 * LEAST_RUNS_OF_DRIFT {
+        return None;
+    }
+    let winsorised = SessionNoise::of(logarithms).winsorised(logarithms);
+    let sums = Sums::new(&winsorised);
+    let (from, hinge) = steepest(&sums)?;
+    let fitted = |at: usize| hinge.slope * (at + 1).saturating_sub(from) as f64;
+    let residuals: Vec<f64> = winsorised.iter().enumerate().map(|(at, value)| value - fitted(at)).collect();
+    let inflation = noise::inflation_of(&residuals, 2);
+    // Level, slope and the place of the knot are fitted.
+    let freedom = ((count - 3) as f64 / inflation).max(1.0);
+    let variance = inflation * (hinge.squares / (count - 3) as f64).max(FLOOR * FLOOR);
+    let error = (variance / hinge.leverage).sqrt();
+    let p = (2.0 * count as f64 * t_tail(hinge.slope.abs() / error, freedom)).min(1.0);
+    let (_, step) = sums.best_step(0, count, LEAST_RUNS);
+    let beyond_chance = p <= level && (step - hinge.squares) / variance > MARGIN;
+    let half = TQuantiles::default().upper(0.025, freedom) * error;
+    beyond_chance.then(|| Drift {
+        from,
+        per_run: hinge.slope.exp_m1(),
+        low: (hinge.slope - half).exp_m1(),
+        high: (hinge.slope + half).exp_m1(),
+        total: fitted(count - 1).exp_m1(),
+        p,
+    })
+}
+
+/// Where the slope begins that fits best.
+fn steepest(sums: &Sums) -> Option<(usize, Hinge)> {
+    let count = sums.len();
+    let knots = 0..=count - LEAST_RUNS_OF_DRIFT;
+    let fits = knots.map(|knot| (knot, sums.flat_then_slope(0, knot, count)));
+    fits.filter(|(_, hinge)| hinge.leverage > 0.0).min_by(|a, b| a.1.squares.total_cmp(&b.1.squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_distr::{Distribution, Normal};
+
+    /// Noise of 1 % about a level that the closure gives in logarithms.
+    fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
+        let noise = Normal::new(0.0, 0.01).unwrap();
+        (0..runs).map(|at| 5.0 * (level(at) + noise.sample(&mut random)).exp()).collect()
+    }
+
+    #[test]
+    fn a_tenth_of_a_percent_a_night_is_told_before_it_comes_to_four_percent() {
+        let values = series(3, 99, |at| 0.001 * at.saturating_sub(59) as f64);
+        let drift = drift(&values, LEVEL).unwrap();
+        assert!((40..80).contains(&drift.from), "{drift:?}");
+        assert!(drift.low < 0.001 && drift.high > 0.001 && drift.p <= LEVEL, "{drift:?}");
+        assert!((drift.total - 0.04).abs() < 0.015, "{drift:?}");
+    }
+
+    #[test]
+    fn a_step_is_no_drift_and_a_drift_is_no_step() {
+        let step = series(4, 120, |at| if at < 60 { 0.0 } else { 0.05 });
+        assert_eq!(drift(&step, LEVEL), None);
+        assert_eq!(change_points(&step, 0.001).unwrap().len(), 1);
+        let slope = series(4, 120, |at| 0.001 * at.saturating_sub(59) as f64);
+        assert_eq!(change_points(&slope, 0.001).unwrap(), []);
+    }
+
+    #[test]
+    fn what_lies_before_the_last_step_is_left_out() {
+        let values = series(5, 200, |at| 0.1 * f64::from(at >= 60) - 0.002 * at.saturating_sub(129) as f64);
+        let drift = drift(&values, LEVEL).unwrap();
+        assert!((110..150).contains(&drift.from) && drift.per_run < 0.0, "{drift:?}");
+    }
+
+    #[test]
+    fn nothing_is_told_of_few_runs_of_noise_or_of_what_has_no_logarithm() {
+        assert_eq!(drift(&series(6, 39, |at| 0.01 * at as f64), LEVEL), None);
+        assert_eq!(drift(&series(7, 300, |_| 0.0), LEVEL), None);
+        assert_eq!(drift(&[0.0; 60], LEVEL), None);
+        assert_eq!(drift(&[2.0; 60], LEVEL), None);
+    }
+}

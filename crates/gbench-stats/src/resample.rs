@@ -1,0 +1,159 @@
+//! The rule tried on rounds of one program against itself, many times over.
+//!
+//! Both sides being the same, chance alone said which of them counted as head: each suite with other signs was as
+//! likely as the one that was measured, whatever noise, drift or outliers the rounds hold. That makes the share of suites
+//! with a red an honest count, and not a simulation by a model.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use super::seq_e::{SequentialLimits, Series, Status, decide};
+
+/// One row's differences of the program against itself.
+#[derive(Clone, Copy, Debug)]
+pub struct ResampledRow<'a> {
+    pub series: Series<'a>,
+    /// Rows of one case share its signs.
+    pub case: usize,
+    /// The injected effect, in the scale of the differences.
+    pub effect: f64,
+}
+
+/// Which rounds a tried suite has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Those that were measured, in their order.
+    AsMeasured,
+    /// So many, each drawn from those that were measured, the same for all rows.
+    Drawn(usize),
+}
+
+/// Counts of the resampled suites.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tries {
+    pub suites: u32,
+    /// Suites in which a row was called regressed that was not planted.
+    pub with_red: u32,
+    /// Rows that the screen left open, on average.
+    pub candidates: f64,
+    /// By row: how often something was planted in it, and how often that was found.
+    pub planted: Vec<(u32, u32)>,
+}
+
+/// Tries the rule on `suites` suites. `plants`: rows of each that get their effect, in turn; 0 for the false alarms.
+pub fn tries(
+    rows: &[ResampledRow],
+    limits: &SequentialLimits,
+    length: Length,
+    suites: u32,
+    plants: usize,
+    seed: u64,
+) -> Tries {
+    let mut random = Pcg64::seed_from_u64(seed);
+    let cases = rows.iter().map(|row| row.case + 1).max().unwrap_or(0);
+    let longest = rows.iter().map(|row| row.series.differences.len()).max().unwrap_or(0);
+    let rounds = match length {
+        Length::AsMeasured => longest,
+        Length::Drawn(rounds) => rounds,
+    };
+    let limits = SequentialLimits { most_rounds: rounds.max(limits.screen_rounds), ..*limits };
+    let mut tries = Tries { suites, with_red: 0, candidates: 0.0, planted: vec![(0, 0); rows.len()] };
+    let mut next = 0;
+    let mut differences: Vec<Vec<f64>> = vec![Vec::with_capacity(rounds); rows.len()];
+    for _ in 0..suites {
+        let planted: Vec<usize> = (0..plants.min(rows.len())).map(|at| (next + at) % rows.len()).collect();
+        next += plants;
+        differences.iter_mut().for_each(Vec::clear);
+        for round in 0..rounds {
+            let place: f64 = random.random();
+            let heads: Vec<bool> = (0..cases).map(|_| random.random()).collect();
+            for (at, row) in rows.iter().enumerate() {
+                let there = row.series.differences;
+                let taken = match length {
+                    Length::AsMeasured => there.get(round),
+                    Length::Drawn(_) => there.get((place * there.len() as f64) as usize),
+                };
+                let Some(taken) = taken else { continue };
+                let shift = if planted.contains(&at) { row.effect } else { 0.0 };
+                differences[at].push(if heads[row.case] { *taken } else { -taken } + shift);
+            }
+        }
+        let series: Vec<Series> = rows
+            .iter()
+            .zip(&differences)
+            .map(|(row, differences)| Series { differences, shared: 0, ..row.series })
+            .collect();
+        let (screen, results) = decide(&series, &limits);
+        let mut rest = results.iter().enumerate().filter(|(at, _)| !planted.contains(at));
+        tries.with_red += u32::from(rest.any(|(_, result)| result.status == Status::Regressed));
+        tries.candidates += screen.candidates as f64 / f64::from(suites);
+        for at in planted {
+            tries.planted[at].0 += 1;
+            tries.planted[at].1 += u32::from(results[at].status == Status::Regressed);
+        }
+    }
+    tries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seq_e::Version;
+
+    const LIMITS: SequentialLimits = SequentialLimits {
+        version: Version::Two,
+        alpha: 0.01,
+        alpha_improved: 0.05,
+        screen_rounds: 3,
+        most_rounds: 40,
+    };
+
+    fn measured(seed: u64, noise: f64, rounds: usize) -> Vec<f64> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        (0..rounds).map(|_| noise * (random.random::<f64>() - 0.5)).collect()
+    }
+
+    fn rows(differences: &[Vec<f64>]) -> Vec<ResampledRow<'_>> {
+        let series = |differences| Series {
+            differences,
+            target: 0.02,
+            min_effect: 0.0025,
+            family: 0,
+            unresolved: &[],
+            shared: 0,
+        };
+        let rows = differences.iter().enumerate();
+        rows.map(|(case, it)| ResampledRow { series: series(it), case, effect: 1.03_f64.ln() }).collect()
+    }
+
+    #[test]
+    fn false_alarms_stay_within_their_level_and_planted_effects_are_found() {
+        let quiet: Vec<Vec<f64>> = (0..6).map(|seed| measured(seed, 0.02, 12)).collect();
+        let rows = rows(&quiet);
+        let none = tries(&rows, &LIMITS, Length::Drawn(40), 300, 0, 1);
+        assert!(none.with_red <= 8, "{none:?}");
+        assert_eq!(none.planted, [(0, 0); 6]);
+        let some = tries(&rows, &LIMITS, Length::Drawn(40), 300, 1, 1);
+        assert!(some.planted.iter().all(|(planted, found)| *planted == 50 && *found >= 45), "{some:?}");
+        assert_eq!(tries(&rows, &LIMITS, Length::Drawn(40), 300, 1, 1), some);
+    }
+
+    /// The count can fail: a rule that is far too free has its false alarms counted.
+    #[test]
+    fn a_rule_without_a_level_is_seen_to_cry_wolf() {
+        let noisy: Vec<Vec<f64>> = (0..6).map(|seed| measured(seed, 0.3, 12)).collect();
+        let free = SequentialLimits { alpha: 5.0, ..LIMITS };
+        let tries = tries(&rows(&noisy), &free, Length::Drawn(40), 200, 0, 1);
+        assert!(tries.with_red > 100, "{tries:?}");
+    }
+
+    #[test]
+    fn rounds_as_measured_keep_their_size_and_rows_of_one_case_their_coin() {
+        let one = vec![vec![0.5; 40]];
+        // Forty heads in a row do not come: a constant difference with fair signs is no effect.
+        let same = tries(&rows(&one), &LIMITS, Length::AsMeasured, 200, 0, 3);
+        assert!(same.with_red <= 4, "{same:?}");
+        assert_eq!(same.candidates.round(), 1.0);
+        assert_eq!(tries(&[], &LIMITS, Length::AsMeasured, 5, 2, 3).with_red, 0);
+    }
+}

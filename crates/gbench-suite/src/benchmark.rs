@@ -1,0 +1,456 @@
+//! One `[[benchmark]]` of the file: what runs, where, with what, and how often.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::action::{
+    check_placeholders, read_action, read_build, read_dir, refuse_in_shell, refuse_placeholders,
+};
+use super::cases::read_harness;
+use super::container_reader::read_container;
+use super::cuda_reader::read_cuda;
+use super::inputs;
+use super::metrics;
+use super::reader::{FileText, Item, Table};
+use super::requires::read_requires;
+use super::settings::Changes;
+use super::source_pairs_reader::read_source_pairs;
+use super::sweep::{constrain, sweep};
+use super::words::{advise, listed};
+use super::work_reader::read_work;
+use super::{Action, Benchmark, MetricRule};
+use gbench_formats::adapters::Harness;
+use gbench_model::{BenchmarkId, Component, Origin, Params, Setting, Thermal, Timing, near};
+
+/// The parts of the file that hold for every benchmark.
+pub(super) struct FileContext<'a> {
+    pub page: &'a FileText,
+    /// The suite file's folder, absolute.
+    pub folder: PathBuf,
+    pub suite: String,
+    pub builtins: &'a [Benchmark],
+    /// `[gate] threshold` and `[defaults]`, in the order in which they are laid over the built-in ones.
+    pub changes: Vec<Changes>,
+    /// `[defaults] timing`, for commands that do not say.
+    pub timing: Option<Timing>,
+    pub env: BTreeMap<String, String>,
+    pub keep_env: Vec<String>,
+    pub rules: Vec<MetricRule>,
+    /// Whether files that it names have to be there.
+    pub looks: bool,
+    /// Combinations of parameters that the file may still make.
+    pub budget: usize,
+}
+
+impl FileContext<'_> {
+    /// Reads one entry, and gives it with the place of its id. Whatever is missing or wrong is on the page
+    /// afterwards and has a stand-in here, so that the other keys are checked all the same.
+    pub(super) fn benchmark(&mut self, entry: &Item) -> Option<(Benchmark, Range<usize>)> {
+        let mut table = entry.table()?;
+        table.name = "[[benchmark]]".into();
+        let id = table.need("id", "`id = \"name\"`");
+        let named = id.as_ref().and_then(|item| read_id(item, &self.suite));
+        let action = read_action(&mut table);
+        let mut it = match &action {
+            Some((Action::Builtin(name), item)) => self.builtin(name, item),
+            Some((action, _)) => Some(nameless(action.clone(), &self.folder)),
+            None => None,
+        }
+        .unwrap_or_else(|| nameless(Action::Shell(String::new()), &self.folder));
+        it.declared = self.page.place(entry.span.start);
+
+        self.changes.iter().for_each(|changes| changes.apply(&mut it.settings));
+        Changes::read(&mut table).apply(&mut it.settings);
+        if it.settings.threshold.origin != Origin::Default {
+            // What a built-in member ships with are defaults, also those for single metrics: the file stands above.
+            it.metrics.iter_mut().for_each(|rule| rule.declaration.threshold = None);
+        }
+        self.describe(&mut it, &mut table);
+        self.surround(&mut it, &mut table);
+        self.time(&mut it, &mut table, action.as_ref().map(|(action, _)| action));
+        check_turns(&mut it, &table);
+        let build = table.take("build");
+        // The sources of pairs are named from the benchmark's folder.
+        let build_folder = if table.again("pairs").is_some() { it.dir.clone() } else { self.folder.clone() };
+        it.build = build.as_ref().and_then(|item| read_build(item, &build_folder)).or(it.build);
+        let of_pairs = read_source_pairs(&mut it, &mut table);
+        let names = of_pairs.unwrap_or_else(|| self.points(&mut it, &mut table));
+        if let Some((Action::Cuda(_), item)) = &action {
+            read_cuda(&mut it, item, &names, self.looks, &mut self.budget);
+        }
+        check_sharing(&mut it, &table, &names);
+        read_harness(&mut it, &mut table);
+        read_container(&mut it, &mut table);
+        read_work(&mut it, &mut table, &names);
+        if let Some((Action::Command(_), item)) = &action {
+            let is_program =
+                it.harness.as_ref().and_then(|entry| entry.harness).is_some_and(Harness::takes_folder);
+            let out = is_program.then(|| "out".to_owned());
+            let names: Vec<String> = names.iter().cloned().chain(out).collect();
+            check_placeholders(item, &names);
+        }
+        match &build {
+            Some(build) if it.pairs.is_some() => {
+                check_placeholders(build, &names);
+                refuse_in_shell(build, it.build.as_ref(), &names);
+            }
+            Some(build) => refuse_placeholders(build, &names),
+            None => {}
+        }
+        table.close();
+        it.id = named?;
+        Some((it, id?.span))
+    }
+
+    fn builtin(&self, wanted: &str, item: &Item) -> Option<Benchmark> {
+        let name = |member: &Benchmark| match &member.action {
+            Action::Builtin(name) => name.clone(),
+            _ => member.id.name().to_owned(),
+        };
+        if let Some(member) = self.builtins.iter().find(|member| name(member) == wanted) {
+            return Some(Benchmark { dir: self.folder.clone(), ..member.clone() });
+        }
+        let known: Vec<_> = self.builtins.iter().map(name).collect();
+        let known: Vec<_> = known.iter().map(String::as_str).collect();
+        item.refuse(format!("no built-in benchmark is called `{wanted}`"), advise(wanted, &known))
+    }
+
+    fn describe(&self, it: &mut Benchmark, table: &mut Table) {
+        set(&mut it.description, table.take("description").and_then(|item| item.text()).map(str::to_owned));
+        set(&mut it.components, table.take("components").and_then(|item| components(&item)));
+        set(&mut it.kind, table.take("kind").and_then(|item| item.variant()));
+        let group = table.take("group").and_then(|item| item.filled());
+        it.group = group.map(str::to_owned).or(it.group.take());
+        it.renamed_from = table.take("renamed_from").and_then(|item| read_id(&item, &self.suite));
+        set(&mut it.tags, table.take("tags").and_then(|item| item.texts("[\"quick\"]")).map(unique));
+    }
+
+    fn surround(&self, it: &mut Benchmark, table: &mut Table) {
+        set(&mut it.dir, table.take("dir").and_then(|item| read_dir(&item, &self.folder)));
+        it.env.extend(self.env.clone());
+        it.env.extend(table.table("env").map(|env| read_env(&env)).unwrap_or_default());
+        it.keep_env.extend(self.keep_env.clone());
+        it.keep_env.extend(table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default());
+        it.keep_env = unique(std::mem::take(&mut it.keep_env));
+        set(&mut it.device_code, table.take("device_code").and_then(|item| inputs::below(&item)));
+        let gpus = it.requires.gpus;
+        set(&mut it.requires, table.table("requires").map(|table| read_requires(table, &self.folder, gpus)));
+        let own = table.table("metrics").map(|rules| metrics::rules(&rules)).unwrap_or_default();
+        it.metrics =
+            own.into_iter().chain(self.rules.clone()).chain(std::mem::take(&mut it.metrics)).collect();
+    }
+
+    fn time(&self, it: &mut Benchmark, table: &mut Table, action: Option<&Action>) {
+        let (timing, extract) = (table.take("timing"), table.take("extract"));
+        if let Some(list) = &extract {
+            it.extract = metrics::extracts(list);
+        }
+        let usual = match action {
+            _ if extract.is_some() => Timing::Stdout,
+            Some(Action::Builtin(_) | Action::Python(_) | Action::Cuda(_)) => Timing::Protocol,
+            _ => self.timing.unwrap_or(Timing::Process),
+        };
+        it.timing = timing.as_ref().and_then(|item| item.word(&TIMINGS)).unwrap_or(usual);
+        match (&timing, &extract) {
+            (Some(timing), None) if it.timing == Timing::Stdout => timing.fault(
+                "`timing = \"stdout\"` does not say what to look for",
+                "add a `[[benchmark.extract]]` with a `metric` and `json`, `regex` or `csv`",
+            ),
+            (Some(timing), Some(_)) if it.timing != Timing::Stdout => timing.fault(
+                "`extract` takes numbers from stdout, and `timing` says otherwise",
+                "take `timing` out, or `extract`",
+            ),
+            _ => {}
+        }
+    }
+
+    /// Fills the points and gives the names of the parameters.
+    fn points(&mut self, it: &mut Benchmark, table: &mut Table) -> Vec<String> {
+        let (matrix, zip, conditions) = (table.table("matrix"), table.table("zip"), table.take("where"));
+        if matrix.is_none() && zip.is_none() {
+            // A built-in member may have points of its own, which the file then narrows.
+            let names: Vec<String> = it.points.first().into_iter().flat_map(Params::keys).cloned().collect();
+            self.budget = self.budget.saturating_sub(it.points.len());
+            it.excluded += conditions.map_or(0, |item| constrain(&item, &names, &mut it.points));
+            return names;
+        }
+        if let Action::Builtin(member) = &it.action {
+            let tables = matrix.iter().chain(&zip);
+            check_member_parameters(member, &it.points, tables.flat_map(Table::items));
+        }
+        let sweep = sweep(matrix, zip, conditions, self.page, &mut self.budget);
+        (it.points, it.excluded) = (sweep.points, sweep.excluded);
+        sweep.names
+    }
+}
+
+/// Reports parameters that a built-in member does not have: it would measure the same in every case. Their values are free. One
+/// without any takes whatever names its cases.
+fn check_member_parameters<'t>(member: &str, points: &[Params], items: impl Iterator<Item = Item<'t>>) {
+    let known: Vec<&str> = points.first().into_iter().flat_map(Params::keys).map(String::as_str).collect();
+    for item in items.filter(|item| !known.is_empty() && !known.contains(&item.key)) {
+        let what = format!("`{member}` has no parameter `{}`", item.key);
+        let next = format!("{}; it has {}", advise(item.key, &known), listed(&known));
+        let next = if near(item.key, &known).is_empty() { advise(item.key, &known) } else { next };
+        item.page.fault(item.key_span.clone(), what, next);
+    }
+}
+
+pub(super) const TIMINGS: [(&str, Timing); 3] =
+    [("protocol", Timing::Protocol), ("process", Timing::Process), ("stdout", Timing::Stdout)];
+
+/// Only a benchmark that speaks the protocol can take turns. In `[defaults]` the key means those that can.
+fn check_turns(it: &mut Benchmark, table: &Table) {
+    if it.timing == Timing::Protocol || !it.settings.lockstep.value {
+        return;
+    }
+    it.settings.lockstep = Setting::default(false);
+    if let Some(item) = table.again("lockstep") {
+        let next = "add `timing = \"protocol\"` if it speaks the protocol, or take `lockstep` out";
+        item.fault("`lockstep` is for programs that speak the protocol", next);
+    }
+}
+
+/// One process for several points: only for who can tell them apart over the protocol, and whose command names none of
+/// them. In `[defaults]` the key means those that can.
+fn check_sharing(it: &mut Benchmark, table: &Table, names: &[String]) {
+    if !it.settings.share.value {
+        return;
+    }
+    let named = |argument: &String| names.iter().find(|name| argument.contains(&format!("{{{name}}}")));
+    let named = match &it.action {
+        Action::Command(argv) => argv.iter().find_map(named),
+        _ => None,
+    };
+    let (what, next) = match named {
+        _ if it.timing != Timing::Protocol => (
+            "`share` is for programs that speak the protocol".to_owned(),
+            "add `timing = \"protocol\"` if it speaks the protocol, or take `share` out",
+        ),
+        _ if matches!(it.action, Action::Builtin(_)) => {
+            ("built-in benchmarks measure one point a process".to_owned(), "take `share` out")
+        }
+        _ if matches!(it.action, Action::Cuda(_)) => {
+            ("a process measures one kernel at one point".to_owned(), "take `share` out")
+        }
+        Some(name) => (
+            format!("`command` has `{{{name}}}`, and a shared process has no single `{name}`"),
+            "take it out and read the request's `cases`, or take `share` out",
+        ),
+        None if it.settings.lockstep.value => (
+            "a process that cases share does not take turns".to_owned(),
+            "set `lockstep = false` or `share = false`",
+        ),
+        None if it.settings.thermal.value == Thermal::Cold => (
+            "after the first case a shared process is no longer cold".to_owned(),
+            "set `cold = false` or `share = false`",
+        ),
+        None => return,
+    };
+    it.settings.share = Setting::default(false);
+    if let Some(item) = table.again("share").filter(|item| item.flag() == Some(true)) {
+        item.fault(what, next);
+    }
+}
+
+/// A benchmark that has not been given its name yet.
+fn nameless(action: Action, folder: &Path) -> Benchmark {
+    // Both parts are letters, which is all that an id asks for.
+    #[expect(clippy::unwrap_used)]
+    let id = "file/nameless".parse().unwrap();
+    let is_kernel = matches!(action, Action::Cuda(_));
+    let mut it = Benchmark::new(id, action, folder.into());
+    if is_kernel {
+        it.components = vec![Component::Gpu];
+        it.requires.gpus = 1;
+    }
+    it
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// Without repeats, in order.
+fn unique<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    let mut unique = Vec::new();
+    for value in values {
+        if !unique.contains(&value) {
+            unique.push(value);
+        }
+    }
+    unique
+}
+
+/// A benchmark id; a name alone gets the suite's put in front.
+pub(super) fn read_id(item: &Item, suite: &str) -> Option<BenchmarkId> {
+    let text = item.filled()?;
+    let full = if text.contains('/') { text.to_owned() } else { format!("{suite}/{text}") };
+    let read: Result<BenchmarkId, String> = full.parse();
+    read.map_err(|what| item.fault(what, "write an id such as \"kernels/gemm\", or \"gemm\" alone")).ok()
+}
+
+fn components(item: &Item) -> Option<Vec<Component>> {
+    let members = item.list("a list of components, such as [\"gpu\", \"ram\"]")?;
+    Some(unique(members.iter().filter_map(|member| member.variant()).collect()))
+}
+
+/// Reads an `env` table.
+pub(super) fn read_env(table: &Table) -> BTreeMap<String, String> {
+    let mut env = BTreeMap::new();
+    for item in table.items() {
+        check_env_name(item.key, &item, item.key_span.clone());
+        if let Some(value) = item.text() {
+            env.insert(item.key.to_owned(), value.to_owned());
+        }
+    }
+    env
+}
+
+/// Reads a list of names of environment variables.
+pub(super) fn read_keep_env(item: &Item) -> Option<Vec<String>> {
+    let names = item.texts("[\"HF_TOKEN\"]")?;
+    for name in &names {
+        check_env_name(name, item, item.span.clone());
+    }
+    Some(names)
+}
+
+fn check_env_name(name: &str, item: &Item, span: Range<usize>) {
+    if name.is_empty() || name.contains(['=', '\0']) {
+        let what = format!("`{}` cannot name an environment variable", name.escape_default());
+        item.page.fault(span, what, "use letters, digits and `_`");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Suite;
+    use super::*;
+    use gbench_model::{Fault, ParamValue};
+
+    /// A member of the micro suite with parameters and a metric rule of its own.
+    fn member() -> Benchmark {
+        let action = Action::Builtin("mem".into());
+        let mut member = Benchmark::new("micro/mem".parse().unwrap(), action, "/elsewhere".into());
+        member.timing = Timing::Protocol;
+        member.env.insert("A".into(), "member".into());
+        member.points = [1, 2, 3].map(|n| Params::from([("n".into(), ParamValue::Int(n))])).to_vec();
+        member.metrics =
+            vec![MetricRule { glob: "*".into(), case: None, unit: None, declaration: Default::default() }];
+        member
+    }
+
+    fn read(text: &str) -> Result<Benchmark, Fault> {
+        let suite = Suite::parse(Path::new("/suite/gbench.toml"), text, &[member()])?;
+        Ok(suite.benchmarks[0].clone())
+    }
+
+    #[test]
+    fn the_file_is_laid_over_a_built_in_member() {
+        let text = "[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\nwhere = ['n != 2']\nenv = {B = 'file'}\n\
+                    [benchmark.metrics.time]\ngate = false";
+        let benchmark = read(text).unwrap();
+        assert_eq!((benchmark.points.len(), benchmark.excluded), (2, 1));
+        assert_eq!((benchmark.env["A"].as_str(), benchmark.env["B"].as_str()), ("member", "file"));
+        let globs: Vec<_> = benchmark.metrics.iter().map(|rule| rule.glob.as_str()).collect();
+        assert_eq!(globs, ["time", "*"]);
+        assert_eq!((benchmark.dir.as_path(), benchmark.timing), (Path::new("/suite"), Timing::Protocol));
+    }
+
+    #[test]
+    fn a_threshold_of_the_file_stands_above_those_that_a_member_ships_with() {
+        let mut member = member();
+        member.metrics[0].declaration.threshold = Some(0.2);
+        let read = |text: &str| {
+            let suite = Suite::parse(Path::new("/suite/gbench.toml"), text, &[member.clone()]).unwrap();
+            suite.benchmarks[0].declaration("time", "s/m").1.threshold
+        };
+        let entry = "[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\n";
+        assert_eq!(read(entry), Some(0.2));
+        assert_eq!(read(&format!("{entry}threshold = '1%'")), None);
+        assert_eq!(read(&format!("[defaults]\nthreshold = '1%'\n{entry}")), None);
+        assert_eq!(read(&format!("[metrics.time]\nthreshold = '3%'\n{entry}threshold = '1%'")), Some(0.03));
+    }
+
+    #[test]
+    fn a_member_with_a_grid_of_the_file_has_that_grid_alone() {
+        let benchmark = read("[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\nmatrix = {n = [7]}").unwrap();
+        assert_eq!(benchmark.points, [Params::from([("n".into(), ParamValue::Int(7))])]);
+    }
+
+    #[test]
+    fn a_parameter_that_a_member_does_not_have_is_told_with_those_that_it_has() {
+        for table in ["matrix", "zip"] {
+            let text = format!("[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\n{table} = {{n = [7], size = [8]}}");
+            let fault = read(&text).unwrap_err();
+            assert_eq!(fault.what, "`mem` has no parameter `size`");
+            assert_eq!((fault.next.as_str(), fault.also.is_some()), ("use one of `n`", false));
+            assert!(fault.place.to_string().starts_with("/suite/gbench.toml:4:"), "{}", fault.place);
+        }
+        let mut bare = member();
+        bare.points = vec![Params::new()];
+        let text = "[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\nmatrix = {k = [7]}";
+        assert!(Suite::parse(Path::new("/suite/gbench.toml"), text, &[bare]).is_ok());
+    }
+
+    #[test]
+    fn tags_and_components_are_kept_once() {
+        let text =
+            "[[benchmark]]\nid = 'm'\nshell = 'true'\ntags = ['a', 'b', 'a']\ncomponents = ['cpu', 'cpu']";
+        let benchmark = read(text).unwrap();
+        assert_eq!((benchmark.tags.len(), benchmark.components), (2, vec![Component::Cpu]));
+    }
+
+    #[test]
+    fn only_programs_that_speak_the_protocol_can_take_turns() {
+        let fault = read("[[benchmark]]\nid = 'm'\nshell = 'true'\nlockstep = true").unwrap_err();
+        assert_eq!(fault.what, "`lockstep` is for programs that speak the protocol");
+        let lockstep = |text: &str| read(text).unwrap().settings.lockstep;
+        assert!(
+            lockstep("[[benchmark]]\nid = 'm'\nshell = 'true'\ntiming = 'protocol'\nlockstep = true").value
+        );
+        let by_default = "[defaults]\nlockstep = true\n[[benchmark]]\nid = 'm'\n";
+        assert!(lockstep(&format!("{by_default}builtin = 'mem'")).value);
+        assert!(!lockstep(&format!("{by_default}builtin = 'mem'\nlockstep = false")).value);
+        assert_eq!(lockstep(&format!("{by_default}shell = 'true'")), Setting::default(false));
+    }
+
+    #[test]
+    fn only_a_program_that_can_tell_its_cases_apart_shares_a_process() {
+        let sharing = "[[benchmark]]\nid = 'm'\nshare = true\nmatrix = {n = [1, 2]}\n";
+        let wrong = [
+            ("shell = 'true'", "`share` is for programs that speak the protocol"),
+            ("builtin = 'mem'", "built-in benchmarks measure one point a process"),
+            (
+                "timing = 'protocol'\ncommand = ['x', '-n={n}']",
+                "`command` has `{n}`, and a shared process has no single `n`",
+            ),
+            (
+                "timing = 'protocol'\nshell = 'x'\nlockstep = true",
+                "a process that cases share does not take turns",
+            ),
+            (
+                "timing = 'protocol'\nshell = 'x'\ncold = true",
+                "after the first case a shared process is no longer cold",
+            ),
+        ];
+        for (text, what) in wrong {
+            assert_eq!(read(&format!("{sharing}{text}")).unwrap_err().what, what);
+        }
+        assert!(read(&format!("{sharing}shell = 'x'\ntiming = 'protocol'")).unwrap().settings.share.value);
+        let by_default = read("[defaults]\nshare = true\n[[benchmark]]\nid = 'm'\nshell = 'true'").unwrap();
+        assert_eq!(by_default.settings.share, Setting::default(false));
+    }
+
+    #[test]
+    fn an_environment_variable_needs_a_name() {
+        let fault = read("[[benchmark]]\nid = 'm'\nshell = 'true'\nenv = {'A=B' = 'c'}").unwrap_err();
+        assert_eq!(fault.what, "`A=B` cannot name an environment variable");
+        let fault = read("[[benchmark]]\nid = 'm'\nshell = 'true'\nkeep_env = ['A=B']").unwrap_err();
+        assert_eq!(fault.what, "`A=B` cannot name an environment variable");
+    }
+}

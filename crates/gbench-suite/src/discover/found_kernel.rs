@@ -1,0 +1,53 @@
+//! What an entry of a CUDA kernel holds.
+
+use gbench_model::{Access, DType};
+
+/// A kernel that can be measured by itself, with what its signature lets guess.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundKernel {
+    /// From the folder that was looked into.
+    pub file: String,
+    /// The kernel's name with its namespaces.
+    pub entry: String,
+    /// Values of the parameter `n`.
+    pub size: u64,
+    pub grid: Vec<String>,
+    pub block: Vec<u32>,
+    /// Bytes.
+    pub shared: Option<u32>,
+    pub arguments: Vec<FoundArgument>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundArgument {
+    /// As the source has it; empty: it has none.
+    pub name: String,
+    pub dtype: DType,
+    pub value: FoundValue,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum FoundValue {
+    Buffer {
+        access: Access,
+        length: String,
+    },
+    /// Of a whole number: the size.
+    Size,
+    Number(f64),
+}
+
+impl FoundKernel {
+    /// Bytes that it moves if it reads and writes each element once, as an expression; `None`: it has no buffers.
+    pub fn bytes(&self) -> Option<String> {
+        let moved = |argument: &FoundArgument| match &argument.value {
+            FoundValue::Buffer { access, length } => {
+                let times = if *access == Access::InputOutput { 2 } else { 1 };
+                Some(format!("{} * {length}", argument.dtype.size() * times))
+            }
+            FoundValue::Size | FoundValue::Number(_) => None,
+        };
+        let parts: Vec<String> = self.arguments.iter().filter_map(moved).collect();
+        (!parts.is_empty()).then(|| parts.join(" + "))
+    }
+}

@@ -1,0 +1,461 @@
+//! The environment as a layer of settings: `GBENCH_PROCESSES=9`.
+//!
+//! A variable is named after its setting as `config show` prints it: `GBENCH_`, the name in capitals, `_` for a point. It says
+//! how much is measured, and where. What a verdict is (thresholds, targets, all of `[gate]`) it may not say: a job's
+//! environment is made by many, by the machine, the workflow and every earlier step, so that a pull request could loosen its
+//! own gate with it. Such a variable is refused and never passed over.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use toml::de::DeTable;
+
+use super::reader::{FileText, Item, Table};
+use super::settings::Changes;
+use super::{RunOptions, Suite};
+use gbench_model::{Fault, MATCH_FIELDS, Result, Setting, Settings, line, near};
+
+/// How the names of all variables of this program begin.
+pub const PREFIX: &str = "GBENCH_";
+
+/// Settings of a benchmark that the environment may set, beside every deadline.
+const AMOUNTS: [&str; 12] = [
+    "processes",
+    "iterations",
+    "warmup",
+    "duration",
+    "burnin",
+    "cold",
+    "deadline_multiplier",
+    "memory_limit",
+    "log_limit",
+    "percentiles",
+    "seed",
+    "device",
+];
+
+/// `[run]` likewise.
+const OF_RUN: [&str; 3] = ["deadline", "lock_wait", "artifacts"];
+
+/// Keys of `[run]`, `[profile]` and `[gate]` that the environment may not set.
+const NOT_OF_RUN: [&str; 8] = [
+    "store",
+    "keep",
+    "after_timeout",
+    "monitor",
+    "monitor_interval",
+    "calm_wait",
+    "busy_gpu",
+    "max_gpu_temperature",
+];
+const OF_PROFILE: [&str; 3] = ["profilers", "metrics", "trace"];
+const OF_GATE: [&str; 13] = [
+    "alpha",
+    "alpha_improved",
+    "rounds",
+    "budget",
+    "controls",
+    "way",
+    "watch",
+    "lock_sm_clock",
+    "lock_memory_clock",
+    "inconclusive",
+    "failed",
+    "paths",
+    "sessions",
+];
+
+/// The variables that the other commands and the children read.
+const OTHERS: [&str; 16] = [
+    "GBENCH_TOKEN",
+    "GBENCH_CUBINS",
+    "GBENCH_NVRTC",
+    "GBENCH_CUDA_HOME",
+    "GBENCH_NVML_LIBRARY",
+    "GBENCH_NSYS",
+    "GBENCH_NCU",
+    "GBENCH_PLANTED_WORK",
+    "GBENCH_CI_BINARY",
+    "GBENCH_CI_MIRROR",
+    "GBENCH_CI_ACTION",
+    line::env::LOCKS,
+    line::env::FD,
+    line::env::EVENTS,
+    line::env::TURNS,
+    line::env::TURN_FD,
+];
+
+/// Variables that are no mistake, whatever follows: a child's parameters, and what the tests of this project are told.
+const OTHER_PREFIXES: [&str; 3] = [line::env::PARAM_PREFIX, "GBENCH_TEST_", "GBENCH_CORPUS"];
+
+/// How the action hands its inputs to its scripts, which make flags of them.
+const OF_THE_ACTION: [&str; 27] = [
+    "ACTION_REPOSITORY",
+    "ALLOW_FORKS",
+    "ARTIFACT",
+    "ARTIFACTS",
+    "BASE",
+    "BINARY",
+    "BUDGET",
+    "COMMAND",
+    "COMMENT",
+    "ENDED",
+    "EVENT_ACTION",
+    "EXPECT",
+    "FAIL_ON",
+    "FOLDER",
+    "HISTORY",
+    "ISSUE",
+    "LABEL",
+    "MEASURED",
+    "NAME",
+    "OUTCOME",
+    "PAGES",
+    "PHASE",
+    "SHARD",
+    "STORE",
+    "SUITE",
+    "TOKEN",
+    "VERSION",
+];
+
+/// The settings of the environment.
+#[derive(Default)]
+pub struct Environment {
+    changes: Vec<Changes>,
+    deadline: Option<Setting<f64>>,
+    lock_wait: Option<Setting<f64>>,
+    artifacts: Option<Setting<PathBuf>>,
+    /// Variable and value of each setting, as they were found.
+    set: Vec<(String, String)>,
+    /// Variables that nothing reads, each with what was probably meant.
+    unknown: Vec<String>,
+}
+
+impl Environment {
+    /// Reads the variables of a process. `in_action`: a step of this project's action, whose inputs are variables, too.
+    ///
+    /// Errors: values that the suite file would refuse, and what the environment may not decide; exit code 2.
+    pub fn read(variables: impl Iterator<Item = (String, String)>, in_action: bool) -> Result<Self> {
+        let mut ours: Vec<_> = variables.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+        ours.sort();
+        // A child of a gate has a request in its environment, which is not addressed to a gate that it starts.
+        if ours.iter().any(|(name, _)| name == line::env::REQUEST) {
+            return Ok(Self::default());
+        }
+        let mut environment = Self::default();
+        let mut faults = Vec::new();
+        for (name, value) in ours {
+            // An input that was not given arrives as nothing.
+            if value.trim().is_empty() {
+                continue;
+            }
+            if let Err(fault) = environment.take(&name, &value, in_action) {
+                faults.push(fault);
+            }
+        }
+        match Fault::chain(faults) {
+            Some(fault) => Err(fault),
+            None => Ok(environment),
+        }
+    }
+
+    fn take(&mut self, name: &str, value: &str, in_action: bool) -> Result<()> {
+        let is_input = in_action && OF_THE_ACTION.contains(&&name[PREFIX.len()..]);
+        let is_other = OTHERS.contains(&name) || OTHER_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        if is_input || is_other {
+            return Ok(());
+        }
+        let settings = Settings::default().shown();
+        if let Some(key) = settings.keys().find(|key| variable(key) == name) {
+            return if AMOUNTS.contains(&key.as_str()) || key.starts_with("deadlines.") {
+                self.set(name, key, value)
+            } else {
+                Err(not_here(name, key))
+            };
+        }
+        if let Some(key) = OF_RUN.into_iter().find(|key| variable(&format!("run.{key}")) == name) {
+            return self.set_run(name, key, value);
+        }
+        if let Some(key) = of_others().into_iter().find(|key| variable(key) == name) {
+            return Err(not_here(name, &key));
+        }
+        let amounts = AMOUNTS.into_iter().map(variable);
+        let deadlines = settings.keys().filter(|key| key.starts_with("deadlines.")).map(|key| variable(key));
+        let of_run = OF_RUN.into_iter().map(|key| variable(&format!("run.{key}")));
+        let names: Vec<String> =
+            amounts.chain(deadlines).chain(of_run).chain(OTHERS.map(str::to_owned)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let meant = match near(name, &names).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`gbench-ci config show` lists the settings".into(),
+        };
+        self.unknown.push(format!("nothing reads the variable `{name}`: {meant}"));
+        Ok(())
+    }
+
+    /// A setting of every benchmark.
+    fn set(&mut self, name: &str, key: &str, value: &str) -> Result<()> {
+        let changes = as_line(name, key, value, Changes::read)?;
+        self.changes.push(changes);
+        self.set.push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    fn set_run(&mut self, name: &str, key: &'static str, value: &str) -> Result<()> {
+        match key {
+            "deadline" => {
+                self.deadline = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
+            }
+            "lock_wait" => {
+                self.lock_wait = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
+            }
+            _ => {
+                let path = |item: &Item| item.filled().map(PathBuf::from);
+                self.artifacts = as_line(name, key, value, |table| read(table, key, path))?;
+            }
+        }
+        self.set.push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    /// Lays it over what the suite file says of its benchmarks.
+    pub fn apply(&self, suite: &mut Suite) {
+        for benchmark in &mut suite.benchmarks {
+            self.changes.iter().for_each(|changes| changes.apply(&mut benchmark.settings));
+        }
+    }
+
+    /// Lays it over `[run]`. A folder counts from where the command was started, as that of a flag does.
+    pub fn apply_run(&self, run: &mut RunOptions, here: &std::path::Path) {
+        if let Some(Setting { value, origin }) = &self.deadline {
+            run.deadline.set(*value, origin.clone());
+        }
+        if let Some(Setting { value, origin }) = &self.lock_wait {
+            run.lock_wait.set(*value, origin.clone());
+        }
+        if let Some(Setting { value, origin }) = &self.artifacts {
+            run.artifacts.set(here.join(value), origin.clone());
+        }
+    }
+
+    /// Variable and value of each setting.
+    pub fn settings(&self) -> &[(String, String)] {
+        &self.set
+    }
+
+    /// Warnings about variables that nothing reads.
+    pub fn warnings(&self) -> &[String] {
+        &self.unknown
+    }
+}
+
+fn read<T>(table: &mut Table, key: &'static str, read: impl Fn(&Item) -> Option<T>) -> Option<Setting<T>> {
+    let item = table.take(key)?;
+    Some(Setting { value: read(&item)?, origin: item.origin() })
+}
+
+/// `run.deadline` is `GBENCH_RUN_DEADLINE`.
+fn variable(key: &str) -> String {
+    format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
+}
+
+/// The keys of `[run]`, `[profile]` and `[gate]` that the environment may not set, also as a user may write them without their table.
+fn of_others() -> Vec<String> {
+    let of = |table: &'static str, keys: &'static [&'static str]| keys.iter().map(move |key| (table, *key));
+    let keys = || of("gate", &OF_GATE).chain(of("run", &NOT_OF_RUN)).chain(of("profile", &OF_PROFILE));
+    let whole = keys().map(|(table, key)| format!("{table}.{key}"));
+    let short = keys().map(|(_, key)| key.to_owned());
+    let fields = MATCH_FIELDS.iter().map(|(field, _)| format!("gate.match.{field}"));
+    whole.chain(short).chain(fields).collect()
+}
+
+fn not_here(name: &str, key: &str) -> Fault {
+    let flag = match key.strip_prefix("gate.").unwrap_or(key) {
+        "threshold" => ", or give `--threshold`",
+        "budget" => ", or give `--budget`",
+        "rounds" => ", or give `--rounds`",
+        "way" => ", or give `--interleave`",
+        "controls" => ", or give `--controls`",
+        "sessions" => ", or give `--sessions`",
+        "lock_sm_clock" => ", or give `--lock-sm-clock`",
+        "lock_memory_clock" => ", or give `--lock-memory-clock`",
+        "run.store" => ", or give `--store`",
+        "profile.profilers" => ", or give `--profile`",
+        "profile.metrics" => ", or give `--profile-metrics`",
+        "run.monitor" => ", or give `--monitor`",
+        "run.monitor_interval" => ", or give `--monitor-interval`",
+        _ => "",
+    };
+    let what = format!("the environment says how much is measured, and not what `{key}` is");
+    Fault::at(name, what, format!("unset it, and set `{key}` in the suite file{flag}"))
+}
+
+/// The value read as the suite file's line `key = value` would be.
+fn as_line<T>(name: &str, key: &str, value: &str, read: impl FnOnce(&mut Table) -> T) -> Result<T> {
+    let value = value.trim();
+    let is_plain = |text: &str| {
+        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c));
+        plain && key != "device" && key != "artifacts" && DeTable::parse(&format!("x = {text}")).is_ok()
+    };
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let written = match key {
+        // Percentages between commas.
+        "percentiles" => {
+            let parts = value.trim_matches(['[', ']']).split(',').map(str::trim);
+            let parts: Vec<String> =
+                parts.map(|part| if is_plain(part) { part.to_owned() } else { quoted(part) }).collect();
+            format!("[{}]", parts.join(", "))
+        }
+        "cold" if value == "1" || value == "0" => (value == "1").to_string(),
+        _ if is_plain(value) => value.to_owned(),
+        _ => quoted(value),
+    };
+    let text: Arc<str> = format!("{key} = {written}").into();
+    let page = FileText::of_variable(name, text.clone());
+    let of_variable = |fault: &Fault| Fault::at(format!("{name}={value}"), &fault.what, &fault.next);
+    let broken = |what: &str| Fault::at(format!("{name}={value}"), what, "write it as in the suite file");
+    let tree = DeTable::parse(&text).map_err(|error| broken(error.message()))?;
+    let given = read(&mut Table::root(&page, tree.get_ref()));
+    match page.into_fault() {
+        Some(fault) => Err(of_variable(&fault)),
+        None => Ok(given),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Action, Benchmark, Source};
+    use super::*;
+    use gbench_model::{Origin, Stage, Thermal};
+
+    fn read(variables: &[(&str, &str)]) -> Result<Environment> {
+        let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Environment::read(owned, false)
+    }
+
+    fn applied(variables: &[(&str, &str)]) -> Suite {
+        let benchmark = Benchmark::new("s/x".parse().unwrap(), Action::Shell("true".into()), "/".into());
+        let mut suite = Suite::new("s", Source::Builtin, vec![benchmark]);
+        let environment = read(variables).unwrap();
+        environment.apply(&mut suite);
+        environment.apply_run(&mut suite.run, std::path::Path::new("/here"));
+        suite
+    }
+
+    #[test]
+    fn n23_every_amount_can_be_set_by_the_name_that_config_show_prints() {
+        let suite = applied(&[
+            ("GBENCH_PROCESSES", "9"),
+            ("GBENCH_ITERATIONS", "7"),
+            ("GBENCH_WARMUP", "0"),
+            ("GBENCH_DURATION", "500ms"),
+            ("GBENCH_BURNIN", "2"),
+            ("GBENCH_COLD", "true"),
+            ("GBENCH_DEADLINE_MULTIPLIER", "1.5"),
+            ("GBENCH_MEMORY_LIMIT", "8 GiB"),
+            ("GBENCH_LOG_LIMIT", "4096"),
+            ("GBENCH_PERCENTILES", "99.9, 99.99"),
+            ("GBENCH_SEED", "42"),
+            ("GBENCH_DEVICE", "1"),
+            ("GBENCH_DEADLINES_MEASURE", "1m 30s"),
+            ("GBENCH_RUN_DEADLINE", "2h"),
+            ("GBENCH_RUN_LOCK_WAIT", "0"),
+            ("GBENCH_RUN_ARTIFACTS", "results"),
+        ]);
+        let settings = &suite.benchmarks[0].settings;
+        assert_eq!((settings.processes.value, settings.iterations.value, settings.warmup.value), (9, 7, 0));
+        assert_eq!((settings.duration.value, settings.burnin.value), (0.5, 2.0));
+        assert_eq!((settings.thermal.value, settings.deadline_multiplier.value), (Thermal::Cold, 1.5));
+        assert_eq!((settings.memory_limit.value, settings.log_limit.value), (8 << 30, 4096));
+        assert_eq!(settings.percentiles.value, [99.9, 99.99]);
+        assert_eq!((settings.seed.value, settings.device.value.as_str()), (42, "1"));
+        assert_eq!(settings.deadlines[&Stage::Measure].value, 90.0);
+        assert_eq!((suite.run.deadline.value, suite.run.artifacts.value), (7200.0, "/here/results".into()));
+        assert_eq!(suite.run.lock_wait.value, 0.0);
+        for (key, shown) in settings.shown() {
+            let expected = if AMOUNTS.contains(&key.as_str()) || key == "deadlines.measure" {
+                Origin::Environment(variable(&key))
+            } else {
+                Origin::Default
+            };
+            assert_eq!(shown.origin, expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn n23_what_a_verdict_is_cannot_be_set_and_is_not_passed_over() {
+        for name in [
+            "THRESHOLD",
+            "TARGET",
+            "MIN_EFFECT",
+            "FAIL_ON_MISSING",
+            "GATE_ALPHA",
+            "ALPHA",
+            "GATE_BUDGET",
+            "GATE_ROUNDS",
+            "GATE_INCONCLUSIVE",
+            "INCONCLUSIVE",
+            "GATE_FAILED",
+            "GATE_SESSIONS",
+            "GATE_MATCH_DRIVER",
+            "RUN_STORE",
+            "GATE_LOCK_SM_CLOCK",
+            "LOCK_MEMORY_CLOCK",
+        ] {
+            let fault = read(&[(&format!("GBENCH_{name}"), "1")]).err().unwrap_or_else(|| panic!("{name}"));
+            assert!(fault.what.starts_with("the environment says how much is measured"), "{}", fault.what);
+            assert_eq!(fault.exit, gbench_model::Exit::Usage);
+        }
+        // Whatever is shown can be set, or is refused by its name.
+        for key in gbench_model::Settings::default().shown().keys() {
+            let known = read(&[(&variable(key), "no value of any setting")]);
+            assert!(known.is_err() || key == "device", "{key}");
+        }
+    }
+
+    #[test]
+    fn n23_a_value_that_makes_no_sense_names_its_variable() {
+        for (name, value, what) in [
+            ("GBENCH_PROCESSES", "0", "`processes` cannot be 0"),
+            ("GBENCH_PROCESSES", "many", "`processes` is text"),
+            ("GBENCH_ITERATIONS", "5\nprocesses = 3", "`iterations` is text"),
+            ("GBENCH_DURATION", "soon", "`duration`: `soon` is not a duration"),
+            ("GBENCH_DEADLINES_MEASURE", "0", "`measure` allows no time at all"),
+        ] {
+            let fault = read(&[(name, value)]).err().unwrap();
+            assert_eq!(fault.what, what);
+            assert!(fault.place.to_string().starts_with(name), "{}", fault.place);
+        }
+        let both = read(&[("GBENCH_PROCESSES", "0"), ("GBENCH_WARMUP", "x")]).err().unwrap();
+        assert_eq!(both.each().count(), 2);
+    }
+
+    #[test]
+    fn n23_a_variable_that_nothing_reads_is_told_with_what_was_meant() {
+        let warnings = |variables: &[(&str, &str)]| read(variables).unwrap().warnings().to_vec();
+        assert_eq!(
+            warnings(&[("GBENCH_ITERATION", "5")]),
+            ["nothing reads the variable `GBENCH_ITERATION`: did you mean `GBENCH_ITERATIONS`?"]
+        );
+        assert_eq!(warnings(&[("GBENCH_LABEL", "h100")]).len(), 1, "outside of the action it is no input");
+        assert_eq!(
+            warnings(&[("GBENCH_NONSENSICAL", "1")])[0].split(": ").nth(1),
+            Some("`gbench-ci config show` lists the settings")
+        );
+        assert!(read(&[("GBENCH_BUDGET", "5m")]).is_err(), "it is `gate.budget`, and not an input");
+        let inputs = [("GBENCH_BUDGET".into(), "5m".into()), ("GBENCH_LABEL".into(), "h100".into())];
+        let in_action = Environment::read(inputs.into_iter(), true).unwrap();
+        assert!(in_action.warnings().is_empty() && in_action.settings().is_empty());
+        let others = ["GBENCH_TOKEN", "GBENCH_NVML_LIBRARY", "GBENCH_PARAM_N", "GBENCH_TEST_TOOLS"];
+        assert_eq!(warnings(&others.map(|name| (name, "x"))), [""; 0]);
+        assert_eq!(warnings(&[("GBENCH_NONSENSE", ""), ("GBENCHMARK", "x")]), [""; 0]);
+    }
+
+    #[test]
+    fn n23_a_gate_that_a_child_of_a_gate_starts_takes_no_orders_from_the_outer_one() {
+        let outer = [("GBENCH_REQUEST", "{}"), ("GBENCH_ITERATIONS", "3"), ("GBENCH_SEED", "1")];
+        let environment = read(&outer).unwrap();
+        assert!(environment.settings().is_empty() && environment.warnings().is_empty());
+    }
+}

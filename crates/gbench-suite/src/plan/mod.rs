@@ -1,0 +1,111 @@
+//! Plans what is measured, in which order. Pure: the same suites and seed give the same plan.
+//!
+//! An ordinary run has a [`Plan`]: one case after the other, so that a run that is cut short holds whole cases. A
+//! comparison of two commits has a [`RoundsPlan`]: base and head in rounds, in an order that is random, with a recorded
+//! seed, so that whatever drifts on the machine meets both sides alike.
+
+mod claims;
+mod order;
+mod rounds;
+mod shard;
+
+use std::sync::Arc;
+
+use crate::{Benchmark, Suite};
+use gbench_model::{CaseId, Params, Side};
+
+pub use claims::check_claims;
+pub use order::RunOrder;
+pub use rounds::{PlannedPair, RoundsPlan, choose_controls, common_cases};
+pub use shard::keep_shard;
+
+/// An ordinary run: every case, one after the other, with as many processes as its settings ask for.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub arm: Arm,
+    pub cases: Vec<PlannedCase>,
+}
+
+/// One record's worth of work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Absent in an ordinary run.
+    pub side: Option<Side>,
+    /// Every selected benchmark, for what happens once a benchmark: requirements and builds.
+    pub benchmarks: Vec<Arc<Benchmark>>,
+}
+
+/// A case as planned; the device is not known before it has run.
+#[derive(Clone, Debug)]
+pub struct PlannedCase {
+    /// Index into [`RoundsPlan::arms`]; 0 in a [`Plan`].
+    pub arm: usize,
+    pub benchmark: Arc<Benchmark>,
+    pub id: CaseId,
+}
+
+impl Plan {
+    pub fn single(suite: &Suite) -> Self {
+        let arm = Arm::new(None, suite);
+        Self { cases: arm.cases(0), arm }
+    }
+
+    /// Processes in the whole plan.
+    pub fn processes(&self) -> usize {
+        self.cases.iter().map(|case| case.benchmark.settings.processes.value as usize).sum()
+    }
+}
+
+impl Arm {
+    fn new(side: Option<Side>, suite: &Suite) -> Self {
+        Self { side, benchmarks: suite.benchmarks.iter().cloned().map(Arc::new).collect() }
+    }
+
+    fn cases(&self, arm: usize) -> Vec<PlannedCase> {
+        let of_benchmark = |benchmark: &Arc<Benchmark>| -> Vec<PlannedCase> {
+            let planned = |id| PlannedCase { arm, benchmark: benchmark.clone(), id };
+            case_ids(benchmark).map(planned).collect()
+        };
+        self.benchmarks.iter().flat_map(of_benchmark).collect()
+    }
+}
+
+fn case_ids(benchmark: &Benchmark) -> impl Iterator<Item = CaseId> {
+    benchmark.points.iter().map(|point| case_id(benchmark, point))
+}
+
+/// The identity of one point of a benchmark, before it has told its device.
+pub fn case_id(benchmark: &Benchmark, point: &Params) -> CaseId {
+    CaseId {
+        benchmark: benchmark.id.clone(),
+        variant: None,
+        params: point.clone(),
+        timing: benchmark.timing,
+        thermal: benchmark.settings.thermal.value,
+        device: "host".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Action, Source};
+
+    fn suite(names: &[&str], processes: u32) -> Suite {
+        let benchmark = |name: &&str| {
+            let action = Action::Command(vec!["true".into()]);
+            let mut benchmark = Benchmark::new(name.parse().unwrap(), action, "/".into());
+            benchmark.settings.processes.value = processes;
+            benchmark
+        };
+        Suite::new("s", Source::Builtin, names.iter().map(benchmark).collect())
+    }
+
+    #[test]
+    fn a_single_run_takes_case_after_case() {
+        let plan = Plan::single(&suite(&["s/a", "s/b"], 3));
+        assert_eq!(plan.processes(), 6);
+        let names: Vec<_> = plan.cases.iter().map(|case| case.id.benchmark.as_str()).collect();
+        assert_eq!(names, ["s/a", "s/b"]);
+    }
+}

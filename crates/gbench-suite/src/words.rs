@@ -1,0 +1,222 @@
+//! How people write quantities, and which name they probably meant. The suite file and the command line
+//! share these, so that `2s`, `8 GiB` and `5%` mean one thing everywhere.
+
+use gbench_model::{ClockChoice, Margin, near};
+
+/// Seconds, from `90s`, `1m 30s`, `500ms` or a plain number of seconds. Not negative, at most 365 days.
+/// Error: what is wrong with the text.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let seconds = match text.parse::<f64>() {
+        Ok(number) => number,
+        Err(_) => humantime::parse_duration(text)
+            .map(|duration| duration.as_secs_f64())
+            .map_err(|_| format!("`{text}` is not a duration"))?,
+    };
+    check_seconds(seconds)
+}
+
+/// Most seconds that a duration may hold: deadlines and their multiplier stay far from overflowing.
+const YEAR: f64 = 365.0 * 86_400.0;
+
+/// The bounds of [`parse_seconds`] for a number that is already one.
+pub(crate) fn check_seconds(seconds: f64) -> Result<f64, String> {
+    match seconds {
+        _ if !seconds.is_finite() => Err(format!("{seconds} is not a number of seconds")),
+        _ if seconds < 0.0 => Err(format!("{seconds} s is negative")),
+        _ if seconds > YEAR => Err(format!("{seconds} s is more than 365 days")),
+        _ => Ok(seconds),
+    }
+}
+
+/// The clock of a GPU's memory: `max`, `off` or MHz. Error: what is wrong with the text.
+pub fn parse_memory_clock(text: &str) -> Result<ClockChoice, String> {
+    match text.parse()? {
+        ClockChoice::Base => Err("`base` is a clock of the multiprocessors, and the memory has none".into()),
+        choice => Ok(choice),
+    }
+}
+
+/// Units of size by name, in bytes.
+pub(crate) const SIZE_UNITS: [(&str, u64); 10] = [
+    ("B", 1),
+    ("KB", 1_000),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+/// Bytes, from `8 GiB`, `1.5MB` or a plain number of bytes. Error: what is wrong with the text.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
+    let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` does not begin with a number"))?;
+    let scale = match unit {
+        "" => 1,
+        unit => match SIZE_UNITS.iter().find(|(name, _)| *name == unit) {
+            Some((_, scale)) => *scale,
+            None => return Err(format!("`{unit}` is not a unit of size")),
+        },
+    };
+    let bytes = number * scale as f64;
+    if bytes < (1u64 << 53) as f64 {
+        Ok(bytes.round() as u64)
+    } else {
+        Err(format!("`{text}` is more than any machine holds"))
+    }
+}
+
+/// An absolute difference from `50 ns`, `64KiB` or a plain number. Error: what is wrong with the text.
+pub(crate) fn parse_margin(text: &str) -> Result<Margin, String> {
+    let text = text.trim();
+    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let mut split = digits(text);
+    // `1e-6` is a number as a whole; the `e` of a unit has no digit behind it.
+    if let Some(power) = text[split..].strip_prefix(['e', 'E']) {
+        let sign = usize::from(power.starts_with(['-', '+']));
+        let whole = power[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(power.len() - sign);
+        split += if whole > 0 { 1 + sign + whole } else { 0 };
+    }
+    let (number, unit) = (&text[..split], text[split..].trim());
+    match number.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(Margin { value, unit: unit.to_owned() }),
+        Ok(_) => Err(format!("`{text}` is not above 0")),
+        Err(_) => Err(format!("`{text}` does not begin with a number")),
+    }
+}
+
+/// A relative change from `5%` or `0.05`, above 0 and at most 1000 %. Without `%` it is a share below 1: `5` might mean
+/// 5 % as well as 500 %. Error: what is wrong.
+pub fn parse_ratio(text: &str) -> Result<f64, String> {
+    let trimmed = text.trim();
+    let number = |text: &str| -> Result<f64, String> {
+        text.parse().map_err(|_| format!("`{text}` is neither `5%` nor `0.05`"))
+    };
+    let Some(percent) = trimmed.strip_suffix('%') else { return check_ratio(number(trimmed)?) };
+    match number(percent.trim_end())? / 100.0 {
+        ratio if ratio > 0.0 && ratio <= 10.0 => Ok(ratio),
+        _ => Err(format!("`{text}` is not above 0 and at most 1000 %")),
+    }
+}
+
+/// A relative change from a number without `%`: above 0 and below 1.
+pub(crate) fn check_ratio(ratio: f64) -> Result<f64, String> {
+    match ratio {
+        _ if ratio > 0.0 && ratio < 1.0 => Ok(ratio),
+        _ if (1.0..=1000.0).contains(&ratio) => {
+            Err(format!("{ratio} is {}; for {ratio} % write \"{ratio}%\"", as_percent(ratio)))
+        }
+        _ => Err(format!("{ratio} is not above 0 and below 1 (100 %)")),
+    }
+}
+
+/// A relative change as [`parse_ratio`] reads it back.
+pub fn ratio_text(ratio: f64) -> String {
+    if ratio < 1.0 { ratio.to_string() } else { as_percent(ratio) }
+}
+
+fn as_percent(ratio: f64) -> String {
+    // Ten digits: the product of 0.07 and 100 is not quite 7.
+    let percent = format!("{:.10}", ratio * 100.0);
+    let percent = percent.trim_end_matches('0').trim_end_matches('.');
+    format!("{percent}%")
+}
+
+/// An instruction for the author of an unknown name: the near ones, else every known one.
+pub fn advise(word: &str, known: &[&str]) -> String {
+    let near = near(word, known);
+    match near.as_slice() {
+        [] => format!("use one of {}", listed(known)),
+        [one] => format!("write `{one}`"),
+        several => format!("write one of {}", listed(several)),
+    }
+}
+
+/// `` `a`, `b` and 7 more ``: at most sixty names in full.
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    const SHOWN: usize = 60;
+    let shown: Vec<_> = names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        rest => format!("{} and {rest} more", shown.join(", ")),
+    }
+}
+
+/// `8 GiB`, `64 kB`, `1000003 B`: the largest unit that tells the number exactly.
+pub fn format_size(bytes: u64) -> String {
+    let exact = SIZE_UNITS.iter().filter(|(_, scale)| bytes >= *scale && bytes.is_multiple_of(*scale));
+    let (unit, scale) = exact.max_by_key(|(_, scale)| *scale).unwrap_or(&("B", 1));
+    format!("{} {unit}", bytes / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        assert_eq!(parse_seconds("90s"), Ok(90.0));
+        assert_eq!(parse_seconds("1m 30s"), Ok(90.0));
+        assert_eq!(parse_seconds("500ms"), Ok(0.5));
+        assert_eq!(parse_seconds("2.5"), Ok(2.5));
+        for bad in ["", "soon", "-1", "nan", "inf", "400days", "1e300"] {
+            assert!(parse_seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_know_powers_of_two_from_powers_of_ten() {
+        assert_eq!(parse_size("8 GiB"), Ok(8 << 30));
+        assert_eq!(parse_size("1.5MB"), Ok(1_500_000));
+        assert_eq!(parse_size("4096"), Ok(4096));
+        assert_eq!(parse_size("1_000 kB"), Ok(1_000_000));
+        for bad in ["", "GiB", "8 Gib", "8 gigs", "-1", "1.2.3 MB", "99999999 TiB"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_size_reads_back_as_the_number_it_was() {
+        for (bytes, text) in [(8 << 30, "8 GiB"), (1_500_000, "1500 kB"), (1001, "1001 B"), (0, "0 B")] {
+            assert_eq!(format_size(bytes), text);
+            assert_eq!(parse_size(text), Ok(bytes));
+        }
+    }
+
+    #[test]
+    fn a_threshold_is_a_ratio_or_a_percentage() {
+        assert_eq!(parse_ratio("5%"), Ok(0.05));
+        assert_eq!(parse_ratio("2.5 %"), Ok(0.025));
+        assert_eq!(parse_ratio("0.05"), Ok(0.05));
+        assert_eq!(parse_ratio("500%"), Ok(5.0));
+        for bad in ["0", "-5%", "1001%", "11", "five", "", "nan"] {
+            assert!(parse_ratio(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn n28_a_number_of_one_or_more_is_no_threshold_without_a_percent_sign() {
+        for (text, hint) in [("5", "for 5 % write \"5%\""), ("1", "\"1%\""), ("2.5", "\"2.5%\"")] {
+            let what = parse_ratio(text).unwrap_err();
+            assert!(what.contains(hint), "{what}");
+            assert_eq!(Err(what), check_ratio(text.parse().unwrap()));
+        }
+        assert!(check_ratio(5.0).unwrap_err().starts_with("5 is 500%"));
+        for ratio in [0.05, 0.07, 0.0025, 5.0, 1.1, 10.0] {
+            assert_eq!(parse_ratio(&ratio_text(ratio)), Ok(ratio), "{}", ratio_text(ratio));
+        }
+    }
+
+    #[test]
+    fn a_near_name_is_advised_and_a_far_one_lists_what_is_known() {
+        let known = ["iterations", "processes", "warmup"];
+        assert_eq!(advise("zebra", &known), "use one of `iterations`, `processes`, `warmup`");
+        assert_eq!(advise("Warmup", &known), "write `warmup`");
+    }
+}

@@ -1,0 +1,128 @@
+//! Reads `[benchmark.work]`: a number, or an expression over the parameters.
+
+use minijinja::Environment;
+use toml::de::DeValue;
+
+use super::Benchmark;
+use super::reader::{Item, Table};
+use super::sweep::unknown_parameter;
+use super::work::WorkAmount;
+use gbench_model::Params;
+
+/// The units of the protocol's `metadata`, in the words of both.
+const UNITS: [&str; 4] = ["items", "bytes", "flops", "tokens"];
+
+impl Benchmark {
+    /// What one iteration of a case works through, by unit. Errors: an expression that fails for these parameters, in words.
+    pub fn work_of(&self, params: &Params) -> Result<Vec<(&'static str, f64)>, String> {
+        let of = |(unit, amount): (&&'static str, &WorkAmount)| {
+            let amount = amount.of(params).map_err(|why| format!("`{unit}` of `[benchmark.work]`: {why}"))?;
+            Ok((*unit, amount))
+        };
+        self.work.iter().map(of).collect()
+    }
+}
+
+/// Reads the table. `names`: the parameters of the file; those of modules and harnesses are not known yet.
+pub(super) fn read_work(it: &mut Benchmark, table: &mut Table, names: &[String]) {
+    let Some(item) = table.take("work") else { return };
+    let Some(mut inner) = item.table() else { return };
+    inner.name = "[benchmark.work]".into();
+    let is_known = it.has_own_points();
+    for unit in UNITS {
+        let Some(item) = inner.take(unit) else { continue };
+        let Some(amount) = amount(&item) else { continue };
+        if is_known {
+            check(&item, &amount, names, &it.points);
+        }
+        it.work.insert(unit, amount);
+    }
+    inner.close();
+}
+
+fn amount(item: &Item) -> Option<WorkAmount> {
+    if !matches!(item.value, DeValue::String(_)) {
+        let number = item.number()?;
+        if number <= 0.0 {
+            return item.refuse(format!("`{}` cannot be {number}", item.key), "write a number above 0");
+        }
+        return Some(WorkAmount::Number(number));
+    }
+    let source = item.expression()?;
+    // Every bracket costs the parser a good part of a small stack.
+    const MAX_BRACKETS: usize = 32;
+    if source.matches(['(', '[', '{']).count() > MAX_BRACKETS {
+        return item.refuse(
+            format!("this expression has more than {MAX_BRACKETS} opening brackets"),
+            "write it with fewer",
+        );
+    }
+    if let Err(error) = Environment::new().compile_expression(source) {
+        let cause = error.detail().unwrap_or("it cannot be read").to_owned();
+        return item.refuse(format!("this is no expression: {cause}"), EXAMPLE);
+    }
+    Some(WorkAmount::Expression(source.to_owned()))
+}
+
+const EXAMPLE: &str = "write a number, or an expression over the parameters such as \"2 * n ** 3\"";
+
+/// An expression has to give a number above 0 for each point.
+fn check(item: &Item, amount: &WorkAmount, names: &[String], points: &[Params]) {
+    let WorkAmount::Expression(text) = amount else { return };
+    if let Ok(expression) = Environment::new().compile_expression(text) {
+        let variables = expression.undeclared_variables(false);
+        let mut unknown: Vec<&String> = variables.iter().filter(|name| !names.contains(name)).collect();
+        unknown.sort();
+        if let Some(name) = unknown.first() {
+            return unknown_parameter(item.page, item.span.clone(), name, names);
+        }
+    }
+    let failing = points.iter().find_map(|point| Some((point, amount.of(point).err()?)));
+    if let Some((point, why)) = failing {
+        let words: Vec<String> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        item.fault(format!("for `{}` this expression fails: {why}", words.join(",")), EXAMPLE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::Suite;
+    use super::*;
+
+    fn read(rest: &str) -> Result<Benchmark, Vec<String>> {
+        let text = format!("[[benchmark]]\nid = 'x'\ncommand = ['true']\n{rest}");
+        match Suite::parse(Path::new("/suite/gbench.toml"), &text, &[]) {
+            Ok(mut suite) => Ok(suite.benchmarks.remove(0)),
+            Err(fault) => Err(fault.each().map(|fault| fault.what.clone()).collect()),
+        }
+    }
+
+    #[test]
+    fn s3_21_work_is_a_number_or_an_expression_over_the_parameters() {
+        let text = "zip = {B = [2, 4], S = [128, 256], d = [64, 64]}\n\
+                    work = {flops = '4 * B * S ** 2 * d', bytes = 4096}";
+        let benchmark = read(text).unwrap();
+        let of = |at: usize| benchmark.work_of(&benchmark.points[at]).unwrap();
+        assert_eq!(of(0), [("bytes", 4096.0), ("flops", 4.0 * 2.0 * 128.0 * 128.0 * 64.0)]);
+        assert_eq!(of(1), [("bytes", 4096.0), ("flops", 4.0 * 4.0 * 256.0 * 256.0 * 64.0)]);
+    }
+
+    #[test]
+    fn what_gives_no_amount_is_refused_with_its_point() {
+        let cases = [
+            ("work = {flops = '2 *'}", "this is no expression: unexpected end of input, expected expression"),
+            ("work = {bytes = 0}", "`bytes` cannot be 0"),
+            ("work = {flop = 1}", "`[benchmark.work]` has no key `flop`"),
+            ("matrix = {n = [1]}\nwork = {flops = 'm'}", "no parameter is called `m`"),
+            (
+                "matrix = {n = [1, 2]}\nwork = {flops = 'n - 2'}",
+                "for `n=1` this expression fails: it gives `-1`, not a number above 0",
+            ),
+        ];
+        for (text, what) in cases {
+            assert_eq!(read(text).unwrap_err(), [what], "{text}");
+        }
+    }
+}
