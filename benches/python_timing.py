@@ -14,7 +14,7 @@ import tempfile
 import time
 import timeit
 
-DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "driver", "python")
+DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crates", "gbench-measure", "src", "driver", "python")
 sys.path.insert(0, DRIVER)
 
 from gbench_driver import settings, wall  # noqa: E402

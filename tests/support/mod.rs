@@ -24,6 +24,8 @@ pub mod stories;
 pub mod tools;
 pub mod zips;
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -46,8 +48,37 @@ pub fn gbench() -> PathBuf {
 /// The binary, which takes no turns with other tests.
 pub fn gate() -> Command {
     let mut gate = Command::new(gbench());
-    gate.env("GBENCH_LOCKS", "off");
+    gate.env("GBENCH_LOCKS", "off").env("PATH", path());
     gate
+}
+
+/// `PATH` with the interpreter and the compiler themselves in front. Every gate asks them for their versions, and the stand-ins of
+/// version managers (pyenv, rustup) take ten times as long as they do.
+fn path() -> &'static OsStr {
+    static PATH: OnceLock<OsString> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let given = std::env::var_os("PATH").unwrap_or_default();
+        let folder = built("programs", &[], &given.to_string_lossy(), |folder| {
+            let words = ["-c", "import sys; print(sys.executable)"];
+            let python = Command::new("python3").args(words).output().ok();
+            let python = python.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+            let rustc = std::env::var_os("CARGO").map(|cargo| PathBuf::from(cargo).with_file_name("rustc"));
+            let rustc = rustc.filter(|rustc| rustc.exists()).map(|rustc| rustc.display().to_string());
+            for (name, program) in [("python3", python), ("rustc", rustc)] {
+                if let Some(program) = program.filter(|program| !program.is_empty()) {
+                    write_program(&folder.join(name), &format!("exec '{program}' \"$@\"\n"));
+                }
+            }
+        });
+        let all = [folder].into_iter().chain(std::env::split_paths(&given));
+        std::env::join_paths(all).unwrap()
+    })
+}
+
+/// A shell script that can be started.
+fn write_program(path: &Path, script: &str) {
+    std::fs::write(path, format!("#!/bin/sh\n{script}")).unwrap();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
 /// A file or folder under `fixtures/`.

@@ -12,7 +12,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 START = os.path.join(os.path.dirname(HERE), "start.py")
-FIXTURES = os.path.normpath(os.path.join(HERE, "..", "..", "..", "..", "fixtures", "python"))
+FIXTURES = os.path.normpath(os.path.join(HERE, *[".."] * 6, "fixtures", "python"))
 PYTHON = os.environ.get("GBENCH_TEST_PYTHON", sys.executable)
 
 
