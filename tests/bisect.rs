@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use gbench_ci::model::{BisectAnswer, BisectDocument, BisectEntry};
 use serde_json::Value;
@@ -11,6 +10,7 @@ use tempfile::TempDir;
 
 use crate::support::cli::{Ran, command, ended};
 use crate::support::nightly;
+use crate::support::wait::wait_until;
 
 /// Prints a time around what the file `cost` says, with 1 % of noise that is normal as nearly as twelve numbers make it.
 const BENCH: &str = r#"
@@ -227,11 +227,10 @@ fn a_killed_bisection_goes_on_with_what_it_has() {
     std::fs::write(line.folder.path().join("slow"), "").unwrap();
     let mut child =
         line.command("c0 good --quiet").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let since = Instant::now();
-    while line.processes() < 6 {
-        assert!(since.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the sixth process", || {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        line.processes() >= 6
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     std::fs::remove_file(line.folder.path().join("slow")).unwrap();
@@ -252,11 +251,7 @@ fn an_interrupt_leaves_what_was_measured_and_says_how_to_go_on() {
     std::fs::write(line.folder.path().join("slow"), "").unwrap();
     let mut command = line.command("c0 good --quiet");
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let since = Instant::now();
-    while line.processes() < 3 {
-        assert!(since.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the third process", || line.processes() >= 3);
     let id = nix::unistd::Pid::from_raw(child.id() as i32);
     nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -268,9 +263,13 @@ fn an_interrupt_leaves_what_was_measured_and_says_how_to_go_on() {
 #[test]
 fn a_budget_ends_it_undecided_with_what_remains() {
     let line = Line::with_step(16, 8, 11);
+    // Each process takes longer than the budget, on the fastest machine, too.
+    let slow = line.folder.path().join("slow");
+    std::fs::write(&slow, "").unwrap();
     let ran = line.bisect("c0 good --budget 100ms --quiet").exits(3);
     let ran = ran.says("UNDECIDED").says("gbench-ci bisect --resume");
     assert!(line.processes() < 10, "{}", ran.out);
+    std::fs::remove_file(slow).unwrap();
     assert_eq!(line.document("--resume", 0).answer, BisectAnswer::Commit);
 }
 

@@ -1,9 +1,12 @@
 //! Builds: what a failed one quotes and where its output is, and what is heard of one that takes long.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use gbench_ci::model::{FailureKind, Outcome, RunRecord};
 use gbench_ci::store::{latest_comparison, read_comparison};
 
-use crate::support::cli::{newest, ran, runs};
+use crate::support::cli::{command, newest, ran, runs};
 use crate::support::git::Sandbox;
 
 /// Fails as a linker does: the reason first, then who else has failed because of it.
@@ -65,15 +68,22 @@ fn n27_a_failed_build_quotes_its_first_error_and_names_logs_that_hold_all_it_pri
 #[test]
 fn n27_while_a_build_goes_on_a_log_hears_how_long_and_what_it_does() {
     let sandbox = Sandbox::new();
-    let slow = "echo 'compiling \x1b[1mgemm\x1b[0m' >&2\nsleep 7\n";
+    let slow = "echo 'compiling \x1b[1mgemm\x1b[0m' >&2\nuntil [ -e go ]; do sleep 0.02; done\n";
     std::fs::write(sandbox.root().join("gbench.toml"), suite("build.sh")).unwrap();
     std::fs::write(sandbox.root().join("build.sh"), slow).unwrap();
-    let ran = ran(&sandbox.root(), "run").exits(0);
-    let lines: Vec<&str> = ran.err.lines().filter(|line| line.contains("buil")).collect();
+    let mut gate =
+        command(&sandbox.root(), "run").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = Vec::new();
+    for line in BufReader::new(gate.stderr.take().unwrap()).lines().map(Result::unwrap) {
+        // Until this is said the build goes on, however long that takes.
+        if line.starts_with("building s/x for ") && line.ends_with("s: compiling gemm") {
+            std::fs::write(sandbox.root().join("go"), "").unwrap();
+        }
+        lines.extend(Some(line).filter(|line| line.contains("buil")));
+    }
+    assert!(gate.wait().unwrap().success(), "{lines:?}");
     assert_eq!(lines[0], "building s/x");
-    assert!(
-        lines[1].starts_with("building s/x for ") && lines[1].ends_with("s: compiling gemm"),
-        "{lines:?}"
-    );
-    assert!(lines[2].starts_with("built s/x in "), "{lines:?}");
+    let built = lines.iter().position(|line| line.starts_with("built s/x in ")).expect("it is built");
+    let told = &lines[1..built];
+    assert!(!told.is_empty() && told.iter().all(|line| line.starts_with("building s/x for ")), "{lines:?}");
 }

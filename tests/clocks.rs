@@ -3,7 +3,6 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use gbench_ci::compare::{Policy, SideInput, Verdict, VerdictDocument, compare, compare_sides};
 use gbench_ci::model::*;
@@ -15,10 +14,8 @@ use crate::fake_nvml;
 use crate::support::cli::{Ran, command, ended, newest};
 use crate::support::repository::{Repository, row};
 use crate::support::rounds::{differences, sides, timed};
+use crate::support::wait::wait_for;
 use crate::support::{folder_with, records};
-
-/// How long a guard may take.
-const RESTORED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A folder with a suite and the stand-in's card.
 struct Machine {
@@ -86,16 +83,20 @@ impl Machine {
         std::fs::read_to_string(self.path("clocks")).unwrap_or_default()
     }
 
-    fn wait_until(&self, what: &str, limit: Duration, is_so: impl Fn() -> bool) {
-        let begun = Instant::now();
-        while !is_so() {
-            assert!(begun.elapsed() < limit, "{what}: {:?}, locks `{}`", self.log(), self.locks());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+    #[track_caller]
+    fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let missing = || format!("{what}: {:?}, locks `{}`", self.log(), self.locks());
+        wait_for(|| if is_so() { Ok(()) } else { Err(missing()) });
     }
 
+    #[track_caller]
     fn wait_for(&self, line: &str) {
-        self.wait_until(line, Duration::from_secs(60), || self.log().iter().any(|known| known == line));
+        self.wait_until(line, || self.log().iter().any(|known| known == line));
+    }
+
+    #[track_caller]
+    fn wait_for_benchmark(&self) {
+        self.wait_until("the benchmark", || self.path("began").exists());
     }
 
     /// The process that the library was started in and that is a guard.
@@ -118,7 +119,7 @@ fn is_over(pid: Pid) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
 }
 
-const SLEEPING: &str = "touch began; sleep 30";
+const SLEEPING: &str = "touch began; sleep 1000";
 
 #[test]
 fn s3_8_clocks_are_locked_read_back_recorded_and_given_back_in_reverse() {
@@ -198,7 +199,7 @@ fn clocks_are_given_back_after_an_interrupt() {
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
         let machine = Machine::locking(SLEEPING);
         let mut gate = machine.start();
-        machine.wait_until("the benchmark", Duration::from_secs(60), || machine.path("began").exists());
+        machine.wait_for_benchmark();
         assert_eq!(machine.locks().lines().count(), 2);
         // As a terminal sends it: to the whole group.
         killpg(Pid::from_raw(gate.id() as i32), signal).unwrap();
@@ -216,8 +217,7 @@ fn e2_a_gate_that_is_killed_leaves_no_lock_wherever_it_was() {
         std::fs::write(machine.path("clocks.hold"), call).unwrap();
         let mut gate = machine.start();
         match call {
-            "" => machine
-                .wait_until("the benchmark", Duration::from_secs(60), || machine.path("began").exists()),
+            "" => machine.wait_for_benchmark(),
             "set_sm" => machine.wait_for("> set_sm.0 1410 1410"),
             "set_memory" => machine.wait_for("> set_memory.0 2619 2619"),
             reset => machine.wait_for(&format!("> {reset}.0")),
@@ -228,8 +228,8 @@ fn e2_a_gate_that_is_killed_leaves_no_lock_wherever_it_was() {
         gate.wait().unwrap();
         std::fs::remove_file(machine.path("clocks.hold")).unwrap();
         let is_done = || machine.log().iter().filter(|line| *line == "reset_sm.0 = 0").count() == 1;
-        machine.wait_until(call, RESTORED_WITHIN, || is_done() && machine.locks().is_empty());
-        machine.wait_until("the guard's end", RESTORED_WITHIN, || is_over(guard));
+        machine.wait_until(call, || is_done() && machine.locks().is_empty());
+        machine.wait_until("the guard's end", || is_over(guard));
     }
 }
 
@@ -237,16 +237,19 @@ fn e2_a_gate_that_is_killed_leaves_no_lock_wherever_it_was() {
 fn a_signal_to_the_guard_ends_it_only_when_all_is_given_back() {
     let machine = Machine::locking(SLEEPING);
     let mut gate = machine.start();
-    machine.wait_until("the benchmark", Duration::from_secs(60), || machine.path("began").exists());
+    machine.wait_for_benchmark();
     let guard = machine.guard();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
         kill(guard, signal).unwrap();
     }
-    std::thread::sleep(Duration::from_millis(100));
+    // The four wait for their turn: the guard has blocked them, so that no moment comes in which they end it.
+    let status = std::fs::read_to_string(format!("/proc/{guard}/status")).unwrap();
+    let waiting = status.lines().find_map(|line| line.strip_prefix("ShdPnd:")).unwrap();
+    assert_eq!(u64::from_str_radix(waiting.trim(), 16).unwrap().count_ones(), 4, "{status}");
     assert_eq!(machine.locks().lines().count(), 2);
     gate.kill().unwrap();
     gate.wait().unwrap();
-    machine.wait_until("the guard", RESTORED_WITHIN, || machine.locks().is_empty());
+    machine.wait_until("the guard", || machine.locks().is_empty());
 }
 
 #[test]
@@ -254,7 +257,7 @@ fn a_gate_whose_guard_is_killed_gives_the_clocks_back_itself_and_says_so() {
     let machine = Machine::locking("touch began; while [ ! -e go ]; do sleep 0.01; done");
     let mut command = machine.command("run", "");
     let gate = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    machine.wait_until("the benchmark", Duration::from_secs(60), || machine.path("began").exists());
+    machine.wait_for_benchmark();
     kill(machine.guard(), Signal::SIGKILL).unwrap();
     std::fs::write(machine.path("go"), "").unwrap();
     let output = gate.wait_with_output().unwrap();

@@ -31,6 +31,9 @@ const SUITE: &str = r#"
 [suite]
 name = "s"
 
+[gate]
+watch = false
+
 [[benchmark]]
 id = "cut-off"
 command = ["./work"]

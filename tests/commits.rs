@@ -4,13 +4,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use gbench_ci::compare::{Row, Verdict, VerdictDocument};
 use gbench_ci::store::{latest_comparison, read_comparison};
 use tempfile::TempDir;
 
 use crate::support::cli::{Ran, command, ended, ran};
+use crate::support::wait::wait_until;
 
 /// Prints twelve times. `$1` is the case, the file `work` in its folder what one unit of work costs; `$STATE`, where it is
 /// set, a folder that all processes share, and `$TRICK` what is wrong with the machine.
@@ -227,13 +227,9 @@ fn killed_at_any_round_and_resumed_it_says_what_it_would_have_said() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let begun = Instant::now();
-        while journal_lines(repository.root()) < processes && begun.elapsed() < Duration::from_secs(60) {
-            if child.try_wait().unwrap().is_some() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(3));
-        }
+        wait_until("enough processes", || {
+            journal_lines(repository.root()) >= processes || child.try_wait().unwrap().is_some()
+        });
         child.kill().unwrap();
         child.wait().unwrap();
         repository.compare("--resume").exits(1);

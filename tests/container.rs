@@ -156,7 +156,7 @@ fn a_runtime_that_fails_is_no_failure_of_the_program() {
 #[test]
 fn a_container_is_ended_with_its_deadline() {
     let entry =
-        EXTRACT.replace("echo time: 1.5", "trap : TERM; sleep 60") + "deadlines = { measure = \"500ms\" }\n";
+        EXTRACT.replace("echo time: 1.5", "trap : TERM; sleep 1000") + "deadlines = { measure = \"5s\" }\n";
     let contained = Contained::new(&entry).with_docker();
     contained.run("run --quiet --processes 1").exits(4);
     let log = contained.log();

@@ -60,7 +60,7 @@ fn n30_a_fifo_as_suite_file_is_refused_and_not_waited_for() {
     git::init(&folder.path().join("repository"));
     for line in ["list", "run", "config show", "compare a.json b.json", "compare HEAD..HEAD"] {
         let mut timed = Command::new("timeout");
-        timed.arg("60").arg(gbench()).args(line.split(' ')).current_dir(folder.path());
+        timed.arg("600").arg(gbench()).args(line.split(' ')).current_dir(folder.path());
         ended(timed).exits(2).says("FIFO");
     }
 }

@@ -1,8 +1,6 @@
 //! The gate on a card that is none, from a user's kernels to the verdict: real commits, the real compiler's machine code, computed times.
 //! The file `card` of each commit says how fast its kernels are.
 
-use std::time::{Duration, Instant};
-
 use gbench_ci::compare::{CodeState, RowSide, Verdict};
 use gbench_ci::model::{CaseRecord, FailureKind, KernelCode, Metric, Outcome, RunRecord};
 
@@ -13,6 +11,7 @@ use crate::support::kernels::{
     six, stand_in, suite,
 };
 use crate::support::repository::row;
+use crate::support::wait::wait_until;
 
 fn case<'a>(record: &'a RunRecord, name: &str) -> &'a CaseRecord {
     record.cases.iter().find(|case| case.id.benchmark.name() == name).unwrap()
@@ -222,11 +221,8 @@ fn d2_a_card_that_is_lost_during_a_comparison_costs_the_case_that_it_hits() {
     let root = gate.repository.root().to_owned();
     // Once the first round is measured, the card is gone from the 200th call of each process of that case.
     let saboteur = std::thread::spawn(move || {
-        let begun = Instant::now();
         let measured = || std::fs::metadata(root.join(".git/processes")).map_or(0, |file| file.len());
-        while measured() < 4 && begun.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("the first round is measured", || measured() >= 4);
         std::fs::write(root.join(".gbench/trees/head/falls"), "lost@200\n").unwrap();
     });
     let said = gate.compare("--order-seed 1").exits(4);

@@ -12,6 +12,7 @@ use crate::support::cli::{Ran, ended, ran};
 use crate::support::fake_github::{FakeGithub, RunSeed};
 use crate::support::fixture;
 use crate::support::job::outside;
+use crate::support::wait::wait_until;
 
 const HEAD: &str = "8c1f0a2e5b7d49c3a6e0f1d2b3c4d5e6f7081923";
 const PULL: &str = ".github/workflows/gbench-pull-request.yml";
@@ -96,9 +97,7 @@ impl Machine {
         let out = self.at("out");
         runner.stdout(std::fs::File::create(&out).unwrap());
         let mut child = runner.spawn().unwrap();
-        while !pid.exists() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("the hook", || pid.exists());
         meanwhile(std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap());
         let status = child.wait().unwrap();
         (always.exists(), status, std::fs::read_to_string(out).unwrap())

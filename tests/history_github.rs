@@ -12,6 +12,7 @@ use crate::support::fake_github::{FakeGithub, Fault as Injected, FaultKind};
 use crate::support::git::Sandbox;
 use crate::support::history::{entry, recent};
 use crate::support::rest::Rest;
+use crate::support::wait::wait_until;
 
 const BRANCH: &str = "gbench-history";
 const SLUG: &str = "acme/kernels";
@@ -165,16 +166,14 @@ fn the_same_run_published_twice_at_once_is_there_once_as_the_faster_one_wrote_it
     let place = Place::new();
     place.append(&entry(1)).unwrap();
     // The slower one has read the tip, and its answer takes long: it looks at a branch that is out of date by then.
-    let late = FaultKind::Delay(Duration::from_secs(1));
+    let late = FaultKind::Delay(Duration::from_secs(10));
     place.fake.inject(Injected::new("GET", "/git/commits/", late));
     let before = place.fake.count("GET", "/git/commits/");
     let of = |time: &str| HistoryEntry { appended: time.into(), ..entry(2) };
     let [slower, faster] = ["2026-12-24T18:00:00Z", "2026-12-24T18:00:01Z"].map(of);
     let (one, other) = std::thread::scope(|scope| {
         let one = scope.spawn(|| place.append(&slower).unwrap());
-        while place.fake.count("GET", "/git/commits/") == before {
-            std::thread::yield_now();
-        }
+        wait_until("the slower one reads", || place.fake.count("GET", "/git/commits/") != before);
         (place.append(&faster).unwrap(), one.join().unwrap())
     });
     assert_ne!(one.already, other.already, "{one:?} {other:?}");

@@ -5,19 +5,22 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gbench_ci::model::{Outcome, RecordState};
 use gbench_ci::store::{latest_run, read_record};
 use gbench_ci::supervise::{ARGUMENT, Assignment};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 
-use crate::runner::assert_nothing_alive;
+use crate::runner::{alive_in, assert_nothing_alive};
+use crate::support::wait::{wait_for, wait_until};
 use crate::support::{folder_with, gate};
 
-/// Eight cases of two processes, 20 ms each: about half a second in all.
+/// Eight cases of two processes, 20 ms each: about half a second in all. And one that ends once there is a file `go`.
 const SUITE: &str = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"ok\"\ncommand = [\"./child\", \"ok\", \"4\"]\n\
-                     timing = \"protocol\"\nprocesses = 2\nmatrix.n = [1, 2, 3, 4, 5, 6, 7, 8]\n";
+                     timing = \"protocol\"\nprocesses = 2\nmatrix.n = [1, 2, 3, 4, 5, 6, 7, 8]\n\
+                     [[benchmark]]\nid = \"waits\"\ntiming = \"protocol\"\nprocesses = 2\n\
+                     shell = \"until [ -e go ]; do sleep 0.01; done; exec ./child ok\"\n";
 
 /// Starts a run and kills it with SIGKILL after `delay`. Returns the cases that it had reported as measured.
 fn run_and_kill(folder: &Path, delay: Duration) -> Vec<String> {
@@ -27,7 +30,7 @@ fn run_and_kill(folder: &Path, delay: Duration) -> Vec<String> {
     // The plan's line: from here on the run has begun, whatever the machine is busy with.
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
-    assert!(line.starts_with("measuring 8 cases"), "{line}");
+    assert!(line.starts_with("measuring 9 cases"), "{line}");
     std::thread::sleep(delay);
     gate.kill().unwrap();
     gate.wait().unwrap();
@@ -46,10 +49,17 @@ fn a_run_killed_at_any_moment_leaves_a_readable_record_of_every_case_that_had_fi
     for round in 0..20u64 {
         // Spread over the run without a pattern that could hit the same step every time.
         let delay = Duration::from_micros(round * 37_003 % 600_000);
+        // Every other run cannot come to its end, however late the kill is.
+        let go = folder.path().join("go");
+        if round % 2 == 0 {
+            std::fs::write(&go, "").unwrap();
+        } else {
+            std::fs::remove_file(&go).unwrap();
+        }
         let reported = run_and_kill(folder.path(), delay);
         let run = latest_run(&folder.path().join("artifacts")).expect("a run folder");
         let record = read_record(&run).unwrap();
-        assert_eq!(record.cases.len(), 8, "every selected case is there");
+        assert_eq!(record.cases.len(), 9, "every selected case is there");
         for name in reported {
             let name = name.trim_end_matches(':');
             let case = record.cases.iter().find(|case| case.id.to_string() == name).unwrap();
@@ -63,7 +73,7 @@ fn a_run_killed_at_any_moment_leaves_a_readable_record_of_every_case_that_had_fi
         }
         std::fs::remove_dir_all(&run).unwrap();
     }
-    assert!(cut_short >= 5, "only {cut_short} of the 20 kills came while it ran");
+    assert!(cut_short >= 10, "only {cut_short} of the 20 kills came while it ran");
     assert_nothing_alive(folder.path());
 }
 
@@ -74,11 +84,7 @@ fn children_and_their_stubborn_descendants_die_with_the_gate() {
     let folder = folder_with(suite);
     let mut gate =
         gate().args(["run", "--quiet"]).current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while crate::runner::alive_in(folder.path()).len() < 2 {
-        assert!(Instant::now() < deadline, "the child and its grandchild do not start");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the child and its grandchild run", || alive_in(folder.path()).len() >= 2);
     gate.kill().unwrap();
     gate.wait().unwrap();
     assert_nothing_alive(folder.path());
@@ -92,17 +98,12 @@ fn a_supervisor_that_is_killed_takes_the_child_with_it_and_the_run_goes_on() {
     let folder = folder_with(suite);
     let gate =
         gate().args(["run", "--quiet"]).current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    let supervisor = loop {
+    let supervisor = wait_for(|| {
         // The whole tree must be there before its root is cut off.
-        if crate::runner::alive_in(folder.path()).len() >= 2
-            && let Some(pid) = child_of(gate.id())
-        {
-            break pid;
-        }
-        assert!(Instant::now() < deadline, "the supervisor does not start");
-        std::thread::sleep(Duration::from_millis(5));
-    };
+        let alive = alive_in(folder.path());
+        let found = if alive.len() >= 2 { child_of(gate.id()) } else { None };
+        found.ok_or(alive)
+    });
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(supervisor), nix::sys::signal::Signal::SIGKILL)
         .unwrap();
     let status = gate.wait_with_output().unwrap().status;
@@ -175,15 +176,14 @@ fn n24_a_supervisor_ends_when_its_gate_died_before_it_could_open_the_channel() {
     let opened = Assignment { events: held.into(), turns: None, ..assignment.clone() };
     for assignment in [assignment, gone, opened] {
         let mut supervisor = supervisor_told(&assignment);
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while supervisor.try_wait().unwrap().is_none() {
-            if Instant::now() >= deadline {
-                let wait = std::fs::read_to_string(format!("/proc/{}/wchan", supervisor.id()));
-                supervisor.kill().unwrap();
-                panic!("it waits for a gate that is dead, in {}", wait.unwrap_or_default());
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let pid = supervisor.id();
+        wait_for(|| {
+            let place = || std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+            supervisor
+                .try_wait()
+                .unwrap()
+                .ok_or_else(|| format!("it waits for a gate that is dead, in {}", place()))
+        });
         assert_nothing_alive(folder.path());
     }
 }

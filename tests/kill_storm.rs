@@ -15,6 +15,7 @@ use gbench_ci::store::{latest_comparison, latest_run, read_record};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::support::wait::wait_for;
 use crate::support::{child, gbench, git};
 
 /// Busy loops beside the gates: more than this machine has processors to spare.
@@ -57,10 +58,11 @@ impl Storm {
         self.place.path().join(name)
     }
 
-    /// Everything here runs at the lowest priority, loops and gates alike: they press each other, and not the other tests.
+    /// Everything here runs at a low priority, loops and gates alike: they press each other more than the other tests. Not at the
+    /// lowest, at which nothing moves on a machine that is busy otherwise.
     fn nice(&self, program: &Path) -> Command {
         let mut command = Command::new("nice");
-        command.args(["-n", "19"]).arg(program).env("GBENCH_LOCKS", "off");
+        command.args(["-n", "5"]).arg(program).env("GBENCH_LOCKS", "off");
         command
     }
 
@@ -102,13 +104,12 @@ impl Storm {
         processes.filter(|process| is_ours(process)).filter_map(found).collect()
     }
 
-    /// Waits until nothing is alive: longer than a supervisor may take over a child that does not want to go.
+    /// Waits until nothing is alive.
     fn assert_nothing_alive(&self) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while !self.alive().is_empty() {
-            assert!(Instant::now() < deadline, "still alive: {:#?}", self.alive());
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_for(|| {
+            let alive = self.alive();
+            if alive.is_empty() { Ok(()) } else { Err(alive) }
+        });
     }
 
     /// Kills a gate at a moment of its life. Returns what it had told of as measured.
@@ -119,7 +120,7 @@ impl Storm {
             When::Started(delay) => std::thread::sleep(delay),
             When::Planned(delay) => {
                 // Closed where it ends before: then there is nothing to wait for.
-                let _ = planned.recv_timeout(Duration::from_secs(60));
+                let _ = planned.recv();
                 std::thread::sleep(delay);
             }
         }
@@ -218,7 +219,7 @@ fn n24_p6_gates_killed_under_load_leave_no_process_no_folder_no_lock_and_every_f
     storm.make_busy();
     // How long they take undisturbed, on this machine and under this load; which may change, so that few would be hit
     // late in a long life.
-    let spans = ["run", "compare HEAD~1..HEAD --rounds 4"].map(|line| {
+    let mut spans = ["run", "compare HEAD~1..HEAD --rounds 4"].map(|line| {
         let [plan, rest] = storm.to_the_end(line);
         (line, plan.min(Duration::from_secs(4)), rest.min(Duration::from_secs(4)))
     });
@@ -251,7 +252,12 @@ fn n24_p6_gates_killed_under_load_leave_no_process_no_folder_no_lock_and_every_f
             assert_eq!(case.outcome, Outcome::Measured, "kill {kill}: {name}");
         }
         finished += measured.len();
-        cut_short += u32::from(record.cases.iter().any(|case| !case.outcome.is_measured()));
+        let was_cut_short = record.cases.iter().any(|case| !case.outcome.is_measured());
+        cut_short += u32::from(was_cut_short);
+        if !was_cut_short {
+            // The machine may have less to do by now: the next ones are killed earlier.
+            spans[0].2 = rest.mul_f64(0.7);
+        }
     }
     storm.assert_nothing_alive();
     assert!(cut_short >= kills() / 8, "only {cut_short} of {} kills came while it ran", kills());

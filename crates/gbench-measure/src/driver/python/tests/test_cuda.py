@@ -1,7 +1,7 @@
 """What the driver does on a GPU, with a stand-in for torch whose one device is scripted (fixtures/python/fakes/gpu)."""
 import os
 
-from .support import FIXTURES, DriverTest, drive, function, pair, single
+from .support import DriverTest, FIXTURES, drive, function, in_a_quiet_moment, pair, single
 
 GPU = {"path": ["../fakes/gpu"]}
 # The driver asks for a device before it imports a module; here the interpreter itself loads the stand-in.
@@ -12,6 +12,7 @@ def options(**more):
     return dict(GPU, **more)
 
 
+@in_a_quiet_moment
 class Events(DriverTest):
     def around(self, told, seconds):
         """The device is played by the host's clock, so a busy machine only adds to it."""

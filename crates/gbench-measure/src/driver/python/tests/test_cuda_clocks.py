@@ -1,7 +1,7 @@
 """Which clock a call on a GPU is timed by, with a stand-in for torch whose two devices, launches and memory are scripted."""
 import os
 
-from .support import HERE, DriverTest, function, pair, written
+from .support import DriverTest, HERE, function, in_a_quiet_moment, pair, written
 
 GPUS = {"path": [os.path.join(HERE, "two_gpus")]}
 DEFAULT = {"burnin": 0.02, "duration": 0.1, "iterations": 10}
@@ -27,6 +27,7 @@ def options(**more):
     return dict(GPUS, **more)
 
 
+@in_a_quiet_moment
 class Clocks(DriverTest):
     def one(self, text, clock, microseconds, request=None, **more):
         told = written({"bench.py": text}, ["bench.py"], **dict({"iterations": 10, "warmup": 5, "options": options(**more)}, **request or {}))
@@ -77,6 +78,7 @@ class Clocks(DriverTest):
         self.assertEqual((told.notes()["clock"], told.values()[0] > 0.001), ("perf_counter_ns", True))
 
 
+@in_a_quiet_moment
 class Neighbours(DriverTest):
     """Cases that share a process with one that uses a device."""
 

@@ -1,5 +1,5 @@
 """Work that the measured calls hand to somebody else: it has to be waited for within them, or the case fails."""
-from .support import DriverTest, written
+from .support import DriverTest, in_a_quiet_moment, written
 
 WORK = """
 import concurrent.futures, multiprocessing, queue, threading, time
@@ -71,6 +71,7 @@ class Bench:
 """
 
 
+@in_a_quiet_moment
 class HandedOver(DriverTest):
     def one(self, text, **request):
         return written({"b.py": text}, ["b.py"], **dict({"iterations": 5}, **request))

@@ -1,9 +1,8 @@
 """Modules that print, exit, patch, leave things behind, or break: each ending has one cause, and no result is lost."""
 import resource
 import signal
-import time
 
-from .support import DriverTest, drive, pair, single, written
+from .support import DriverTest, drive, in_a_quiet_moment, pair, single, written
 
 MINIMAL = "class Bench:\n    def benchmark_fn(self): sum(range(100))\n"
 
@@ -105,9 +104,7 @@ class Endings(DriverTest):
         self.assertEqual(told.notes()["also_failed"], ["RuntimeError: cannot clean up"])
 
     def test_a_handler_at_exit_that_hangs_does_not_hold_the_process(self):
-        begin = time.monotonic()
-        self.measured(single(pair("hangs_at_exit.py"), "misbehaving"))
-        self.assertLess(time.monotonic() - begin, 30)
+        self.measured(single(pair("hangs_at_exit.py"), "misbehaving"))  # it hangs for longer than `drive` waits
         self.measured(single(pair("replaces_exit.py"), "misbehaving"))
 
 
@@ -137,6 +134,7 @@ class Skips(DriverTest):
         self.measured(single(pair("ch2/baseline_says_skipped.py")))
 
 
+@in_a_quiet_moment
 class Cases(DriverTest):
     def test_a_failed_case_does_not_stop_the_others(self):
         told = drive([pair("missing_module.py"), pair("looks_around.py"), pair("exits.py"), pair("looks_around.py")], "misbehaving")

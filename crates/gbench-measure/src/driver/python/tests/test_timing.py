@@ -8,9 +8,10 @@ import sys
 import tempfile
 import unittest
 
-from .support import FIXTURES, START, DriverTest, drive, function, pair, single
+from .support import DriverTest, FIXTURES, START, drive, function, in_a_quiet_moment, pair, single
 
 
+@in_a_quiet_moment
 class Amount(DriverTest):
     def test_s0_46_the_wall_clock_is_named(self):
         told = single(pair("ch2/baseline_minimal.py"))
@@ -94,6 +95,7 @@ print(min(own) / min(other), timer.calls)
 """
 
 
+@in_a_quiet_moment
 class Agreement(DriverTest):
     def test_the_loop_agrees_with_timeit(self):
         """Both in one process by turns, and the least of each: what disturbs the machine only adds."""
@@ -108,6 +110,7 @@ class Agreement(DriverTest):
         self.fail("the loop differs from timeit by these factors: %s" % ratios)
 
 
+@in_a_quiet_moment
 class Asynchronous(DriverTest):
     def test_what_jax_returns_is_waited_for(self):
         told = single(function("on_jax.py"), "timing", options={"path": ["../fakes/jax"]})
@@ -141,6 +144,7 @@ class Many(DriverTest):
         self.assertGreaterEqual(len(told.of("samples")), 3)
 
 
+@in_a_quiet_moment
 class SelfTimed(DriverTest):
     def bench(self, what, **keys):
         return single(dict({"way": "self_timed", "file": "returns.py", "function": "bench", "unit": "ms", "params": {"what": what}}, **keys),

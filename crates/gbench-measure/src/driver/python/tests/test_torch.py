@@ -6,13 +6,14 @@ import os
 import subprocess
 import unittest
 
-from .support import PYTHON, DriverTest, drive, function, pair, written
+from .support import DriverTest, PYTHON, drive, function, in_a_quiet_moment, pair, written
 
 TORCH = os.environ.get("GBENCH_TEST_TORCH", PYTHON)
 HAS_TORCH = subprocess.run([TORCH, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode == 0
 
 
 @unittest.skipUnless(HAS_TORCH, "torch is not installed in " + TORCH)
+@in_a_quiet_moment
 class Torch(DriverTest):
     def single(self, case, **request):
         return drive([case], "torch", python=TORCH, **request)

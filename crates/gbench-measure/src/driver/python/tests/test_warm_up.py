@@ -1,7 +1,7 @@
 """First calls that are unlike the others: compiled, imported or cached at the first time."""
 import statistics
 
-from .support import DriverTest, written
+from .support import DriverTest, in_a_quiet_moment, written
 
 DEFAULT = {"burnin": 0.02, "duration": 0.1, "iterations": 10}
 FIRST = """
@@ -36,6 +36,7 @@ class Bench:
 """
 
 
+@in_a_quiet_moment
 class WarmUp(DriverTest):
     def one(self, text, **request):
         told = written({"bench.py": text}, ["bench.py"], **request)
