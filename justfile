@@ -24,7 +24,15 @@ clippy:
 doc:
     .ci/run doc
 
-# The tests of cargo features: `parquet`
+# Every test in its own process, several to a core, with the seconds of each in target/nextest/ci/junit.xml
+nextest:
+    .ci/run nextest
+
+# What takes too long for every change: 300 kills, hundreds of simulated suites, a browser, the real harnesses, torch. An hour and more
+nightly:
+    .ci/run nightly
+
+# The tests and lints of cargo features: `parquet`
 features:
     .ci/run features
 
@@ -88,7 +96,7 @@ endtoend *arguments:
 overhead:
     cargo bench --bench overhead
 
-# Gates killed at spread moments on a busy machine: what is left of them. Minutes; `cargo test` kills 24
+# Gates killed at spread moments on a busy machine: what is left of them. Minutes; `cargo test` kills 8
 kills count="300":
     GBENCH_TEST_KILLS={{count}} cargo test --test all kill_storm:: -- --nocapture
 

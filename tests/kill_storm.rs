@@ -209,7 +209,7 @@ fn readable(run: &Path) -> Option<RunRecord> {
 }
 
 fn kills() -> u32 {
-    std::env::var("GBENCH_TEST_KILLS").map_or(24, |text| text.parse().expect("a number of kills"))
+    std::env::var("GBENCH_TEST_KILLS").map_or(8, |text| text.parse().expect("a number of kills"))
 }
 
 #[test]

@@ -236,6 +236,7 @@ impl V1Discovery {
         }
     }
 
+    #[cfg(feature = "schema")]
     pub fn schema() -> Value {
         schemars::schema_for!(V1Discovery).into()
     }
