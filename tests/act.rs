@@ -2,6 +2,7 @@
 //! code becomes. Where `act` is not installed each test says so and does nothing.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::json;
 
@@ -50,10 +51,16 @@ fn install(with: &[(&str, &str)]) -> Option<Stage> {
 fn release(stage: &Stage, version: &str) -> PathBuf {
     let name = format!("gbench-ci-{version}-{}-unknown-linux-gnu", std::env::consts::ARCH);
     std::fs::create_dir_all(stage.at("pack").join(&name)).unwrap();
-    std::fs::copy(gbench(), stage.at("pack").join(&name).join("gbench-ci")).unwrap();
+    // Without the names of an unoptimised build, which are most of its 180 MB.
+    let words = ["--strip-all", "-o"].map(str::to_owned);
+    let packed = stage.at("pack").join(&name).join("gbench-ci");
+    let stripped = Command::new("strip").args(words).arg(&packed).arg(gbench()).status();
+    if !stripped.is_ok_and(|status| status.success()) {
+        std::fs::copy(gbench(), &packed).unwrap();
+    }
     let archive = format!("mirror/v{version}/{name}.tar.gz");
     stage.sh(&format!(
-        "mkdir -p mirror/v{version} && tar -czf {archive} -C pack {name} && cd mirror/v{version} && \
+        "mkdir -p mirror/v{version} && tar -cf - -C pack {name} | gzip -1 >{archive} && cd mirror/v{version} && \
          sha256sum {name}.tar.gz >>../../action/.github/action/checksums.txt"
     ));
     stage.at(&archive)

@@ -67,7 +67,7 @@ impl Machine {
         let mut runner = Command::new("bash");
         runner.args(["-c", "bash -e \"$1\" || exit $?; touch \"$2\"", "runner"]);
         runner.arg(self.at("guard/guard.sh")).arg(&marker).current_dir(self.at("runner"));
-        runner.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        runner.env_clear().env("PATH", crate::support::path());
         runner.env("GITHUB_EVENT_PATH", self.at("event.json")).envs(job.variables.iter().cloned());
         let ran = ended(runner);
         (marker.exists(), ran)
@@ -92,7 +92,7 @@ impl Machine {
             "worker",
         ]);
         runner.arg(self.at("guard/guard.sh")).arg(&always).arg(&pid).current_dir(self.at("runner"));
-        runner.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        runner.env_clear().env("PATH", crate::support::path());
         runner.env("GITHUB_EVENT_PATH", self.at("event.json")).envs(job.variables.iter().cloned());
         let out = self.at("out");
         runner.stdout(std::fs::File::create(&out).unwrap());

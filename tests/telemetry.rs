@@ -44,7 +44,7 @@ fn with_card(mut command: Command, settings: &str) -> Command {
 
 /// Programs found before all others.
 fn with_programs(mut command: Command, folder: &Path) -> Command {
-    let path = std::env::var("PATH").unwrap();
+    let path = crate::support::path().to_str().unwrap();
     command
         .env("PATH", format!("{}:{path}", folder.display()))
         .env("GBENCH_NVML_LIBRARY", "/no/such/library");

@@ -121,9 +121,9 @@ impl Stage {
         let mut command = Command::new(&self.act);
         command.current_dir(self.at("repository"));
         command.env_clear().env("HOME", self.at("home")).env("XDG_CACHE_HOME", self.at("home/cache"));
-        let usual = std::env::var("PATH").unwrap();
+        let usual = super::path().to_str().unwrap();
         let own = self.path.iter().map(|folder| format!("{}:", folder.display())).collect::<String>();
-        command.env("PATH", own + &usual);
+        command.env("PATH", own + usual);
         command.args([event, "--json", "--no-cache-server", "--rm", "-P", "self-hosted=-self-hosted"]);
         command.args(["-P", "ubuntu-latest=-self-hosted", "--defaultbranch", "main"]);
         command.arg("-s").arg(format!("GITHUB_TOKEN={}", self.token));

@@ -53,9 +53,9 @@ pub fn gate() -> Command {
     gate
 }
 
-/// `PATH` with the interpreter and the compiler themselves in front. Every gate asks them for their versions, and the stand-ins of
-/// version managers (pyenv, rustup) take ten times as long as they do.
-fn path() -> &'static OsStr {
+/// `PATH` with the interpreter and the compiler themselves in front. Every gate asks them for their versions: version managers (pyenv,
+/// rustup) take a tenth of a second for an answer that is asked for once here.
+pub fn path() -> &'static OsStr {
     static PATH: OnceLock<OsString> = OnceLock::new();
     PATH.get_or_init(|| {
         let given = std::env::var_os("PATH").unwrap_or_default();
@@ -67,7 +67,12 @@ fn path() -> &'static OsStr {
             let rustc = rustc.filter(|rustc| rustc.exists()).map(|rustc| rustc.display().to_string());
             for (name, program) in [("python3", python), ("rustc", rustc)] {
                 if let Some(program) = program.filter(|program| !program.is_empty()) {
-                    write_program(&folder.join(name), &format!("exec '{program}' \"$@\"\n"));
+                    let said = Command::new(&program).arg("--version").output().unwrap().stdout;
+                    let said = String::from_utf8_lossy(&said).trim().to_owned();
+                    let script = format!(
+                        "case \"$*\" in --version) echo '{said}' ;; *) exec '{program}' \"$@\" ;; esac\n"
+                    );
+                    write_program(&folder.join(name), &script);
                 }
             }
         });
