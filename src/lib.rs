@@ -32,6 +32,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod app;
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "it alone knows the terminal")]
 pub mod cli;
 
 pub use gbench_compare as compare;

@@ -1,6 +1,7 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
 #![allow(unreachable_pub, reason = "the modules of one binary share their helpers")]
+#![allow(clippy::duplicate_mod, reason = "benches that use a stand-in have no `support` of the tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests say what they skip")]
 
 mod accepting;

@@ -121,7 +121,7 @@ fn what_ends_right_behind_its_program_was_not_left_behind() {
     wait_for(|| {
         let soon = executor.execute(&shell(folder.path(), "sleep 0.05 & exit 0", AMPLE));
         assert_eq!(soon.end, ENDED_WELL);
-        if soon.leftovers == 0 { Ok(()) } else { Err(soon) }
+        if soon.leftovers == 0 { Ok(()) } else { Err(soon.leftovers) }
     });
     // It was ended: had the supervisor waited for its end, nothing would be left.
     let late = executor.execute(&shell(folder.path(), "sleep 1000 & exit 0", AMPLE));

@@ -86,7 +86,6 @@ fn kernels(elf: &Elf<'_>, file_size: usize, sm: u32) -> Result<Vec<(String, Arch
             registers: said.registers,
             shared_bytes: Some(launch.shared),
             frame_bytes: said.stack.or(said.frame).filter(|&stack| stack != u32::MAX).map(u64::from),
-            ..ArchKernel::default()
         };
         kernels.push((String::from_utf8_lossy(symbol.name).into_owned(), kernel));
     }

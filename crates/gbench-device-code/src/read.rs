@@ -118,6 +118,5 @@ fn one(mut codes: BTreeMap<String, ArchKernel>) -> ArchKernel {
         registers: codes.values().filter_map(|code| code.registers).max(),
         shared_bytes: codes.values().filter_map(|code| code.shared_bytes).max(),
         frame_bytes: codes.values().filter_map(|code| code.frame_bytes).max(),
-        ..ArchKernel::default()
     }
 }

@@ -159,7 +159,7 @@ pub fn set_output(file: &Path, name: &str, value: &str) -> Result<()> {
         .map_err(|error| unwritable(file, "GITHUB_OUTPUT", &error))
 }
 
-/// Appends Markdown to the step's summary, of which [`SUMMARY`] bytes are used at most: what does not fit any more is
+/// Appends Markdown to the step's summary, of which `SUMMARY` bytes are used at most: what does not fit any more is
 /// cut at the end of a line, and the summary says so. Errors: the file cannot be written. Exit code 2.
 pub fn append_summary(file: &Path, markdown: &str) -> Result<()> {
     const CUT: &str = "\n\nThe rest does not fit into a summary: it is in the report.\n";

@@ -20,6 +20,7 @@ pub fn catalog() -> Vec<Workload> {
 
 /// Runs one member as a child of the gate, or by hand: `gbench-ci __micro cpu_flops` prints its events.
 /// `look`: opens what tells the state of the GPU.
+#[expect(clippy::print_stderr, reason = "a program of its own, whose standard error its parent reads")]
 pub fn main(name: &str, look: OpenLook) -> ExitCode {
     match child(name, look) {
         Ok(()) => ExitCode::SUCCESS,

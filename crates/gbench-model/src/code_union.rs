@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{DeviceCode, KernelCode, sha256_hex};
 
-/// Kernels that one piece of code names; the others are one entry, [`OTHER_KERNELS`].
+/// Kernels that one piece of code names; the others are one entry, `OTHER_KERNELS`.
 pub const MAX_KERNELS: usize = 1000;
 
 /// Bytes that the names of these kernels may have together: a record holds them once a case.

@@ -1,5 +1,5 @@
-//! The CSV that NVIDIA's profilers print, as records with their lines: [`adapters`](gbench_formats::adapters) reads it as a file of results,
-//! [`profile`](gbench_formats::profile) as what a profiler says of a case.
+//! The CSV that NVIDIA's profilers print, as records with their lines: `adapters` reads it as a file of results,
+//! `profile` as what a profiler says of a case.
 //!
 //! Lines of the profiler and of the program stand before, between and behind those of a table, and are passed over. A record that is cut off is
 //! never read: its line is told.

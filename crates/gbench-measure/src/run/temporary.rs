@@ -206,11 +206,7 @@ fn remove_abandoned_in(place: &Path) {
 fn remove_if_abandoned(folder: &File, path: &Path, age: Duration) {
     let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     match openat(folder, OWNER, flags, Mode::empty()).map(File::from) {
-        Ok(owner) => {
-            if owner.try_lock().is_ok() {
-                remove(folder, path);
-            }
-        }
+        Ok(owner) if owner.try_lock().is_ok() => remove(folder, path),
         Err(Errno::ENOENT) if age > OLD => {
             // Only an empty one goes by this.
             let _ = fs::remove_dir(path);

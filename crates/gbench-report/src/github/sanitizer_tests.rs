@@ -109,7 +109,8 @@ const FRAGMENTS: [&str; 84] = [
 
 /// The engine: in the folder of the tests' tools, else on the path. `None` is said by name.
 fn engine() -> Option<PathBuf> {
-    let tools = std::env::var_os("GBENCH_TEST_TOOLS").map_or("target/ci-tools".into(), PathBuf::from);
+    let usual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/ci-tools");
+    let tools = std::env::var_os("GBENCH_TEST_TOOLS").map_or(usual.into(), PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(tools.join("bin")).chain(std::env::split_paths(&path));
     let found = folders.map(|folder| folder.join("cmark-gfm")).find(|program| program.is_file());

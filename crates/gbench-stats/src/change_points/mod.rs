@@ -72,7 +72,7 @@ pub struct ChangePoint {
 /// `values`: one a run, in the order of time, any unit, from one unbroken piece: nothing but the program and the session
 /// changed. `level`: the chance of even one point in a series without a change, nominally; [`LEVEL`] unless there is a
 /// reason. Asked after every run, the chance of one at any look is larger. `None` where a value has no finite logarithm.
-/// Series of fewer than twice [`LEAST_RUNS`] have no points.
+/// Series of fewer than twice `LEAST_RUNS` have no points.
 pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
     let logarithms = logarithms(values)?;
     if logarithms.len() < 2 * LEAST_RUNS {
