@@ -1,5 +1,5 @@
-//! The use cases of the commands, a file each: a request in, a value out. Nothing here knows a command line's flags, prints
-//! or picks an exit code: `cli` turns flags into a request, prints the value and picks the code.
+//! The use cases of the commands, a file each: a request in, a value out. Nothing here knows a command line's flags or prints: `cli`
+//! turns flags into a request and prints the value.
 
 pub(crate) mod baselines;
 pub(crate) mod bisect;
