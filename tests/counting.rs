@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use gbench_ci::compare::{Row, Verdict, VerdictDocument};
-use gbench_ci::model::{CaseRecord, CounterState, ParamValue, ProcessRecord, RunRecord};
+use gbench_ci::model::{CaseRecord, CounterState, ParamValue, RunRecord};
 use gbench_ci::store::read_comparison;
 use gbench_ci::supervise::instruction_counter;
 
@@ -89,10 +89,6 @@ fn f7_three_per_cent_more_work_is_found_by_its_instructions_whatever_the_time_sa
             "{counted} {processes}"
         );
         assert_eq!(case.config["count"].value, "valgrind");
-        // What is recorded of a process is of the timed one, which computes for milliseconds; Valgrind takes longer to start. Of a shared process
-        // no processor time is recorded.
-        let own = |process: &ProcessRecord| process.cpu_seconds.is_none_or(|seconds| seconds < 0.2);
-        assert!(case.processes.iter().all(own), "{:?}", case.processes);
     }
     ran(repository.root(), "replay").exits(1).says("more instructions");
 }

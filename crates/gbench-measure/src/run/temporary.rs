@@ -71,7 +71,10 @@ impl Temporary {
                 Ok(made) => made,
                 // Taken away already.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
+                Err(error) => {
+                    let _ = fs::remove_dir(&path);
+                    return Err(error);
+                }
             };
             match owner.try_lock() {
                 // The gate that held the lock for a moment has removed the file: its name leads nowhere.
@@ -134,7 +137,9 @@ fn new_owner(folder: &File) -> io::Result<File> {
 /// knows the folder again.
 fn remove(folder: &File, path: &Path) {
     // Not in any order: a gate that is killed half-way through must leave what the next one knows again.
-    if empty(folder, Some(OWNER), MAX_DEPTH) && unlinkat(folder, OWNER, UnlinkatFlags::NoRemoveDir).is_ok() {
+    if empty(folder, Some(OWNER), MAX_DEPTH) {
+        // A benchmark may have removed it already.
+        let _ = unlinkat(folder, OWNER, UnlinkatFlags::NoRemoveDir);
         // Follows no link, and leaves a folder that is not empty.
         let _ = fs::remove_dir(path);
     }
@@ -322,6 +327,12 @@ mod tests {
         drop(ours);
         assert!(is_whole(&path));
         fs::remove_dir_all(path).unwrap();
+
+        let ours = Temporary::make_in(place.path()).unwrap();
+        fs::remove_file(ours.path().join(OWNER)).unwrap();
+        let path = ours.path().to_owned();
+        drop(ours);
+        assert!(!path.exists(), "a folder without its owner's file is left");
 
         let (inside, ours) = (victim("inside"), Temporary::make_in(place.path()).unwrap());
         fs::create_dir(ours.path().join("deep")).unwrap();
