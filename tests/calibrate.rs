@@ -13,10 +13,11 @@ use crate::support::git::Sandbox;
 /// the suite's file `state` names.
 const BENCH: &str = r#"
 set -eu
-state=$(cat state)
+read -r state < state
 echo >> "$state/$1"
-nth=$(wc -l < "$state/$1")
-awk -v nth="$nth" -v noise="$2" 'BEGIN {
+nth=0
+while read -r _; do nth=$((nth + 1)); done < "$state/$1"
+exec awk -v nth="$nth" -v noise="$2" 'BEGIN {
     srand(nth * 7919); for (i = 0; i < 20; i++) rand()
     time = 0.001 * (1 + noise * (rand() + rand() + rand() - 1.5))
     for (i = 0; i < 12; i++) printf "time: %.12f\n", time * (1 + 0.001 * rand())
@@ -36,7 +37,7 @@ fn failing(name: &str) -> String {
 
 fn write(folder: &Path, state: &Path, cases: &[String]) {
     std::fs::write(folder.join("bench.sh"), BENCH).unwrap();
-    std::fs::write(folder.join("state"), state.to_str().unwrap()).unwrap();
+    std::fs::write(folder.join("state"), format!("{}\n", state.display())).unwrap();
     std::fs::write(folder.join("gbench.toml"), format!("[suite]\nname = \"s\"\n{}", cases.concat())).unwrap();
 }
 

@@ -16,13 +16,14 @@ use crate::support::wait::wait_until;
 /// set, a folder that all processes share, and `$TRICK` what is wrong with the machine.
 const BENCH: &str = r#"
 set -eu
-process=$(printf '%s' "$GBENCH_REQUEST" | sed 's/.*"process":\([0-9]*\).*/\1/')
-side=$(basename "$PWD")
-work=$(awk -v name="$1" '$1 == name { print $2 }' work)
+rest=${GBENCH_REQUEST#*'"process":'}
+process=${rest%%[!0-9]*}
+side=${PWD##*/}
+while read -r name cost; do [ "$name" != "$1" ] || work=$cost; done < work
 nth=0
 if [ -n "${STATE:-}" ]; then
     # How many processes of this case there were before this one.
-    nth=$(ls "$STATE" | grep -c "^$1\." || true)
+    while [ -e "$STATE/$1.$nth" ]; do nth=$((nth + 1)); done
     : > "$STATE/$1.$nth"
 fi
 if [ "${TRICK:-}" = cache ]; then
@@ -30,7 +31,7 @@ if [ "${TRICK:-}" = cache ]; then
     mkdir -p results
     if [ -e "results/$1" ]; then cat "results/$1"; exit 0; fi
 fi
-awk -v process="$process" -v side="$side" -v work="$work" -v name="$1" -v nth="$nth" -v trick="${TRICK:-}" '
+times=$(awk -v process="$process" -v side="$side" -v work="$work" -v name="$1" -v nth="$nth" -v trick="${TRICK:-}" '
     BEGIN {
         srand(process * 7919 + (side == "head" ? 104729 : 0) + length(name) * 31 + substr(name, 2) * 1299709)
         for (i = 0; i < 20; i++) rand()
@@ -39,10 +40,9 @@ awk -v process="$process" -v side="$side" -v work="$work" -v name="$1" -v nth="$
         if (trick == "mode" && nth >= 3) time *= 1.15
         if (trick == "slot" && nth % 2 == 1) time *= 1.05
         for (i = 0; i < 12; i++) printf "time: %.12f\n", time * (1 + 0.001 * rand())
-    }' > "${TMPDIR:-/tmp}/gbench-test.$$"
-[ "${TRICK:-}" != cache ] || cp "${TMPDIR:-/tmp}/gbench-test.$$" "results/$1"
-cat "${TMPDIR:-/tmp}/gbench-test.$$"
-rm "${TMPDIR:-/tmp}/gbench-test.$$"
+    }')
+[ "${TRICK:-}" != cache ] || printf '%s\n' "$times" > "results/$1"
+printf '%s\n' "$times"
 "#;
 
 pub const CASES: usize = 6;

@@ -15,11 +15,13 @@ use crate::support::cli::{Ran, ran};
 /// what each costs, and a case that is not in it is a crash. Waits for its turns where it is asked to take any.
 const BENCH: &str = r#"
 set -eu
-process=$(printf '%s' "$GBENCH_REQUEST" | sed 's/.*"process":\([0-9]*\).*/\1/')
-side=$(basename "$PWD")
+rest=${GBENCH_REQUEST#*'"process":'}
+process=${rest%%[!0-9]*}
+side=${PWD##*/}
 say() { printf '%s\n' "$1" >> "$GBENCH_EVENTS"; }
 measure() {
-    work=$(awk -v name="$1" '$1 == name { print $2 }' work)
+    work=
+    while read -r name cost; do [ "$name" != "$1" ] || work=$cost; done < work
     [ -n "$work" ] || exit 7
     say '{"event":"stage","stage":"measure"}'
     if [ -n "${GBENCH_TURNS:-}" ]; then

@@ -1,14 +1,13 @@
 //! The GPU workloads of the micro suite, on the stand-ins: real machine code, computed times, answers of CPU twins.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::Command;
 
 use gbench_ci::model::{CaseRecord, FailureKind, Outcome, RunRecord};
 use serde_json::{Value, json};
 
 use crate::support::cli::{command, ended, newest};
-use crate::support::gpu::StandIn;
+use crate::support::gpu::{StandIn, cubins};
 use crate::support::{folder_with, tools};
 
 /// The smallest shapes that have a rest in every direction.
@@ -16,9 +15,9 @@ const SMALL: &str =
     "batch_size=2 sequence_length=3 tensor_dimension=40 classes=37 n=100 mib=1 heads=2 head_dimension=64";
 
 /// The events of one workload as a child that is started by hand.
-fn events(stand_in: &StandIn, cubins: &Path, name: &str, params: &str) -> Vec<Value> {
-    let mut command = stand_in.command(cubins, &format!("__micro {name}"));
-    command.env("GBENCH_CUBINS", cubins).env("GBENCH_ITERATIONS", "3");
+fn events(stand_in: &StandIn, name: &str, params: &str) -> Vec<Value> {
+    let mut command = stand_in.command(cubins(), &format!("__micro {name}"));
+    command.env("GBENCH_CUBINS", cubins()).env("GBENCH_ITERATIONS", "3");
     for (key, value) in params.split_whitespace().filter_map(|pair| pair.split_once('=')) {
         command.env(format!("GBENCH_PARAM_{}", key.to_uppercase()), value);
     }
@@ -66,7 +65,6 @@ fn d1_every_kernel_compiles_for_every_architecture_and_its_figures_are_cuobjdump
 #[test]
 fn d1_every_kernel_is_right_in_every_type() {
     let Some(stand_in) = StandIn::new() else { return };
-    let cubins = tempfile::tempdir().unwrap();
     let mut cases: Vec<(&str, String)> = Vec::new();
     for dtype in ["f32", "f16", "bf16"] {
         for name in ["gpu_flops", "layernorm", "swish", "mse", "cross_entropy", "softmax"] {
@@ -85,7 +83,7 @@ fn d1_every_kernel_is_right_in_every_type() {
     }
     cases.extend(["gpu_latency", "launch_latency", "pcie_bandwidth"].map(|name| (name, String::new())));
     for (name, params) in &cases {
-        let events = events(&stand_in, cubins.path(), name, &format!("{SMALL} {params}"));
+        let events = events(&stand_in, name, &format!("{SMALL} {params}"));
         assert_eq!(one(&events, "validation")["passed"], true, "{name} {params}: {events:?}");
         assert_eq!(events.last().unwrap()["event"], "end", "{name} {params}");
         let samples = one(&events, "samples")["values"].as_array().unwrap();
@@ -98,7 +96,7 @@ fn d1_every_kernel_is_right_in_every_type() {
     for (name, params) in [("softmax", "dtype=f16"), ("gpu_flops", "dtype=f32"), ("gpu_bandwidth", "op=copy")]
     {
         let idle = stand_in.clone().with("twins=none");
-        let events = events(&idle, cubins.path(), name, &format!("{SMALL} {params}"));
+        let events = events(&idle, name, &format!("{SMALL} {params}"));
         assert_eq!(one(&events, "validation")["passed"], false, "{name} {params}");
     }
 }
@@ -106,10 +104,9 @@ fn d1_every_kernel_is_right_in_every_type() {
 #[test]
 fn a_sample_is_the_kernel_s_time_whatever_launching_costs_and_several_calls_where_it_is_short() {
     let Some(stand_in) = StandIn::new() else { return };
-    let cubins = tempfile::tempdir().unwrap();
     let time = |settings: &str, params: &str| {
         let events =
-            events(&stand_in.clone().with(settings), cubins.path(), "swish", &format!("{SMALL} {params}"));
+            events(&stand_in.clone().with(settings), "swish", &format!("{SMALL} {params}"));
         let notes: BTreeMap<String, Value> =
             events.iter().filter_map(|event| event["notes"].as_object().cloned()).flatten().collect();
         (one(&events, "samples")["values"][0].as_f64().unwrap(), notes)
@@ -211,8 +208,7 @@ fn d2_what_the_machine_lacks_is_named_and_the_rest_is_measured() {
     let old = stand_in.with_driver("old_driver");
     let (code, record, said) = run(&old);
     assert_eq!((code, case(&record, "first").outcome.is_measured()), (0, true), "{said}");
-    let cubins = tempfile::tempdir().unwrap();
-    let events = events(&old, cubins.path(), "launch_latency", "");
+    let events = events(&old, "launch_latency", "");
     assert_eq!(one(&events, "skip")["reason"], "this CUDA driver has no graphs");
 }
 
@@ -261,13 +257,12 @@ fn doctor_says_what_compiles_kernels_here_and_what_is_missing_for_it() {
 #[test]
 fn d2_a_card_that_is_slowed_down_is_measured_again_and_said() {
     let Some(stand_in) = StandIn::new() else { return };
-    let cubins = tempfile::tempdir().unwrap();
     let of = |stand_in: &StandIn| {
         let request = json!({"protocol": 1, "benchmark": "micro/swish", "process": 0, "iterations": 40, "warmup": 2,
             "duration": 0.0, "burnin": 0.0, "cold": false, "seed": 7, "pinned": ["warmup"],
             "params": {"dtype": "f32", "batch_size": 2, "sequence_length": 3, "tensor_dimension": 40}});
-        let mut command = stand_in.command(cubins.path(), "__micro swish");
-        command.env("GBENCH_CUBINS", cubins.path()).env("GBENCH_REQUEST", request.to_string());
+        let mut command = stand_in.command(cubins(), "__micro swish");
+        command.env("GBENCH_CUBINS", cubins()).env("GBENCH_REQUEST", request.to_string());
         let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
         text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<Value>>()
     };
@@ -308,11 +303,10 @@ fn d2_a_card_that_is_slowed_down_is_measured_again_and_said() {
 #[test]
 fn a_card_cannot_be_faster_than_it_can_be_nor_work_beside_its_events() {
     let Some(stand_in) = StandIn::new() else { return };
-    let cubins = tempfile::tempdir().unwrap();
-    // 256 MiB twice through 3.35 TB/s take 0.16 ms.
+    // 64 MiB twice through 3.35 TB/s take 0.04 ms.
     let fast = stand_in.clone().with("kernel.gb_copy=0.01 twins=none");
-    let events = |stand_in: &StandIn, params: &str| events(stand_in, cubins.path(), "gpu_bandwidth", params);
-    let found = events(&fast, "op=copy mib=256");
+    let events = |stand_in: &StandIn, params: &str| events(stand_in, "gpu_bandwidth", params);
+    let found = events(&fast, "op=copy mib=64");
     let validation = one(&found, "validation");
     assert_eq!(validation["passed"], false);
     assert!(

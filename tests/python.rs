@@ -261,7 +261,7 @@ pub fn heavy(slow: &str, isolation: &str, pause: f64) -> (Repository, tempfile::
     let numbers: Vec<String> = (0..100).map(|n| n.to_string()).collect();
     let suite = format!(
         "[suite]\nname = \"s\"\n[gate]\nwatch = false\ncontrols = 0\n[[benchmark]]\nid = \"h\"\nisolation = \"{isolation}\"\n\
-         iterations = 3\nmatrix = {{ n = [{}] }}\nenv = {{ STARTS = \"{}\", PAUSE = \"{pause}\" }}\n\
+         iterations = 3\nwarmup = 0\nmatrix = {{ n = [{}] }}\nenv = {{ STARTS = \"{}\", PAUSE = \"{pause}\" }}\n\
          [benchmark.python]\nfile = \"heavy.py\"\nfunction = \"bench\"\nway = \"self-timed\"\n",
         numbers.join(", "),
         starts.display(),

@@ -102,6 +102,16 @@ impl StandIn {
     }
 }
 
+/// Where the suite's kernels are kept for `GBENCH_CUBINS`: compiled by the first test that needs them.
+pub fn cubins() -> &'static Path {
+    static CUBINS: OnceLock<PathBuf> = OnceLock::new();
+    CUBINS.get_or_init(|| built("cubins", &[&kernels()], "", |_| ()))
+}
+
+fn kernels() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/gbench-micro/src/cuda/kernels")
+}
+
 /// `FAKE_CUDA_TWINS` for the kernels of the suite: one library an element type. `None` without a C++ compiler.
 fn suite_twins() -> Option<&'static str> {
     static TWINS: OnceLock<Option<String>> = OnceLock::new();
@@ -114,7 +124,7 @@ fn build_twins() -> Option<String> {
         tools::goes_without("there is no C++ compiler");
         return None;
     }
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/gbench-micro/src/cuda/kernels");
+    let kernels = kernels();
     let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_cuda");
     let include = format!("-I{}", kernels.display());
     let typed = ["gemm", "layernorm", "gelu", "swish", "mse", "cross_entropy", "softmax", "sdpa"];

@@ -20,9 +20,10 @@ const BASE: &str = "3b9e7c5d1f2a4068b7c6d5e4f3a29180716f5e4d";
 /// Prints twelve made-up times of case `$1`: what the file `work` says that it costs, and a little noise.
 pub const BENCH: &str = r#"
 set -eu
-process=$(printf '%s' "$GBENCH_REQUEST" | sed 's/.*"process":\([0-9]*\).*/\1/')
-work=$(awk -v name="$1" '$1 == name { print $2 }' work)
-awk -v process="$process" -v side="$(basename "$PWD")" -v work="$work" -v name="$1" '
+rest=${GBENCH_REQUEST#*'"process":'}
+process=${rest%%[!0-9]*}
+while read -r name cost; do [ "$name" != "$1" ] || work=$cost; done < work
+exec awk -v process="$process" -v side="${PWD##*/}" -v work="$work" -v name="$1" '
     BEGIN {
         srand(process * 7919 + (side == "head" ? 104729 : 0) + substr(name, 2) * 1299709)
         for (i = 0; i < 20; i++) rand()

@@ -14,9 +14,11 @@ use super::cli::{Ran, command, ended, ran};
 /// that is there, which may print and send what it likes.
 pub const BENCH: &str = r#"
 set -eu
-process=$(printf '%s' "$GBENCH_REQUEST" | sed 's/.*"process":\([0-9]*\).*/\1/')
-side=$(basename "$PWD")
-awk -v process="$process" -v side="$side" -v cost="$(cat cost)" -v name="$1" '
+rest=${GBENCH_REQUEST#*'"process":'}
+process=${rest%%[!0-9]*}
+side=${PWD##*/}
+read -r cost < cost
+awk -v process="$process" -v side="$side" -v cost="$cost" -v name="$1" '
     BEGIN {
         srand(process * 7919 + (side == "head" ? 104729 : 0) + substr(name, 2) * 1299709)
         for (i = 0; i < 20; i++) rand()
