@@ -19,7 +19,7 @@ use super::{
 };
 use gbench_model::{Better, ParamValue};
 
-pub struct Asv;
+pub(crate) struct Asv;
 
 /// What asv found, as it saves it.
 const FOUND: &str = "benchmarks.json";

@@ -14,7 +14,7 @@ use super::{
     Language, Lists, Need, Program, ReadError, Reading, Reads, SourceTree,
 };
 
-pub struct CTest;
+pub(crate) struct CTest;
 
 const FILE: &str = "ctest.xml";
 
@@ -187,84 +187,4 @@ fn escaped(name: &str) -> String {
         text.push(c);
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::detect::MemoryTree;
-    use super::*;
-    use crate::adapters::{Amount, OutputFiles, list, read};
-
-    fn of(case: &str) -> Result<Vec<Reading>, String> {
-        let files =
-            OutputFiles([(FILE.to_owned(), format!("<testsuite>\n{case}\n</testsuite>").into())].into());
-        read(&CTest, &HarnessOutput { stdout: b"", files: &files }).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn the_filter_takes_names_as_they_are() {
-        let command: Vec<String> = ["ctest", "--test-dir", "b"].map(str::to_owned).to_vec();
-        let ask = CaseRequest {
-            command: &command,
-            cases: &["a.b+(c) [d]", "e{1}-f"],
-            out: "/out",
-            amount: Amount::LEAST,
-        };
-        let words =
-            r"ctest --test-dir b --quiet --output-junit /out/ctest.xml -R ^(a\.b\+\(c\) \[d\]|e{1}-f)$";
-        assert_eq!(CTest.run(&ask).unwrap().argv.join(" "), words);
-        assert_eq!(CTest.list(&ask).unwrap().argv.last().unwrap(), "--show-only=json-v1");
-    }
-
-    #[test]
-    fn each_way_for_a_test_to_end_is_told_apart() {
-        let end = |case: &str| of(case).unwrap().remove(0).end;
-        let failed = |message: &str| End::Failed { message: message.into() };
-        let skipped = |reason: &str| End::Skipped { reason: reason.into() };
-        assert_eq!(end("<testcase name='a' status='run' time='0.5'/>"), End::Measured);
-        let timeout = "<testcase name='a' status='fail' time='0.5'><failure message='Timeout'/></testcase>";
-        assert_eq!(end(timeout), failed("Timeout"));
-        assert_eq!(end(&timeout.replace("Timeout", "")), failed("the test fails"));
-        let notrun =
-            "<testcase name='a' status='notrun' time='0'><skipped message='SKIP_RETURN_CODE=77'/></testcase>";
-        assert_eq!(end(notrun), skipped("SKIP_RETURN_CODE=77"));
-        let missing = notrun.replace("SKIP_RETURN_CODE=77", "Unable to find executable");
-        assert_eq!(end(&missing), failed("Unable to find executable"));
-        assert_eq!(end("<testcase name='a' status='disabled'/>"), skipped("the test is disabled"));
-    }
-
-    #[test]
-    fn what_is_not_understood_is_refused_with_its_line() {
-        for case in ["status='run'", "status='run' time='x'", "status='new' time='1'", "time='1'"] {
-            assert!(
-                of(&format!("<testcase name='a' {case}/>")).unwrap_err().starts_with("ctest.xml:2"),
-                "{case}"
-            );
-        }
-        assert!(of("<testcase status='run' time='1'/>").unwrap_err().starts_with("ctest.xml:2"));
-        assert!(of("<testcase name='a' status='run' time='nan'/>").is_err());
-    }
-
-    #[test]
-    fn a_list_of_another_kind_is_refused() {
-        let files = OutputFiles::default();
-        let listed = |stdout: &str| list(&CTest, &HarnessOutput { stdout: stdout.as_bytes(), files: &files });
-        assert_eq!(listed("{\"tests\": [{\"name\": \"a\"}]}").unwrap(), [CaseName::plain("a")]);
-        for stdout in ["", "{}", "{\"tests\": [{}]}", "{\"tests\": []}"] {
-            assert!(listed(stdout).is_err(), "{stdout}");
-        }
-    }
-
-    #[test]
-    fn tests_are_proposed_where_their_names_speak_of_measuring() {
-        let root = "project(x)\nenable_testing()\nadd_subdirectory(t)\n";
-        let tests =
-            "add_test(NAME unit COMMAND unit)\nadd_test(NAME sort_bench COMMAND s)\nadd_test(perf.copy c)\n";
-        let tree = [("CMakeLists.txt", root), ("t/CMakeLists.txt", tests)];
-        let found = CTest.detect(&MemoryTree::of(tree)).found.remove(0);
-        assert_eq!(found.command.join(" "), r"ctest --test-dir build -R ^(sort_bench|perf\.copy)$");
-        assert_eq!(found.files, ["t/CMakeLists.txt"]);
-        let unit = [("CMakeLists.txt", "add_test(NAME unit COMMAND unit)")];
-        assert_eq!(CTest.detect(&MemoryTree::of(unit)), Detected::default());
-    }
 }

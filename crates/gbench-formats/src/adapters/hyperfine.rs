@@ -341,6 +341,3 @@ fn second(report: Second) -> Result<Vec<Reading>, ReadError> {
     }
     Ok(readings)
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,9 +3,6 @@
 //! <https://github.com/openjdk/jmh>. A benchmark that throws is missing from the document, and JMH ends with 0 all the same
 //! unless it is told `-foe true`. One process starts a JVM of its own for each benchmark and each point.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

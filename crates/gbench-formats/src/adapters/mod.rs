@@ -10,6 +10,8 @@
 mod adapter;
 mod callgrind_summary;
 mod cargo;
+#[cfg(test)]
+mod case_tests;
 mod check;
 mod cmake;
 mod cpp;

@@ -1,7 +1,7 @@
 //! Files of results that a program left by itself: tables, logs, JSON documents of others.
 //!
 //! A [`ResultFormat`] knows a file by what only it writes, and reads its rows as [`Reading`](super::Reading)s: cases with parameters, metrics
-//! with unit and direction. Through [`ResultProgram`] each is an adapter, too, so that a suite can start the program
+//! with unit and direction. Through `ResultProgram` each is an adapter, too, so that a suite can start the program
 //! (`harness = "nccl-tests"`) and take its table as its cases.
 //!
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
@@ -28,7 +28,8 @@ pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 pub use harness_file::HarnessFile;
 pub use harness_files::HARNESS_FILES;
 pub(super) use program::OUT as OUT_WORD;
-pub use program::{DescribedProgram, ResultProgram};
+pub use program::DescribedProgram;
+pub(crate) use program::ResultProgram;
 
 use std::collections::BTreeSet;
 

@@ -15,7 +15,7 @@ pub(in crate::adapters) const OUT: &str = "{out}";
 /// The variable of the same folder, for lines of a shell.
 const OUT_VARIABLE: &str = "GBENCH_OUT";
 
-pub struct ResultProgram(pub &'static dyn ResultFormat);
+pub(crate) struct ResultProgram(pub &'static dyn ResultFormat);
 
 /// A program whose rows the user describes.
 pub struct DescribedProgram(pub Described);

@@ -128,34 +128,6 @@ fn what_may_lie_beside_a_result_is_named() {
     assert!(named("nvbench").unwrap().beside().is_empty());
 }
 
-fn one(name: &str, bytes: &[u8]) -> Result<Vec<Reading>, String> {
-    let none = OutputFiles::default();
-    let file = ResultFile { name, bytes, beside: &none };
-    let found = recognised(&file);
-    assert_eq!(found.len(), 1, "{name}");
-    read(found[0], &file).map(|mut runs| runs.remove(0).readings).map_err(|error| error.to_string())
-}
-
-#[test]
-fn go_without_v_is_read_and_an_error_names_the_users_line() {
-    let text = "goos: linux\ngoarch: amd64\npkg: p\nBenchmarkA-8 \t 10\t 5 ns/op\nBenchmarkA-8 \t 10\t 6 ns/op\n\
-                BenchmarkB/n=1-8 \t 10\t 7 ns/op\nPASS\nok  \tp\t0.1s\n";
-    let readings = one("old.txt", text.as_bytes()).unwrap();
-    assert_eq!(readings[0].metrics[0].values, [5.0, 6.0]);
-    assert_eq!(readings[1].case.native, "p:BenchmarkB/n=1");
-    let error = one("old.txt", text.replace("7 ns/op", "x ns/op").as_bytes()).unwrap_err();
-    assert_eq!(error, "old.txt:6: `x` is not a number");
-    let error = one("old.txt", text.replace("PASS\nok  \tp\t0.1s\n", "").as_bytes()).unwrap_err();
-    assert!(error.contains("it ends without `PASS` or `FAIL`"), "{error}");
-}
-
-#[test]
-fn an_error_names_the_file_of_the_user() {
-    let text = br#"{"results": [{"command": "x", "mean": 1.0, "user": 0.0, "system": 0.0, "min": 1.0, "max": 1.0, "times": 7}]}"#;
-    let error = one("before.json", text).unwrap_err();
-    assert!(error.starts_with("before.json:1:"), "{error}");
-}
-
 #[test]
 fn what_lies_beside_a_report_is_not_its_own() {
     let left = left_by(HARNESS_FILES.iter().find(|file| file.name() == "benchmarkdotnet").unwrap()).remove(0);
@@ -164,43 +136,4 @@ fn what_lies_beside_a_report_is_not_its_own() {
     let beside = OutputFiles([("Other-report-full.json".to_owned(), other.into_bytes())].into());
     let file = ResultFile { beside: &beside, ..left.file() };
     assert_eq!(read(recognised(&file)[0], &file).unwrap()[0].readings, left.readings);
-}
-
-#[test]
-fn a_case_of_criterion_is_one_file_with_the_other_beside_it() {
-    let sample = br#"{"sampling_mode": "Flat", "iters": [2.0], "times": [10.0]}"#.to_vec();
-    let benchmark =
-        br#"{"group_id": "g", "full_id": "g", "directory_name": "g", "title": "g", "throughput": null}"#
-            .to_vec();
-    for (name, beside_name) in [("g/new/sample.json", "benchmark.json"), ("sample.json", "benchmark.json")] {
-        let beside = OutputFiles([(beside_name.to_owned(), benchmark.clone())].into());
-        let file = ResultFile { name, bytes: &sample, beside: &beside };
-        let runs = read(recognised(&file)[0], &file).unwrap();
-        assert_eq!(runs[0].readings[0].metrics[0].values, [5.0]);
-    }
-    let error = one("g/new/sample.json", &sample).unwrap_err();
-    assert_eq!(error, "g/new/benchmark.json: the harness did not write this file");
-}
-
-#[test]
-fn what_pytest_benchmark_left_without_its_xml_is_read_with_the_time_and_the_commit_that_it_says() {
-    let id = "0123456789abcdef0123456789abcdef01234567";
-    let report = |dirty: bool, rounds: u32| {
-        format!(
-            r#"{{"machine_info": {{}}, "commit_info": {{"id": "{id}", "dirty": {dirty}}}, "datetime": "2026-11-22T10:00:00+00:00", "version": "5.3.1",
-            "benchmarks": [{{"fullname": "a.py::t", "stats": {{"data": [1.0, 2.0], "median": 1.5, "rounds": {rounds}, "iterations": 1}}}}]}}"#
-        )
-    };
-    let runs = |text: &str| {
-        let none = OutputFiles::default();
-        let file = ResultFile { name: "r.json", bytes: text.as_bytes(), beside: &none };
-        read(recognised(&file)[0], &file).unwrap()
-    };
-    let run = runs(&report(false, 2)).remove(0);
-    assert_eq!((run.started.as_deref(), run.commit.as_deref()), (Some("2026-11-22T10:00:00.000Z"), Some(id)));
-    assert_eq!(run.readings[0].metrics[0].values, [1.0, 2.0]);
-    // A list that somebody has shortened is no list of all rounds.
-    let run = runs(&report(true, 9)).remove(0);
-    let metric = &run.readings[0].metrics[0];
-    assert_eq!((run.commit, metric.values.len(), metric.summary.unwrap().value), (None, 0, 1.5));
 }
