@@ -204,10 +204,23 @@ fn the_map_in_the_documentation_is_what_the_manifests_say() {
     assert_eq!(shown, held);
 }
 
-/// Functions and values at the top level that a crate offers: the lint `unreachable_pub` has made all others private.
+/// Items at the top level that a crate offers: the lint `unreachable_pub` has made all others private.
 fn offered(code: &str) -> Vec<String> {
-    let item = pattern(r"(?m)^pub (?:const |unsafe |async )*(?:fn|const|static) (\w+)");
+    let item = pattern(
+        r"(?m)^pub (?:const |unsafe |async )*(?:fn|const|static|struct|enum|trait|type|union) (\w+)",
+    );
     item.captures_iter(code).map(|found| found[1].to_owned()).collect()
+}
+
+/// What others reach through public items without naming it: words of their parameters, fields, variants and values.
+fn reached(code: &str) -> BTreeSet<String> {
+    let item = pattern(
+        r"(?m)^\s*pub (?:const |unsafe |async )*fn \w+([^{;]*)|^\s+pub \w+:([^\n]*)|^\s*type \w+ =([^\n]*)|^pub (?:const|static|type) \w+([^\n]*)|^pub struct \w+([^\n{]*)|^pub (?:enum|trait) \w+([^{]*\{(?s:.*?)^\})",
+    );
+    let parts = item.captures_iter(code).flat_map(|found| {
+        found.iter().skip(1).flatten().map(|part| part.as_str().to_owned()).collect::<Vec<String>>()
+    });
+    parts.flat_map(|part| words_of(&part).map(str::to_owned).collect::<Vec<String>>()).collect()
 }
 
 #[test]
@@ -225,12 +238,16 @@ fn what_a_crate_offers_is_used_outside_of_it() {
     let words: Vec<(&str, BTreeSet<&str>)> =
         outside.iter().map(|(place, code)| (*place, words_of(code).collect())).collect();
     let mut unused = Vec::new();
+    let mut inside: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for file in &files {
+        inside.entry(file.place().0).or_default().extend(reached(file.shipped()));
+    }
     for file in files.iter().filter(|file| file.place().0 != PROGRAM && !file.is_support_of_tests()) {
         for name in offered(file.shipped()) {
             let is_used = |(place, words): &(&str, BTreeSet<&str>)| {
                 *place != file.place().0 && words.contains(name.as_str())
             };
-            if !words.iter().any(is_used) {
+            if !words.iter().any(is_used) && !inside[file.place().0].contains(&name) {
                 unused.push(format!("{}: {name}", file.path));
             }
         }
@@ -299,9 +316,13 @@ fn names_are_found_in_every_form_of_an_import() {
                 macro::mycrate::store;";
     assert_eq!(names_after(code, "crate"), ["model", "stats", "suite", "run"]);
     assert_eq!(
-        offered("pub fn a() {}\npub(crate) fn b() {}\n    pub fn c() {}\npub const D: u8 = 1;"),
-        ["a", "D"]
+        offered("pub fn a() {}\npub(crate) fn b() {}\n    pub fn c() {}\npub const D: u8 = 1;\npub struct E;"),
+        ["a", "D", "E"]
     );
+    let code = "pub struct A(pub B);\npub struct C {\n    pub d: D,\n    e: E,\n}\npub enum F {\n    G(G),\n}\n\
+                pub fn h(\n    i: I,\n) -> J {\n    let k: K;\n}\nfn l(m: M) {}";
+    let names = reached(code).into_iter().filter(|name| name.chars().all(|c| c.is_ascii_uppercase()));
+    assert_eq!(names.collect::<String>(), "BDGIJ");
     assert_eq!(without_comments("a // crate::store\n/// crate::cli\nb"), "a\n\nb");
 }
 

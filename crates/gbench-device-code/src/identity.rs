@@ -1,4 +1,4 @@
-//! The hash of one kernel: what of a cubin decides how the kernel runs. The room's documentation says what takes part.
+//! The hash of one kernel: what of a cubin decides how the kernel runs. The crate's documentation says what takes part.
 //!
 //! The walk begins at the kernel's instructions and goes on to every part of the file that they may reach: functions,
 //! data, banks of constants. A part gets a number when it is first met, and is written once, in that order. What a part is

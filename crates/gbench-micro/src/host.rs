@@ -1,6 +1,6 @@
 //! The two facts of the machine that decide how large a workload must be, read where the work is done.
 //!
-//! The manifest's probes live in another room; a workload needs no more than these.
+//! The manifest's probes are in another crate; a workload needs no more than these.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! An error as the user meets it. Three questions, always answered: where, what, and what next.
 //!
-//! One type for all rooms: a room that cannot say what to do next has not finished its error.
+//! One type for all crates: code that cannot say what to do next has not finished its error.
 
 use std::fmt;
 use std::io;

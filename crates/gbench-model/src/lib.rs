@@ -1,4 +1,4 @@
-//! The nouns of gbench-ci. No I/O happens here; every other room speaks in these words.
+//! The nouns of gbench-ci. No I/O happens here; every other crate speaks in these words.
 //!
 //! | word | meaning |
 //! |---|---|

@@ -30,7 +30,7 @@ pub use prior::Prior;
 pub use student::{TQuantiles, t_tail};
 pub use welch::{SampleGroup, Welch};
 
-/// Reference figures for the tests of this room.
+/// Reference figures for the tests of this crate.
 #[cfg(test)]
 mod figures {
     use serde::de::DeserializeOwned;

@@ -7,7 +7,7 @@ mod welch_holm;
 
 use crate::{Advice, Change, Evidence, Reason, RoundsMethod, Row, Sequence, Sessions, Verdict, Warning};
 
-pub use process_session::ProcessSession;
+pub(crate) use process_session::ProcessSession;
 pub use seq_e::{SeqE, limits_of};
 pub use welch_holm::ProcessWelchHolm;
 

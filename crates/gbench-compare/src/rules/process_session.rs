@@ -28,7 +28,7 @@ use crate::{Advice, Evidence, History, Reason, RowDecision, Rule, Sessions, Verd
 pub(crate) const ASSUMED_DEVIATION: f64 = 0.02;
 
 #[derive(Clone, Copy, Debug)]
-pub struct ProcessSession<'h> {
+pub(crate) struct ProcessSession<'h> {
     /// Error rate of the whole suite, above 0 and below 1.
     pub alpha: f64,
     /// Stored sessions that a row needs before it may be green.

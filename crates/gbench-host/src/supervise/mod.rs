@@ -7,7 +7,7 @@
 //! Why a process of its own: as a subreaper it inherits every orphan of the child, also those that changed
 //! their session, so that "kill everything" is a walk over its own descendants; and it lives on when the
 //! gate is killed with SIGKILL, sees the socket close, and takes the child down. It is the same binary,
-//! started with a hidden first argument. All `unsafe` of process control is in this room.
+//! started with a hidden first argument. All `unsafe` of process control is in this module.
 //!
 //! Starting a supervisor costs more than starting most children. It therefore serves one child after the other, as long as
 //! nothing remarkable happens: the gate dismisses one that it had to stop, or below which something survives.
