@@ -15,8 +15,10 @@ use rand_pcg::Pcg64;
 
 use super::*;
 
-/// Damaged copies of the fixtures of each adapter, at least.
-const MUTATIONS: usize = 2_000;
+/// Damaged copies of the fixtures of each adapter or format, at least. `.ci/run nightly` asks for more.
+pub(crate) fn damaged_copies() -> usize {
+    std::env::var("GBENCH_TEST_DAMAGE").map_or(500, |text| text.parse().expect("a number of copies"))
+}
 
 #[derive(Clone)]
 struct Fixture {
@@ -196,7 +198,7 @@ fn damaged_output_never_panics_and_never_gives_what_is_no_number() {
     for fixture in &fixtures {
         let of_adapter =
             fixtures.iter().filter(|other| other.adapter.name() == fixture.adapter.name()).count();
-        let mutations = MUTATIONS.div_ceil(of_adapter);
+        let mutations = damaged_copies().div_ceil(of_adapter);
         let whole = fixture.read().unwrap();
         let names: Vec<String> = fixture.files.0.keys().cloned().collect();
         for _ in 0..mutations {

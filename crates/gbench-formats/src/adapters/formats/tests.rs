@@ -14,11 +14,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::*;
-use crate::adapters::tests::damaged;
+use crate::adapters::tests::{damaged, damaged_copies};
 use crate::adapters::{End, OutputFiles, ReadError};
-
-/// Damaged copies of the fixtures of each format, at least.
-const MUTATIONS: usize = 2_000;
 
 struct Fixture {
     format: &'static dyn ResultFormat,
@@ -136,7 +133,7 @@ fn damaged_files_never_panic_and_never_give_what_is_no_number() {
     let fixtures: Vec<Fixture> = fixtures().into_iter().filter(|fixture| !fixture.is_refused()).collect();
     for fixture in &fixtures {
         let same = fixtures.iter().filter(|other| other.format.name() == fixture.format.name()).count();
-        let mutations = MUTATIONS.div_ceil(same);
+        let mutations = damaged_copies().div_ceil(same);
         let whole = fixture.read().unwrap();
         for _ in 0..mutations {
             let bytes = damaged(&fixture.bytes, random);
