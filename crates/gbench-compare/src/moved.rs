@@ -95,76 +95,69 @@ fn share(kernel: Option<&KernelProfile>, total: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gbench_model::ProfileFigure::*;
+    use strum::IntoEnumIterator;
 
-    fn kernel(name: &str, figures: &[(ProfileFigure, f64)]) -> KernelProfile {
-        let figures = figures.iter().copied().collect();
-        KernelProfile { kernel: name.to_owned(), figures, ..KernelProfile::default() }
+    /// Kernels, each from its name and its figures.
+    fn kernels(texts: &[&str]) -> Vec<KernelProfile> {
+        let figure = |word: &str| {
+            let (name, value) = word.split_once('=').unwrap();
+            let figure = ProfileFigure::iter().find(|figure| format!("{figure:?}") == name).unwrap();
+            (figure, value.parse().unwrap())
+        };
+        let kernel = |text: &&str| {
+            let mut words = text.split(' ');
+            let kernel = words.next().unwrap().to_owned();
+            KernelProfile { kernel, figures: words.map(figure).collect(), ..KernelProfile::default() }
+        };
+        texts.iter().map(kernel).collect()
     }
 
-    fn order(moved: &[MovedFigure]) -> Vec<(&str, ProfileFigure)> {
-        moved.iter().map(|figure| (figure.kernel.as_str(), figure.figure)).collect()
+    /// Kernel, figure and both sides of all that moved, those that moved most first.
+    fn moved(base: &[&str], head: &[&str]) -> String {
+        let side = |value: Option<f64>| value.map_or("none".to_owned(), |value| value.to_string());
+        let text = |MovedFigure { kernel, head_kernel, figure, base, head }| {
+            let head_kernel = head_kernel.map_or(String::new(), |name| format!(" as {name}"));
+            format!("{kernel}{head_kernel} {figure:?} {} {}", side(base), side(head))
+        };
+        moved_most(&kernels(base), &kernels(head)).into_iter().map(text).collect::<Vec<_>>().join(", ")
     }
 
     #[test]
-    fn one_rule_orders_ratios_and_points() {
-        let base = [kernel(
-            "k",
-            &[(KernelTime, 1.0), (L2HitRate, 80.0), (L1HitRate, 1.0), (Registers, 32.0), (Cycles, 7.0)],
-        )];
-        let head = [kernel(
-            "k",
-            &[(KernelTime, 1.2), (L2HitRate, 50.0), (L1HitRate, 2.0), (Registers, 64.0), (Cycles, 7.0)],
-        )];
-        let moved = moved_most(&base, &head);
+    fn one_rule_orders_ratios_and_points_whichever_side_is_the_base() {
+        let base = ["k KernelTime=1 L2HitRate=80 L1HitRate=1 Registers=32 Cycles=7"];
+        let head = ["k KernelTime=1.2 L2HitRate=50 L1HitRate=2 Registers=64 Cycles=7"];
         // ln 2 = 0.69, 30 points, ln 1.2 = 0.18, one point.
-        let figures: Vec<ProfileFigure> = moved.iter().map(|figure| figure.figure).collect();
-        assert_eq!(figures, [Registers, L2HitRate, KernelTime, L1HitRate, Cycles]);
-        assert_eq!((moved[0].base, moved[0].head), (Some(32.0), Some(64.0)));
-        // The order is the same whichever side is the base.
-        assert_eq!(order(&moved_most(&head, &base)), order(&moved));
+        let there = "k Registers 32 64, k L2HitRate 80 50, k KernelTime 1 1.2, k L1HitRate 1 2, k Cycles 7 7";
+        let back = "k Registers 64 32, k L2HitRate 50 80, k KernelTime 1.2 1, k L1HitRate 2 1, k Cycles 7 7";
+        assert_eq!([moved(&base, &head), moved(&head, &base)], [there, back]);
     }
 
     #[test]
     fn a_kernel_of_little_time_stands_behind_the_one_that_the_time_goes_into() {
-        let side = |main: f64, small: f64| {
-            [
-                kernel("small", &[(KernelTime, small), (Launches, 1.0)]),
-                kernel("main", &[(KernelTime, main), (Launches, 10.0)]),
-            ]
-        };
-        let moved = moved_most(&side(1.0, 0.01), &side(1.1, 0.02));
-        assert_eq!(order(&moved)[..2], [("main", KernelTime), ("small", KernelTime)]);
+        let base = ["small KernelTime=0.01 Launches=1", "main KernelTime=1 Launches=10"];
+        let head = ["small KernelTime=0.02 Launches=1", "main KernelTime=1.1 Launches=10"];
+        let first = "main KernelTime 1 1.1, small KernelTime 0.01 0.02, ";
+        assert!(moved(&base, &head).starts_with(first));
         // Without times each counts in full.
-        let of = |a: f64, b: f64| [kernel("a", &[(Registers, a)]), kernel("b", &[(Registers, b)])];
-        assert_eq!(
-            order(&moved_most(&of(10.0, 10.0), &of(11.0, 20.0))),
-            [("b", Registers), ("a", Registers)]
-        );
+        let moved = moved(&["a Registers=10", "b Registers=10"], &["a Registers=11", "b Registers=20"]);
+        assert_eq!(moved, "b Registers 10 20, a Registers 10 11");
     }
 
     #[test]
     fn what_one_side_alone_knows_stands_last_and_says_so() {
-        let base =
-            [kernel("old", &[(KernelTime, 9.0)]), kernel("same", &[(KernelTime, 1.0), (Occupancy, 50.0)])];
-        let head = [kernel("new", &[(KernelTime, 9.0)]), kernel("same", &[(KernelTime, 1.1)])];
-        let moved = moved_most(&base, &head);
-        assert_eq!(
-            order(&moved),
-            [("same", KernelTime), ("old", KernelTime), ("same", Occupancy), ("new", KernelTime)]
-        );
-        assert_eq!((moved[1].base, moved[1].head), (Some(9.0), None));
-        assert_eq!((moved[3].base, moved[3].head), (None, Some(9.0)));
+        let base = ["old KernelTime=9", "same KernelTime=1 Occupancy=50"];
+        let moved = moved(&base, &["new KernelTime=9", "same KernelTime=1.1"]);
+        let both =
+            "same KernelTime 1 1.1, old KernelTime 9 none, same Occupancy 50 none, new KernelTime none 9";
+        assert_eq!(moved, both);
         assert_eq!(moved_most(&[], &[]), []);
     }
 
     #[test]
     fn one_kernel_a_side_is_matched_whatever_it_is_called() {
-        let base = [kernel("gemm<64>", &[(SharedBytes, 0.0), (KernelTime, 1.0)])];
-        let head = [kernel("gemm<128>", &[(SharedBytes, 4096.0), (KernelTime, 1.0)])];
-        let moved = moved_most(&base, &head);
-        assert_eq!(order(&moved), [("gemm<64>", SharedBytes), ("gemm<64>", KernelTime)]);
-        assert_eq!(moved[0].head_kernel.as_deref(), Some("gemm<128>"));
-        assert_eq!(moved_most(&base, &base)[0].head_kernel, None);
+        let base = ["gemm<64> SharedBytes=0 KernelTime=1"];
+        let other = moved(&base, &["gemm<128> SharedBytes=4096 KernelTime=1"]);
+        assert_eq!(other, "gemm<64> as gemm<128> SharedBytes 0 4096, gemm<64> as gemm<128> KernelTime 1 1");
+        assert!(!moved(&base, &base).contains(" as "));
     }
 }

@@ -306,94 +306,84 @@ fn apart<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gbench_model::{Thermal, Timing};
+    use gbench_model::test_support::case_id;
 
-    fn id(device: &str, params: &[(&str, &str)]) -> CaseId {
-        let params =
-            params.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Text((*value).into())));
-        CaseId {
-            benchmark: "book/pairs".parse().unwrap(),
-            variant: None,
-            params: params.collect(),
-            timing: Timing::Protocol,
-            thermal: Thermal::Warm,
-            device: device.into(),
-        }
+    /// A case from its device and its parameters.
+    fn id(text: &str) -> CaseId {
+        let mut words = text.split(' ');
+        let device = words.next().unwrap().into();
+        let param = |word: &str| {
+            let (name, value) = word.split_once('=').unwrap();
+            (name.to_owned(), ParamValue::Text(value.into()))
+        };
+        CaseId { device, params: words.map(param).collect(), ..case_id("book/pairs") }
     }
 
-    fn pairs(ids: &[CaseId]) -> Vec<(usize, usize)> {
-        VariantPairs::of(ids).pairs.iter().map(|pair| (pair.baseline, pair.optimized)).collect()
+    type Pairs = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
+
+    /// Baselines with their optimized variants, then those without one, and optimized variants without a baseline.
+    fn pairs(ids: &[CaseId]) -> Pairs {
+        let VariantPairs { pairs, without_baseline, without_optimized } = VariantPairs::of(ids);
+        let pairs = pairs.iter().map(|pair| (pair.baseline, pair.optimized)).collect();
+        (pairs, without_optimized, without_baseline)
     }
 
     #[test]
     fn s0_50_a_baseline_makes_a_pair_with_each_of_its_optimized_variants() {
-        let of = |case: &str, more: &[(&str, &str)]| {
-            id("host", &[&[("case", case), ("chapter", "ch1")], more].concat())
-        };
         let ids = [
-            of("a", &[("variant", "baseline")]),
-            of("a", &[("variant", "optimized")]),
-            of("a", &[("variant", "optimized"), ("technique", "fused")]),
-            of("b", &[("variant", "baseline")]),
-            of("c", &[("variant", "optimized")]),
-            of("a", &[("variant", "optimized"), ("n", "2")]),
-            of("a", &[("variant", "other")]),
+            "host case=a chapter=ch1 variant=baseline",
+            "host case=a chapter=ch1 variant=optimized",
+            "host case=a chapter=ch1 variant=optimized technique=fused",
+            "host case=b chapter=ch1 variant=baseline",
+            "host case=c chapter=ch1 variant=optimized",
+            "host case=a chapter=ch1 variant=optimized n=2",
+            "host case=a chapter=ch1 variant=other",
         ];
-        let found = VariantPairs::of(&ids);
-        assert_eq!(pairs(&ids), [(0, 1), (0, 2)]);
-        assert_eq!((found.without_optimized, found.without_baseline), (vec![3], vec![4, 5]));
-        let mut by_variant = [of("a", &[]), of("a", &[])];
-        by_variant[0].variant = Some(Variant::Optimized);
-        by_variant[1].variant = Some(Variant::Baseline);
-        assert_eq!(pairs(&by_variant), [(1, 0)]);
+        assert_eq!(pairs(&ids.map(id)), (vec![(0, 1), (0, 2)], vec![3], vec![4, 5]));
+        let by_variant = [Variant::Optimized, Variant::Baseline]
+            .map(|variant| CaseId { variant: Some(variant), ..id("host case=a chapter=ch1") });
+        assert_eq!(pairs(&by_variant), (vec![(1, 0)], vec![], vec![]));
     }
 
     #[test]
     fn s0_50_a_file_tells_optimized_variants_apart_and_is_no_other_problem() {
         let ids = [
-            id("host", &[("variant", "baseline")]),
-            id("host", &[("variant", "optimized"), ("file", "optimized_a.py")]),
-            id("host", &[("variant", "optimized"), ("file", "optimized_b.py")]),
+            "host variant=baseline",
+            "host variant=optimized file=optimized_a.py",
+            "host variant=optimized file=optimized_b.py",
         ];
-        assert_eq!(pairs(&ids), [(0, 1), (0, 2)]);
+        assert_eq!(pairs(&ids.map(id)), (vec![(0, 1), (0, 2)], vec![], vec![]));
         // Where the baseline has files, too, they are what is solved.
         let ids = [
-            id("host", &[("variant", "baseline"), ("file", "small")]),
-            id("host", &[("variant", "baseline"), ("file", "large")]),
-            id("host", &[("variant", "optimized"), ("file", "large")]),
+            "host variant=baseline file=small",
+            "host variant=baseline file=large",
+            "host variant=optimized file=large",
         ];
-        assert_eq!(pairs(&ids), [(1, 2)]);
+        assert_eq!(pairs(&ids.map(id)), (vec![(1, 2)], vec![0], vec![]));
     }
 
     #[test]
     fn s0_50_what_failed_before_it_named_its_device_finds_its_partner() {
-        let ids = [id("cuda:0", &[("variant", "baseline")]), id("host", &[("variant", "optimized")])];
-        assert_eq!(pairs(&ids), [(0, 1)]);
+        let ids = ["cuda:0 variant=baseline", "host variant=optimized"];
+        assert_eq!(pairs(&ids.map(id)), (vec![(0, 1)], vec![], vec![]));
         let ids = [
-            id("cuda:0", &[("variant", "baseline")]),
-            id("cuda:1", &[("variant", "baseline")]),
-            id("cuda:1", &[("variant", "optimized")]),
-            id("host", &[("variant", "optimized")]),
+            "cuda:0 variant=baseline",
+            "cuda:1 variant=baseline",
+            "cuda:1 variant=optimized",
+            "host variant=optimized",
         ];
-        assert_eq!(pairs(&ids), [(1, 2)]);
+        assert_eq!(pairs(&ids.map(id)), (vec![(1, 2)], vec![0], vec![3]));
     }
 
     #[test]
     fn s0_50_the_name_of_a_pair_has_its_chapter_its_parameters_and_its_technique() {
-        let name = PairName::of(&id(
-            "host",
-            &[
-                ("variant", "optimized"),
-                ("case", "a"),
-                ("chapter", "ch1"),
-                ("technique", "fused"),
-                ("n", "4"),
-            ],
-        ));
-        assert_eq!(name.text(false), "ch1/a[n=4], fused");
-        assert_eq!(name.text(true), "book/pairs/ch1/a[n=4], fused");
-        assert_eq!(PairName::of(&id("host", &[("variant", "optimized")])).text(false), "book/pairs");
-        let in_chapter = PairName::of(&id("host", &[("variant", "optimized"), ("chapter", "ch1")]));
-        assert_eq!(in_chapter.text(false), "ch1/pairs");
+        let names = |params: &str| {
+            let name = PairName::of(&id(&format!("host variant=optimized{params}")));
+            [false, true].map(|with_benchmark| name.text(with_benchmark))
+        };
+        let whole = names(" case=a chapter=ch1 technique=fused n=4");
+        assert_eq!(whole, ["ch1/a[n=4], fused", "book/pairs/ch1/a[n=4], fused"]);
+        assert_eq!(names(""), ["book/pairs", "book/pairs"]);
+        assert_eq!(names(" chapter=ch1"), ["ch1/pairs", "book/pairs/ch1/pairs"]);
     }
 }

@@ -38,17 +38,15 @@ fn shortened(profile: &Profile) -> Profile {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use gbench_model::{ProfileFigure, Profiler, RawMetric};
+    use gbench_model::{ProfileFigure, Profiler, RawMetric, test_support};
 
     fn profile(profiler: Profiler, time: f64) -> Profile {
         let raw = RawMetric { value: 1.0, unit: String::new() };
         let kernel = KernelProfile {
             kernel: "k".into(),
-            figures: BTreeMap::from([(ProfileFigure::KernelTime, time)]),
-            raw_metrics: BTreeMap::from([("smsp__x".into(), raw)]),
+            figures: [(ProfileFigure::KernelTime, time)].into(),
+            raw_metrics: [("smsp__x".into(), raw)].into(),
         };
         Profile {
             profiler,
@@ -60,18 +58,16 @@ mod tests {
         }
     }
 
-    fn case(profiles: Vec<Profile>) -> CaseRecord {
-        let text = r#"{"id":{"benchmark":"s/a","params":{},"timing":"process","thermal":"warm"},"kind":"synthetic","config":{},
-                       "outcome":{"status":"measured"},"processes":[],"metrics":[]}"#;
-        CaseRecord { profiles, ..serde_json::from_str(text).unwrap() }
+    fn profiled(base: Vec<Profile>, head: Vec<Profile>) -> Vec<ProfiledCase> {
+        let case = test_support::case(test_support::case_id("s/a"), vec![], vec![]);
+        let [base, head] = [base, head].map(|profiles| CaseRecord { profiles, ..case.clone() });
+        of(&[PairedCase { id: &case.id, base: Some(&base), head: Some(&head) }])
     }
 
     #[test]
     fn e4_both_sides_of_one_profiler_stand_beside_each_other_without_their_raw_metrics() {
-        let base = case(vec![profile(Profiler::Nsys, 1.0), profile(Profiler::Ncu, 1.0)]);
-        let head = case(vec![profile(Profiler::Ncu, 2.0)]);
-        let pairs = [PairedCase { id: &base.id, base: Some(&base), head: Some(&head) }];
-        let found = of(&pairs);
+        let base = vec![profile(Profiler::Nsys, 1.0), profile(Profiler::Ncu, 1.0)];
+        let found = profiled(base, vec![profile(Profiler::Ncu, 2.0)]);
         assert_eq!(found.len(), 1, "nsys has the base alone");
         assert_eq!(found[0].base.profiler, Profiler::Ncu);
         assert_eq!(found[0].base.kernels.len(), MAX_KERNELS);
@@ -81,11 +77,10 @@ mod tests {
 
     #[test]
     fn a_profile_that_one_side_lacks_moves_nothing() {
-        let mut failed = profile(Profiler::Ncu, 2.0);
-        failed.outcome = ProfileOutcome::TimedOut { limit: 180.0 };
-        let (base, head) = (case(vec![profile(Profiler::Ncu, 1.0)]), case(vec![failed]));
-        let found = of(&[PairedCase { id: &base.id, base: Some(&base), head: Some(&head) }]);
+        let outcome = ProfileOutcome::TimedOut { limit: 180.0 };
+        let failed = Profile { outcome: outcome.clone(), ..profile(Profiler::Ncu, 2.0) };
+        let found = profiled(vec![profile(Profiler::Ncu, 1.0)], vec![failed]);
         assert!(found[0].moved.is_empty());
-        assert_eq!(found[0].head.outcome, ProfileOutcome::TimedOut { limit: 180.0 });
+        assert_eq!(found[0].head.outcome, outcome);
     }
 }

@@ -288,18 +288,20 @@ mod tests {
 
     #[test]
     fn the_last_digit_is_found_at_any_size() {
-        let cases = [(12.3, -1), (1.25e-3, -5), (120.0, 1), (0.1 + 0.2, -1), (-7.0, 0), (0.012, -3)];
-        for (value, place) in cases {
-            assert_eq!(last_place(value), Some(place), "{value}");
-        }
+        let places = [12.3, 1.25e-3, 120.0, 0.1 + 0.2, -7.0, 0.012].map(last_place);
+        assert_eq!(places, [-1, -5, 1, -1, 0, -3].map(Some));
         assert_eq!(last_place(0.0), None);
     }
 
     /// Rounds of one sample a side.
     fn after(base: &[f64], head: &[f64]) -> Vec<f64> {
-        let rounds: Vec<[&[f64]; 2]> =
-            base.iter().zip(head).map(|(b, h)| [std::slice::from_ref(b), std::slice::from_ref(h)]).collect();
-        unresolved(&rounds, Unit::Logarithms, 0.02)
+        let round = |(base, head)| [base, head].map(std::slice::from_ref);
+        unresolved(&base.iter().zip(head).map(round).collect::<Vec<_>>(), Unit::Logarithms, 0.02)
+    }
+
+    /// A tick that the digits do not show.
+    fn ticks<const N: usize>(counts: [f64; N]) -> [f64; N] {
+        counts.map(|count| count * 1.024e-6_f64.sqrt())
     }
 
     #[test]
@@ -319,31 +321,29 @@ mod tests {
 
     #[test]
     fn n2_a_tick_is_found_where_the_digits_do_not_show_it() {
-        let tick = 1.024e-6_f64.sqrt();
-        let values = [11.0, 12.0, 11.0, 12.0, 12.0, 11.0].map(|ticks| ticks * tick);
+        let [tick] = ticks([1.0]);
+        let values = ticks([11.0, 12.0, 11.0, 12.0, 12.0, 11.0]);
         let open = after(&values, &values.map(|value| value + tick));
         assert!(*open.last().unwrap() > 0.07, "{open:?}");
-    }
-
-    #[test]
-    fn n2_rounds_before_the_first_other_figure_know_the_step_too() {
-        let tick = 1.024e-6_f64.sqrt();
-        let base = [5.0; 8].map(|ticks| ticks * tick);
-        let head = [5.0, 5.0, 5.0, 5.0, 6.0, 5.0, 5.0, 5.0].map(|ticks| ticks * tick);
-        let open = after(&base, &head);
+        // Rounds before the first other figure know the step, too.
+        let open = after(&ticks([5.0; 8]), &ticks([5.0, 5.0, 5.0, 5.0, 6.0, 5.0, 5.0, 5.0]));
         assert!(open.len() == 8 && open.iter().all(|open| *open > 0.19), "{open:?}");
+        // Two constants whose digits do not explain them may be one tick apart.
+        assert!(*after(&ticks([12.0; 6]), &ticks([13.0; 6])).last().unwrap() > 0.08);
+        assert!(*after(&[12.3; 6], &[15.1; 6]).last().unwrap() < 0.01);
     }
 
     #[test]
     fn n2_ticks_that_come_as_differences_of_time_stamps_are_one_tick() {
         // Whole milliseconds, as the difference of seconds since 1970.
         let stamp = 1.763_8e9;
-        let of = |ticks: f64, n: usize| {
-            let begin = stamp + 0.013 * n as f64;
-            (begin + ticks * 1e-3) - begin
-        };
-        let base: Vec<f64> = (0..30).map(|n| of(5.0 + f64::from(n % 7 == 0), n as usize)).collect();
-        let head: Vec<f64> = (0..30).map(|n| of(5.0 + f64::from(n % 3 == 0), n as usize)).collect();
+        let [base, head] = [7, 3].map(|every| {
+            let of = |n: i32| {
+                let begin = stamp + 0.013 * f64::from(n);
+                (begin + (5.0 + f64::from(n % every == 0)) * 1e-3) - begin
+            };
+            (0..30).map(of).collect::<Vec<_>>()
+        });
         let open = after(&base, &head);
         assert!(open.len() == 30 && *open.last().unwrap() > 0.15, "{open:?}");
     }
@@ -389,17 +389,9 @@ mod tests {
     }
 
     #[test]
-    fn n2_two_constants_whose_digits_do_not_explain_them_may_be_one_tick_apart() {
-        let tick = 1.024e-6_f64.sqrt();
-        assert!(*after(&[12.0 * tick; 6], &[13.0 * tick; 6]).last().unwrap() > 0.08);
-        assert!(*after(&[12.3; 6], &[15.1; 6]).last().unwrap() < 0.01);
-    }
-
-    #[test]
     fn n2_noise_wider_than_a_step_averages_it_out() {
-        let base: Vec<f64> = (0..40).map(|n| 100.0 + f64::from(n * 7 % 11)).collect();
-        let head: Vec<f64> = (0..40).map(|n| 100.0 + f64::from(n * 3 % 11)).collect();
-        let open = after(&base, &head);
+        let side = |by| (0..40).map(|n| 100.0 + f64::from(n * by % 11)).collect::<Vec<_>>();
+        let open = after(&side(7), &side(3));
         assert!(open.last().unwrap() < &0.0011, "{open:?}");
     }
 

@@ -113,7 +113,7 @@ mod tests {
     use rand_pcg::rand_core::{Rng, SeedableRng};
 
     use super::*;
-    use gbench_model::{CaseId, Thermal, Timing};
+    use gbench_model::test_support::case_id;
     use gbench_stats::TQuantiles;
 
     /// Normal enough: twelve uniform numbers.
@@ -121,38 +121,30 @@ mod tests {
         (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
     }
 
-    fn past(centres: &[f64]) -> Past {
+    /// What sessions with these centres, in logarithms, show.
+    fn shown(centres: &[f64]) -> Option<SessionVariance> {
         let session = |(at, centre): (usize, &f64)| Session {
             run_id: format!("20261121T10{at:02}00.000Z-{at:06x}").parse().unwrap(),
             centres: vec![centre.exp()],
         };
-        Past {
-            case: CaseId {
-                benchmark: "s/x".parse().unwrap(),
-                variant: None,
-                params: Default::default(),
-                timing: Timing::Protocol,
-                thermal: Thermal::Warm,
-                device: "host".into(),
-            },
+        let past = Past {
+            case: case_id("s/x"),
             metric: "time".into(),
             unit: "s".into(),
             sequences: [("main".to_owned(), centres.iter().enumerate().map(session).collect())].into(),
-        }
+        };
+        SessionVariance::of(&past, Scale::Log { sign: 1.0 })
     }
-
-    const LOG: Scale = Scale::Log { sign: 1.0 };
 
     /// The difference to a further session, in units of its estimated error, is no wider than Student's t.
     #[test]
     fn a_new_session_differs_as_the_spread_of_the_stored_ones_lets_expect() {
         let mut random = rand_pcg::Pcg64::seed_from_u64(11);
-        let draws = 4000;
         for stored in [3, 4, 7, 10, 20] {
             let mut beyond = [0; 2];
-            for _ in 0..draws {
+            for _ in 0..4000 {
                 let centres: Vec<f64> = (0..=stored).map(|_| 0.01 * normal(&mut random)).collect();
-                let spread = SessionVariance::of(&past(&centres[..stored]), LOG).unwrap();
+                let spread = shown(&centres[..stored]).unwrap();
                 let difference = centres[stored] - centres[stored - 1];
                 let t = difference.abs() / (2.0 * spread.variance).sqrt();
                 for (count, tail) in beyond.iter_mut().zip([0.025, 0.005]) {
@@ -170,14 +162,13 @@ mod tests {
         let quiet: Vec<f64> = (0..10).map(|at| 0.001 * f64::from(at % 3)).collect();
         let mut changed = quiet.clone();
         changed[4..].iter_mut().for_each(|centre| *centre += 0.5);
-        let [before, after] =
-            [&quiet, &changed].map(|centres| SessionVariance::of(&past(centres), LOG).unwrap().variance);
+        let [before, after] = [&quiet, &changed].map(|centres| shown(centres).unwrap().variance);
         assert!(after <= 4.0 * before && before > 0.0, "{before:e} {after:e}");
     }
 
     #[test]
     fn one_session_of_a_name_shows_no_difference() {
-        assert_eq!(SessionVariance::of(&past(&[0.1]), LOG), None);
-        assert_eq!(SessionVariance::of(&past(&[0.1, 0.2]), LOG).unwrap().sessions, 2);
+        assert_eq!(shown(&[0.1]), None);
+        assert_eq!(shown(&[0.1, 0.2]).unwrap().sessions, 2);
     }
 }

@@ -165,34 +165,30 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
 
+    fn pooled(rounds: &[Vec<f64>]) -> Option<SerialCorrelation> {
+        SerialCorrelation::pooled(rounds.iter().map(Vec::as_slice))
+    }
+
     #[test]
     fn independent_differences_do_not_stick_and_drifting_sides_do() {
         let mut random = rand_pcg::Pcg64::seed_from_u64(3);
         let mut draw = || random.random::<f64>() - 0.5;
         let fair: Vec<Vec<f64>> = (0..60).map(|_| (0..6).map(|_| draw()).collect()).collect();
-        let serial_correlation = SerialCorrelation::pooled(fair.iter().map(Vec::as_slice)).unwrap();
-        assert!(
-            serial_correlation.correlation.abs() < 0.12 && !serial_correlation.is_clear(),
-            "{serial_correlation:?}"
-        );
-        let correlated = (0..60).map(|_| {
+        let found = pooled(&fair).unwrap();
+        assert!(found.correlation.abs() < 0.12 && !found.is_clear(), "{found:?}");
+        let drifting = |_| -> Vec<f64> {
             let mut last = draw();
-            (0..8)
-                .map(|_| {
-                    last = 0.8 * last + 0.4 * draw();
-                    last
-                })
-                .collect::<Vec<f64>>()
-        });
-        let correlated: Vec<Vec<f64>> = correlated.collect();
-        assert!(SerialCorrelation::pooled(correlated.iter().map(Vec::as_slice)).unwrap().is_clear());
-        assert_eq!(SerialCorrelation::pooled([[0.0; 5].as_slice(), &[1.0, 2.0]]), None);
-        let equal = [(6.0_f64 / 5.0).ln(); 40];
-        assert_eq!(
-            SerialCorrelation::pooled([equal.as_slice()]),
-            None,
-            "rounding of a mean is no correlation"
-        );
+            let next = |_| {
+                last = 0.8 * last + 0.4 * draw();
+                last
+            };
+            (0..8).map(next).collect()
+        };
+        let correlated: Vec<Vec<f64>> = (0..60).map(drifting).collect();
+        assert!(pooled(&correlated).unwrap().is_clear());
+        assert_eq!(pooled(&[vec![0.0; 5], vec![1.0, 2.0]]), None);
+        let equal = vec![(6.0_f64 / 5.0).ln(); 40];
+        assert_eq!(pooled(&[equal]), None, "rounding of a mean is no correlation");
     }
 
     #[test]
@@ -202,8 +198,7 @@ mod tests {
         assert!(median.unwrap() > 0.01);
         assert!(warning.unwrap().to_string().contains("1.1 % worse"));
         let mixed: Vec<f64> = (0..20).map(|row| if row % 2 == 0 { 0.02 } else { -0.02 }).collect();
-        assert_eq!(location_shift(&mixed).1, None);
-        assert_eq!(location_shift(&moved[..5]).1, None);
+        assert_eq!([&mixed[..], &moved[..5]].map(|rows| location_shift(rows).1), [None, None]);
         assert_eq!(location_shift(&[]), (None, None));
     }
 }

@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
     use crate::channel::tests::Writes;
-    use gbench_model::line::{self, Event};
+    use gbench_model::line::Event;
     use gbench_model::{ParamValue, Params, Stage};
 
     /// The events of `member` for two iterations at `params`; none if this machine cannot run it.
@@ -84,26 +84,23 @@ mod tests {
         let mut request = workload::request(member, |_| None).unwrap();
         (request.iterations, request.warmup, request.cold) = (2, 1, cold);
         request.params = params;
-        let writes = Writes::default();
-        let mut channel = Channel::to(writes.clone());
-        match member.run(&request, &mut channel, |_| None) {
-            Ok(()) => channel.end().unwrap(),
-            Err(MicroError::Skip(reason)) => {
-                eprintln!("skipped: {}: {reason}", member.name);
-                return None;
+        let (writes, mut channel) = Writes::channel();
+        let skipped = match member.run(&request, &mut channel, |_| None) {
+            Ok(()) => {
+                channel.end().unwrap();
+                return Some(writes.events());
             }
-            Err(MicroError::Cuda(error)) if error.is_of_machine() => {
-                eprintln!("skipped: {}: {error}", member.name);
-                return None;
-            }
+            Err(MicroError::Skip(reason)) => reason,
+            Err(MicroError::Cuda(error)) if error.is_of_machine() => error.to_string(),
             Err(error) => panic!("{}: {error}", member.name),
-        }
-        let lines = writes.0.borrow();
-        Some(lines.iter().map(|line| line::parse(line).unwrap()).collect())
+        };
+        eprintln!("skipped: {}: {skipped}", member.name);
+        None
     }
 
     /// The stages in their order, the samples that the catalogue promises, a right answer and an end.
-    fn check(member: &Workload, events: &[Event]) {
+    fn check(member: &Workload, params: Params, cold: bool) {
+        let Some(events) = events(member, params, cold) else { return };
         let stages = events.iter().filter_map(|event| match event {
             Event::Stage { stage } => Some(*stage),
             _ => None,
@@ -112,7 +109,7 @@ mod tests {
         assert_eq!(stages.collect::<Vec<_>>(), expected, "{}", member.name);
         for spec in member.metrics {
             let mut taken: Vec<Option<f64>> = Vec::new();
-            for event in events {
+            for event in &events {
                 let Event::Samples { metric, values, unit, better, .. } = event else { continue };
                 if metric == spec.name {
                     assert_eq!((unit.as_deref(), *better), (Some(spec.unit), Some(spec.better)));
@@ -130,30 +127,16 @@ mod tests {
     #[test]
     fn every_member_measures_what_the_catalogue_promises_and_finds_its_answer_right() {
         for member in catalog() {
-            let points = member.params.iter().flat_map(|(name, values)| {
-                values
-                    .iter()
-                    .map(|value| Params::from([(name.to_string(), ParamValue::Text(value.to_string()))]))
-            });
-            let mut points: Vec<_> = points.collect();
-            if points.is_empty() {
-                points.push(Params::new());
-            }
-            for params in points {
-                if let Some(events) = events(&member, params, false) {
-                    check(&member, &events);
-                }
-            }
+            let points = member.params.iter().flat_map(|param| workload::points(&[*param]));
+            let without = member.params.is_empty().then(Params::new);
+            points.chain(without).for_each(|params| check(&member, params, false));
         }
     }
 
     #[test]
     fn cold_processes_measure_without_warming_up() {
         for member in [cpu::FLOPS, network::BANDWIDTH] {
-            let params = workload::request(&member, |_| None).unwrap().params;
-            if let Some(events) = events(&member, params, true) {
-                check(&member, &events);
-            }
+            check(&member, workload::request(&member, |_| None).unwrap().params, true);
         }
     }
 

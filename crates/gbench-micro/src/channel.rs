@@ -183,11 +183,11 @@ pub(super) mod tests {
     use super::*;
     use crate::catalog;
     use crate::workload::request;
-    use gbench_model::{Better, ParamValue};
+    use gbench_model::{Better, Fault};
 
     /// Keeps every write apart, to see that a line is one write.
     #[derive(Clone, Default)]
-    pub(crate) struct Writes(pub Rc<RefCell<Vec<Vec<u8>>>>);
+    pub(crate) struct Writes(Rc<RefCell<Vec<Vec<u8>>>>);
 
     impl Write for Writes {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -200,68 +200,71 @@ pub(super) mod tests {
         }
     }
 
+    impl Writes {
+        /// A channel, and what is written to it.
+        pub(crate) fn channel() -> (Self, Channel) {
+            let writes = Self::default();
+            (writes.clone(), Channel::to(writes))
+        }
+
+        /// One a write.
+        pub(crate) fn events(&self) -> Vec<Event> {
+            self.0.borrow().iter().map(|line| line::parse(line).unwrap()).collect()
+        }
+    }
+
     static SPEED: MetricSpec =
         MetricSpec { name: "speed", unit: "GB/s", better: Better::Higher, threshold: 0.05, judged: true };
 
     #[test]
     fn samples_leave_together_when_the_stage_ends_and_one_line_is_one_write() {
-        let writes = Writes::default();
-        let mut channel = Channel::to(writes.clone());
+        let (writes, mut channel) = Writes::channel();
         channel.stage(Stage::Measure).unwrap();
         channel.record(&SPEED, 1.5);
         channel.record(&SPEED, f64::NAN);
         channel.send_if_due().unwrap();
-        assert_eq!(writes.0.borrow().len(), 1);
+        assert_eq!(writes.events().len(), 1);
         channel.stage(Stage::Verify).unwrap();
-        let lines: Vec<_> = writes.0.borrow().iter().map(|line| line::parse(line).unwrap()).collect();
-        assert_eq!(lines.len(), 3);
-        let Event::Samples { metric, values, unit, better, .. } = &lines[1] else { panic!("{:?}", lines[1]) };
-        assert_eq!(
-            (metric.as_str(), unit.as_deref(), *better),
-            ("speed", Some("GB/s"), Some(Better::Higher))
-        );
+        let [_, Event::Samples { metric, values, unit, better, .. }, _] = &writes.events()[..] else {
+            panic!("{:?}", writes.events())
+        };
+        assert_eq!((&metric[..], unit.as_deref(), *better), ("speed", Some("GB/s"), Some(Better::Higher)));
         assert_eq!(values, &[Some(1.5), None]);
     }
 
     #[test]
     fn a_slow_benchmark_s_samples_leave_before_its_end() {
-        let writes = Writes::default();
-        let mut channel = Channel::to(writes.clone());
+        let (writes, mut channel) = Writes::channel();
         channel.sent = Instant::now().checked_sub(2 * KEEP_BACK).unwrap();
-        channel.record(&SPEED, 1.5);
-        channel.send_if_due().unwrap();
-        assert_eq!(writes.0.borrow().len(), 1);
-        channel.record(&SPEED, 1.5);
-        channel.send_if_due().unwrap();
-        assert_eq!(writes.0.borrow().len(), 1);
+        for _ in 0..2 {
+            channel.record(&SPEED, 1.5);
+            channel.send_if_due().unwrap();
+            assert_eq!(writes.events().len(), 1);
+        }
     }
 
     #[test]
     fn a_turn_is_asked_for_and_the_end_of_the_file_ends_them() {
-        let writes = Writes::default();
-        let orders = &br#"{"turn":{"iterations":5}}"#[..];
-        let mut channel = Channel::to(writes.clone()).with_turns(orders);
-        assert_eq!(channel.turn().unwrap(), Some(5));
-        assert_eq!(channel.turn().unwrap(), None);
+        let (writes, channel) = Writes::channel();
+        let mut channel = channel.with_turns(&br#"{"turn":{"iterations":5}}"#[..]);
+        assert_eq!([channel.turn().unwrap(), channel.turn().unwrap()], [Some(5), None]);
         assert_eq!(writes.0.borrow().concat(), b"{\"event\":\"yield\"}\n".repeat(2));
-        let error = Channel::to(Writes::default()).turn().unwrap_err();
+        let error = Writes::channel().1.turn().unwrap_err();
         assert!(error.to_string().contains("wants turns"), "{error}");
     }
 
     #[test]
     fn by_hand_the_defaults_hold_and_the_plain_variables_go_above_them() {
         let member = catalog().into_iter().find(|member| member.name == "cpu_flops").unwrap();
-        let by_hand = request(&member, |_| None).unwrap();
-        assert_eq!(by_hand.iterations, member.defaults.iterations);
-        assert_eq!(by_hand.params["dtype"], ParamValue::Text("f64".into()));
-        let set = request(&member, |name| match name {
-            "GBENCH_ITERATIONS" => Some("3".into()),
-            "GBENCH_PARAM_DTYPE" => Some("f32".into()),
-            _ => None,
-        });
-        let set = set.unwrap();
-        assert_eq!((set.iterations, &set.params["dtype"]), (3, &ParamValue::Text("f32".into())));
-        let wrong = request(&member, |name| (name == "GBENCH_SEED").then(|| "x".into())).unwrap_err();
+        let given = |variables: &[(&str, &str)]| {
+            let value = |name: &str| variables.iter().find(|(other, _)| *other == name);
+            let request = request(&member, |name| value(name).map(|(_, value)| (*value).into()))?;
+            Ok::<_, Fault>((request.iterations, request.params["dtype"].to_string()))
+        };
+        assert_eq!(given(&[]).unwrap(), (member.defaults.iterations, "f64".into()));
+        let set = given(&[("GBENCH_ITERATIONS", "3"), ("GBENCH_PARAM_DTYPE", "f32")]);
+        assert_eq!(set.unwrap(), (3, "f32".into()));
+        let wrong = given(&[("GBENCH_SEED", "x")]).unwrap_err();
         assert_eq!(wrong.to_string(), "GBENCH_SEED: `x` is not a number (next: unset GBENCH_SEED)");
     }
 

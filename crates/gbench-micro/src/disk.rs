@@ -252,10 +252,8 @@ mod tests {
     fn a_full_disk_is_a_skip_that_says_how_much_is_missing() {
         assert!(enough_space(FILE as u64 * 2).is_ok());
         let reason = enough_space(50 << 20).unwrap_err().to_string();
-        assert_eq!(
-            reason,
-            "128 MiB of free space are needed, and there are 50 MiB; set TMPDIR to a folder with more"
-        );
+        let needed = "128 MiB of free space are needed, and there are 50 MiB";
+        assert_eq!(reason, format!("{needed}; set TMPDIR to a folder with more"));
     }
 
     #[test]

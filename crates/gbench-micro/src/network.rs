@@ -186,13 +186,13 @@ fn serve(mut stream: TcpStream, pattern: &[u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
 
-    fn pattern() -> Vec<u8> {
-        (0..CHUNK).map(|index| (index % 251) as u8).collect()
+    fn line() -> Line {
+        Line::open(&(0..CHUNK).map(|index| (index % 251) as u8).collect::<Vec<u8>>()).unwrap()
     }
 
     #[test]
     fn a_line_carries_bulk_and_messages_and_closes() {
-        let mut line = Line::open(&pattern()).unwrap();
+        let mut line = line();
         for _ in 0..2 {
             assert!(line.bulk().unwrap() > 0.0 && line.round_trips().unwrap() > 0.0);
         }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_arrives_changed_is_counted() {
-        let mut line = Line::open(&pattern()).unwrap();
+        let mut line = line();
         line.pattern.reverse();
         line.bulk().unwrap();
         line.round_trips().unwrap();

@@ -157,17 +157,11 @@ mod tests {
     use super::*;
     use crate::{catalog, workload};
 
-    fn request() -> Request {
-        workload::request(&catalog()[0], |_| None).unwrap()
-    }
-
     /// Turns that a limit allows when each takes `seconds`, by a scripted clock.
     fn turns(limit: Limit, seconds: f64) -> u32 {
-        let mut turns = 0;
-        while limit.allows_another(turns, Duration::from_secs_f64(seconds * f64::from(turns))) {
-            turns += 1;
-        }
-        turns
+        let ends =
+            |turns: &u32| !limit.allows_another(*turns, Duration::from_secs_f64(seconds * f64::from(*turns)));
+        (0..).find(ends).unwrap()
     }
 
     fn count(limit: Limit) -> u32 {
@@ -182,29 +176,23 @@ mod tests {
 
     #[test]
     fn a_time_bound_run_ends_at_the_turn_nearest_to_its_limit() {
-        assert_eq!(turns(Limit::Seconds(1.0), 0.011), 91);
-        assert_eq!(turns(Limit::Seconds(1.0), 0.3), 3);
-        assert_eq!(turns(Limit::Seconds(1.0), 0.28), 4);
-        assert_eq!(turns(Limit::Seconds(1.0), 7.0), 1);
+        let in_a_second = [0.011, 0.3, 0.28, 7.0].map(|seconds| turns(Limit::Seconds(1.0), seconds));
+        assert_eq!(in_a_second, [91, 3, 4, 1]);
         assert_eq!(turns(Limit::Turns(5), 7.0), 5);
     }
 
     #[test]
-    fn cold_means_no_warm_up_and_no_iterations_still_means_one() {
-        let mut request = request();
+    fn cold_means_no_warm_up_no_iterations_still_mean_one_and_burn_in_counts_seconds() {
+        let mut request = workload::request(&catalog()[0], |_| None).unwrap();
+        request.burnin = 2.0;
+        assert_eq!(Limit::of_warmup(&request), Limit::Seconds(2.0));
+        request.burnin = 0.0;
         request.warmup = 4;
         assert_eq!(count(Limit::of_warmup(&request)), 4);
         request.cold = true;
         assert_eq!(count(Limit::of_warmup(&request)), 0);
         request.iterations = 0;
         assert_eq!(count(Limit::of_measuring(&request)), 1);
-    }
-
-    #[test]
-    fn burn_in_counts_seconds_instead_of_turns() {
-        let mut request = request();
-        request.burnin = 2.0;
-        assert_eq!(Limit::of_warmup(&request), Limit::Seconds(2.0));
     }
 
     #[test]

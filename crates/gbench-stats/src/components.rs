@@ -142,12 +142,7 @@ fn drawn_in(samples: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::midmean;
-    use rand::{RngExt, SeedableRng};
-
-    fn normal(seed: u64) -> impl FnMut() -> f64 {
-        let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
-        move || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
-    }
+    use crate::test_support::normal;
 
     /// `count` iterations of unit variance around `place`.
     fn process(place: f64, correlation: f64, count: usize, normal: &mut impl FnMut() -> f64) -> Vec<f64> {
@@ -200,12 +195,10 @@ mod tests {
         let (count, between, late) = (12, 0.5, 0.8);
         let (mut differences, mut lates, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..4000 {
-            let mut place = |shift: f64| {
-                let one = process(shift + between * normal(), 0.3, count, &mut normal);
-                samples.push(one.clone());
-                midmean(&mut one.clone()).unwrap()
-            };
-            let (first, second) = (place(0.0), place(late));
+            let [first, second] = [0.0, late].map(|shift| {
+                samples.push(process(shift + between * normal(), 0.3, count, &mut normal));
+                midmean(&mut samples[samples.len() - 1].clone()).unwrap()
+            });
             lates.push(second - first);
             differences.push(if round % 2 == 0 { second - first } else { first - second });
         }

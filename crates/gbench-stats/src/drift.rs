@@ -83,20 +83,14 @@ fn steepest(sums: &Sums) -> Option<(usize, Hinge)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
-    use rand_distr::{Distribution, Normal};
+    use crate::test_support::series;
 
-    /// Noise of 1 % about a level that the closure gives in logarithms.
-    fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
-        let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
-        let noise = Normal::new(0.0, 0.01).unwrap();
-        (0..runs).map(|at| 5.0 * (level(at) + noise.sample(&mut random)).exp()).collect()
-    }
+    const ABOUT: (f64, f64) = (5.0, 0.01);
+    const SLOPE: fn(usize) -> f64 = |at| 0.001 * at.saturating_sub(59) as f64;
 
     #[test]
     fn a_tenth_of_a_percent_a_night_is_told_before_it_comes_to_four_percent() {
-        let values = series(3, 99, |at| 0.001 * at.saturating_sub(59) as f64);
-        let drift = drift(&values, LEVEL).unwrap();
+        let drift = drift(&series(3, 99, ABOUT, SLOPE), LEVEL).unwrap();
         assert!((40..80).contains(&drift.from), "{drift:?}");
         assert!(drift.low < 0.001 && drift.high > 0.001 && drift.p <= LEVEL, "{drift:?}");
         assert!((drift.total - 0.04).abs() < 0.015, "{drift:?}");
@@ -104,25 +98,24 @@ mod tests {
 
     #[test]
     fn a_step_is_no_drift_and_a_drift_is_no_step() {
-        let step = series(4, 120, |at| if at < 60 { 0.0 } else { 0.05 });
+        let step = series(4, 120, ABOUT, |at| if at < 60 { 0.0 } else { 0.05 });
         assert_eq!(drift(&step, LEVEL), None);
         assert_eq!(change_points(&step, 0.001).unwrap().len(), 1);
-        let slope = series(4, 120, |at| 0.001 * at.saturating_sub(59) as f64);
-        assert_eq!(change_points(&slope, 0.001).unwrap(), []);
+        assert_eq!(change_points(&series(4, 120, ABOUT, SLOPE), 0.001).unwrap(), []);
     }
 
     #[test]
     fn what_lies_before_the_last_step_is_left_out() {
-        let values = series(5, 200, |at| 0.1 * f64::from(at >= 60) - 0.002 * at.saturating_sub(129) as f64);
-        let drift = drift(&values, LEVEL).unwrap();
+        let level = |at: usize| 0.1 * f64::from(at >= 60) - 0.002 * at.saturating_sub(129) as f64;
+        let drift = drift(&series(5, 200, ABOUT, level), LEVEL).unwrap();
         assert!((110..150).contains(&drift.from) && drift.per_run < 0.0, "{drift:?}");
     }
 
     #[test]
     fn nothing_is_told_of_few_runs_of_noise_or_of_what_has_no_logarithm() {
-        assert_eq!(drift(&series(6, 39, |at| 0.01 * at as f64), LEVEL), None);
-        assert_eq!(drift(&series(7, 300, |_| 0.0), LEVEL), None);
-        assert_eq!(drift(&[0.0; 60], LEVEL), None);
-        assert_eq!(drift(&[2.0; 60], LEVEL), None);
+        let few = series(6, 39, ABOUT, |at| 0.01 * at as f64);
+        for values in [few, series(7, 300, ABOUT, |_| 0.0), vec![0.0; 60], vec![2.0; 60]] {
+            assert_eq!(drift(&values, LEVEL), None);
+        }
     }
 }

@@ -30,27 +30,5 @@ pub use prior::Prior;
 pub use student::{TQuantiles, t_tail};
 pub use welch::{SampleGroup, Welch};
 
-/// Reference figures for the tests of this crate.
 #[cfg(test)]
-mod figures {
-    use serde::de::DeserializeOwned;
-
-    #[derive(serde::Deserialize)]
-    struct Figures<T> {
-        cases: Vec<T>,
-    }
-
-    pub(crate) fn read<T: DeserializeOwned>(name: &str) -> Vec<T> {
-        let path = format!("{}/../../fixtures/statistics/{name}", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(path).unwrap();
-        let figures: Figures<T> = serde_json::from_str(&text).unwrap();
-        assert!(!figures.cases.is_empty());
-        figures.cases
-    }
-
-    /// Fails unless `ours` is within `tolerance` of `theirs`, relative to it.
-    pub(crate) fn close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
-        let off = (ours - theirs).abs();
-        assert!(off <= tolerance * theirs.abs(), "{what}: {ours:e} is not {theirs:e} (off by {off:e})");
-    }
-}
+mod test_support;

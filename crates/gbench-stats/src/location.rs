@@ -28,25 +28,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quarter_is_dropped_at_each_end() {
-        let mut values = [100.0, 1.0, 4.0, 2.0, 3.0, 5.0, 6.0, 0.001];
-        assert_eq!(midmean(&mut values), Some(3.5));
+    fn a_quarter_is_dropped_at_each_end_unless_the_values_are_few() {
+        for (values, place) in [
+            (&[100.0, 1.0, 4.0, 2.0, 3.0, 5.0, 6.0, 0.001][..], Some(3.5)),
+            (&[1.0, 2.0, 6.0], Some(3.0)),
+            (&[], None),
+            (&[f64::NAN], None),
+            // It resolves less than a tick.
+            (&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0], Some(1.25)),
+            (&[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0], Some(1.5)),
+        ] {
+            assert_eq!(midmean(&mut values.to_vec()), place, "{values:?}");
+        }
         let ln = ln_midmean(&mut [8.0, 2.0, 4.0, 1.0]).unwrap();
         assert!((ln - 8.0_f64.ln() / 2.0).abs() < 1e-15);
-    }
-
-    #[test]
-    fn few_values_are_all_kept_and_none_have_no_place() {
-        assert_eq!(midmean(&mut [1.0, 2.0, 6.0]), Some(3.0));
-        assert_eq!(ln_midmean(&mut [1.0]), Some(0.0));
-        assert_eq!((midmean(&mut []), ln_midmean(&mut [])), (None, None));
-        assert_eq!((ln_midmean(&mut [1.0, 0.0]), midmean(&mut [f64::NAN])), (None, None));
-    }
-
-    #[test]
-    fn it_resolves_less_than_a_tick() {
-        let fast = midmean(&mut [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]).unwrap();
-        let slow = midmean(&mut [1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]).unwrap();
-        assert!(slow > fast);
+        assert_eq!([&mut [1.0][..], &mut [], &mut [1.0, 0.0]].map(ln_midmean), [Some(0.0), None, None]);
     }
 }

@@ -31,28 +31,23 @@ pub fn holm(p: &[f64], alpha: f64) -> Vec<HolmStep> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures;
     use super::*;
+    use crate::test_support::{close, reference};
     use proptest::prelude::*;
 
-    #[derive(serde::Deserialize)]
-    struct Case {
-        p: Vec<f64>,
-        alpha: f64,
-        adjusted: Vec<f64>,
-        rejected: Vec<bool>,
+    fn adjusted(p: &[f64]) -> Vec<f64> {
+        holm(p, 0.05).iter().map(|step| step.adjusted_p).collect()
     }
 
     #[test]
     fn adjusted_p_values_and_rejections_agree_with_statsmodels() {
-        for case in figures::read::<Case>("holm.json") {
-            let steps = holm(&case.p, case.alpha);
-            assert_eq!(steps.len(), case.p.len());
-            for (index, step) in steps.iter().enumerate() {
-                figures::close(step.adjusted_p, case.adjusted[index], 1e-13, "adjusted p");
-                assert_eq!(case.p[index] <= step.level, case.rejected[index], "{:?} {index}", case.p);
-            }
-        }
+        reference("holm.json", 5, |case| {
+            let p: Vec<f64> = case.take("p");
+            let steps = holm(&p, case.take("alpha"));
+            close(steps.iter().map(|step| step.adjusted_p), case.list("adjusted"), 1e-13);
+            let rejected: Vec<bool> = p.iter().zip(&steps).map(|(p, step)| *p <= step.level).collect();
+            assert_eq!(rejected, case.take::<Vec<bool>>("rejected"), "{p:?}");
+        });
     }
 
     #[test]
@@ -67,25 +62,20 @@ mod tests {
         fn the_correction_keeps_the_order_of_the_values_and_never_helps(
             p in prop::collection::vec(0.0..1.0_f64, 1..30),
         ) {
-            let steps = holm(&p, 0.05);
-            for (a, one) in p.iter().zip(&steps) {
-                prop_assert!(one.adjusted_p >= *a && one.adjusted_p <= 1.0);
-                for (b, other) in p.iter().zip(&steps) {
-                    prop_assert!(a > b || one.adjusted_p <= other.adjusted_p);
-                }
+            let adjusted = adjusted(&p);
+            for (a, one) in p.iter().zip(&adjusted) {
+                prop_assert!(one >= a && *one <= 1.0);
+                prop_assert!(p.iter().zip(&adjusted).all(|(b, other)| a > b || one <= other));
             }
         }
 
         #[test]
         fn the_order_in_which_hypotheses_are_listed_does_not_matter(
-            p in prop::collection::vec(0.0..0.1_f64, 1..30),
+            mut p in prop::collection::vec(0.0..0.1_f64, 1..30),
         ) {
-            let mut reversed = p.clone();
-            reversed.reverse();
-            let mut steps = holm(&reversed, 0.05);
-            steps.reverse();
-            let adjusted = |steps: &[HolmStep]| steps.iter().map(|step| step.adjusted_p).collect::<Vec<_>>();
-            prop_assert_eq!(adjusted(&steps), adjusted(&holm(&p, 0.05)));
+            let there = adjusted(&p);
+            p.reverse();
+            prop_assert!(adjusted(&p).iter().rev().eq(&there));
         }
     }
 }

@@ -134,43 +134,28 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures;
     use super::*;
+    use crate::test_support::{close, reference};
     use proptest::prelude::*;
-
-    #[derive(serde::Deserialize)]
-    struct Case {
-        name: String,
-        values: Vec<f64>,
-        mean: f64,
-        stddev: Option<f64>,
-        median: f64,
-        percentiles: BTreeMap<String, f64>,
-    }
 
     #[test]
     fn every_figure_agrees_with_numpy_to_twelve_digits() {
-        for case in figures::read::<Case>("order.json") {
-            let extra = [0.0, 1.0, 99.9, 100.0];
-            let ours = summarize([case.values.as_slice()], &extra).unwrap();
-            figures::close(ours.mean, case.mean, 1e-12, &case.name);
-            figures::close(ours.median, case.median, 1e-12, &case.name);
-            figures::close(median(&mut case.values.clone()).unwrap(), case.median, 1e-12, &case.name);
-            assert_eq!(ours.stddev.is_some(), case.stddev.is_some(), "{}", case.name);
-            if let (Some(ours), Some(theirs)) = (ours.stddev, case.stddev) {
-                figures::close(ours, theirs, 1e-12, &case.name);
-            }
-            assert!(ours.percentiles.keys().eq(case.percentiles.keys()), "{}", case.name);
-            for (name, theirs) in &case.percentiles {
-                figures::close(ours.percentiles[name], *theirs, 1e-12, &format!("{} {name}", case.name));
-            }
-        }
+        reference("order.json", 7, |case| {
+            let (name, mut values): (String, _) = (case.take("name"), case.list("values"));
+            let ours = summarize([&values[..]], &[0.0, 1.0, 99.9, 100.0]).unwrap();
+            close([ours.mean], [case.take("mean")], 1e-12);
+            let middle = case.take("median");
+            close([ours.median, median(&mut values).unwrap()], [middle, middle], 1e-12);
+            close(ours.stddev, case.take::<Option<f64>>("stddev"), 1e-12);
+            let theirs: BTreeMap<String, f64> = case.take("percentiles");
+            assert!(ours.percentiles.keys().eq(theirs.keys()), "{name}");
+            close(ours.percentiles.into_values(), theirs.into_values(), 1e-12);
+        });
     }
 
     #[test]
     fn nothing_is_said_of_nothing_or_of_numbers_that_are_none() {
-        assert_eq!(summarize([[].as_slice()], &[]), None);
-        assert_eq!(summarize([[1.0, f64::NAN].as_slice()], &[]), None);
+        assert_eq!([&[][..], &[1.0, f64::NAN]].map(|values| summarize([values], &[])), [None, None]);
         assert_eq!((mean(&[]), sample_stddev(&[1.0]), quantile(&[], 0.5)), (None, None, None));
     }
 
@@ -192,11 +177,16 @@ mod tests {
         prop::collection::vec(-1e6..1e6_f64, 1..40)
     }
 
+    /// Of the values, and of what each becomes.
+    fn both(values: &[f64], change: impl Fn(f64) -> f64) -> [Description; 2] {
+        let changed: Vec<f64> = values.iter().map(|value| change(*value)).collect();
+        [values, &changed].map(|values| summarize([values], &[]).unwrap())
+    }
+
     proptest! {
         #[test]
         fn a_shift_moves_the_centre_and_leaves_the_spread(values in values(), shift in -1e6..1e6_f64) {
-            let moved: Vec<f64> = values.iter().map(|value| value + shift).collect();
-            let (was, is) = (summarize([&values[..]], &[]).unwrap(), summarize([&moved[..]], &[]).unwrap());
+            let [was, is] = both(&values, |value| value + shift);
             prop_assert!((is.mean - was.mean - shift).abs() < 1e-8);
             prop_assert!((is.median - was.median - shift).abs() < 1e-8);
             prop_assert!((is.stddev.unwrap_or(0.0) - was.stddev.unwrap_or(0.0)).abs() < 1e-8);
@@ -206,8 +196,7 @@ mod tests {
         fn a_scale_scales_everything(values in values(), power in -20..20_i32) {
             // Powers of two scale without rounding, so the figures must be equal, not merely close.
             let scale = 2.0_f64.powi(power);
-            let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
-            let (was, is) = (summarize([&values[..]], &[]).unwrap(), summarize([&scaled[..]], &[]).unwrap());
+            let [was, is] = both(&values, |value| value * scale);
             prop_assert_eq!(is.mean, was.mean * scale);
             prop_assert_eq!(is.stddev, was.stddev.map(|stddev| stddev * scale));
             prop_assert_eq!(is.percentiles["p90"], was.percentiles["p90"] * scale);
@@ -215,8 +204,7 @@ mod tests {
 
         #[test]
         fn the_order_of_samples_does_not_matter(values in values()) {
-            let mut reversed = values.clone();
-            reversed.reverse();
+            let mut reversed: Vec<f64> = values.iter().rev().copied().collect();
             prop_assert_eq!(summarize([&values[..]], &[]), summarize([&reversed[..]], &[]));
             prop_assert_eq!(median(&mut values.clone()), median(&mut reversed));
         }
@@ -224,8 +212,7 @@ mod tests {
         #[test]
         fn quantiles_rise_and_stay_within_the_extremes(mut values in values(), p in 0.0..1.0, q in 0.0..1.0) {
             values.sort_by(f64::total_cmp);
-            let (low, high) = (f64::min(p, q), f64::max(p, q));
-            let (below, above) = (quantile(&values, low).unwrap(), quantile(&values, high).unwrap());
+            let [below, above] = [f64::min(p, q), f64::max(p, q)].map(|at| quantile(&values, at).unwrap());
             prop_assert!(below <= above + 1e-9);
             prop_assert!(values[0] <= below && above <= values[values.len() - 1]);
         }

@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn the_derivatives_of_digamma_have_their_known_values() {
         let pi = std::f64::consts::PI;
-        // SciPy 1.14: polygamma(1, [1, 0.5, 2.3, 40]), polygamma(2, the same).
+        // SciPy 1.14: polygamma(1, [1, 0.5]), polygamma(2, the same).
         let cases =
             [(1.0, pi * pi / 6.0, -2.404_113_806_319_188_5), (0.5, pi * pi / 2.0, -16.828_796_644_234_32)];
         for (x, first, second) in cases {
@@ -113,8 +113,7 @@ mod tests {
     #[test]
     fn equal_variances_are_believed_and_wild_ones_are_not() {
         assert_eq!(Prior::fit(&[1e-4; 3], 2.0), Prior::NONE);
-        let equal = Prior::fit(&[1e-4; 20], 2.0);
-        assert_eq!(equal.freedom, MAX_FREEDOM);
+        assert_eq!(Prior::fit(&[1e-4; 20], 2.0).freedom, MAX_FREEDOM);
         let wild: Vec<f64> = (0..20).map(|i| 10.0_f64.powi(-i)).collect();
         assert!(Prior::fit(&wild, 2.0).freedom < 1.0);
     }
@@ -122,8 +121,7 @@ mod tests {
     #[test]
     fn a_variance_is_drawn_towards_the_prior_by_its_weight() {
         let prior = Prior { freedom: 6.0, variance: 1.0 };
-        assert_eq!(prior.moderate(5.0, 2.0), 2.0);
-        assert_eq!(Prior::NONE.moderate(5.0, 2.0), 5.0);
+        assert_eq!((prior.moderate(5.0, 2.0), Prior::NONE.moderate(5.0, 2.0)), (2.0, 5.0));
         assert_eq!(prior.at_most(2.0).freedom, 2.0);
     }
 }

@@ -69,32 +69,18 @@ fn first(low: usize, mut holds: impl FnMut(usize) -> bool) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seq_e::{Series, Status, Version, decide};
-    use rand::{RngExt, SeedableRng};
+    use crate::seq_e::{Status, decide};
+    use crate::test_support::{self, normal, row};
 
-    const LIMITS: SequentialLimits = SequentialLimits {
-        version: Version::Two,
-        alpha: 0.01,
-        alpha_improved: 0.05,
-        screen_rounds: 4,
-        most_rounds: 200,
-    };
+    const LIMITS: SequentialLimits =
+        SequentialLimits { screen_rounds: 4, most_rounds: 200, ..test_support::LIMITS };
 
     /// Share of simulated benchmarks that end with `status` within `rounds`.
     fn share(status: Status, rounds: usize, effect: f64, noise: f64, seed: u64) -> f64 {
-        let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
-        let mut normal = move || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+        let mut normal = normal(seed);
         let ends = |_: &u32| {
             let differences: Vec<f64> = (0..rounds).map(|_| effect + noise * normal()).collect();
-            let series = Series {
-                differences: &differences,
-                target: 0.02,
-                min_effect: 0.0025,
-                family: 0,
-                unresolved: &[],
-                shared: 0,
-            };
-            decide(&[series], &LIMITS).1[0].status == status
+            decide(&[row(&differences)], &LIMITS).1[0].status == status
         };
         (0..400).filter(ends).count() as f64 / 400.0
     }

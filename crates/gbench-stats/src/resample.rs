@@ -98,52 +98,38 @@ pub fn tries(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seq_e::Version;
+    use crate::test_support::{LIMITS, row, uniform};
 
-    const LIMITS: SequentialLimits = SequentialLimits {
-        version: Version::Two,
-        alpha: 0.01,
-        alpha_improved: 0.05,
-        screen_rounds: 3,
-        most_rounds: 40,
-    };
-
-    fn measured(seed: u64, noise: f64, rounds: usize) -> Vec<f64> {
-        let mut random = Pcg64::seed_from_u64(seed);
-        (0..rounds).map(|_| noise * (random.random::<f64>() - 0.5)).collect()
+    /// Six rows of twelve rounds, whose differences are noise.
+    fn of_noise(noise: f64) -> Vec<Vec<f64>> {
+        let of_seed = |seed| -> Vec<f64> {
+            let mut uniform = uniform(seed);
+            (0..12).map(|_| noise * uniform()).collect()
+        };
+        (0..6).map(of_seed).collect()
     }
 
     fn rows(differences: &[Vec<f64>]) -> Vec<ResampledRow<'_>> {
-        let series = |differences| Series {
-            differences,
-            target: 0.02,
-            min_effect: 0.0025,
-            family: 0,
-            unresolved: &[],
-            shared: 0,
-        };
         let rows = differences.iter().enumerate();
-        rows.map(|(case, it)| ResampledRow { series: series(it), case, effect: 1.03_f64.ln() }).collect()
+        rows.map(|(case, it)| ResampledRow { series: row(it), case, effect: 1.03_f64.ln() }).collect()
     }
 
     #[test]
     fn false_alarms_stay_within_their_level_and_planted_effects_are_found() {
-        let quiet: Vec<Vec<f64>> = (0..6).map(|seed| measured(seed, 0.02, 12)).collect();
-        let rows = rows(&quiet);
-        let none = tries(&rows, &LIMITS, Length::Drawn(40), 300, 0, 1);
+        let quiet = of_noise(0.02);
+        let tries = |planted| tries(&rows(&quiet), &LIMITS, Length::Drawn(40), 300, planted, 1);
+        let (none, some) = (tries(0), tries(1));
         assert!(none.with_red <= 8, "{none:?}");
         assert_eq!(none.planted, [(0, 0); 6]);
-        let some = tries(&rows, &LIMITS, Length::Drawn(40), 300, 1, 1);
         assert!(some.planted.iter().all(|(planted, found)| *planted == 50 && *found >= 45), "{some:?}");
-        assert_eq!(tries(&rows, &LIMITS, Length::Drawn(40), 300, 1, 1), some);
+        assert_eq!(tries(1), some);
     }
 
     /// The count can fail: a rule that is far too free has its false alarms counted.
     #[test]
     fn a_rule_without_a_level_is_seen_to_cry_wolf() {
-        let noisy: Vec<Vec<f64>> = (0..6).map(|seed| measured(seed, 0.3, 12)).collect();
         let free = SequentialLimits { alpha: 5.0, ..LIMITS };
-        let tries = tries(&rows(&noisy), &free, Length::Drawn(40), 200, 0, 1);
+        let tries = tries(&rows(&of_noise(0.3)), &free, Length::Drawn(40), 200, 0, 1);
         assert!(tries.with_red > 100, "{tries:?}");
     }
 

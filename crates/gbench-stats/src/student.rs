@@ -74,35 +74,27 @@ fn upper_quantile(tail: f64, freedom: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures;
     use super::*;
+    use crate::test_support::{close, reference};
     use proptest::prelude::*;
-
-    #[derive(serde::Deserialize)]
-    struct Case {
-        freedom: f64,
-        tail: f64,
-        quantile: f64,
-    }
 
     #[test]
     fn quantiles_and_tails_agree_with_scipy_far_into_the_tail() {
         let mut quantiles = TQuantiles::default();
-        for case in figures::read::<Case>("student.json") {
-            let what = format!("tail {:e} of t({})", case.tail, case.freedom);
+        reference("student.json", 63, |case| {
+            let [freedom, tail, quantile] = ["freedom", "tail", "quantile"].map(|field| case.take(field));
             // statrs' logarithm of gamma loses digits as the degrees of freedom grow.
-            let tolerance = 1e-12 + 1e-14 * case.freedom.min(1e6);
-            figures::close(quantiles.upper(case.tail, case.freedom), case.quantile, tolerance, &what);
-            figures::close(t_tail(case.quantile, case.freedom), case.tail, 10.0 * tolerance, &what);
-        }
+            let tolerance = 1e-12 + 1e-14 * f64::min(freedom, 1e6);
+            close([quantiles.upper(tail, freedom)], [quantile], tolerance);
+            close([t_tail(quantile, freedom)], [tail], 10.0 * tolerance);
+        });
     }
 
     #[test]
     fn the_ends_are_where_they_belong() {
-        let mut quantiles = TQuantiles::default();
-        assert_eq!(quantiles.upper(0.5, 3.0), 0.0);
-        assert_eq!(quantiles.upper(0.0, 3.0), f64::INFINITY);
-        assert_eq!((t_tail(f64::INFINITY, 3.0), t_tail(f64::NEG_INFINITY, 3.0)), (0.0, 1.0));
+        let quantiles = [0.5, 0.0].map(|tail| TQuantiles::default().upper(tail, 3.0));
+        assert_eq!(quantiles, [0.0, f64::INFINITY]);
+        assert_eq!([f64::INFINITY, f64::NEG_INFINITY].map(|t| t_tail(t, 3.0)), [0.0, 1.0]);
     }
 
     proptest! {

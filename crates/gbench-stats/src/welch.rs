@@ -81,21 +81,9 @@ impl Welch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures;
     use super::*;
+    use crate::test_support::{close, reference};
     use proptest::prelude::*;
-
-    #[derive(serde::Deserialize)]
-    struct Case {
-        base: Vec<f64>,
-        head: Vec<f64>,
-        shift: f64,
-        freedom: f64,
-        interval_95: (f64, f64),
-        interval_999: (f64, f64),
-        p_above: f64,
-        p_below: f64,
-    }
 
     fn welch(base: &[f64], head: &[f64]) -> Welch {
         Welch::new(SampleGroup::of(base).unwrap(), SampleGroup::of(head).unwrap())
@@ -104,17 +92,17 @@ mod tests {
     #[test]
     fn intervals_and_shifted_tests_agree_with_scipy() {
         let mut quantiles = TQuantiles::default();
-        for case in figures::read::<Case>("welch.json") {
-            let ours = welch(&case.base, &case.head);
-            figures::close(ours.freedom, case.freedom, 1e-11, "freedom");
-            for (level, theirs) in [(0.05, case.interval_95), (0.001, case.interval_999)] {
+        reference("welch.json", 10, |case| {
+            let ours = welch(&case.list("base"), &case.list("head"));
+            close([ours.freedom], [case.take("freedom")], 1e-11);
+            for (level, field) in [(0.05, "interval_95"), (0.001, "interval_999")] {
                 let (low, high) = ours.interval(level, &mut quantiles);
-                figures::close(low, theirs.0, 1e-10, "low");
-                figures::close(high, theirs.1, 1e-10, "high");
+                close([low, high], case.list(field), 1e-10);
             }
-            figures::close(ours.p_above(case.shift), case.p_above, 1e-10, "p above");
-            figures::close(ours.p_below(-case.shift), case.p_below, 1e-10, "p below");
-        }
+            let shift = case.take("shift");
+            close([ours.p_above(shift)], [case.take("p_above")], 1e-10);
+            close([ours.p_below(-shift)], [case.take("p_below")], 1e-10);
+        });
     }
 
     #[test]
@@ -122,19 +110,18 @@ mod tests {
         let ours = welch(&[2.0, 2.0], &[3.0, 3.0, 3.0]);
         assert_eq!(ours.interval(0.05, &mut TQuantiles::default()), (1.0, 1.0));
         assert_eq!((ours.p_above(0.5), ours.p_above(1.0), ours.p_below(0.0)), (0.0, 1.0, 1.0));
+        // One that does not vary leaves the freedom of the other.
+        assert_eq!(welch(&[2.0, 2.0, 2.0], &[1.0, 2.0, 4.0, 3.0]).freedom, 3.0);
     }
 
-    #[test]
-    fn one_group_that_does_not_vary_leaves_the_freedom_of_the_other() {
-        assert_eq!(welch(&[2.0, 2.0, 2.0], &[1.0, 2.0, 4.0, 3.0]).freedom, 3.0);
+    fn group(most: f64) -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec(0.9..most, 2..8)
     }
 
     proptest! {
         #[test]
         fn the_interval_excludes_a_limit_exactly_when_the_test_rejects_it(
-            base in prop::collection::vec(0.9..1.1_f64, 2..8),
-            head in prop::collection::vec(0.9..1.3_f64, 2..8),
-            limit in -0.1..0.3_f64,
+            base in group(1.1), head in group(1.3), limit in -0.1..0.3_f64,
         ) {
             let ours = welch(&base, &head);
             let (low, high) = ours.interval(0.1, &mut TQuantiles::default());
@@ -144,10 +131,7 @@ mod tests {
         }
 
         #[test]
-        fn swapping_the_groups_mirrors_the_answer(
-            base in prop::collection::vec(0.9..1.1_f64, 2..8),
-            head in prop::collection::vec(0.9..1.3_f64, 2..8),
-        ) {
+        fn swapping_the_groups_mirrors_the_answer(base in group(1.1), head in group(1.3)) {
             let (one, other) = (welch(&base, &head), welch(&head, &base));
             prop_assert_eq!(one.difference, -other.difference);
             prop_assert!((one.p_above(0.02) - other.p_below(-0.02)).abs() < 1e-12);

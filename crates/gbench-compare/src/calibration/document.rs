@@ -263,8 +263,7 @@ mod tests {
     #[test]
     fn a_share_is_held_against_its_level_by_the_error_of_so_many_suites() {
         let share = |with_red| Share { suites: 1000, with_red };
-        assert!(!share(10).is_clearly_above(0.01) && !share(17).is_clearly_above(0.01));
-        assert!(share(18).is_clearly_above(0.01));
+        assert_eq!([10, 17, 18].map(|red| share(red).is_clearly_above(0.01)), [false, false, true]);
         assert!((share(250).error() - 0.013693).abs() < 1e-6);
         assert!(share(0).error() > 0.0);
     }
@@ -272,13 +271,9 @@ mod tests {
     #[test]
     fn a_red_as_measured_is_an_alarm_and_an_improvement_is_none() {
         let none = Share { suites: 1000, with_red: 0 };
-        let mut alarms = FalseAlarms {
-            red: Vec::new(),
-            improved: vec!["s/a time".into()],
-            flipped: none,
-            drawn: none,
-            serial_correlation: None,
-        };
+        let improved = vec!["s/a time".into()];
+        let mut alarms =
+            FalseAlarms { red: vec![], improved, flipped: none, drawn: none, serial_correlation: None };
         assert!(!alarms.too_many(0.01));
         alarms.red.push("s/b time".into());
         assert!(alarms.too_many(0.01));

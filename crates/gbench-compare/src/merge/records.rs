@@ -179,10 +179,9 @@ mod tests {
 
     #[test]
     fn a_shard_is_found_in_either_form_of_the_flag() {
-        let of = |state: &str| shard_of(&state.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        assert_eq!(of("gbench-ci run --shard 2/3 --quiet"), Some(Shard { index: 2, of: 3 }));
-        assert_eq!(of("gbench-ci run --shard=1/3"), Some(Shard { index: 1, of: 3 }));
-        assert_eq!(of("gbench-ci run --sharded 1/3"), None);
-        assert_eq!(of("gbench-ci run"), None);
+        let of = |words: &str| shard_of(&words.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let commands = ["run --shard 2/3 --quiet", "run --shard=1/3", "run --sharded 1/3", "run"];
+        let found = [Some(Shard { index: 2, of: 3 }), Some(Shard { index: 1, of: 3 }), None, None];
+        assert_eq!(commands.map(of), found);
     }
 }

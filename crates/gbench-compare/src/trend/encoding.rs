@@ -160,20 +160,14 @@ impl Additions<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::trend::{MetricPoint, SeriesFilter, TableBuilder, TrendTable};
-
-    fn case(name: &str) -> CaseId {
-        let text = format!(r#"{{"benchmark":"a/{name}","timing":"protocol","thermal":"warm"}}"#);
-        serde_json::from_str(&text).unwrap()
-    }
+    use crate::trend::{MetricPoint, SeriesFilter, TableBuilder};
+    use gbench_model::test_support::case_id;
 
     /// A run on the day of November, of cases whose figure is the day.
     fn run(day: u32, cases: &[&str], settings: &str) -> RunPoints {
-        let point = |name: &&str| MetricPoint {
-            case: case(name),
+        let point = |case: &&str| MetricPoint {
+            case: case_id(case),
             metric: "time".into(),
             unit: "s".into(),
             better: Some(Better::Lower),
@@ -192,43 +186,34 @@ mod tests {
                 event: "schedule".into(),
                 conclusion: None,
             },
-            facts: BTreeMap::from([("driver".into(), format!("{}", 500 + day / 10))]),
+            facts: [("driver".into(), format!("{}", 500 + day / 10))].into(),
             points: cases.iter().map(point).collect(),
-            unmeasured: vec![(case("gone"), "failed".into())],
+            unmeasured: vec![(case_id("a/gone"), "failed".into())],
         }
-    }
-
-    fn table(runs: &[DecodedRun], dictionary: &Dictionary, bytes: &[Vec<u8>]) -> TrendTable {
-        let mut builder =
-            TableBuilder::new(SeriesFilter { run: &|_| true, series: &|_, _| true }, runs.len());
-        for bytes in bytes {
-            let run = builder.dictionary().decode(bytes).unwrap();
-            builder.push(run);
-        }
-        let (table, other) = builder.finish();
-        assert_eq!(other.texts, dictionary.texts);
-        table
     }
 
     #[test]
     fn runs_read_back_as_they_were_and_stand_in_order_of_time() {
         let mut dictionary = Dictionary::default();
-        let written = [run(9, &["x", "y"], "n=1"), run(3, &["y"], "n=2"), run(12, &["y", "x"], "n=1")];
-        let encoded = written.each_ref().map(|run| dictionary.encode(run).unwrap());
-        let (bytes, runs): (Vec<_>, Vec<_>) = encoded.into_iter().unzip();
+        let written =
+            [run(9, &["a/x", "a/y"], "n=1"), run(3, &["a/y"], "n=2"), run(12, &["a/y", "a/x"], "n=1")];
+        let bytes = written.map(|run| dictionary.encode(&run).unwrap().0);
         assert!(bytes[1].len() < bytes[0].len(), "texts that stood before are numbers");
-        let table = table(&runs, &dictionary, &bytes);
+        let mut builder = TableBuilder::new(SeriesFilter { run: &|_| true, series: &|_, _| true }, 3);
+        for bytes in bytes {
+            let run = builder.dictionary().decode(&bytes).unwrap();
+            builder.push(run);
+        }
+        let (table, read) = builder.finish();
+        assert_eq!(read.texts, dictionary.texts);
         let days: Vec<&str> = table.runs.iter().map(|run| &run.run_id.as_str()[..8]).collect();
         assert_eq!(days, ["20261103", "20261109", "20261112"]);
-        let values = |name: &str| {
-            let series = table.series.iter().find(|series| series.id.case == case(name)).unwrap();
-            series.points.iter().map(|point| (point.run, point.value)).collect::<Vec<_>>()
-        };
-        assert_eq!(values("y"), [(0, 3.0), (1, 9.0), (2, 12.0)]);
-        assert_eq!(values("x"), [(1, 9.0), (2, 12.0)]);
-        let y = table.series.iter().find(|series| series.id.case == case("y")).unwrap();
-        let settings = [0, 1, 2].map(|run| dictionary.text(y.settings(run)).to_owned());
-        assert_eq!(settings, ["n=2", "n=1", "n=1"]);
+        let [x, y] = ["a/x", "a/y"]
+            .map(|name| table.series.iter().find(|series| series.id.case == case_id(name)).unwrap());
+        let values = [x, y]
+            .map(|series| series.points.iter().map(|point| (point.run, point.value)).collect::<Vec<_>>());
+        assert_eq!(values, [vec![(1, 9.0), (2, 12.0)], vec![(0, 3.0), (1, 9.0), (2, 12.0)]]);
+        assert_eq!([0, 1, 2].map(|run| dictionary.text(y.settings(run))), ["n=2", "n=1", "n=1"]);
         assert!(table.machine(0) == table.machine(1) && table.machine(1) != table.machine(2));
         assert_eq!(table.unmeasured.len(), 1, "of the newest run alone");
     }
@@ -236,8 +221,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_run_or_come_without_those_before_are_refused() {
         let mut dictionary = Dictionary::default();
-        let (first, _) = dictionary.encode(&run(1, &["x"], "n=1")).unwrap();
-        let (second, _) = dictionary.encode(&run(2, &["x"], "n=1")).unwrap();
+        let [first, second] = [1, 2].map(|day| dictionary.encode(&run(day, &["a/x"], "n=1")).unwrap().0);
         assert!(Dictionary::default().decode(&second).is_err(), "its texts are the first one's");
         for cut in 0..first.len() {
             assert!(Dictionary::default().decode(&first[..cut]).is_err(), "{cut}");

@@ -141,95 +141,66 @@ fn digest(series: &V1Series) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trend::document::{V1AcceptedChange, V1Point};
+    use crate::trend::document::V1AcceptedChange;
+    use gbench_model::test_support::case_id;
+    use serde_json::{Value, from_value, json};
 
     fn change() -> V1ChangePoint {
-        V1ChangePoint {
-            at: 3,
-            from: 2,
-            to: 4,
-            good: Some("a".into()),
-            bad: Some("b".into()),
-            change: 0.03,
-            low: 0.02,
-            high: 0.04,
-            p: 1e-9,
-            worse: Some(true),
-            new: false,
-            accepted: None,
-        }
+        let change = json!({"at": 3, "from": 2, "to": 4, "good": "a", "bad": "b", "change": 0.03,
+                            "low": 0.02, "high": 0.04, "p": 1e-9, "worse": true, "new": false});
+        from_value(change).unwrap()
     }
 
-    fn document(changes: Vec<V1ChangePoint>, drift: Option<V1Drift>) -> TrendsDocument {
-        let run = |number: u32| V1TrendRun {
-            run_id: format!("2026010{number}T000000.000Z-000001").parse().unwrap(),
-            started: format!("2026-01-0{number}T00:00:00Z"),
-            commit: format!("{number:040}"),
-            branch: "main".into(),
-            label: String::new(),
-            event: "schedule".into(),
-            conclusion: None,
+    /// Eight runs of one series.
+    fn document(changes: Vec<V1ChangePoint>, drift: Option<V1Drift>) -> [TrendsDocument; 1] {
+        let run = |number: u32| {
+            json!({"run_id": format!("2026010{number}T000000.000Z-000001"), "event": "schedule", "label": "",
+                   "started": format!("2026-01-0{number}T00:00:00Z"), "branch": "main",
+                   "commit": format!("{number:040}")})
         };
-        TrendsDocument {
-            schema: crate::trend::SCHEMA_TRENDS.into(),
-            store: "git:gbench-history".into(),
-            runs: (1..9).map(run).collect(),
-            series: vec![V1Series {
-                case: serde_json::from_str(r#"{"benchmark":"a/b","timing":"protocol","thermal":"warm"}"#)
-                    .unwrap(),
-                metric: "time".into(),
-                unit: "s".into(),
-                better: None,
-                branch: "main".into(),
-                label: String::new(),
-                points: (0..8).map(|run| V1Point { run, value: 1.0, low: None, high: None }).collect(),
-                breaks: Vec::new(),
-                changes,
-                withdrawn: Vec::new(),
-                drift,
-                noise: None,
-                state: SeriesState::Searched,
-            }],
-            unmeasured: Vec::new(),
-            left_out: 0,
-            warnings: Vec::new(),
-        }
+        let points: Vec<Value> = (0..8).map(|run| json!({"run": run, "value": 1.0})).collect();
+        let series = json!({"case": case_id("a/b"), "metric": "time", "unit": "s", "branch": "main", "label": "",
+                            "points": points, "breaks": [], "changes": changes, "withdrawn": [],
+                            "drift": drift, "state": SeriesState::Searched});
+        let document = json!({"schema": crate::trend::SCHEMA_TRENDS, "store": "git:gbench-history",
+                              "runs": (1..9).map(run).collect::<Vec<_>>(), "series": [series],
+                              "unmeasured": [], "left_out": 0, "warnings": []});
+        [from_value(document).unwrap()]
     }
 
     #[test]
     fn what_is_new_accepted_better_or_no_change_of_the_code_does_not_stand_open() {
-        let standing = |change| OpenTrends::of(&[document(vec![change], None)]).standing.len();
-        assert_eq!(standing(change()), 1);
-        assert_eq!(standing(V1ChangePoint { new: true, ..change() }), 0);
-        assert_eq!(standing(V1ChangePoint { worse: Some(false), ..change() }), 0);
-        assert_eq!(standing(V1ChangePoint { good: Some("b".into()), ..change() }), 0);
-        let accepted = V1AcceptedChange { pull: 7, by: "mona".into(), reason: "exact".into() };
-        assert_eq!(standing(V1ChangePoint { accepted: Some(accepted), ..change() }), 0);
-        let new = [document(vec![V1ChangePoint { new: true, ..change() }], None)];
-        assert_eq!(OpenTrends::of(&new).unconfirmed.len(), 1);
+        let open = |change| {
+            let documents = document(vec![change], None);
+            let OpenTrends { standing, unconfirmed, withdrawn } = OpenTrends::of(&documents);
+            [standing, unconfirmed, withdrawn].map(|open| open.len())
+        };
+        assert_eq!(open(change()), [1, 0, 0]);
+        assert_eq!(open(V1ChangePoint { new: true, ..change() }), [0, 1, 0]);
+        let accepted = Some(V1AcceptedChange { pull: 7, by: "mona".into(), reason: "exact".into() });
+        for settled in [
+            V1ChangePoint { worse: Some(false), ..change() },
+            V1ChangePoint { good: Some("b".into()), ..change() },
+            V1ChangePoint { accepted, ..change() },
+        ] {
+            assert_eq!(open(settled), [0, 0, 0]);
+        }
+    }
+
+    /// How many stand where a finding was put aside that is told of `before`.
+    fn left(before: &[TrendsDocument], now: &[TrendsDocument]) -> usize {
+        let told = OpenTrends::of(before).standing[0].as_told();
+        OpenTrends::of(now).without(&[told]).standing.len()
     }
 
     #[test]
-    fn what_was_put_aside_is_known_again_and_a_later_step_is_not() {
-        let documents = [document(vec![change()], None)];
-        let told = OpenTrends::of(&documents).standing[0].as_told();
-        let left = |at| {
-            let documents = [document(vec![V1ChangePoint { at, from: at, to: at, ..change() }], None)];
-            OpenTrends::of(&documents).without(std::slice::from_ref(&told)).standing.len()
+    fn what_was_put_aside_is_known_again_and_a_later_step_or_a_drift_twice_as_large_is_not() {
+        let step = |at| document(vec![V1ChangePoint { at, from: at, to: at, ..change() }], None);
+        let told = document(vec![change()], None);
+        assert_eq!([2, 3, 4, 5].map(|at| left(&told, &step(at))), [0, 0, 0, 1]);
+        let drift = |total| {
+            document(vec![], Some(V1Drift { from: 1, per_run: 0.001, total, p: 1e-9, worse: Some(true) }))
         };
-        assert_eq!([2, 3, 4, 5].map(left), [0, 0, 0, 1]);
-    }
-
-    #[test]
-    fn a_drift_is_told_again_when_it_has_doubled() {
-        let drifting = |total| {
-            let drift = V1Drift { from: 1, per_run: 0.001, total, p: 1e-9, worse: Some(true) };
-            [document(Vec::new(), Some(drift))]
-        };
-        let documents = drifting(0.02);
-        let told = OpenTrends::of(&documents).standing[0].as_told();
-        let left =
-            |total| OpenTrends::of(&drifting(total)).without(std::slice::from_ref(&told)).standing.len();
-        assert_eq!([0.015, 0.039, 0.041].map(left), [0, 0, 1]);
+        assert_eq!([0.015, 0.039, 0.041].map(|total| left(&drift(0.02), &drift(total))), [0, 0, 1]);
     }
 }

@@ -94,40 +94,32 @@ mod tests {
         }
     }
 
-    fn least_seconds(facts: &Facts, work: &KernelWork) -> Option<f64> {
-        floor(facts, work).map(|floor| floor.seconds)
-    }
-
     #[test]
     fn memory_and_arithmetic_each_set_a_floor_and_the_higher_holds() {
-        let bytes = 3.35e9 + (50 << 20) as f64;
-        let cold = KernelWork { bytes: Some(bytes), cold: true, written: 1e9, ..KernelWork::default() };
-        assert!((least_seconds(&card(), &cold).unwrap() / (1e-3 * LENIENCE) - 1.0).abs() < 1e-9);
+        let cold = KernelWork {
+            bytes: Some(3.35e9 + (50 << 20) as f64),
+            cold: true,
+            written: 1e9,
+            ..KernelWork::default()
+        };
         // What is read comes from memory, however little it is.
         let read = KernelWork { bytes: Some(3.35e6), written: 0.0, ..cold };
-        assert!((least_seconds(&card(), &read).unwrap() / (1e-6 * LENIENCE) - 1.0).abs() < 1e-9);
-        assert_eq!(least_seconds(&Facts { integrated: true, ..card() }, &read), None);
-        // In the cache it may be faster than memory is.
-        assert_eq!(least_seconds(&card(), &KernelWork { cold: false, ..cold }), None);
         let product = KernelWork { flops: Some(132.0 * 1.98e9 * 4096.0), dtype: Some(DType::F16), ..cold };
-        assert!((least_seconds(&card(), &product).unwrap() - LENIENCE).abs() < 1e-9);
+        for (work, seconds) in [(cold, 1e-3), (read, 1e-6), (product, 1.0)] {
+            let least = floor(&card(), &work).unwrap().seconds;
+            assert!((least / (seconds * LENIENCE) - 1.0).abs() < 1e-9, "{least} for {work:?}");
+        }
+        assert_eq!(floor(&Facts { integrated: true, ..card() }, &read), None);
+        // In the cache it may be faster than memory is.
+        assert_eq!(floor(&card(), &KernelWork { cold: false, ..cold }), None);
     }
 
     #[test]
     fn of_a_card_that_is_not_known_nothing_is_said() {
         let facts = Facts { capability: (13, 0), sm_clock: 0.0, memory_bandwidth: 0.0, ..card() };
-        let work = KernelWork {
-            items: None,
-            bytes: Some(1e12),
-            flops: Some(1e12),
-            dtype: Some(DType::F16),
-            cold: true,
-            written: 0.0,
-        };
-        assert_eq!(least_seconds(&facts, &work), None);
-        assert_eq!(
-            least_seconds(&card(), &KernelWork { dtype: Some(DType::I32), bytes: None, ..work }),
-            None
-        );
+        let (bytes, flops, dtype) = (Some(1e12), Some(1e12), Some(DType::F16));
+        let work = KernelWork { items: None, bytes, flops, dtype, cold: true, written: 0.0 };
+        assert_eq!(floor(&facts, &work), None);
+        assert_eq!(floor(&card(), &KernelWork { dtype: Some(DType::I32), bytes: None, ..work }), None);
     }
 }

@@ -229,18 +229,19 @@ fn check_events(
 mod tests {
     use super::*;
 
+    const SAMPLE: TimedSample = TimedSample { seconds: 1.0, clock: None, ended: 0 };
+
     #[test]
     fn settled_are_times_and_clocks_that_stand_still() {
-        let sample = |seconds, clock| TimedSample { seconds, clock, ended: 0 };
-        assert!(is_settled(&[sample(1.0, None), sample(1.001, None), sample(0.999, None)]));
-        assert!(!is_settled(&[sample(1.0, None), sample(1.1, None), sample(0.9, None)]));
-        assert!(!is_settled(&[sample(1.0, Some(1e9)), sample(1.0, Some(1.5e9))]));
+        let in_time = |times: [f64; 3]| times.map(|seconds| TimedSample { seconds, ..SAMPLE });
+        assert!(is_settled(&in_time([1.0, 1.001, 0.999])) && !is_settled(&in_time([1.0, 1.1, 0.9])));
+        assert!(!is_settled(&[1e9, 1.5e9].map(|clock| TimedSample { clock: Some(clock), ..SAMPLE })));
     }
 
     #[test]
     fn a_sample_without_a_clock_leaves_all_clocks_out() {
-        let sample = |clock| TimedSample { seconds: 1.0, clock, ended: 0 };
-        assert_eq!(clocks(&[sample(Some(1e9)), sample(Some(2e9))]), Some(vec![1e9, 2e9]));
-        assert_eq!(clocks(&[sample(Some(1e9)), sample(None)]), None);
+        let of = |two: [Option<f64>; 2]| clocks(&two.map(|clock| TimedSample { clock, ..SAMPLE }));
+        assert_eq!(of([Some(1e9), Some(2e9)]), Some(vec![1e9, 2e9]));
+        assert_eq!(of([Some(1e9), None]), None);
     }
 }

@@ -232,17 +232,16 @@ mod tests {
 
     #[test]
     fn a_sample_spans_a_hundred_microseconds_and_fits_the_queue() {
-        assert_eq!(calls_for(1e-3), 1);
-        assert_eq!(calls_for(100e-6), 1);
-        assert_eq!(calls_for(30e-6), 4);
-        assert_eq!(calls_for(0.0), MAX_CALLS);
+        assert_eq!([1e-3, 100e-6, 30e-6, 0.0].map(calls_for), [1, 1, 4, MAX_CALLS]);
     }
 
     #[test]
     fn the_clock_is_cycles_over_time_and_unknown_where_a_stamp_is_missing() {
         assert_eq!(clock([1000, 50, 1], [1000 + 198_000, 50 + 100_000, 1]), Some(1.98e9));
-        assert_eq!(clock([1000, 50, 0], [2000, 60, 1]), None);
-        assert_eq!(clock([1000, 50, 1], [2000, 50, 1]), None);
-        assert_eq!(clock([2000, 50, 1], [1000, 60, 1]), None);
+        for (from, to) in
+            [([1000, 50, 0], [2000, 60, 1]), ([1000, 50, 1], [2000, 50, 1]), ([2000, 50, 1], [1000, 60, 1])]
+        {
+            assert_eq!(clock(from, to), None);
+        }
     }
 }

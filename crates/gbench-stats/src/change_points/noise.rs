@@ -107,22 +107,22 @@ pub(crate) fn inflation_of(residuals: &[f64], fitted: usize) -> f64 {
 mod tests {
     use super::*;
 
+    /// Forty runs that hardly vary, the last ones a step higher.
+    fn with_step(last: usize) -> Vec<f64> {
+        (0..40).map(|at| (at % 3) as f64 * 0.01 + f64::from(at + last >= 40)).collect()
+    }
+
     #[test]
     fn a_spike_is_cut_and_a_lasting_step_is_kept() {
-        let mut series: Vec<f64> = (0..40).map(|at| f64::from(at % 3) * 0.01 + f64::from(at >= 20)).collect();
+        let mut series = with_step(20);
         series[8] += 3.0;
-        let noise = SessionNoise::of(&series);
-        let cut = noise.winsorised(&series);
-        assert!(cut[8] < 0.1, "{}", cut[8]);
-        assert!(cut[19] < 0.1 && cut[20] > 0.9, "{cut:?}");
+        let cut = SessionNoise::of(&series).winsorised(&series);
+        assert!(cut[8] < 0.1 && cut[19] < 0.1 && cut[20] > 0.9, "{cut:?}");
     }
 
     #[test]
     fn four_runs_at_the_end_are_no_level_of_their_own_and_five_are() {
-        let series = |last: usize| -> Vec<f64> {
-            (0..40).map(|at| (at % 3) as f64 * 0.01 + f64::from(at + last >= 40)).collect()
-        };
-        let end = |last: usize| SessionNoise::of(&series(last)).winsorised(&series(last))[39];
+        let end = |last| SessionNoise::of(&with_step(last)).winsorised(&with_step(last))[39];
         assert!(end(4) < 0.1 && end(5) > 0.9);
     }
 
@@ -133,10 +133,7 @@ mod tests {
         assert!(inflation(&alternating, &[0, 60]) < 1.5);
         assert_eq!(inflation(&slow, &[0, 60]), MOST_INFLATION);
         assert_eq!(inflation(&[1.0; 12], &[0, 12]), 1.0);
-    }
-
-    #[test]
-    fn what_never_varies_has_the_least_scale() {
+        // What never varies has the least scale.
         assert_eq!(SessionNoise::of(&[2.0; 10]), SessionNoise { scale: FLOOR, phi: 0.0 });
     }
 }

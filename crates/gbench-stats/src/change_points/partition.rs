@@ -45,27 +45,21 @@ pub(super) fn edges(sums: &Sums, least: usize, penalty: f64) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::figures;
     use super::*;
-
-    #[derive(serde::Deserialize)]
-    struct Case {
-        series: Vec<f64>,
-        least: usize,
-        penalty: f64,
-        edges: Vec<usize>,
-    }
+    use crate::test_support::reference;
 
     #[test]
     fn partitions_agree_with_ruptures() {
-        for case in figures::read::<Case>("partition.json") {
-            assert_eq!(edges(&Sums::new(&case.series), case.least, case.penalty), case.edges);
-        }
+        reference("partition.json", 4, |case| {
+            let ours = edges(&Sums::new(&case.list("series")), case.take("least"), case.take("penalty"));
+            assert_eq!(ours, case.take::<Vec<usize>>("edges"));
+        });
     }
 
     #[test]
     fn what_is_constant_is_one_piece_however_small_the_penalty() {
-        assert_eq!(edges(&Sums::new(&[3.0; 20]), 5, 1e-12), [0, 20]);
-        assert_eq!(edges(&Sums::new(&[3.0; 5]), 5, 1e-12), [0, 5]);
+        for runs in [20, 5] {
+            assert_eq!(edges(&Sums::new(&vec![3.0; runs]), 5, 1e-12), [0, runs]);
+        }
     }
 }

@@ -65,22 +65,16 @@ fn uniform_tail(mean: f64, count: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::figures;
     use super::*;
-
-    #[derive(serde::Deserialize)]
-    struct Case {
-        before: Vec<f64>,
-        after: Vec<f64>,
-        p: f64,
-    }
+    use crate::test_support::{close, reference};
 
     #[test]
     fn p_values_agree_with_scipy_where_the_normal_approximation_is_the_smaller_one() {
-        for case in figures::read::<Case>("ranks.json") {
-            let piece = [case.before.clone(), case.after].concat();
-            figures::close(shift(&piece, case.before.len(), 1.0), case.p, 1e-9, "p");
-        }
+        reference("ranks.json", 4, |case| {
+            let before = case.list("before");
+            let piece = [&before[..], &case.list("after")].concat();
+            close([shift(&piece, before.len(), 1.0)], [case.take("p")], 1e-9);
+        });
     }
 
     #[test]
@@ -105,8 +99,8 @@ mod tests {
     #[test]
     fn the_bound_is_near_the_uniform_tail_itself_for_one_value() {
         // Chernoff's bound on one uniform value: at least its tail, and falling.
-        let bounds: Vec<f64> = [0.1, 0.3, 0.49, 0.4999].iter().map(|x| uniform_tail(*x, 1.0)).collect();
-        assert!(bounds.windows(2).all(|pair| pair[0] > pair[1]));
+        let bounds = [0.1, 0.3, 0.49, 0.4999].map(|x| uniform_tail(x, 1.0));
+        assert!(bounds.is_sorted_by(|one, next| one > next));
         assert!(bounds.iter().zip([0.4, 0.2, 0.01, 0.0001]).all(|(bound, tail)| *bound > tail));
         assert_eq!((uniform_tail(0.0, 3.0), uniform_tail(0.5, 3.0)), (1.0, 0.0));
     }

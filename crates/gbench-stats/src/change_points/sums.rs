@@ -109,27 +109,17 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::figures;
     use super::*;
-
-    #[derive(serde::Deserialize)]
-    struct Case {
-        series: Vec<f64>,
-        knot: usize,
-        rising: bool,
-        slope: f64,
-        squares: f64,
-    }
+    use crate::test_support::{close, reference};
 
     #[test]
     fn slopes_and_residuals_agree_with_numpy() {
-        for case in figures::read::<Case>("hinge.json") {
-            let sums = Sums::new(&case.series);
-            let fit = [Sums::slope_then_flat, Sums::flat_then_slope][usize::from(case.rising)];
-            let ours = fit(&sums, 0, case.knot, case.series.len());
-            figures::close(ours.slope, case.slope, 1e-8, "slope");
-            figures::close(ours.squares, case.squares, 1e-8, "squares");
-        }
+        reference("hinge.json", 5, |case| {
+            let series = case.list("series");
+            let fit = if case.take("rising") { Sums::flat_then_slope } else { Sums::slope_then_flat };
+            let ours = fit(&Sums::new(&series), 0, case.take("knot"), series.len());
+            close([ours.slope, ours.squares], ["slope", "squares"].map(|field| case.take(field)), 1e-8);
+        });
     }
 
     #[test]

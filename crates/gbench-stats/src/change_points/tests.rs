@@ -1,14 +1,17 @@
 use super::*;
+use crate::test_support;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
 /// Noise of 1.5 % about a level that the closure gives in logarithms.
 fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
-    let mut random = Pcg64::seed_from_u64(seed);
-    let noise = Normal::new(0.0, 0.015).unwrap();
-    (0..runs).map(|at| 7.0 * (level(at) + noise.sample(&mut random)).exp()).collect()
+    test_support::series(seed, runs, (7.0, 0.015), level)
+}
+
+/// A level of 0, and another one from `at` on.
+fn step(seed: u64, runs: usize, at: usize, size: f64) -> Vec<f64> {
+    series(seed, runs, |run| if run < at { 0.0 } else { size })
 }
 
 fn found(values: &[f64]) -> Vec<ChangePoint> {
@@ -18,8 +21,7 @@ fn found(values: &[f64]) -> Vec<ChangePoint> {
 #[test]
 fn a_step_is_found_where_it_is_and_as_large_as_it_is() {
     for size in [0.05_f64, 0.2, -0.1] {
-        let values = series(1, 120, |at| if at < 70 { 0.0 } else { size.ln_1p() });
-        let points = found(&values);
+        let points = found(&step(1, 120, 70, size.ln_1p()));
         let [point] = points.as_slice() else { panic!("{size}: {points:?}") };
         assert!(point.at.abs_diff(70) <= 2 && point.within.contains(&70), "{point:?}");
         assert!(point.low <= size && size <= point.high && point.high - point.low < 0.03, "{point:?}");
@@ -28,13 +30,19 @@ fn a_step_is_found_where_it_is_and_as_large_as_it_is() {
 }
 
 #[test]
-fn a_clear_step_is_found_in_a_short_history_and_nothing_where_there_is_none() {
+fn a_clear_step_is_found_in_a_short_history() {
     for runs in [24, 30, 40] {
-        let step = series(11, runs, |at| if at < runs / 2 { 0.0 } else { 0.15 });
-        let points = found(&step);
+        let points = found(&step(11, runs, runs / 2, 0.15));
         assert!(points.len() == 1 && points[0].at.abs_diff(runs / 2) <= 1, "{runs}: {points:?}");
-        let quiet = (0..200).filter(|seed| !found(&series(1000 + seed, runs, |_| 0.0)).is_empty());
-        assert_eq!(quiet.count(), 0, "{runs}");
+    }
+}
+
+#[test]
+fn series_without_a_change_have_none() {
+    for (runs, seeds, most) in [(24, 200, 0), (30, 200, 0), (40, 200, 0), (120, 300, 3)] {
+        let has_points = |seed: &u64| !found(&series(*seed, runs, |_| 0.0)).is_empty();
+        let with_points = (1000..1000 + seeds).filter(has_points).count();
+        assert!(with_points <= most, "{with_points} of {seeds} with {runs} runs");
     }
 }
 
@@ -42,8 +50,7 @@ fn a_clear_step_is_found_in_a_short_history_and_nothing_where_there_is_none() {
 fn in_fewer_runs_than_are_searched_no_step_is_found() {
     for runs in 2 * LEAST_RUNS..LEAST_SEARCHED {
         for place in LEAST_RUNS..=runs - LEAST_RUNS {
-            let values = series(12, runs, |at| if at < place { 0.0 } else { 3.0 });
-            assert_eq!(found(&values), [], "{place} of {runs}");
+            assert_eq!(found(&step(12, runs, place, 3.0)), [], "{place} of {runs}");
         }
     }
 }
@@ -71,9 +78,7 @@ fn spikes_are_never_a_lasting_shift() {
 
 #[test]
 fn the_last_runs_are_a_level_once_they_are_enough() {
-    let ending = |last: usize| found(&series(4, 100 + last, |at| if at < 100 { 0.0 } else { 0.3 }));
-    assert_eq!(ending(4), []);
-    assert_eq!(ending(8).len(), 1);
+    assert_eq!([4, 8].map(|last| found(&step(4, 100 + last, 100, 0.3)).len()), [0, 1]);
 }
 
 #[test]
@@ -83,27 +88,21 @@ fn counts_that_never_vary_have_their_step_too() {
     assert_eq!(points.len(), 1, "{points:?}");
     assert_eq!((points[0].at, points[0].within.clone()), (40, 40..=40));
     assert!((points[0].size - 0.01).abs() < 1e-9);
-    assert_eq!(found(&[3.0; 50]), []);
 }
 
 #[test]
 fn nothing_is_said_of_few_runs_and_none_of_what_has_no_logarithm() {
-    assert_eq!(found(&[]), []);
-    assert_eq!(found(&[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0]), []);
+    for values in [&[][..], &[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0], &[3.0; 50]] {
+        assert_eq!(found(values), []);
+    }
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(change_points(&[1.0, bad], LEVEL), None);
     }
 }
 
 #[test]
-fn series_without_a_change_have_none() {
-    let with_points = (0..300).filter(|seed| !found(&series(1000 + seed, 120, |_| 0.0)).is_empty()).count();
-    assert!(with_points <= 3, "{with_points} of 300");
-}
-
-#[test]
 fn a_point_persists_as_runs_are_added() {
-    let values = series(5, 140, |at| if at < 70 { 0.0 } else { 0.06 });
+    let values = step(5, 140, 70, 0.06);
     let revision = revise(&found(&values[..90]), &found(&values));
     assert_eq!(revision, ChangeRevision { persisting: vec![(0, 0)], ..ChangeRevision::default() });
 }
@@ -115,7 +114,7 @@ proptest! {
     fn the_unit_of_the_values_does_not_matter(
         seed in 0..1000_u64, place in 20..100_usize, size in 0.05..0.5_f64,
     ) {
-        let values = series(seed, 120, |at| if at < place { 0.0 } else { size });
+        let values = step(seed, 120, place, size);
         let points = found(&values);
         // A power of two scales without rounding; the logarithms still round.
         let scaled = found(&values.iter().map(|value| value * 1024.0).collect::<Vec<_>>());

@@ -1,8 +1,6 @@
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
-
 use super::likelihood::Split;
 use super::*;
+use crate::test_support::normal;
 
 const RULE: BisectionRule =
     BisectionRule { confidence: 0.95, sided: true, least: 0.048_790_164_169_432, most_rounds: 200 };
@@ -16,7 +14,7 @@ fn carried_out(
     shift: impl Fn(usize) -> f64,
     broken: &[usize],
 ) -> (BisectionStep, usize) {
-    let mut random = Pcg64::seed_from_u64(seed);
+    let mut normal = normal(seed);
     let mut bisection = Bisection::new(lineage, rule);
     let mut built = vec![false; bisection.lineage().commits()];
     loop {
@@ -34,9 +32,7 @@ fn carried_out(
         for commit in commits {
             assert!(!bisection.is_broken(commit));
             built[commit] = true;
-            let sum: f64 = (0..12).map(|_| random.random::<f64>()).sum();
-            let value = shift(commit) + noise * (sum - 6.0);
-            bisection.add(BisectionFigure { commit, round, value });
+            bisection.add(BisectionFigure { commit, round, value: shift(commit) + noise * normal() });
         }
     }
 }
@@ -57,47 +53,38 @@ fn a_planted_step_is_found_wherever_it_is() {
 }
 
 #[test]
-fn a_range_of_one_commit_needs_its_ends_alone() {
-    let (answer, processes) = carried_out(Lineage::line(1), RULE, (1, 0.01), step(1, 0.1), &[]);
-    assert_eq!(answer, BisectionStep::Found(vec![1]));
-    assert!(processes <= 8, "{processes}");
+fn what_is_found_of_a_step_depends_on_the_range_on_what_is_broken_and_on_the_rule() {
+    let any = BisectionRule { sided: false, ..RULE };
+    let short = BisectionRule { confidence: 0.9999, most_rounds: 5, ..RULE };
+    let found = |commits: &[usize]| BisectionStep::Found(commits.to_vec());
+    for (commits, rule, seed, noise, at, size, broken, expected) in [
+        (1, RULE, 1, 0.01, 1, 0.1, &[][..], found(&[1])),
+        // Commits between broken ones are named together.
+        (16, RULE, 3, 0.005, 9, 0.05, &[7, 8, 9], found(&[7, 8, 9, 10])),
+        // What became better is no culprit unless any change is.
+        (16, RULE, 5, 0.005, 6, -0.05, &[], BisectionStep::Innocent),
+        (16, any, 5, 0.005, 6, -0.05, &[], found(&[6])),
+        // Rounds come to an end.
+        (64, short, 5, 0.05, 6, 0.01, &[], BisectionStep::Undecided),
+    ] {
+        let (answer, processes) =
+            carried_out(Lineage::line(commits), rule, (seed, noise), step(at, size), broken);
+        assert_eq!(answer, expected, "seed {seed} of {commits}");
+        assert!(commits > 1 || processes <= 8, "a range of one commit needs its ends alone: {processes}");
+    }
     let none = Bisection::new(Lineage::line(0), RULE);
     let costs = BisectionCosts { process: 1.0, build: 1.0, built: &[] };
     assert_eq!(none.next(&none.belief(), &costs), BisectionStep::Innocent);
 }
 
 #[test]
-fn commits_between_broken_ones_are_named_together() {
-    let (answer, _) = carried_out(Lineage::line(16), RULE, (3, 0.005), step(9, 0.05), &[7, 8, 9]);
-    assert_eq!(answer, BisectionStep::Found(vec![7, 8, 9, 10]));
-}
-
-#[test]
 fn a_range_without_a_change_ends_without_a_commit() {
-    let accused = (0..40)
-        .filter(|seed| {
-            let (answer, _) = carried_out(Lineage::line(64), RULE, (*seed, 0.01), |_| 0.0, &[]);
-            matches!(answer, BisectionStep::Found(_))
-        })
-        .count();
-    assert!(accused <= 1, "{accused} of 40");
-}
-
-#[test]
-fn what_became_better_is_no_culprit_unless_any_change_is() {
-    let better = |sided| {
-        let rule = BisectionRule { sided, ..RULE };
-        carried_out(Lineage::line(16), rule, (5, 0.005), step(6, -0.05), &[]).0
+    let accused = |seed: &u64| {
+        let (answer, _) = carried_out(Lineage::line(64), RULE, (*seed, 0.01), |_| 0.0, &[]);
+        matches!(answer, BisectionStep::Found(_))
     };
-    assert_eq!(better(true), BisectionStep::Innocent);
-    assert_eq!(better(false), BisectionStep::Found(vec![6]));
-}
-
-#[test]
-fn rounds_come_to_an_end() {
-    let rule = BisectionRule { confidence: 0.9999, most_rounds: 5, ..RULE };
-    let (answer, _) = carried_out(Lineage::line(64), rule, (5, 0.05), step(6, 0.01), &[]);
-    assert_eq!(answer, BisectionStep::Undecided);
+    let accused = (0..40).filter(accused).count();
+    assert!(accused <= 1, "{accused} of 40");
 }
 
 /// ```text

@@ -102,10 +102,7 @@ mod tests {
         worst.see(f64::NAN, 1.0, 1.0);
         worst.see(9.0, 1.0, 1.0);
         assert!(worst.0.worst.is_nan() && worst.0.max_abs_error.is_nan());
-    }
-
-    #[test]
-    fn an_error_where_none_is_allowed_is_wrong() {
+        // An error where none is allowed is wrong.
         let mut worst = Worst::new();
         worst.see(1.0, 2.0, 0.0);
         assert!(worst.done().worst > 1.0);
