@@ -289,7 +289,3 @@ fn spread(it: &mut Benchmark, flush_l2: &[bool], item: &Item, budget: &mut usize
     };
     it.points = it.points.iter().flat_map(|point| flush_l2.iter().map(|cold| of(point, *cold))).collect();
 }
-
-#[cfg(test)]
-#[path = "cuda_reader_tests.rs"]
-mod tests;

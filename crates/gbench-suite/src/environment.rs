@@ -324,138 +324,51 @@ fn as_line<T>(name: &str, key: &str, value: &str, read: impl FnOnce(&mut Table) 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::path::Path;
+
+    use super::super::case_tests::Given;
+    use super::super::suite_case_tests::{differing, fault_text, settings_text};
     use super::super::{Action, Benchmark, Source};
     use super::*;
-    use gbench_model::{Origin, Stage, Thermal};
 
-    fn read(variables: &[(&str, &str)]) -> Result<Environment> {
+    fn read(variables: &[(&str, &str)], in_action: bool) -> Result<Environment> {
         let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Environment::read(owned, false)
+        Environment::read(owned, in_action)
     }
 
-    fn applied(variables: &[(&str, &str)]) -> Suite {
+    /// Of variables, or of the one of the line; `in action` says where. What they set, also of a suite's benchmark and run.
+    pub(crate) fn answer(given: &Given) -> String {
+        let variables = given.get("variables").unwrap_or_else(|| given.text());
+        let variables: Vec<&str> = match given.get("variables") {
+            Some(_) => variables.lines().collect(),
+            None => vec![&variables],
+        };
+        let variables: Vec<(&str, &str)> =
+            variables.iter().map(|variable| variable.split_once('=').unwrap()).collect();
+        let environment = match read(&variables, given.get("in action").is_some()) {
+            Ok(environment) => environment,
+            Err(fault) => return fault_text(&fault),
+        };
         let benchmark = Benchmark::new("s/x".parse().unwrap(), Action::Shell("true".into()), "/".into());
         let mut suite = Suite::new("s", Source::Builtin, vec![benchmark]);
-        let environment = read(variables).unwrap();
         environment.apply(&mut suite);
-        environment.apply_run(&mut suite.run, std::path::Path::new("/here"));
-        suite
+        environment.apply_run(&mut suite.run, Path::new("/here"));
+        let mut text = settings_text(&suite.benchmarks[0].settings);
+        differing!(text, suite.run, RunOptions::default(), RunOptions {
+            deadline lock_wait lock jobs artifacts store keep monitor monitor_interval monitor_output calm_wait busy_gpu
+            max_gpu_temperature after_timeout
+        });
+        text.extend(environment.settings().iter().map(|(name, value)| format!("set {name}={value}\n")));
+        text.extend(environment.warnings().iter().map(|warning| format!("warning: {warning}\n")));
+        if text.is_empty() { "nothing".into() } else { text }
     }
 
     #[test]
-    fn n23_every_amount_can_be_set_by_the_name_that_config_show_prints() {
-        let suite = applied(&[
-            ("GBENCH_PROCESSES", "9"),
-            ("GBENCH_ITERATIONS", "7"),
-            ("GBENCH_WARMUP", "0"),
-            ("GBENCH_DURATION", "500ms"),
-            ("GBENCH_BURNIN", "2"),
-            ("GBENCH_COLD", "true"),
-            ("GBENCH_DEADLINE_MULTIPLIER", "1.5"),
-            ("GBENCH_MEMORY_LIMIT", "8 GiB"),
-            ("GBENCH_LOG_LIMIT", "4096"),
-            ("GBENCH_PERCENTILES", "99.9, 99.99"),
-            ("GBENCH_SEED", "42"),
-            ("GBENCH_DEVICE", "1"),
-            ("GBENCH_DEADLINES_MEASURE", "1m 30s"),
-            ("GBENCH_RUN_DEADLINE", "2h"),
-            ("GBENCH_RUN_LOCK_WAIT", "0"),
-            ("GBENCH_RUN_ARTIFACTS", "results"),
-        ]);
-        let settings = &suite.benchmarks[0].settings;
-        assert_eq!((settings.processes.value, settings.iterations.value, settings.warmup.value), (9, 7, 0));
-        assert_eq!((settings.duration.value, settings.burnin.value), (0.5, 2.0));
-        assert_eq!((settings.thermal.value, settings.deadline_multiplier.value), (Thermal::Cold, 1.5));
-        assert_eq!((settings.memory_limit.value, settings.log_limit.value), (8 << 30, 4096));
-        assert_eq!(settings.percentiles.value, [99.9, 99.99]);
-        assert_eq!((settings.seed.value, settings.device.value.as_str()), (42, "1"));
-        assert_eq!(settings.deadlines[&Stage::Measure].value, 90.0);
-        assert_eq!((suite.run.deadline.value, suite.run.artifacts.value), (7200.0, "/here/results".into()));
-        assert_eq!(suite.run.lock_wait.value, 0.0);
-        for (key, shown) in settings.shown() {
-            let expected = if AMOUNTS.contains(&key.as_str()) || key == "deadlines.measure" {
-                Origin::Environment(variable(&key))
-            } else {
-                Origin::Default
-            };
-            assert_eq!(shown.origin, expected, "{key}");
-        }
-    }
-
-    #[test]
-    fn n23_what_a_verdict_is_cannot_be_set_and_is_not_passed_over() {
-        for name in [
-            "THRESHOLD",
-            "TARGET",
-            "MIN_EFFECT",
-            "FAIL_ON_MISSING",
-            "GATE_ALPHA",
-            "ALPHA",
-            "GATE_BUDGET",
-            "GATE_ROUNDS",
-            "GATE_INCONCLUSIVE",
-            "INCONCLUSIVE",
-            "GATE_FAILED",
-            "GATE_SESSIONS",
-            "GATE_MATCH_DRIVER",
-            "RUN_STORE",
-            "GATE_LOCK_SM_CLOCK",
-            "LOCK_MEMORY_CLOCK",
-        ] {
-            let fault = read(&[(&format!("GBENCH_{name}"), "1")]).err().unwrap_or_else(|| panic!("{name}"));
-            assert!(fault.what.starts_with("the environment says how much is measured"), "{}", fault.what);
-            assert_eq!(fault.exit, gbench_model::Exit::Usage);
-        }
-        // Whatever is shown can be set, or is refused by its name.
+    fn n23_whatever_is_shown_can_be_set_or_is_refused_by_its_name() {
         for key in gbench_model::Settings::default().shown().keys() {
-            let known = read(&[(&variable(key), "no value of any setting")]);
+            let known = read(&[(&variable(key), "no value of any setting")], false);
             assert!(known.is_err() || key == "device", "{key}");
         }
-    }
-
-    #[test]
-    fn n23_a_value_that_makes_no_sense_names_its_variable() {
-        for (name, value, what) in [
-            ("GBENCH_PROCESSES", "0", "`processes` cannot be 0"),
-            ("GBENCH_PROCESSES", "many", "`processes` is text"),
-            ("GBENCH_ITERATIONS", "5\nprocesses = 3", "`iterations` is text"),
-            ("GBENCH_DURATION", "soon", "`duration`: `soon` is not a duration"),
-            ("GBENCH_DEADLINES_MEASURE", "0", "`measure` allows no time at all"),
-        ] {
-            let fault = read(&[(name, value)]).err().unwrap();
-            assert_eq!(fault.what, what);
-            assert!(fault.place.to_string().starts_with(name), "{}", fault.place);
-        }
-        let both = read(&[("GBENCH_PROCESSES", "0"), ("GBENCH_WARMUP", "x")]).err().unwrap();
-        assert_eq!(both.each().count(), 2);
-    }
-
-    #[test]
-    fn n23_a_variable_that_nothing_reads_is_told_with_what_was_meant() {
-        let warnings = |variables: &[(&str, &str)]| read(variables).unwrap().warnings().to_vec();
-        assert_eq!(
-            warnings(&[("GBENCH_ITERATION", "5")]),
-            ["nothing reads the variable `GBENCH_ITERATION`: did you mean `GBENCH_ITERATIONS`?"]
-        );
-        assert_eq!(warnings(&[("GBENCH_LABEL", "h100")]).len(), 1, "outside of the action it is no input");
-        assert_eq!(
-            warnings(&[("GBENCH_NONSENSICAL", "1")])[0].split(": ").nth(1),
-            Some("`gbench-ci config show` lists the settings")
-        );
-        assert!(read(&[("GBENCH_BUDGET", "5m")]).is_err(), "it is `gate.budget`, and not an input");
-        let inputs = [("GBENCH_BUDGET".into(), "5m".into()), ("GBENCH_LABEL".into(), "h100".into())];
-        let in_action = Environment::read(inputs.into_iter(), true).unwrap();
-        assert!(in_action.warnings().is_empty() && in_action.settings().is_empty());
-        let others = ["GBENCH_TOKEN", "GBENCH_NVML_LIBRARY", "GBENCH_PARAM_N", "GBENCH_TEST_TOOLS"];
-        assert_eq!(warnings(&others.map(|name| (name, "x"))), [""; 0]);
-        assert_eq!(warnings(&[("GBENCH_NONSENSE", ""), ("GBENCHMARK", "x")]), [""; 0]);
-    }
-
-    #[test]
-    fn n23_a_gate_that_a_child_of_a_gate_starts_takes_no_orders_from_the_outer_one() {
-        let outer = [("GBENCH_REQUEST", "{}"), ("GBENCH_ITERATIONS", "3"), ("GBENCH_SEED", "1")];
-        let environment = read(&outer).unwrap();
-        assert!(environment.settings().is_empty() && environment.warnings().is_empty());
     }
 }

@@ -70,26 +70,13 @@ pub fn fits(paths: &[String], file: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::case_tests::Given;
 
-    #[test]
-    fn a_path_means_a_file_a_pattern_or_all_in_a_folder() {
-        let paths = ["src/", "kernels/*.cu", "Cargo.lock", "**/CMakeLists.txt"].map(str::to_owned);
-        for file in [
-            "src/a.rs",
-            "src/deep/b.rs",
-            "kernels/k.cu",
-            "Cargo.lock",
-            "CMakeLists.txt",
-            "x/y/CMakeLists.txt",
-        ] {
-            assert!(fits(&paths, file), "{file}");
-        }
-        for file in
-            ["docs/src/a.md", "source.rs", "kernels/deep/k.cu", "kernels/k.md", "x/Cargo.lock", "README.md"]
-        {
-            assert!(!fits(&paths, file), "{file}");
-        }
+    /// Of a file, whether it is one of `paths`.
+    pub(crate) fn answer(given: &Given) -> String {
+        let paths: Vec<String> = given.get("paths").unwrap().lines().map(str::to_owned).collect();
+        fits(&paths, &given.text()).to_string()
     }
 }

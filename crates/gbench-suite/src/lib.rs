@@ -6,6 +6,8 @@
 
 mod action;
 mod benchmark;
+#[cfg(test)]
+mod case_tests;
 mod cases;
 mod container;
 mod container_reader;
@@ -21,6 +23,8 @@ mod harness;
 mod inputs;
 mod kernel_number;
 mod kernel_number_reader;
+#[cfg(test)]
+mod kind_tests;
 mod metrics;
 mod overrides;
 mod param_values;
@@ -37,6 +41,8 @@ mod settings;
 mod source_pairs;
 mod source_pairs_reader;
 mod source_programs;
+#[cfg(test)]
+mod suite_case_tests;
 mod sweep;
 mod template;
 pub mod words;

@@ -347,17 +347,4 @@ mod tests {
         assert_eq!(declared.exact, Some(false));
         assert_eq!(benchmark.declaration("time", "s/x").1, MetricDeclaration::default());
     }
-
-    #[test]
-    fn a_rule_of_the_gate_speaks_for_the_cases_that_it_names() {
-        let text = "[metrics.time]\ntarget = '4%'\n[[gate.rule]]\ncase = 's/x[[]n=2*'\nmetric = 'ti*'\n\
-                    target = '1%'\nmin_effect = '0.5%'\nmargin = '50 ns'\n\
-                    [[benchmark]]\nid = 's/x'\nshell = 'true'\n";
-        let suite = super::super::Suite::parse(std::path::Path::new("gbench.toml"), text, &[]).unwrap();
-        let (_, large) = suite.benchmarks[0].declaration("time", "s/x[n=2048]");
-        assert_eq!((large.target, large.min_effect), (Some(0.01), Some(0.005)));
-        assert_eq!(large.margin.unwrap().unit, "ns");
-        let (_, small) = suite.benchmarks[0].declaration("time", "s/x[n=16]");
-        assert_eq!((small.target, small.margin), (Some(0.04), None));
-    }
 }

@@ -342,4 +342,4 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -124,37 +124,19 @@ fn plain(value: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use super::super::test_support::spoilt;
     use super::*;
-    use gbench_model::Probe;
+    use crate::case_tests::Given;
     use gbench_model::test_support::{devices, manifest};
 
-    #[test]
-    fn a_manifest_does_not_differ_from_itself() {
-        assert_eq!(diff(&manifest(), &manifest()), []);
-    }
-
-    #[test]
-    fn lasting_changes_come_before_fleeting_ones() {
-        let (a, mut b) = (manifest(), manifest());
-        b.host.load = Probe::Known(3.0);
-        b.host.kernel = Probe::Failed("gone".into());
-        devices(&mut b)[1].power = Probe::Known(300.0);
-        devices(&mut b)[1].power_limit = Probe::Known(500.0);
-        b.environment.insert("GITHUB_RUN_ID".into(), "7".into());
-        let changes: Vec<(String, String, String, bool)> = diff(&a, &b)
-            .into_iter()
-            .map(|change| (change.field, change.a, change.b, change.volatile))
-            .collect();
-        let expected = [
-            ("gpu.devices[1].power_limit", "700.0", "500.0", false),
-            ("host.kernel", "6.12", "unknown (gone)", false),
-            ("environment.GITHUB_RUN_ID", "-", "7", true),
-            ("gpu.devices[1].power", "90.0", "300.0", true),
-            ("host.load", "0.1", "3.0", true),
-        ]
-        .map(|(field, a, b, volatile)| (field.to_owned(), a.to_owned(), b.to_owned(), volatile));
-        assert_eq!(changes, expected);
+    /// Of facts that have changed, as those of `checks` are.
+    pub(in crate::machine) fn answer(given: &Given) -> String {
+        let line = |ManifestChange { field, a, b, volatile }: ManifestChange| {
+            format!("{field}: {a} became {b}{}\n", if volatile { ", as it may" } else { "" })
+        };
+        let changes: String = diff(&manifest(), &spoilt(&given.text())).into_iter().map(line).collect();
+        if changes.is_empty() { "nothing".into() } else { changes }
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod environment;
 mod git;
 mod gpu_reading;
 mod host;
+#[cfg(test)]
+mod kind_tests;
 pub mod locks;
 mod nvml;
 mod readings;

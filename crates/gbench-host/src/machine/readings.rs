@@ -240,9 +240,13 @@ fn summary(mut seconds: Vec<f64>) -> TimingNoise {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::test_support::tree;
+pub(super) mod tests {
     use super::*;
+
+    /// Turbo, and whether the GPU's counters are restricted.
+    pub(in crate::machine) fn of_files(root: &Root) -> [Probe<bool>; 2] {
+        [turbo(root), gpu_counters(root)]
+    }
 
     #[test]
     fn the_spread_leaves_the_worst_tenth_to_the_worst() {
@@ -257,21 +261,6 @@ mod tests {
         assert!(matches!(timer_step(), Probe::Known(step) if step > 0));
         let noise = noise(Duration::ZERO);
         assert!(noise.repeats == 5 && noise.median_seconds > 0.0 && noise.worst >= 1.0);
-    }
-
-    #[test]
-    fn turbo_is_read_from_either_driver() {
-        let (_folder, root) = tree(&[("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n")]);
-        assert_eq!(turbo(&root), Probe::Known(false));
-        let (_folder, root) = tree(&[("sys/devices/system/cpu/cpufreq/boost", "1\n")]);
-        assert_eq!(turbo(&root), Probe::Known(true));
-        assert!(matches!(turbo(&tree(&[]).1), Probe::Absent(_)));
-    }
-
-    #[test]
-    fn the_drivers_parameters_tell_who_may_count() {
-        let (_folder, root) = tree(&[("proc/driver/nvidia/params", "A: 1\nRmProfilingAdminOnly: 1\n")]);
-        assert_eq!(gpu_counters(&root), Probe::Known(true));
     }
 
     #[test]

@@ -1,6 +1,9 @@
-//! A tree of kernel files for tests.
+//! A tree of kernel files, and a machine of which something is not in order, for tests.
+
+use serde_json::Value;
 
 use super::host::Root;
+use gbench_model::Manifest;
 
 /// A made-up tree of kernel files.
 pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
@@ -12,4 +15,19 @@ pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     }
     let root = Root::new(folder.path());
     (folder, root)
+}
+
+/// The manifest of a machine in order but for these lines of `/place/in/it = value`, in JSON.
+pub(super) fn spoilt(lines: &str) -> Manifest {
+    let mut manifest = serde_json::to_value(gbench_model::test_support::manifest()).unwrap();
+    for line in lines.lines() {
+        let (place, value) = line.split_once(" = ").unwrap();
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        let value = serde_json::from_str(value).unwrap();
+        match manifest.pointer_mut(parent).unwrap() {
+            Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
+            other => other[key.parse::<usize>().unwrap()] = value,
+        }
+    }
+    serde_json::from_value(manifest).unwrap()
 }

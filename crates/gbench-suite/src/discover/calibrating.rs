@@ -94,36 +94,15 @@ fn starts_harness(words: &[String]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::case_tests::Given;
 
-    #[test]
-    fn commands_that_start_a_harness_are_found_behind_others() {
-        for text in [
-            "cargo bench",
-            "set -e\ncd x && RUSTFLAGS=-g cargo +nightly bench --bench a",
-            "\t@time ./env/bin/x; python3 -m pytest tests/",
-            "go test -bench=. ./...",
-            "if hyperfine ./a; then",
-            "exec ctest --test-dir build",
-            "npx vitest bench",
-            "python -m timeit 'x'",
-            "asv run | tee log",
-        ] {
-            assert!(by_commands(text).is_some(), "{text}");
+    /// With `extension`, of a text of such a file; else of the commands of a script.
+    pub(in crate::discover) fn answer(given: &Given) -> String {
+        match given.get("extension") {
+            Some(extension) => format!("{:?}", by_text(extension.trim_end(), &given.text())),
+            None => format!("{:?}", by_commands(&given.text())),
         }
-        for text in
-            ["./bench", "# cargo bench", "python3 bench.py", "echo cargo bench", "go build", "make -C x"]
-        {
-            assert_eq!(by_commands(text), None, "{text}");
-        }
-        assert_eq!(by_commands("a\nb; cargo bench -q").unwrap(), (2, "cargo bench -q".to_owned()));
-    }
-
-    #[test]
-    fn texts_that_calibrate_themselves_are_known_by_a_word() {
-        assert_eq!(by_text("py", "t.blocked_autorange()"), Some("torch.utils.benchmark"));
-        assert_eq!(by_text("c", "while (linpack(nreps) < 10) nreps*=2;"), Some("Linpack"));
-        assert_eq!(by_text("rs", "do_bench"), None);
     }
 }

@@ -186,67 +186,24 @@ fn vector(name: &str) -> Option<(DType, u32)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::cuda_text::tokens;
     use super::*;
+    use crate::case_tests::Given;
 
-    fn of(text: &str) -> Result<(String, DType, u32, ParameterWay), String> {
+    /// Of a parameter, where these types have names of their own.
+    pub(in crate::discover) fn answer(given: &Given) -> String {
         let aliases = BTreeMap::from([
             ("real", vec!["float"]),
             ("view", vec!["const", "double"]),
             ("round", vec!["round"]),
         ]);
-        let it = parameter(&tokens(text), &aliases)?;
-        Ok((it.name, it.dtype, it.lanes, it.way))
+        parameter(&tokens(&given.text()), &aliases).map_or_else(|why| why, |it| parameter_text(&it))
     }
 
-    #[test]
-    fn pointers_and_numbers_of_every_spelling_are_understood() {
-        use ParameterWay::{Reads, Value, Writes};
-        for (text, name, dtype, lanes, way) in [
-            ("const float* __restrict__ x", "x", DType::F32, 1, Reads),
-            ("float const *x", "x", DType::F32, 1, Reads),
-            ("float* const x", "x", DType::F32, 1, Writes),
-            ("float x[]", "x", DType::F32, 1, Writes),
-            ("const float4 *x", "x", DType::F32, 4, Reads),
-            ("__nv_bfloat162* x", "x", DType::Bf16, 2, Writes),
-            ("const __half *", "", DType::F16, 1, Reads),
-            ("real* x", "x", DType::F32, 1, Writes),
-            ("view* x", "x", DType::F64, 1, Reads),
-            ("int n", "n", DType::I32, 1, Value),
-            ("const int n = 4", "n", DType::I32, 1, Value),
-            ("unsigned n", "n", DType::U32, 1, Value),
-            ("unsigned int n", "n", DType::U32, 1, Value),
-            ("unsigned long long int n", "n", DType::U64, 1, Value),
-            ("long long", "", DType::I64, 1, Value),
-            ("std::size_t n", "n", DType::U64, 1, Value),
-            ("std::int64_t n", "n", DType::I64, 1, Value),
-            ("bool flag", "flag", DType::U8, 1, Value),
-            ("real a", "a", DType::F32, 1, Value),
-            ("float", "", DType::F32, 1, Value),
-        ] {
-            assert_eq!(of(text), Ok((name.to_owned(), dtype, lanes, way)), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_given_says_why() {
-        for (text, why) in [
-            ("Params p", "takes a `Params` by value"),
-            ("const struct Params p", "takes a `Params` by value"),
-            ("Params *p", "takes a pointer to `Params`"),
-            ("void* p", "takes a pointer to `void`"),
-            ("float** p", "a pointer to pointers"),
-            ("cudaTextureObject_t t", "a texture or a surface"),
-            ("const float& x", "a reference"),
-            ("float4 v", "a vector by value"),
-            ("short n", "takes a `short` by value"),
-            ("dim3 n", "takes a `dim3` by value"),
-            ("round n", "takes a `round` by value"),
-            ("void (*f)(int)", "not understood"),
-        ] {
-            let said = of(text).unwrap_err();
-            assert!(said.contains(why), "{text}: {said}");
-        }
+    pub(in crate::discover) fn parameter_text(
+        KernelParameter { name, dtype, lanes, way }: &KernelParameter,
+    ) -> String {
+        format!("{way:?} {dtype:?} x {lanes} {name:?}")
     }
 }

@@ -248,107 +248,22 @@ fn dynamic_shared(body: &[CodeToken], aliases: &BTreeMap<&str, Vec<CodeToken>>) 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use super::super::cuda_parameter::tests::parameter_text;
     use super::*;
+    use crate::case_tests::Given;
 
-    fn names(text: &str) -> Vec<String> {
-        CudaSource::read(text).kernels.into_iter().map(|kernel| kernel.name).collect()
-    }
-
-    #[test]
-    fn kernels_are_found_whatever_stands_around_them() {
-        let text = r#"
-            // __global__ void commented(float* x) {}
-            /* __global__ void blocked(float* x) {} */
-            #define KERNEL __global__ void of_a_macro(int n) {}
-            #if 0
-            __global__ void left_out(int n) {}
-            #endif
-            const char* source = "__global__ void in_text(int n) {}";
-            const char* raw = R"k(__global__ void in_raw_text(int n) {})k";
-            __global__ void declared(float* x);
-            __global__ void declared(float* x) { if (x) { x[0] = '{'; } }
-            extern "C" __global__ void __launch_bounds__(256, 2) bounded(const float* x, int n) {}
-            extern "C" {
-            static __global__ __launch_bounds__(256) void inside(int n) {}
-            }
-            namespace a::b { namespace { struct S { int x; } s; __global__ void deep(int n) noexcept {} } }
-            struct Later { __device__ float of(int n) const { return n; } };
-            __global__ void BOUNDS(128) last(int n) {}
-        "#;
-        assert_eq!(names(text), ["declared", "bounded", "inside", "a::b::deep", "last"]);
-        assert_eq!(CudaSource::read(text).host, None);
-    }
-
-    #[test]
-    fn a_body_says_which_axes_it_has_and_how_much_it_shares() {
-        let of = |body: &str| {
-            let kernels = CudaSource::read(&format!("__global__ void k(int n) {{ {body} }}")).kernels;
-            (kernels[0].axes, kernels[0].shared)
-        };
-        assert_eq!(of("int i = blockIdx.x;"), (1, None));
-        assert_eq!(of("int i = threadIdx . y; // threadIdx.z"), (2, None));
-        assert_eq!(of("int i = blockIdx.z;"), (3, None));
-        assert_eq!(of("extern __shared__ float tile[];"), (1, Some(4)));
-        assert_eq!(of("__shared__ float tile[32]; extern double x;"), (1, None));
-        assert_eq!(of("__shared__ extern unsigned char raw[];"), (1, Some(1)));
-        assert_eq!(of("extern __shared__ Odd raw[];"), (1, Some(16)));
-    }
-
-    #[test]
-    fn what_only_the_host_has_is_named() {
-        let host = |text: &str| CudaSource::read(text).host;
-        assert_eq!(host("#include <vector>\n"), Some("it includes <vector>".into()));
-        assert_eq!(host("# include <stdio.h>\n"), Some("it includes <stdio.h>".into()));
-        assert_eq!(host("#include <torch/extension.h>\n"), Some("it includes <torch/extension.h>".into()));
-        assert_eq!(host("#include <cuda_fp16.h>\n#include \"own.h\"\n"), None);
-        assert_eq!(host("void f() { k<<<1, 2>>>(); }"), Some("it launches kernels itself (`<<<`)".into()));
-        assert_eq!(host("int blocks(int n) { return n; }"), Some("`blocks` is code of the host".into()));
-        assert_eq!(host("DEVICE float f(float x) { return x; }"), None);
-        assert_eq!(host("__host__ __device__ float f(float x) { return x; }"), None);
-        let guarded = "#ifndef __CUDACC_RTC__\n#include <vector>\nint f() { return 1; }\n#else\n__global__ void k() {}\n#endif\n";
-        assert_eq!((host(guarded), names(guarded)), (None, vec!["k".to_owned()]));
-        for condition in ["ifdef __CUDACC_RTC__", "if defined(__CUDACC_RTC__)", "if 1"] {
-            let guarded = format!(
-                "#{condition}\n__global__ void k() {{}}\n#else\n#include <vector>\nint f() {{ return 1; }}\n#endif\n"
-            );
-            assert_eq!((host(&guarded), names(&guarded)), (None, vec!["k".to_owned()]), "{condition}");
+    /// Of a source, what it has of the host and its kernels.
+    pub(in crate::discover) fn answer(given: &Given) -> String {
+        let CudaSource { kernels, host } = CudaSource::read(&given.text());
+        let mut text = format!("host: {}\n", host.as_deref().unwrap_or("nothing"));
+        for FoundSignature { name, parameters, axes, shared } in kernels {
+            let parameters = match parameters {
+                Ok(parameters) => parameters.iter().map(parameter_text).collect::<Vec<_>>().join(", "),
+                Err(why) => format!("it {why}"),
+            };
+            text += &format!("kernel {name}({parameters}): axes {axes}, shared {shared:?}\n");
         }
-        for header in ["time.h", "unistd.h", "pthread.h", "omp.h", "cublas_v2.h", "curand.h", "mpi.h"] {
-            let host = host(&format!("#include <{header}>\n"));
-            assert_eq!(host, Some(format!("it includes <{header}>")));
-        }
-    }
-
-    #[test]
-    fn two_kernels_of_one_name_cannot_be_told_apart() {
-        let source = CudaSource::read("__global__ void k(int n) {}\n__global__ void k(float n) {}");
-        assert!(source.kernels.iter().all(|kernel| kernel.parameters.is_err()));
-        let template = CudaSource::read("namespace a { template <typename T> __global__ void k(T* x) {} }");
-        let why = template.kernels[0].parameters.as_ref().unwrap_err();
-        assert!(why.ends_with("such as `entry = \"a::k<float>\"`"), "{why}");
-    }
-
-    #[test]
-    fn any_text_is_read_to_its_end() {
-        for text in [
-            "{",
-            "}",
-            "__global__",
-            "__global__ void k(",
-            "__global__ (",
-            "/*",
-            "\"",
-            "R\"",
-            "'",
-            "#if 0",
-            "a{b{c",
-            "__global__ {",
-            "using x =;",
-            "typedef;",
-            "\u{e9}(\u{e9}{",
-        ] {
-            CudaSource::read(text);
-        }
+        text
     }
 }

@@ -74,49 +74,7 @@ fn processes(text: &str) -> Option<u32> {
 mod tests {
     use regex::RegexBuilder;
 
-    use super::super::tests::folder;
-    use super::super::{Discovery, discover};
     use super::*;
-
-    fn input(sizes: &str, grid: [u32; 2]) -> String {
-        let [p, q] = grid;
-        format!(
-            "HPLinpack benchmark input file\nInnovative Computing Laboratory\nHPL.out output file name (if any)\n6 device out\n{sizes}\n\
-             1 # of NBs\n192 NBs\n0 PMAP\n1 # of process grids (P x Q)\n{p} Ps\n{q} Qs\n16.0 threshold\n1 # of panel fact\n2 PFACTs\n\
-             1 # of recursive stopping criterium\n4 NBMINs\n1 # of panels in recursion\n2 NDIVs\n1 # of recursive panel fact.\n1 RFACTs\n\
-             1 # of broadcast\n1 BCASTs\n1 # of lookahead depth\n1 DEPTHs\n2 SWAP\n"
-        )
-        // Line 8 and 9 of the real file are PMAP and the count of grids.
-    }
-
-    fn found(input: &str, mode: u32) -> Discovery {
-        let folder = folder(&[("bin/HPL.dat", input, 0o644), ("bin/xhpl", "", mode)]);
-        discover(folder.path(), &|_| false)
-    }
-
-    #[test]
-    fn one_result_is_extracted_and_the_grid_says_the_processes() {
-        let one = found(&input("1 # of problems sizes (N)\n1000 Ns", [1, 1]), 0o755);
-        assert_eq!((one.benchmarks.len(), one.unclear.len()), (1, 0), "{one:?}");
-        assert_eq!(
-            (one.benchmarks[0].command.join(" "), one.benchmarks[0].dir.as_str()),
-            ("./xhpl".into(), "bin")
-        );
-        let grid = found(&input("1 # of problems sizes (N)\n1000 Ns", [2, 3]), 0o755);
-        assert_eq!(grid.benchmarks[0].command.join(" "), "mpirun -np 6 ./xhpl");
-    }
-
-    #[test]
-    fn several_results_and_a_program_that_is_not_there_are_told() {
-        for found in [
-            found(&input("2 # of problems sizes (N)\n1000 2000 Ns", [1, 1]), 0o755),
-            found(&input("1 # of problems sizes (N)\n1000 Ns", [1, 1]), 0o644),
-            found("", 0o755),
-        ] {
-            assert_eq!((found.benchmarks.len(), found.unclear.len()), (0, 1), "{found:?}");
-            assert!(found.unclear[0].starts_with("bin/HPL.dat "), "{found:?}");
-        }
-    }
 
     #[test]
     fn the_row_is_that_of_all_versions() {

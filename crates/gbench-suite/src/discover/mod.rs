@@ -73,4 +73,4 @@ fn rename(benchmarks: &mut [Discovered]) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

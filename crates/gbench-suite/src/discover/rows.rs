@@ -162,67 +162,15 @@ fn literals(text: &str, end: &str) -> Option<Vec<String>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::case_tests::Given;
 
-    fn to(text: &str, lines: bool) -> Result<Destination, Unclear> {
-        destination(&format!("{text}\nif __name__ == '__main__': main()\n"), lines)
-    }
-
-    #[test]
-    fn keys_are_built_and_not_only_read() {
-        for text in ["x = {\"qps\": 1}", "x = {'qps' : 1}", "class A:\n    qps: float = 0.0\n"] {
-            assert!(builds_key(text, "qps"), "{text}");
+    /// With `key`, whether a script builds it; else where it puts its rows, of which `lines` says that each is a line.
+    pub(in crate::discover) fn answer(given: &Given) -> String {
+        match given.get("key") {
+            Some(key) => format!("{:?}", builds_key(&given.text(), key.trim_end())),
+            None => format!("{:?}", destination(&given.text(), given.get("lines").is_some())),
         }
-        for text in ["row[\"qps\"]", "row.get('qps', 0)", "x.qps: 1", "# the qps", "best_qps: int", "'qps'"] {
-            assert!(!builds_key(text, "qps"), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_place_of_the_rows_is_certain_or_none() {
-        let file = |name: &str| Ok(Destination::File(name.to_owned()));
-        for (text, lines, expected) in [
-            (
-                "def f(output_file: str = 'r.json'):\n open(output_file, 'w')\n json.dump(x, f)\n print('done')",
-                false,
-                file("r.json"),
-            ),
-            (
-                "f = open(\"out/r.json\", \"w\")\njson.dump(x, f)\nprint(\"to {f}\")",
-                false,
-                file("out/r.json"),
-            ),
-            (
-                "p.add_argument('-o', default='r.json')\nwith open(a.o, 'w') as f: json.dump(x, f)\nprint(1)",
-                false,
-                file("r.json"),
-            ),
-            ("print(json.dumps(rows))", false, Ok(Destination::Stdout)),
-            (
-                "print(json.dumps(row))\nprint(json.dumps({'error': 1}))\nprint('x', file=sys.stderr)",
-                true,
-                Ok(Destination::Stdout),
-            ),
-            ("print(json.dumps(row))\nprint(json.dumps(row))", false, Err(Unclear::Place)),
-            ("print(json.dumps(row))\nprint('done')", true, Err(Unclear::Place)),
-            (
-                "open(Path(__file__).parent / 'out' / 'r.json', 'w')\njson.dump(x, f)\nprint(1)",
-                false,
-                Err(Unclear::Place),
-            ),
-            (
-                "a = 'r.json'\nb = 's.json'\nopen(a, 'w')\njson.dump(x, f)\nprint(1)",
-                false,
-                Err(Unclear::Place),
-            ),
-            ("a = f'{t}.json'\nopen(a, 'w')\njson.dump(x, f)\nprint(1)", false, Err(Unclear::Place)),
-            ("a = '/tmp/r.json'\nopen(a, 'w')\njson.dump(x, f)\nprint(1)", false, Err(Unclear::Place)),
-            ("a = 'r.json'\njson.dump(x, f)\nprint(1)", false, Err(Unclear::Place)),
-            ("a = os.path.join(here, 'r.json')\nopen(a, 'w')\njson.dump(x, f)", false, Err(Unclear::Place)),
-        ] {
-            assert_eq!(to(text, lines), expected, "{text}");
-        }
-        assert_eq!(destination("print(json.dumps(rows))", true), Err(Unclear::NoProgram));
     }
 }

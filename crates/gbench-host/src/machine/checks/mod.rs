@@ -19,13 +19,18 @@ pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use serde::de::DeserializeOwned;
+    use serde_json::Value;
+
+    use super::super::test_support::spoilt;
     use super::super::{LockReading, TempFolder, TimingNoise};
     use super::*;
-    use gbench_model::{CounterState, Probe, test_support};
+    use crate::case_tests::Given;
+    use gbench_model::{CounterState, Probe};
 
     /// Readings of a machine in order.
-    pub(super) fn readings() -> Readings {
+    fn readings() -> Readings {
         Readings {
             own_binary: Probe::Known("/usr/bin/gbench-ci".into()),
             timer_step_ns: Probe::Known(20),
@@ -48,20 +53,68 @@ mod tests {
         }
     }
 
-    pub(super) fn check(checks: &[MachineCheck], name: &str) -> MachineCheck {
-        checks.iter().find(|check| check.name == name).unwrap().clone()
+    fn of<T: DeserializeOwned>(value: &Value) -> T {
+        T::deserialize(value).unwrap()
     }
 
-    #[test]
-    fn whatever_is_not_ok_says_what_to_do() {
-        let mut manifest = test_support::manifest();
-        manifest.gpu = Probe::Failed("driver".into());
-        manifest.git = Probe::Failed("owner".into());
-        manifest.host.cpu_model = Probe::Failed("no /proc".into());
-        manifest.host.load = Probe::Failed("no /proc".into());
-        for check in checks(&manifest, &readings()) {
-            assert_eq!(check.advice.is_empty(), check.state == CheckSeverity::Ok, "{check:?}");
-            assert!(!check.finding.is_empty() && !check.advice.ends_with('.'), "{check:?}");
+    fn spoil(readings: &mut Readings, name: &str, value: &Value) {
+        match name {
+            "own_binary" => readings.own_binary = of(value),
+            "timer_step_ns" => readings.timer_step_ns = of(value),
+            "clocksource" => readings.clocksource = of(value),
+            "turbo" => readings.turbo = of(value),
+            "cpu_quota" => readings.cpu_quota = of(value),
+            "temp.free" => readings.temp.free = of(value),
+            "temp.direct" => readings.temp.direct = of(value),
+            "perf_event_paranoid" => readings.perf_event_paranoid = of(value),
+            "valgrind" => readings.valgrind = of(value),
+            "gpu_counters_restricted" => readings.gpu_counters_restricted = of(value),
+            "cuda_compiler" => readings.cuda_compiler = of(value),
+            "measuring_lock.folder" => readings.measuring_lock.folder = of(value),
+            "measuring_lock.holders" => readings.measuring_lock.holders = of(value),
+            "noise.spread" => readings.noise.spread = of(value),
+            "instruction_counter" => {
+                let states = [CounterState::Works, CounterState::Unsupported, CounterState::Refused];
+                let of_name = |state: &CounterState| serde_json::to_value(state).unwrap() == *value;
+                readings.instruction_counter = states.into_iter().find(of_name).unwrap();
+            }
+            _ => panic!("{name}"),
         }
+    }
+
+    fn told(manifest: &Manifest, readings: &Readings) -> Vec<String> {
+        let line = |MachineCheck { part, name, state, finding, advice }: MachineCheck| {
+            // Whatever is not in order says what to do.
+            assert_eq!(advice.is_empty(), state == CheckSeverity::Ok, "{finding}: {advice}");
+            assert!(!finding.is_empty() && !advice.ends_with('.'), "{finding}: {advice}");
+            let advice = if advice.is_empty() { String::new() } else { format!(" ({advice})") };
+            format!("{part:?} {name}: {state:?}: {finding}{advice}")
+        };
+        let obstacle = gpu_obstacle(manifest).map(|why| format!("no GPU can be measured: {why}"));
+        checks(manifest, readings).into_iter().map(line).chain(obstacle).collect()
+    }
+
+    /// Of a machine in order but for `text`, a line a fact: `/place/in/manifest = value` or `reading = value`. Only what differs is
+    /// told, or with `all`, all.
+    pub(in crate::machine) fn answer(given: &Given) -> String {
+        let (text, mut readings) = (given.text(), readings());
+        let usual = told(&spoilt(""), &readings);
+        let (manifest, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('/'));
+        for line in others {
+            let (name, value) = line.split_once(" = ").unwrap();
+            spoil(&mut readings, name, &serde_json::from_str(value).unwrap());
+        }
+        let found = told(&spoilt(&manifest.join("\n")), &readings);
+        if given.get("all").is_some() {
+            return found.join("\n");
+        }
+        let name = |line: &String| line.split(": ").next().unwrap().to_owned();
+        let gone = usual.iter().map(name).filter(|usual| !found.iter().any(|line| name(line) == *usual));
+        let gone: Vec<String> = gone.collect();
+        let mut differing: Vec<String> = found.into_iter().filter(|line| !usual.contains(line)).collect();
+        if !gone.is_empty() {
+            differing.push(format!("not checked: {}", gone.join(", ")));
+        }
+        if differing.is_empty() { "in order".into() } else { differing.join("\n") }
     }
 }

@@ -115,19 +115,6 @@ pub(super) fn governor(root: &Root) -> Probe<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::test_support::tree;
-
-    #[test]
-    fn an_x86_processor_has_a_name_and_an_arm_one_a_number_with_a_name() {
-        let (_folder, root) = tree(&[("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD  EPYC 9654\n")]);
-        assert_eq!(model(&root), Ok("AMD EPYC 9654".into()));
-        let (_folder, root) = tree(&[("proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n")]);
-        assert_eq!(model(&root), Ok("ARM Neoverse V2".into()));
-        let (_folder, root) = tree(&[("proc/cpuinfo", "CPU implementer\t: 0x42\nCPU part\t: 0x1\n")]);
-        assert_eq!(model(&root), Ok("ARM implementer 0x42 part 0x1".into()));
-        let (_folder, root) = tree(&[("proc/cpuinfo", "processor: 0\n")]);
-        assert!(model(&root).is_err());
-    }
 
     #[test]
     fn cores_are_bounded_by_the_affinity_and_by_the_quota() {
@@ -137,43 +124,5 @@ mod tests {
         assert_eq!(cores(Ok(2), Some(64.0)), Probe::Known(2));
         assert_eq!(cores(Err("no".into()), Some(1.0)), Probe::Failed("no".into()));
         assert!(allowed().unwrap() >= 1);
-    }
-
-    #[test]
-    fn the_last_level_is_the_highest_data_cache() {
-        let folder = "sys/devices/system/cpu/cpu0/cache";
-        let files = [
-            ("index0", "1", "Data", "32K"),
-            ("index1", "1", "Instruction", "32K"),
-            ("index2", "2", "Unified", "512K"),
-            ("index3", "3", "Unified", "32768K"),
-        ]
-        .map(|(index, level, kind, size)| {
-            [("level", level), ("type", kind), ("size", size)]
-                .map(|(file, text)| (format!("{folder}/{index}/{file}"), text))
-        });
-        let files: Vec<(&str, &str)> =
-            files.iter().flatten().map(|(path, text)| (path.as_str(), *text)).collect();
-        let (_folder, root) = tree(&files);
-        assert_eq!(last_level_cache(&root), Probe::Known(32 << 20));
-    }
-
-    #[test]
-    fn without_a_list_of_caches_the_processors_own_line_serves() {
-        let (_folder, root) = tree(&[("proc/cpuinfo", "cache size\t: 512 KB\n")]);
-        assert_eq!(last_level_cache(&root), Probe::Known(512 << 10));
-        assert_eq!(size("8M"), Some(8 << 20));
-        assert_eq!(size("unknown"), None);
-        assert!(matches!(last_level_cache(&tree(&[]).1), Probe::Absent(_)));
-    }
-
-    #[test]
-    fn governors_that_agree_read_as_one() {
-        let path = |cpu: &str| format!("sys/devices/system/cpu/{cpu}/cpufreq/scaling_governor");
-        let (zero, one, not_a_cpu) = (path("cpu0"), path("cpu1"), path("cpuidle"));
-        let (_folder, root) = tree(&[(&zero, "performance\n"), (&one, "performance\n"), (&not_a_cpu, "x\n")]);
-        assert_eq!(governor(&root), Probe::Known("performance".into()));
-        let (_folder, root) = tree(&[(&zero, "powersave\n"), (&one, "performance\n")]);
-        assert_eq!(governor(&root), Probe::Known("performance,powersave".into()));
     }
 }

@@ -59,51 +59,46 @@ fn load(root: &Root) -> Result<f64, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::case_tests::Given;
+    use crate::machine::readings;
     use crate::machine::test_support::tree;
 
-    const MEMINFO: &str = "MemTotal:        8000000 kB\nMemFree: 1 kB\nMemAvailable:    6000000 kB\n";
-
-    #[test]
-    fn an_empty_machine_fails_field_by_field_and_loses_no_other() {
-        let (_folder, root) = tree(&[("proc/loadavg", "0.42 0.50 0.60 1/100 77\n")]);
-        let host = host(&root, &|_| None);
-        assert_eq!(host.load, Probe::Known(0.42));
-        assert_eq!(host.memory_total, Probe::Failed("/proc/meminfo cannot be read".into()));
-        assert_eq!(host.cpu_model, Probe::Failed("/proc/cpuinfo cannot be read".into()));
-        assert!(matches!(host.governor, Probe::Absent(_)));
-        assert!(matches!(host.hostname, Probe::Known(_)));
+    /// What the files say, on a machine of eight processors. Nothing is of the machine that the test runs on.
+    fn facts(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Vec<String> {
+        let (_folder, root) = tree(files);
+        let variable = |wanted: &str| environment.iter().find(|(name, _)| *name == wanted);
+        let mut facts = host(&root, &|name| variable(name).map(|(_, value)| (*value).to_owned()));
+        assert!(matches!(facts.hostname, Probe::Known(_)));
+        let quota = cpu_quota(&root);
+        (facts.hostname, facts.architecture) = (Probe::Known("this".into()), "this".into());
+        facts.cores = cpu::cores(Ok(8), quota);
+        let [turbo, counters] = readings::tests::of_files(&root);
+        let facts = serde_json::to_value(facts).unwrap();
+        let facts = facts.as_object().unwrap().iter().map(|(name, fact)| format!("{name}: {fact}"));
+        let others = [
+            format!("cpu_quota: {quota:?}"),
+            format!("memory_limit: {:?}", cgroup::memory_limit(&root)),
+            format!("turbo: {turbo:?}"),
+            format!("gpu_counters_restricted: {counters:?}"),
+        ];
+        facts.chain(others).collect()
     }
 
-    #[test]
-    fn memory_is_what_the_container_may_use() {
-        let (_folder, root) = tree(&[
-            ("proc/meminfo", MEMINFO),
-            ("proc/self/cgroup", "0::/job\n"),
-            ("sys/fs/cgroup/job/memory.max", "1073741824\n"),
-        ]);
-        let host = host(&root, &|_| None);
-        assert_eq!(host.memory_total, Probe::Known(1 << 30));
-        assert_eq!(host.memory_available, Probe::Known(1 << 30));
-    }
-
-    #[test]
-    fn memory_without_a_limit_is_the_machines() {
-        let (_folder, root) = tree(&[
-            ("proc/meminfo", MEMINFO),
-            ("proc/self/cgroup", "4:memory:/x\n"),
-            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
-        ]);
-        let host = host(&root, &|_| None);
-        assert_eq!(host.memory_total, Probe::Known(8_192_000_000));
-        assert_eq!(host.memory_available, Probe::Known(6_144_000_000));
-    }
-
-    #[test]
-    fn a_meminfo_that_lacks_a_line_says_which() {
-        let (_folder, root) = tree(&[("proc/meminfo", "MemTotal: 1 kB\n")]);
-        let missing = Probe::Failed("/proc/meminfo has no MemAvailable".into());
-        assert_eq!(host(&root, &|_| None).memory_available, missing);
+    /// Of `file PATH` and their texts, and of lines of `PATH: text` and `$NAME=value`. Only what differs from a machine without files is
+    /// told, or with `all`, all.
+    pub(in crate::machine) fn answer(given: &Given) -> String {
+        let texts = given.paths("file");
+        let text = if texts.is_empty() { given.text() } else { String::new() };
+        let (variables, lines): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('$'));
+        let variables: Vec<_> = variables.iter().map(|line| line[1..].split_once('=').unwrap()).collect();
+        let lines = lines.iter().map(|line| line.split_once(": ").unwrap_or((line, "")));
+        let files: Vec<_> =
+            texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).chain(lines).collect();
+        let (found, usual) = (facts(&files, &variables), facts(&[], &[]));
+        let all = given.get("all").is_some();
+        let told: Vec<String> = found.into_iter().filter(|fact| all || !usual.contains(fact)).collect();
+        if told.is_empty() { "nothing".into() } else { told.join("\n") }
     }
 }

@@ -1,0 +1,18 @@
+//! The kinds of this crate's cases: a folder of fixtures each.
+
+use super::*;
+use crate::case_tests::{Answer, walk};
+
+const KINDS: [(&str, Answer); 6] = [
+    ("checks", checks::tests::answer),
+    ("diffs", diff::tests::answer),
+    ("environments", environment::tests::answer),
+    ("hosts", host::tests::answer),
+    ("telemetry", telemetry::tests::answer),
+    ("tools", tools::tests::answer),
+];
+
+#[test]
+fn every_case_is_answered_as_its_file_says() {
+    walk(KINDS, 110);
+}

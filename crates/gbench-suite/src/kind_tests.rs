@@ -1,0 +1,19 @@
+//! The kinds of this crate's cases: a folder of fixtures each.
+
+use super::case_tests::{Answer, walk};
+use super::*;
+
+/// Beside those of `discover`.
+const KINDS: [(&str, Answer); 6] = [
+    ("environments", environment::tests::answer),
+    ("kernel-numbers", kernel_number::tests::answer),
+    ("paths", inputs::tests::answer),
+    ("selections", select::tests::answer),
+    ("suites", suite_case_tests::suite),
+    ("words", words::tests::answer),
+];
+
+#[test]
+fn every_case_is_answered_as_its_file_says() {
+    walk(KINDS.into_iter().chain(discover::tests::KINDS), 470);
+}
