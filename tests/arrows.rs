@@ -206,9 +206,8 @@ fn the_map_in_the_documentation_is_what_the_manifests_say() {
 
 /// Items at the top level that a crate offers: the lint `unreachable_pub` has made all others private.
 fn offered(code: &str) -> Vec<String> {
-    let item = pattern(
-        r"(?m)^pub (?:const |unsafe |async )*(?:fn|const|static|struct|enum|trait|type|union) (\w+)",
-    );
+    let item =
+        pattern(r"(?m)^pub (?:const |unsafe |async )*(?:fn|const|static|struct|enum|trait|type|union) (\w+)");
     item.captures_iter(code).map(|found| found[1].to_owned()).collect()
 }
 
@@ -316,7 +315,9 @@ fn names_are_found_in_every_form_of_an_import() {
                 macro::mycrate::store;";
     assert_eq!(names_after(code, "crate"), ["model", "stats", "suite", "run"]);
     assert_eq!(
-        offered("pub fn a() {}\npub(crate) fn b() {}\n    pub fn c() {}\npub const D: u8 = 1;\npub struct E;"),
+        offered(
+            "pub fn a() {}\npub(crate) fn b() {}\n    pub fn c() {}\npub const D: u8 = 1;\npub struct E;"
+        ),
         ["a", "D", "E"]
     );
     let code = "pub struct A(pub B);\npub struct C {\n    pub d: D,\n    e: E,\n}\npub enum F {\n    G(G),\n}\n\

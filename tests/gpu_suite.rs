@@ -115,8 +115,7 @@ fn d1_every_kernel_is_right_in_every_type() {
 fn a_sample_is_the_kernel_s_time_whatever_launching_costs_and_several_calls_where_it_is_short() {
     let Some(stand_in) = StandIn::new() else { return };
     let time = |settings: &str, params: &str| {
-        let events =
-            events(&stand_in.clone().with(settings), "swish", &format!("{SMALL} {params}"));
+        let events = events(&stand_in.clone().with(settings), "swish", &format!("{SMALL} {params}"));
         let notes: BTreeMap<String, Value> =
             events.iter().filter_map(|event| event["notes"].as_object().cloned()).flatten().collect();
         (one(&events, "samples")["values"][0].as_f64().unwrap(), notes)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gbench_ci::compare::{VerdictDocument, VerdictPart, verdict_of};
 use gbench_ci::model::*;
+use gbench_model::test_support::{devices, git};
 
 use super::rounds::{Planned, differences, sides, timed};
 
@@ -43,11 +44,9 @@ pub fn judged(label: &str, plans: &[Planned], share: u32) -> (VerdictDocument, [
         comparison.rule.name = SequentialRuleName::SeqE;
         comparison.rule.alpha /= f64::from(share);
         comparison.rule.alpha_improved /= f64::from(share);
-        let Probe::Known(git) = &mut record.manifest.git else { panic!("the manifest knows git") };
-        git.commit = Some(commit.into());
+        git(&mut record.manifest).commit = Some(commit.into());
         if label == "a100" {
-            let Probe::Known(gpus) = &mut record.manifest.gpu else { panic!("the manifest knows a GPU") };
-            gpus.devices[0].model = Probe::Known("NVIDIA A100-SXM4-80GB".into());
+            devices(&mut record.manifest)[0].model = Probe::Known("NVIDIA A100-SXM4-80GB".into());
         }
     }
     let verdict = verdict_of(&base, &head, None).unwrap();

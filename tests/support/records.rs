@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use gbench_ci::model::*;
+use gbench_model::test_support::{self, failed, metric, record, skipped};
+
+pub use gbench_model::test_support::case_id;
 
 /// A record of [`STANDARD`]. Two seeds are two runs of the same code on the same machine.
 pub fn standard(seed: u32) -> RunRecord {
@@ -53,30 +56,20 @@ pub fn build(seed: u32, plans: &[Planned]) -> RunRecord {
 /// A record of any size: `processes` of `iterations` samples for every plan.
 pub fn build_sized(seed: u32, plans: &[Planned], processes: u32, iterations: u32) -> RunRecord {
     let cases = plans.iter().enumerate();
+    let cases = cases.map(|(index, plan)| case(plan, (seed, index as u32), processes, iterations)).collect();
     RunRecord {
         // The version in which `fixtures/comparisons` was written: files that are kept are not edited.
         schema: SCHEMAS_READ[0].into(),
         run_id: format!("20261121T10{seed:02}00.000Z-{seed:06x}").parse().unwrap(),
-        tool: ToolInfo { name: "gbench-ci".into(), version: "0.1.0".into() },
-        state: RecordState::Complete,
-        cut_short: None,
-        exclusive: None,
         started: format!("2026-11-21T10:{seed:02}:00.000Z"),
         finished: Some(format!("2026-11-21T10:{seed:02}:42.000Z")),
-        side: None,
-        comparison: None,
-        ingested: None,
         source: RunSource {
             suite: "fixture".into(),
             path: Some("gbench.toml".into()),
             sha256: Some("5d".repeat(32)),
         },
-        command: ["gbench-ci", "run"].map(String::from).to_vec(),
-        config: BTreeMap::new(),
         manifest: manifest(),
-        clocks: None,
-        cases: cases.map(|(index, plan)| case(plan, (seed, index as u32), processes, iterations)).collect(),
-        warnings: Vec::new(),
+        ..record(cases)
     }
 }
 
@@ -87,50 +80,26 @@ fn case(plan: &Planned, (seed, index): (u32, u32), processes: u32, iterations: u
         // Six digits, as a timer would give, so that fixtures stay short.
         format!("{value:.5e}").parse().unwrap()
     };
+    let samples =
+        (0..processes).map(|process| (0..iterations).map(|iteration| sample(process, iteration)).collect());
     let shown = |value: serde_json::Value| Shown { value, origin: Origin::Default };
+    let id = CaseId {
+        params: Params::from([("n".into(), ParamValue::Int(plan.n))]),
+        device: plan.device.into(),
+        ..case_id(plan.benchmark)
+    };
     CaseRecord {
-        group: None,
-        command: Vec::new(),
-        env: Default::default(),
-        id: CaseId {
-            benchmark: plan.benchmark.parse().unwrap(),
-            variant: None,
-            params: Params::from([("n".into(), ParamValue::Int(plan.n))]),
-            timing: Timing::Protocol,
-            thermal: Thermal::Warm,
-            device: plan.device.into(),
-        },
-        description: String::new(),
         components: vec![if plan.device == "host" { Component::Cpu } else { Component::Gpu }],
-        kind: Kind::Synthetic,
-        tags: Vec::new(),
         config: BTreeMap::from([
             ("iterations".into(), shown(iterations.into())),
             ("processes".into(), shown(processes.into())),
             ("threshold".into(), shown(0.05.into())),
         ]),
-        outcome: Outcome::Measured,
-        processes: (0..processes).map(process).collect(),
-        metrics: vec![Metric {
-            name: plan.metric.into(),
-            unit: plan.unit.into(),
-            better: None,
-            processes: (0..processes)
-                .map(|process| ProcessSamples {
-                    process,
-                    values: (0..iterations).map(|iteration| sample(process, iteration)).collect(),
-                    ..Default::default()
-                })
-                .collect(),
-            summary: None,
-        }],
-        declared: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-        warnings: Vec::new(),
-        nothing_measured: Vec::new(),
-        device_code: None,
-        device_code_varies: false,
-        profiles: Vec::new(),
+        ..test_support::case(
+            id,
+            (0..processes).map(process).collect(),
+            vec![metric(plan.metric, plan.unit, samples)],
+        )
     }
 }
 
@@ -138,39 +107,10 @@ fn process(index: u32) -> ProcessRecord {
     let measured =
         StageReport { stage: Stage::Measure, status: StageStatus::Completed, seconds: 0.25, limit: 300.0 };
     ProcessRecord {
-        after_timeout: None,
-        index,
         started: format!("2026-11-21T10:00:{index:02}.000Z"),
-        seconds: 0.5,
-        outcome: Outcome::Measured,
-        end: Some(ProcessEnd::Exit(0)),
         // Once is enough for a reader, and keeps the fixtures short.
         stages: Vec::from_iter((index == 0).then_some(measured)),
-        peak_rss_bytes: Some(64 << 20),
-        device_peak_bytes: None,
-        cpu_seconds: Some(0.5),
-        leftovers: 0,
-        output_bytes: 0,
-        absent: Vec::new(),
-        round: None,
-        slot: None,
-        shared: None,
-        lockstep: false,
-        gpus: Vec::new(),
-        conditions: None,
-        error: None,
-    }
-}
-
-/// A case without parameters on the host.
-pub fn case_id(benchmark: &str) -> CaseId {
-    CaseId {
-        benchmark: benchmark.parse().unwrap(),
-        variant: None,
-        params: Params::new(),
-        timing: Timing::Protocol,
-        thermal: Thermal::Warm,
-        device: "host".into(),
+        ..test_support::process(index)
     }
 }
 
@@ -195,68 +135,41 @@ fn known<T: From<&'static str>>(text: &'static str) -> Probe<T> {
 }
 
 pub fn manifest() -> Manifest {
+    let mut manifest = test_support::manifest();
+    *test_support::git(&mut manifest) = GitFacts {
+        commit: Some("3f".repeat(20)),
+        commit_time: Some("2026-11-20T08:00:00Z".into()),
+        ..test_support::git(&mut manifest).clone()
+    };
     Manifest {
         host: HostFacts {
             hostname: known("bench-1"),
             os: known("Debian GNU/Linux 13"),
             kernel: known("6.12.0"),
-            architecture: "x86_64".into(),
             cpu_model: known("AMD EPYC 9354"),
             cores: Probe::Known(32),
             last_level_cache: Probe::Known(256 << 20),
-            governor: known("performance"),
             memory_total: Probe::Known(256 << 30),
             memory_available: Probe::Known(240 << 30),
             load: Probe::Known(0.25),
-            container: known("none"),
-            virtualization: known("none"),
+            ..manifest.host
         },
         gpu: Probe::Known(GpuFacts {
             driver: known("570.86.15"),
             cuda: known("12.8"),
             nvml: known("12.570.86.15"),
-            devices: vec![gpu()],
-        }),
-        git: Probe::Known(GitFacts {
-            commit: Some("3f".repeat(20)),
-            commit_time: Some("2026-11-20T08:00:00Z".into()),
-            branch: Some("main".into()),
-            detached: false,
-            shallow: false,
-            worktree: false,
-            dirty: DirtyFacts::default(),
-            merge_parents: Vec::new(),
-            submodules: BTreeMap::new(),
+            devices: vec![Gpu {
+                model: known("NVIDIA H100 80GB HBM3"),
+                uuid: known("GPU-0b7b3c1e"),
+                memory_used: Probe::Known(1 << 30),
+                power: Probe::Known(95.5),
+                temperature: Probe::Known(38),
+                throttle_reasons: Probe::Known(Vec::new()),
+                ..test_support::gpu(0)
+            }],
         }),
         tools: BTreeMap::from([("nvcc".into(), known("release 12.8, V12.8.61"))]),
-        environment: BTreeMap::new(),
-    }
-}
-
-fn gpu() -> Gpu {
-    Gpu {
-        index: 0,
-        model: known("NVIDIA H100 80GB HBM3"),
-        uuid: known("GPU-0b7b3c1e"),
-        compute_capability: known("9.0"),
-        memory_total: Probe::Known(80 << 30),
-        memory_used: Probe::Known(1 << 30),
-        sm_clock: Probe::Known(1980),
-        sm_clock_max: Probe::Known(1980),
-        memory_clock: Probe::Known(2619),
-        memory_clock_max: Probe::Known(2619),
-        clocks_locked: Probe::Known(true),
-        power_limit: Probe::Known(700.0),
-        power_limit_default: Probe::Known(700.0),
-        power: Probe::Known(95.5),
-        persistence: Probe::Known(true),
-        ecc: Probe::Known(true),
-        mig: Probe::Known(false),
-        pcie_generation: Probe::Known(5),
-        pcie_width: Probe::Known(16),
-        temperature: Probe::Known(38),
-        throttle_reasons: Probe::Known(Vec::new()),
-        processes: Probe::Known(Vec::new()),
+        ..manifest
     }
 }
 
@@ -276,11 +189,8 @@ pub fn scale(record: &mut RunRecord, benchmark: &str, factor: f64) {
 /// Lets a benchmark crash in its second process, before it named its device.
 pub fn crash(record: &mut RunRecord, benchmark: &str) {
     let case = case_of(record, benchmark);
-    let outcome = Outcome::Failed {
-        kind: FailureKind::Signal,
-        cause: "ended by SIGSEGV while measuring".into(),
-        advice: "read logs/kernels.gemm/1.stderr".into(),
-    };
+    let (cause, advice) = ("ended by SIGSEGV while measuring", "read logs/kernels.gemm/1.stderr");
+    let outcome = failed(FailureKind::Signal, cause, advice);
     case.id.device = "host".into();
     case.outcome = outcome.clone();
     case.processes.truncate(2);
@@ -296,11 +206,7 @@ pub fn crash(record: &mut RunRecord, benchmark: &str) {
 pub fn skip(record: &mut RunRecord, benchmark: &str) {
     let case = case_of(record, benchmark);
     case.id.device = "host".into();
-    case.outcome = Outcome::Skipped {
-        code: None,
-        cause: "needs 2 GPUs, 1 is here".into(),
-        advice: "run it on a machine with 2 GPUs".into(),
-    };
+    case.outcome = skipped("needs 2 GPUs, 1 is here", "run it on a machine with 2 GPUs");
     case.processes.clear();
     case.metrics.clear();
 }

@@ -4,6 +4,7 @@
 use gbench_ci::compare::{Policy, SeqE, SideInput};
 use gbench_ci::compare::{VerdictDocument, case_progress, verdict_of};
 use gbench_ci::model::*;
+use gbench_model::test_support::git;
 
 use super::records::noise;
 use super::rounds::{Planned, differences, sides, timed};
@@ -115,7 +116,7 @@ fn story_by(plans: Vec<Planned>, rule: SequentialRuleName) -> Story {
         comparison.head = "faster-softmax (02ab45cd66)".into();
         comparison.seed = 1234;
         comparison.rule.name = rule;
-        let Probe::Known(git) = &mut record.manifest.git else { panic!("the manifest knows git") };
+        let git = git(&mut record.manifest);
         git.commit = Some(commit.into());
         git.branch = None;
     }
@@ -123,16 +124,10 @@ fn story_by(plans: Vec<Planned>, rule: SequentialRuleName) -> Story {
     let side = |record| SideInput { record, name: String::new() };
     let standings =
         case_progress(&SeqE::of(&comparison), &side(&base), &side(&head), &Policy::of(&comparison)).unwrap();
-    let needed: Vec<(CaseId, usize)> = standings
-        .into_iter()
-        .map(|case_progress| (case_progress.case, case_progress.rounds as usize))
-        .collect();
-    for record in [&mut base, &mut head] {
-        for case in &mut record.cases {
-            let (_, rounds) = needed.iter().find(|(id, _)| *id == case.id).unwrap();
-            case.processes.truncate(*rounds);
-            case.metrics[0].processes.truncate(*rounds);
-        }
+    for case in base.cases.iter_mut().chain(&mut head.cases) {
+        let rounds = standings.iter().find(|standing| standing.case == case.id).unwrap().rounds as usize;
+        case.processes.truncate(rounds);
+        case.metrics[0].processes.truncate(rounds);
     }
     Story { base, head, control: None }
 }

@@ -1,6 +1,119 @@
-//! A machine in order, for tests to spoil one thing at a time.
+//! A machine in order and a run that went well, for tests to spoil one thing at a time. Tests of other crates say what differs
+//! with `..record(cases)` and its like, so that a new field of a record is added in one place.
 
-use super::{DirtyFacts, GitFacts, Gpu, GpuFacts, HostFacts, Manifest, Probe};
+// Only tests are built with this, where a panic is an answer.
+#![allow(clippy::unwrap_used)]
+
+use super::{
+    CaseId, CaseRecord, Component, DirtyFacts, FailureKind, GitFacts, Gpu, GpuFacts, HostFacts, Kind,
+    Manifest, Metric, Outcome, Params, Probe, ProcessEnd, ProcessRecord, ProcessSamples, RecordState,
+    RunRecord, RunSource, SCHEMA_RECORD, Thermal, Timing, ToolInfo,
+};
+
+/// A case without parameters on the host.
+pub fn case_id(benchmark: &str) -> CaseId {
+    CaseId {
+        benchmark: benchmark.parse().unwrap(),
+        variant: None,
+        params: Params::new(),
+        timing: Timing::Protocol,
+        thermal: Thermal::Warm,
+        device: "host".into(),
+    }
+}
+
+/// A run that came to its end.
+pub fn record(cases: Vec<CaseRecord>) -> RunRecord {
+    RunRecord {
+        schema: SCHEMA_RECORD.into(),
+        run_id: "20261121T110102.345Z-7d01aa".parse().unwrap(),
+        tool: ToolInfo { name: "gbench-ci".into(), version: "0.1.0".into() },
+        state: RecordState::Complete,
+        cut_short: None,
+        exclusive: None,
+        started: "2026-11-21T11:01:02.345Z".into(),
+        finished: Some("2026-11-21T11:02:31.120Z".into()),
+        side: None,
+        comparison: None,
+        ingested: None,
+        source: RunSource { suite: "kernels".into(), path: Some("gbench.toml".into()), sha256: None },
+        command: ["gbench-ci", "run"].map(String::from).to_vec(),
+        config: [].into(),
+        manifest: manifest(),
+        clocks: None,
+        cases,
+        warnings: vec![],
+    }
+}
+
+/// A case of these processes, all of which were measured.
+pub fn case(id: CaseId, processes: Vec<ProcessRecord>, metrics: Vec<Metric>) -> CaseRecord {
+    CaseRecord {
+        id,
+        description: String::new(),
+        components: vec![Component::Cpu],
+        kind: Kind::Synthetic,
+        tags: vec![],
+        group: None,
+        command: vec![],
+        env: [].into(),
+        config: [].into(),
+        outcome: Outcome::Measured,
+        processes,
+        metrics,
+        declared: [].into(),
+        metadata: [].into(),
+        warnings: vec![],
+        nothing_measured: vec![],
+        device_code: None,
+        device_code_varies: false,
+        profiles: vec![],
+    }
+}
+
+pub fn process(index: u32) -> ProcessRecord {
+    ProcessRecord {
+        index,
+        started: "2026-11-21T11:01:02.345Z".into(),
+        seconds: 0.5,
+        outcome: Outcome::Measured,
+        end: Some(ProcessEnd::Exit(0)),
+        stages: vec![],
+        peak_rss_bytes: Some(64 << 20),
+        device_peak_bytes: None,
+        cpu_seconds: Some(0.5),
+        leftovers: 0,
+        output_bytes: 0,
+        absent: vec![],
+        after_timeout: None,
+        round: None,
+        slot: None,
+        shared: None,
+        lockstep: false,
+        gpus: vec![],
+        conditions: None,
+        error: None,
+    }
+}
+
+/// A metric with the samples of each process.
+pub fn metric(name: &str, unit: &str, samples: impl IntoIterator<Item = Vec<f64>>) -> Metric {
+    let process = |(process, values)| ProcessSamples { process, values, ..ProcessSamples::default() };
+    let processes = (0..).zip(samples).map(process).collect();
+    Metric { name: name.into(), unit: unit.into(), better: None, processes, summary: None }
+}
+
+pub fn skipped(cause: &str, advice: &str) -> Outcome {
+    Outcome::Skipped { code: None, cause: cause.into(), advice: advice.into() }
+}
+
+pub fn invalid(cause: &str, advice: &str) -> Outcome {
+    Outcome::Invalid { code: None, cause: cause.into(), advice: advice.into() }
+}
+
+pub fn failed(kind: FailureKind, cause: &str, advice: &str) -> Outcome {
+    Outcome::Failed { kind, cause: cause.into(), advice: advice.into() }
+}
 
 pub fn manifest() -> Manifest {
     Manifest {
@@ -73,5 +186,13 @@ pub fn devices(manifest: &mut Manifest) -> &mut Vec<Gpu> {
     match &mut manifest.gpu {
         Probe::Known(gpus) => &mut gpus.devices,
         _ => unreachable!("the sample has GPUs"),
+    }
+}
+
+/// What the machine knows of the repository, to change.
+pub fn git(manifest: &mut Manifest) -> &mut GitFacts {
+    match &mut manifest.git {
+        Probe::Known(git) => git,
+        _ => unreachable!("the sample has a repository"),
     }
 }

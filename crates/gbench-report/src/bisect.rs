@@ -259,62 +259,17 @@ fn show(document: &BisectDocument) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gbench_model::{CaseId, Thermal, Timing};
 
     fn document(answer: BisectAnswer) -> BisectDocument {
-        let commit = |letter: &str, behind, value| V1BisectCommit {
-            commit: letter.repeat(40),
-            subject: format!("Change {letter} and <b>more</b>"),
-            author: "Ada".into(),
-            authored: "2026-11-01T10:00:00Z".into(),
-            probability: if letter == "b" { 0.97 } else { 0.0 },
-            behind,
-            processes: 4,
-            value: Some(value),
-            broken: None,
-        };
-        let broken = V1BisectCommit { broken: Some("its build failed".into()), ..commit("c", 0.97, 1.0) };
-        BisectDocument {
-            schema: gbench_model::SCHEMA_BISECT.into(),
-            id: "20261121T100102.345Z-3f9a2c".parse().unwrap(),
-            case: CaseId {
-                benchmark: "k/gemm".parse().unwrap(),
-                variant: None,
-                params: Default::default(),
-                timing: Timing::Stdout,
-                thermal: Thermal::Warm,
-                device: "host".into(),
-            },
-            metric: "time".into(),
-            unit: "s".into(),
-            better: Some(Better::Lower),
-            good: commit("a", 0.0, 0.001),
-            bad: commit("d", 0.99, 0.00103),
-            commits: 3,
-            full: false,
-            any: false,
-            answer,
-            confidence: 0.95,
-            probability: 0.97,
-            innocent: 0.01,
-            remaining: match answer {
-                BisectAnswer::Nothing => Vec::new(),
-                BisectAnswer::Commit => vec![commit("b", 0.97, 0.00103)],
-                _ => vec![commit("b", 0.97, 0.00103), broken.clone()],
-            },
-            change: Some(0.031),
-            low: Some(0.024),
-            high: Some(0.038),
-            noise: Some(0.01),
-            rounds: 9,
-            processes: 12,
-            builds: 3,
-            seconds: 14.2,
-            measured: vec![commit("a", 0.0, 0.001), commit("b", 0.97, 0.00103), commit("d", 0.99, 0.00103)],
-            broken: vec![V1BisectCommit { value: None, ..broken }],
-            folder: "artifacts/20261121T100102.345Z-3f9a2c".into(),
-            warnings: Vec::new(),
-        }
+        let undecided: BisectDocument =
+            serde_json::from_str(include_str!("../fixtures/given/bisection.json")).unwrap();
+        let mut document = BisectDocument { answer, ..undecided };
+        document.remaining.truncate(match answer {
+            BisectAnswer::Nothing => 0,
+            BisectAnswer::Commit => 1,
+            _ => 2,
+        });
+        document
     }
 
     fn written(answer: BisectAnswer, format: BisectFormat) -> String {

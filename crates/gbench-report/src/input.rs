@@ -108,6 +108,7 @@ fn plain(error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::test_support as records;
     use crate::test_support as documents;
     use gbench_model::Location;
 
@@ -121,29 +122,10 @@ mod tests {
         let text = serde_json::to_string(&verdict).unwrap();
         let parsed = Input::parse(Path::new("v.json"), &text).unwrap();
         assert_eq!(parsed, Input::Verdict(Box::new(verdict)));
-        let record = documents::record();
+        let record = records::named("mixed");
         let text = serde_json::to_string(&record).unwrap();
         let parsed = Input::parse(Path::new("r.json"), &text).unwrap();
         assert_eq!(parsed, Input::Record(Box::new(record)));
-    }
-
-    #[test]
-    fn what_cannot_be_read_says_where_what_and_what_next() {
-        for (text, what) in [
-            ("", "not JSON: EOF while parsing a value"),
-            ("{\n  \"schema\": oops}", "not JSON: expected value"),
-            ("[1, 2]", "the document does not say what it is: it has no `schema`"),
-            (
-                "{\"schema\": \"gbench-ci/verdict/v9\"}",
-                "the schema `gbench-ci/verdict/v9` is none of this version's",
-            ),
-        ] {
-            let fault = fault(text);
-            assert_eq!(fault.what, what);
-            assert!(!fault.next.is_empty());
-            assert_eq!(fault.exit, Exit::Usage);
-        }
-        assert_eq!(fault("{\n  \"schema\": oops}").place.to_string(), "v.json:2:13");
     }
 
     #[test]
@@ -154,7 +136,7 @@ mod tests {
         };
         assert_eq!(verdict(1), Some(Exit::Regression));
         assert_eq!(verdict(99), None);
-        assert_eq!(Input::Record(Box::new(documents::record())).exit(), Some(Exit::Failed));
+        assert_eq!(Input::Record(Box::new(records::named("mixed"))).exit(), Some(Exit::Failed));
     }
 
     #[test]

@@ -23,6 +23,8 @@
 
 mod bisect;
 pub mod calibration;
+#[cfg(test)]
+mod case_tests;
 pub mod explain;
 mod export;
 mod format;

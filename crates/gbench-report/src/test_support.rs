@@ -2,43 +2,44 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use strum::{IntoEnumIterator, VariantArray};
 
+use crate::case_tests::{given, told};
+use gbench_compare::trend::{
+    SCHEMA_TRENDS, SeriesState, TrendsDocument, V1Break, V1BrokenField, V1Point, V1Series, V1TrendRun,
+};
 use gbench_compare::{
-    CaseCode, Change, CodeGap, CodeNoise, CodeState, Conclusion, Difference, KernelChange, Method,
-    ProfiledCase, Row, RowSide, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+    Change, Conclusion, Difference, Method, Row, RowSide, SCHEMA_VERDICT, SideSummary, Verdict,
+    VerdictDocument,
 };
-use gbench_model::{
-    Better, CaseId, FailureKind, KernelCode, MovedFigure, Outcome, ParamValue, Params, Profile,
-    ProfileFigure, ProfileOutcome, Profiler, Stage, Thermal, Timing,
-};
+use gbench_model::test_support::case_id;
+use gbench_model::{Better, CaseId, Outcome, ParamValue, Params};
 
-pub(crate) use super::record::test_support::record;
+/// Documents that are told as a case is: where to begin, and what is set.
+const TOLD: &str = include_str!("../fixtures/given/documents.txt");
 
 /// Every document with the name of its snapshot.
 pub(super) fn all() -> Vec<(&'static str, VerdictDocument)> {
-    vec![
-        ("all_unchanged", all_unchanged()),
-        ("one_regressed", one_regressed()),
-        ("inconclusive", inconclusive()),
-        ("incomparable", incomparable()),
-        ("failed_and_missing", failed_and_missing()),
-        ("long_names", long_names()),
-        ("hostile", hostile()),
-        ("device_code", device_code()),
-        ("profiled", profiled()),
-    ]
+    let names = ["all_unchanged", "one_regressed", "long_names"].into_iter();
+    names.chain(told(TOLD).map(|(name, _)| name)).map(|name| (name, named(name))).collect()
+}
+
+pub(super) fn named(name: &str) -> VerdictDocument {
+    match name {
+        "all_unchanged" => all_unchanged(),
+        "one_regressed" => one_regressed(),
+        "long_names" => long_names(),
+        _ => {
+            let found = told(TOLD).find(|(other, _)| *other == name);
+            given(found.unwrap_or_else(|| panic!("no document is called `{name}`")).1, begin)
+        }
+    }
 }
 
 pub(super) fn case(benchmark: &str, params: &[(&str, i64)]) -> CaseId {
-    CaseId {
-        benchmark: benchmark.parse().unwrap(),
-        variant: None,
-        params: params.iter().map(|(name, n)| ((*name).to_owned(), ParamValue::Int(*n))).collect(),
-        timing: Timing::Protocol,
-        thermal: Thermal::Warm,
-        device: "host".into(),
-    }
+    let params = params.iter().map(|(name, n)| ((*name).to_owned(), ParamValue::Int(*n))).collect();
+    CaseId { params, ..case_id(benchmark) }
 }
 
 fn side(centre: f64) -> RowSide {
@@ -114,11 +115,116 @@ fn bandwidth(benchmark: &str, verdict: Verdict, base: f64, slowdown: f64) -> Row
     }
 }
 
-fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row>) -> VerdictDocument {
-    let mut counts: BTreeMap<_, _> = Verdict::iter().map(|verdict| (verdict, 0)).collect();
-    for row in &rows {
-        *counts.entry(row.verdict).or_default() += 1;
+/// Holds a text against the snapshot that the module of its format keeps.
+pub(super) fn snapshot(room: &str, format: &str, name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_snapshot_path(format!("{}/src/{room}/snapshots", env!("CARGO_MANIFEST_DIR")));
+    let name = format!("gbench_report__{room}__{format}__tests__{name}");
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+/// How many columns and lines a table for spreadsheets has, of which no cell is a formula.
+pub(super) fn without_formulas(text: &str) -> (usize, usize) {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let columns = reader.headers().unwrap().len();
+    let lines: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
+    for cell in lines.iter().flatten() {
+        assert!(cell.parse::<f64>().is_ok() || !cell.starts_with(['=', '+', '-', '@']), "{cell}");
     }
+    (columns, lines.len())
+}
+
+fn counts(rows: &[Row]) -> BTreeMap<Verdict, u32> {
+    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count() as u32;
+    Verdict::iter().map(|verdict| (verdict, count(verdict))).collect()
+}
+
+/// Another document of these rows, its counts right.
+pub(super) fn of_rows(rows: Vec<Row>, conclusion: Conclusion, exit_code: u8) -> VerdictDocument {
+    VerdictDocument { conclusion, exit_code, counts: counts(&rows), rows, ..one_regressed() }
+}
+
+/// A document by its name; `document [conclusion, exit code, sentence, rows]`; or `rows [conclusion, exit code, rows]`, of which nothing
+/// else is told. A row is `[benchmark, verdict]`, with figures `[benchmark, verdict, base, slowdown, half of the interval]`, and a
+/// number stands for as many that are unchanged.
+pub(super) fn begin(word: &str, of: Value) -> VerdictDocument {
+    match word {
+        "document" => {
+            let (conclusion, exit_code, sentence, rows): (_, _, String, Vec<Value>) =
+                serde_json::from_value(of).unwrap();
+            document(conclusion, exit_code, &sentence, rows.iter().flat_map(rows_of).collect())
+        }
+        "rows" => {
+            let (conclusion, exit_code, rows): (_, _, Vec<Value>) = serde_json::from_value(of).unwrap();
+            of_rows(rows.iter().flat_map(rows_of).collect(), conclusion, exit_code)
+        }
+        name => named(name),
+    }
+}
+
+fn rows_of(it: &Value) -> Vec<Row> {
+    if let Some(count) = it.as_u64() {
+        return unchanged(count as usize).collect();
+    }
+    let verdict = serde_json::from_value(it[1].clone()).unwrap();
+    let name = it[0].as_str().unwrap();
+    let figures: Vec<f64> = (2..5).filter_map(|at| it.get(at)?.as_f64()).collect();
+    match figures[..] {
+        [base, slowdown, width] => vec![timed(name, verdict, base, slowdown, width)],
+        _ => vec![row(name, verdict)],
+    }
+}
+
+/// The figures of a metric over runs of the trunk, and where a driver breaks them.
+pub(super) fn series(values: &[f64], breaks: &[u32]) -> V1Series {
+    let point = |(run, value): (u32, &f64)| V1Point { run, value: *value, low: None, high: None };
+    let field = || V1BrokenField { field: "driver".into(), before: "550.54".into(), after: "560.28".into() };
+    V1Series {
+        case: case_id("a/b"),
+        metric: "time".into(),
+        unit: "s".into(),
+        better: Some(Better::Lower),
+        branch: "main".into(),
+        label: String::new(),
+        points: (0..).zip(values).map(point).collect(),
+        breaks: breaks.iter().map(|at| V1Break { at: *at, fields: vec![field()] }).collect(),
+        changes: Vec::new(),
+        withdrawn: Vec::new(),
+        drift: None,
+        noise: None,
+        state: SeriesState::Searched,
+    }
+}
+
+/// A history of one series, a run for each of its figures.
+pub(super) fn trends(series: V1Series) -> TrendsDocument {
+    let run = |number: u32| V1TrendRun {
+        run_id: format!("{:08}T000000.000Z-{number:06x}", 20_240_101 + number).parse().unwrap(),
+        started: format!(
+            "20{:02}-{:02}-{:02}T00:00:00Z",
+            number / 336,
+            number / 28 % 12 + 1,
+            number % 28 + 1
+        ),
+        commit: format!("{number:040x}"),
+        branch: "main".into(),
+        label: String::new(),
+        event: "schedule".into(),
+        conclusion: None,
+    };
+    TrendsDocument {
+        schema: SCHEMA_TRENDS.into(),
+        store: "git:gbench-history".into(),
+        runs: (0..series.points.len() as u32).map(run).collect(),
+        series: vec![series],
+        unmeasured: Vec::new(),
+        left_out: 0,
+        warnings: Vec::new(),
+    }
+}
+
+fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row>) -> VerdictDocument {
     let side = |name: &str, run: &str, commit: &str, dirty| SideSummary {
         run_id: run.parse().unwrap(),
         name: name.into(),
@@ -136,7 +242,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         conclusion,
         exit_code,
         sentence: sentence.into(),
-        counts,
+        counts: counts(&rows),
         base: side("main", "20261121T100102.345Z-3f9a2c", "9f1c2e7ab04d5566778899aabbccddeeff001122", false),
         head: side("this run", "20261121T110102.345Z-7d01aa", "02ab45cd66778899aabbccddeeff00112233aabb", true),
         method: Method {
@@ -216,193 +322,6 @@ pub(super) fn one_regressed() -> VerdictDocument {
     document
 }
 
-/// A case whose code changed, others whose code is the same, and one that was compiled otherwise.
-pub(super) fn device_code() -> VerdictDocument {
-    let mut document = one_regressed();
-    let case_code = |row: &Row, state| CaseCode {
-        case: row.case.clone(),
-        state,
-        why: None,
-        base: None,
-        head: None,
-        kernels: Vec::new(),
-        more: 0,
-    };
-    let kernel = |registers, spills| KernelCode {
-        sha256: "0a".repeat(32),
-        registers: Some(registers),
-        shared_bytes: Some(4096),
-        frame_bytes: Some(spills),
-        spill_store_bytes: Some(spills),
-        spill_load_bytes: Some(spills),
-    };
-    let change = |name: &str, base, head| KernelChange { name: name.into(), base, head };
-    let mut changed = case_code(&document.rows[0], CodeState::Changed);
-    changed.kernels = vec![
-        change("gemm_tiled", Some(kernel(16, 0)), Some(kernel(40, 520))),
-        change("gemm_split", Some(kernel(32, 0)), None),
-        change("gemm_fused", None, Some(kernel(64, 0))),
-    ];
-    changed.more = 2;
-    let mut other = case_code(&document.rows[1], CodeState::NotComparable);
-    other.why = Some(CodeGap::OtherCompiler { base: "NVRTC 12.9".into(), head: "NVRTC 13.5".into() });
-    let same = document.rows[2..].iter().map(|row| case_code(row, CodeState::Identical));
-    document.device_code = [changed, other].into_iter().chain(same).collect();
-    for (row, case) in document.rows.iter_mut().zip(&document.device_code) {
-        row.device_code = Some(case.state);
-    }
-    document.noise_of_identical_code =
-        Some(CodeNoise { rows: 13, median: 0.004, largest: 0.31, case: document.rows[2].case.clone() });
-    document
-}
-
-/// The regressed cases under profilers: one whose kernel moved, one that hung on one side.
-pub(super) fn profiled() -> VerdictDocument {
-    let mut document = one_regressed();
-    let profile = |profiler, side: &str| Profile {
-        profiler,
-        version: Some("2022.3.0.0".into()),
-        outcome: ProfileOutcome::Taken,
-        seconds: Some(4.2),
-        reports: vec![format!("profiles/000-kernels-gemm.{side}.ncu-rep")],
-        kernels: Vec::new(),
-    };
-    let moved = |figure, base, head| MovedFigure {
-        kernel: "void gemm_tiled<float, (int)16>(const float *, const float *, float *, int)".into(),
-        head_kernel: None,
-        figure,
-        base: Some(base),
-        head: Some(head),
-    };
-    let hung = ProfileOutcome::TimedOut { limit: 120.0 };
-    let bare = |outcome| Profile {
-        version: None,
-        outcome,
-        seconds: Some(120.0),
-        reports: Vec::new(),
-        ..profile(Profiler::Nsys, "")
-    };
-    document.profiles = vec![
-        ProfiledCase {
-            case: document.rows[0].case.clone(),
-            base: profile(Profiler::Ncu, "base"),
-            head: profile(Profiler::Ncu, "head"),
-            moved: vec![
-                moved(ProfileFigure::DramBytesRead, 4.2e6, 1.68e7),
-                moved(ProfileFigure::KernelTime, 11.2e-6, 13.4e-6),
-                moved(ProfileFigure::DramThroughput, 41.2, 78.9),
-                moved(ProfileFigure::Registers, 32.0, 40.0),
-                moved(ProfileFigure::Occupancy, 62.5, 50.0),
-                moved(ProfileFigure::Instructions, 2_097_152.0, 2_228_224.0),
-                moved(ProfileFigure::SmThroughput, 71.0, 66.5),
-                MovedFigure { head: None, ..moved(ProfileFigure::L1HitRate, 12.0, 0.0) },
-            ],
-        },
-        ProfiledCase {
-            case: document.rows[1].case.clone(),
-            base: bare(ProfileOutcome::Missing { program: "nsys".into() }),
-            head: bare(hung),
-            moved: Vec::new(),
-        },
-    ];
-    document
-}
-
-pub(super) fn inconclusive() -> VerdictDocument {
-    let rows = ["kernels/scan", "kernels/sort"].into_iter().map(|name| {
-        let mut row = timed(name, Verdict::Inconclusive, 4.1e-3, 0.041, 0.11);
-        row.change.as_mut().unwrap().adjusted_p = Some(0.41);
-        row.reason = "the interval reaches from better to worse than the threshold of 5 %".into();
-        row.next =
-            "run 14 processes instead of 5, or quiet the machine: the spread between processes is 6 %".into();
-        row
-    });
-    let rows = rows.chain(unchanged(3)).collect();
-    document(
-        Conclusion::Inconclusive,
-        0,
-        "Nothing regressed, but 2 of 5 compared rows are inconclusive: kernels/scan time, kernels/sort time.",
-        rows,
-    )
-}
-
-pub(super) fn incomparable() -> VerdictDocument {
-    let mut document = document(
-        Conclusion::Incomparable,
-        5,
-        "Nothing was compared, because the machines differ: `gpu_model` is NVIDIA H100 80GB HBM3 on base and NVIDIA A100-SXM4-80GB on head; measure both sides on one machine.",
-        Vec::new(),
-    );
-    for (field, base, head, strict) in [
-        ("gpu_model", "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", true),
-        ("gpu_driver", "550.54.15", "", false),
-    ] {
-        document.differences.push(Difference {
-            field: field.into(),
-            base: base.into(),
-            head: head.into(),
-            strict,
-        });
-    }
-    document
-}
-
-pub(super) fn failed_and_missing() -> VerdictDocument {
-    let outcome = |outcome: Outcome| {
-        Some(RowSide {
-            outcome,
-            processes: 0,
-            samples: 0,
-            centre: None,
-            change_centre: None,
-            spread: None,
-            throttled: Default::default(),
-            trace: None,
-        })
-    };
-    let crash = Outcome::Failed {
-        kind: FailureKind::Signal,
-        cause: "ended by SIGSEGV in measure".into(),
-        advice: "run it under cuda-gdb, or see its stderr in logs/kernels_conv.0.err".into(),
-    };
-    let hang = Outcome::TimedOut {
-        stage: Stage::Setup,
-        limit: 60.0,
-        spent: 60.2,
-        advice: "raise deadlines.setup, or find out what it waits for".into(),
-    };
-    let failed = |name: &str, head: Outcome| Row {
-        metric: String::new(),
-        unit: String::new(),
-        better: None,
-        reason: head.cause(),
-        next: head.advice().to_owned(),
-        base: Some(RowSide { centre: None, spread: None, ..side(1.0) }),
-        head: outcome(head),
-        ..row(name, Verdict::Invalid)
-    };
-    let missing = Row {
-        verdict: Verdict::Missing,
-        reason: "base measured it, head does not have it".into(),
-        next: "restore kernels/fft, or save a new baseline if it was removed on purpose".into(),
-        head: None,
-        ..failed("kernels/fft", Outcome::Measured)
-    };
-    let new = Row {
-        head: Some(side(0.4)),
-        reason: "base does not have it".into(),
-        ..row("kernels/attention", Verdict::New)
-    };
-    let mut rows = vec![failed("kernels/conv", crash), failed("loading/warm", hang), missing, new];
-    rows.extend(unchanged(2));
-    document(
-        Conclusion::Failed,
-        4,
-        "Nothing regressed in 2 compared rows, but the comparison has gaps; 2 are invalid: kernels/conv, loading/warm; 1 is missing: kernels/fft.",
-        rows,
-    )
-}
-
 /// 40 cases whose names of 120 characters differ only in the last parameter.
 pub(super) fn long_names() -> VerdictDocument {
     let rows = (0..40).map(|index| {
@@ -419,27 +338,4 @@ pub(super) fn long_names() -> VerdictDocument {
         row
     });
     document(Conclusion::Regressed, 1, "10 of 40 rows regressed.", rows.collect())
-}
-
-/// Names and messages that try to break out of every format.
-pub(super) fn hostile() -> VerdictDocument {
-    let mut row = timed("s/x", Verdict::Regressed, 1.0, 0.5, 0.1);
-    let text = "a|b `c` @octo #12 <img src=x> ](http://evil) \u{1b}[31mred\u{202e}\n=cmd() ]]> &amp; $x$";
-    row.case.params.insert("evil".into(), ParamValue::Text(text.into()));
-    row.metric = "=HYPERLINK(\"http://evil\")".into();
-    row.unit = "|furlongs_per_fortnight_and_more|".into();
-    row.reason = text.into();
-    row.next = text.into();
-    let mut document = document(Conclusion::Regressed, 1, text, vec![row]);
-    document.base.name = text.into();
-    document.head.branch = Some(text.into());
-    document.warnings.push(text.into());
-    document.differences.push(Difference {
-        field: text.into(),
-        base: text.into(),
-        head: text.into(),
-        strict: false,
-    });
-    document.reproduce = "gbench-ci compare 'a ``` b' \"$(x)\"\n# second line".into();
-    document
 }

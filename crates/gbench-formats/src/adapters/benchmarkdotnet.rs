@@ -13,7 +13,7 @@ use super::{
 };
 use gbench_model::ParamValue;
 
-pub struct BenchmarkDotNet;
+pub(crate) struct BenchmarkDotNet;
 
 /// Indented, and without spaces between.
 const ENDS: [&str; 2] = ["-report-full.json", "-report-full-compressed.json"];

@@ -13,7 +13,7 @@ use super::{
     Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
-pub struct Catch2;
+pub(crate) struct Catch2;
 
 const FILE: &str = "catch2.xml";
 

@@ -17,7 +17,7 @@ use super::{
 };
 use gbench_model::Better;
 
-pub struct Criterion;
+pub(crate) struct Criterion;
 
 /// What version 0.3 says of a word that came with 0.4.
 const OLD: &str = "Found argument '--quiet' which wasn't expected";

@@ -11,7 +11,7 @@ use super::{
 };
 use gbench_model::{Better, ParamValue, Params};
 
-pub struct Divan;
+pub(crate) struct Divan;
 
 /// Iterations of a sample while executions are counted, so that what a sample costs beside them is small.
 const COUNTED_SAMPLE: u32 = 100;

@@ -18,7 +18,7 @@ use super::{
     ReadError, Reading, Reads, SourceTree,
 };
 
-pub struct GoTest;
+pub(crate) struct GoTest;
 
 impl Adapter for GoTest {
     fn name(&self) -> &'static str {

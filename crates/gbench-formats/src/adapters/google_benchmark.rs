@@ -15,7 +15,7 @@ use super::{
     Program, ReadError, Reading, Reads, SourceTree,
 };
 
-pub struct GoogleBenchmark;
+pub(crate) struct GoogleBenchmark;
 
 /// A filter longer than this is left off: Linux refuses an argument of 128 KiB, and the reader then gives all cases.
 const MAX_FILTER: usize = 100_000;

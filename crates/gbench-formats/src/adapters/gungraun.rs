@@ -11,7 +11,7 @@ use super::{
     Program, ReadError, Reading, Reads, SourceTree,
 };
 
-pub struct Gungraun;
+pub(crate) struct Gungraun;
 
 /// Of the same version as the library.
 const RUNNER: &str = "gungraun-runner";

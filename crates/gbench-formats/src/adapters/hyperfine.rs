@@ -15,7 +15,7 @@ use super::{
 };
 use gbench_model::{Better, ParamValue, Params};
 
-pub struct Hyperfine;
+pub(crate) struct Hyperfine;
 
 const FILE: &str = "hyperfine.json";
 

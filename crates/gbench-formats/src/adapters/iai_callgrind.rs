@@ -10,7 +10,7 @@ use super::{
     ReadError, Reading, Reads, SourceTree,
 };
 
-pub struct IaiCallgrind;
+pub(crate) struct IaiCallgrind;
 
 /// Of the same version as the library.
 const RUNNER: &str = "iai-callgrind-runner";

@@ -15,7 +15,7 @@ use super::{
 };
 use gbench_model::{Better, ParamValue};
 
-pub struct Jmh;
+pub(crate) struct Jmh;
 
 const FILE: &str = "jmh.json";
 /// Between a name and its parameters, and between these.

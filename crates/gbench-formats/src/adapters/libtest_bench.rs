@@ -12,7 +12,7 @@ use super::{
 };
 use gbench_model::Better;
 
-pub struct LibtestBench;
+pub(crate) struct LibtestBench;
 
 /// Samples behind each median.
 const SAMPLES: u64 = 50;

@@ -20,7 +20,7 @@ use super::{
 };
 use gbench_model::ParamValue;
 
-pub struct Mitata;
+pub(crate) struct Mitata;
 
 impl Adapter for Mitata {
     fn name(&self) -> &'static str {

@@ -13,7 +13,7 @@ use super::{
     Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
-pub struct Nanobench;
+pub(crate) struct Nanobench;
 
 const LIBRARY: Library = Library {
     title: "nanobench",

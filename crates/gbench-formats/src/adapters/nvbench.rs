@@ -16,7 +16,7 @@ use super::{
     ReadError, Reading, Reads, SourceTree,
 };
 
-pub struct Nvbench;
+pub(crate) struct Nvbench;
 
 const LIBRARY: Library = Library {
     title: "NVBench",

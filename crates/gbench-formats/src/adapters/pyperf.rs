@@ -17,7 +17,7 @@ use super::{
 };
 use gbench_model::Better;
 
-pub struct Pyperf;
+pub(crate) struct Pyperf;
 
 const FILE: &str = "pyperf.json";
 

@@ -19,7 +19,7 @@ use super::{
 
 mod detect;
 
-pub struct PytestBenchmark;
+pub(crate) struct PytestBenchmark;
 
 pub(super) const FILE: &str = "pytest-benchmark.json";
 pub(super) const ENDS: &str = "pytest.xml";

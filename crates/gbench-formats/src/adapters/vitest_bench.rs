@@ -14,7 +14,7 @@ use super::{
     Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
-pub struct VitestBench;
+pub(crate) struct VitestBench;
 
 const FILE: &str = "vitest-bench.json";
 /// Between a file, its groups and a benchmark.

@@ -121,37 +121,3 @@ fn day(time: &str) -> Option<&str> {
     let day = time.get(..10)?;
     day.chars().all(|c| c.is_ascii_digit() || c == '-').then_some(day)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_plain_address_is_linked() {
-        assert!(address("https://github.com/o/r/actions/runs/1?pr=2#x").is_some());
-        for odd in
-            ["javascript:alert(1)", "https://", "https://a/)[x](y", "https://a b", "https://a/<x>", "//a"]
-        {
-            assert_eq!(address(odd), None, "{odd}");
-        }
-        assert_eq!(full_commit(&"a".repeat(40)), Some(&*"a".repeat(40)));
-        for odd in ["", "abc", &"A".repeat(40), &"g".repeat(40)] {
-            assert_eq!(full_commit(odd), None);
-        }
-    }
-
-    #[test]
-    fn a_repository_that_is_none_is_not_linked() {
-        let context = |server: &str, slug: &str| PublishContext {
-            server: server.into(),
-            slug: Some(slug.into()),
-            ..PublishContext::default()
-        };
-        let page = |server, slug| repository(&context(server, slug));
-        assert_eq!(page("https://github.com/", "o/r.s").as_deref(), Some("https://github.com/o/r.s"));
-        for slug in ["o", "o/r/s", "../r", "o/<x>", "o/"] {
-            assert_eq!(page("https://github.com", slug), None, "{slug}");
-        }
-        assert_eq!(page("", "o/r"), None);
-    }
-}

@@ -25,6 +25,8 @@
 mod accepted;
 mod annotations;
 mod budget;
+#[cfg(test)]
+pub(crate) mod case_tests;
 mod check;
 mod comment;
 mod context;

@@ -131,35 +131,12 @@ fn place(series: &V1Series) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gbench_compare::trend::{SeriesState, V1BrokenField, V1Point};
-
-    fn series(values: &[f64], breaks: &[u32], better: Option<Better>) -> V1Series {
-        let point =
-            |(run, value): (usize, &f64)| V1Point { run: run as u32, value: *value, low: None, high: None };
-        let field =
-            || V1BrokenField { field: "driver".into(), before: "550.54".into(), after: "560.28".into() };
-        V1Series {
-            case: serde_json::from_str(r#"{"benchmark":"a/b","timing":"protocol","thermal":"warm"}"#)
-                .unwrap(),
-            metric: "time".into(),
-            unit: "s".into(),
-            better,
-            branch: "main".into(),
-            label: String::new(),
-            points: values.iter().enumerate().map(point).collect(),
-            breaks: breaks.iter().map(|at| V1Break { at: *at, fields: vec![field()] }).collect(),
-            changes: Vec::new(),
-            withdrawn: Vec::new(),
-            drift: None,
-            noise: None,
-            state: SeriesState::TooFewRuns,
-        }
-    }
+    use crate::test_support::series;
 
     #[test]
     fn the_place_of_the_head_is_said_by_what_is_better() {
         let lower = Some(Better::Lower);
-        let place = |values: &[f64], better| place(&series(values, &[], better));
+        let place = |values: &[f64], better| place(&V1Series { better, ..series(values, &[]) });
         assert_eq!(place(&[1.0, 1.1, 1.2], lower), "1.200\u{a0}s: worse than all 2");
         assert_eq!(place(&[1.0, 1.3, 1.1, 1.2], lower), "1.200\u{a0}s: worse than 2 of 3");
         assert_eq!(place(&[1.0, 0.9], lower), "900.0\u{a0}ms: better than the one");
@@ -169,16 +146,16 @@ mod tests {
 
     #[test]
     fn a_break_is_told_and_what_lies_before_it_does_not_count() {
-        let text = place(&series(&[1.0, 1.0, 2.0, 2.1], &[2], Some(Better::Lower)));
+        let text = place(&series(&[1.0, 1.0, 2.0, 2.1], &[2]));
         assert_eq!(text, "2.100\u{a0}s: worse than the one since the last break, 1 run ago");
-        let text = place(&series(&[1.0, 1.0, 2.0], &[2], Some(Better::Lower)));
+        let text = place(&series(&[1.0, 1.0, 2.0], &[2]));
         assert_eq!(text, "2.000\u{a0}s; not comparable with them: driver 550.54 -&#62; 560.28");
     }
 
     #[test]
     fn the_newest_runs_are_drawn_and_the_head_stands_apart() {
         let values: Vec<f64> = (0..60).map(|run| if run == 59 { 1.2 } else { 1.0 }).collect();
-        let shown = newest(&series(&values, &[10, 40], Some(Better::Lower)));
+        let shown = newest(&series(&values, &[10, 40]));
         assert_eq!((shown.points.len(), shown.breaks.len(), shown.breaks[0].at), (31, 1, 11));
         assert_eq!(drawn(&shown), format!("{}┊{} █", "▁".repeat(11), "▁".repeat(19)));
     }

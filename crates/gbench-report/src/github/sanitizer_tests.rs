@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use rand::{RngExt, SeedableRng};
 
 use super::context::MAX_COMMENT;
+use super::tests::fragments;
 use super::{PublishContext, comment, step_summary};
 use crate::layout::escape::{markdown, markdown_block, markdown_code, markdown_code_folding, visible};
 use crate::test_support as documents;
@@ -18,94 +19,6 @@ const NAMES: usize = 100_000;
 
 /// Names of one document: as many as make a few megabytes.
 const BATCH: usize = 5_000;
-
-/// What breaks out of somewhere.
-const FRAGMENTS: [&str; 84] = [
-    "`",
-    "``",
-    "```",
-    "~~~",
-    "|",
-    "\\|",
-    "\\",
-    "\\`",
-    "[",
-    "]",
-    "](",
-    "](http://e.vil)",
-    "[x](//e.vil)",
-    "![i](http://e.vil/p.png)",
-    "[^1]",
-    "[x]: //e.vil",
-    "<",
-    ">",
-    "<b>",
-    "</code>",
-    "<code>",
-    "</td></tr></table>",
-    "</details>",
-    "<details>",
-    "<summary>",
-    "<img src=x onerror=y>",
-    "<a href='//e.vil'>",
-    "<script>",
-    "<!--",
-    "-->",
-    "<!-- gbench-ci {\"gate\":\"x\"} -->",
-    "<![CDATA[",
-    "<?x",
-    "&amp;",
-    "&#124;",
-    "&lt;",
-    "&",
-    "&#x60;",
-    "@octocat",
-    "@org/team",
-    "a@b.cd",
-    "mailto:a@b.cd",
-    "xmpp:a@b.cd/x",
-    "#12",
-    "o/r#12",
-    "GH-12",
-    "http://e.vil",
-    "https://e.vil/?a=b",
-    "ftp://e.vil",
-    "www.e.vil",
-    "WWW.e.vil",
-    "://",
-    "\n",
-    "\r\n",
-    "\r",
-    "\t",
-    "\n\n",
-    "\u{2028}",
-    "\u{202e}",
-    "\u{2066}",
-    "\u{200b}",
-    "\u{200d}",
-    "\u{feff}",
-    "\u{ad}",
-    "\u{301}",
-    "\u{1b}[31m",
-    "\0",
-    "*",
-    "**",
-    "_",
-    "__",
-    "~~",
-    "- ",
-    "+ ",
-    "1. ",
-    "# ",
-    "    ",
-    "===",
-    "---",
-    "$x$",
-    ":smile:",
-    "kernels/gemm[n=8]",
-    "é漢",
-    " ",
-];
 
 /// The engine: in the folder of the tests' tools, else on the path. `None` is said by name.
 fn engine() -> Option<PathBuf> {
@@ -171,10 +84,11 @@ fn elements(html: &str) -> Vec<(String, String)> {
 }
 
 fn names(count: usize, seed: u64) -> Vec<String> {
+    let fragments = fragments("names");
     let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
     let name = |_| {
         let parts = random.random_range(1..=6);
-        (0..parts).map(|_| FRAGMENTS[random.random_range(0..FRAGMENTS.len())]).collect()
+        (0..parts).map(|_| fragments[random.random_range(0..fragments.len())].as_str()).collect()
     };
     (0..count).map(name).collect()
 }

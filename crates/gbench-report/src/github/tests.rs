@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use strum::{IntoEnumIterator, VariantArray};
+use strum::VariantArray;
 
 use super::context::{MAX_CHECK, MAX_COMMENT, MAX_SUMMARY};
 use super::*;
 use crate::test_support as documents;
-use crate::test_support::{row, timed};
-use gbench_compare::{
-    Advice, Conclusion, Difference, Group, Merged, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict,
-    VerdictDocument,
-};
-use gbench_model::{BaseChoice, Interleaving, ParamValue, SourceLine};
+use crate::test_support::{of_rows, row, timed};
+use gbench_compare::{Conclusion, Difference, Group, Merged, Row, SCHEMA_MERGED, Verdict, VerdictDocument};
+use gbench_model::{BaseChoice, ParamValue, SourceLine};
 
-const MARKER: &str = "<!-- gbench-ci {\"gate\":\"x\"} -->";
+pub(super) const MARKER: &str = "<!-- gbench-ci {\"gate\":\"x\"} -->";
 
-fn context() -> PublishContext {
+pub(super) fn context() -> PublishContext {
     PublishContext {
         gate: "gbench-ci".into(),
         head: Some("02ab45cd66778899aabbccddeeff00112233aabb".into()),
@@ -33,15 +30,6 @@ fn context() -> PublishContext {
         slug: Some("o/r".into()),
         ..PublishContext::default()
     }
-}
-
-/// A document of these rows, its counts right.
-fn of(rows: Vec<Row>, conclusion: Conclusion, exit_code: u8) -> VerdictDocument {
-    let mut counts: BTreeMap<_, _> = Verdict::iter().map(|verdict| (verdict, 0)).collect();
-    for row in &rows {
-        *counts.entry(row.verdict).or_default() += 1;
-    }
-    VerdictDocument { conclusion, exit_code, counts, rows, ..documents::one_regressed() }
 }
 
 /// `count` rows with names of 200 characters that differ at the end.
@@ -145,11 +133,16 @@ fn all_well_formed(merged: &Merged, context: &PublishContext) {
     }
 }
 
+/// The comment, beside other texts that are all well formed.
+fn comment_of(merged: &Merged) -> String {
+    all_well_formed(merged, &context());
+    comment(merged, &context(), MARKER)
+}
+
 #[test]
 fn b2_five_hundred_cases_with_long_names_of_which_none_changed() {
-    let merged = Merged::single("", of(long(500, |_| Verdict::Unchanged), Conclusion::Pass, 0));
-    all_well_formed(&merged, &context());
-    let comment = comment(&merged, &context(), MARKER);
+    let merged = Merged::single("", of_rows(long(500, |_| Verdict::Unchanged), Conclusion::Pass, 0));
+    let comment = comment_of(&merged);
     assert!(comment.contains("500 rows: 500 unchanged"), "{comment}");
     assert!(comment.contains("440 further rows are in the [whole report](https://github.com/"), "{comment}");
     assert!(step_summary(&merged, &context()).contains("n=499&#93;"));
@@ -158,9 +151,8 @@ fn b2_five_hundred_cases_with_long_names_of_which_none_changed() {
 #[test]
 fn b2_five_hundred_cases_with_long_names_and_some_of_each_verdict() {
     let verdict = |index: usize| Verdict::VARIANTS[index % 7];
-    let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
-    all_well_formed(&merged, &context());
-    let comment = comment(&merged, &context(), MARKER);
+    let merged = Merged::single("", of_rows(long(500, verdict), Conclusion::Regressed, 1));
+    let comment = comment_of(&merged);
     // All that is amiss stays; what got better or is new gives way first.
     assert_eq!(shown(&comment, "❌ regressed") + shown(&comment, "❌\u{a0}regressed"), 72);
     assert_eq!(shown(&comment, "❌\u{a0}invalid") + shown(&comment, "❌\u{a0}missing"), 144);
@@ -170,9 +162,8 @@ fn b2_five_hundred_cases_with_long_names_and_some_of_each_verdict() {
 #[test]
 fn b2_three_hundred_regressions_with_long_names_all_stay() {
     let verdict = |index: usize| if index < 300 { Verdict::Regressed } else { Verdict::Unchanged };
-    let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
-    all_well_formed(&merged, &context());
-    let comment = comment(&merged, &context(), MARKER);
+    let merged = Merged::single("", of_rows(long(500, verdict), Conclusion::Regressed, 1));
+    let comment = comment_of(&merged);
     assert_eq!(shown(&comment, "❌\u{a0}regressed"), 300);
     // Each can still be told apart, and what to do is said.
     for index in 0..300 {
@@ -185,11 +176,11 @@ fn b2_three_hundred_regressions_with_long_names_all_stay() {
 
 #[test]
 fn more_regressions_than_any_comment_holds_are_counted_and_linked() {
-    let long =
-        |label: &str| (label.to_owned(), of(long(2000, |_| Verdict::Regressed), Conclusion::Regressed, 1));
+    let long = |label: &str| {
+        (label.to_owned(), of_rows(long(2000, |_| Verdict::Regressed), Conclusion::Regressed, 1))
+    };
     let merged = merged(vec![long("h100"), long("a100")]);
-    all_well_formed(&merged, &context());
-    let comment = comment(&merged, &context(), MARKER);
+    let comment = comment_of(&merged);
     let rows = shown(&comment, "❌\u{a0}regressed");
     assert!(rows > 300, "{rows}");
     let more = |rows| format!("{} further rows are in the [whole report](https://", 2000 - rows);
@@ -220,80 +211,13 @@ fn a_thousand_machines_are_counted_where_they_have_no_section() {
         (format!("machine-{index}"), document)
     };
     let merged = merged((0..1000).map(machine).collect());
-    all_well_formed(&merged, &context());
-    let comment = comment(&merged, &context(), MARKER);
+    let comment = comment_of(&merged);
     assert!(comment.contains("#### ❌ machine-999: regressed"), "the red one has its section");
     assert!(comment.contains("machines without a section here: see the [whole report]"), "{comment}");
 }
 
-#[test]
-fn nothing_changed_is_said_in_few_words() {
-    let comment = comment(&Merged::single("", documents::all_unchanged()), &context(), MARKER);
-    let open: String = comment.split("<details>").next().unwrap().into();
-    assert!(open.len() < 250, "{open}");
-    assert!(!open.contains("| ") && !comment.contains("**Next:**"), "{comment}");
-}
-
-#[test]
-fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
-    let state = |document: VerdictDocument, fail_on: &[&str]| {
-        let fail_on = fail_on.iter().map(|word| (*word).to_owned()).collect();
-        check(&Merged::single("", document), &PublishContext { fail_on, ..context() }).state
-    };
-    let doubtful = || vec![timed("s/x", Verdict::Inconclusive, 1.0, 0.01, 0.1)];
-    let partly = || [doubtful(), vec![timed("s/y", Verdict::Unchanged, 1.0, 0.0, 0.1)]].concat();
-    let allowed = of(partly(), Conclusion::Inconclusive, 0);
-    let mut asked = of(partly(), Conclusion::Inconclusive, 3);
-    asked.method.inconclusive_fails = true;
-    // Not one row was decided: the gate is red whatever the suite says of undecided ones, and so is the check.
-    let undecided = of(doubtful(), Conclusion::Inconclusive, 3);
-    let mut gaps_undecided =
-        of([doubtful(), vec![row("s/y", Verdict::Missing)]].concat(), Conclusion::Failed, 3);
-    gaps_undecided.method.failed_fails = false;
-    let mixed = of(
-        [doubtful(), vec![timed("s/y", Verdict::Regressed, 1.0, 0.2, 0.1)]].concat(),
-        Conclusion::Regressed,
-        1,
-    );
-    let gaps = of(vec![row("s/x", Verdict::Missing)], Conclusion::Failed, 4);
-    let nothing = of(Vec::new(), Conclusion::Failed, 4);
-    let gaps_allowed = of(vec![row("s/x", Verdict::Missing)], Conclusion::Failed, 0);
-    let cases: [(&VerdictDocument, &[&str], CheckState); 20] = [
-        (&documents::all_unchanged(), &[], CheckState::Success),
-        (&documents::all_unchanged(), &["inconclusive"], CheckState::Success),
-        (&documents::one_regressed(), &[], CheckState::Failure),
-        (&documents::one_regressed(), &["regression"], CheckState::Failure),
-        (&documents::one_regressed(), &["failed"], CheckState::Neutral),
-        (&allowed, &[], CheckState::Neutral),
-        (&allowed, &["inconclusive"], CheckState::ActionRequired),
-        (&undecided, &[], CheckState::ActionRequired),
-        (&gaps_undecided, &[], CheckState::ActionRequired),
-        // The job was told to let it pass, and does.
-        (&undecided, &["regression", "failed"], CheckState::Neutral),
-        (&asked, &[], CheckState::ActionRequired),
-        (&mixed, &["inconclusive"], CheckState::ActionRequired),
-        (&mixed, &["inconclusive", "regression"], CheckState::Failure),
-        (&gaps, &[], CheckState::Failure),
-        (&gaps, &["failed"], CheckState::Failure),
-        (&gaps, &["regression"], CheckState::Neutral),
-        (&nothing, &["failed"], CheckState::Failure),
-        (&nothing, &["regression"], CheckState::Neutral),
-        (&gaps_allowed, &[], CheckState::Neutral),
-        (&documents::incomparable(), &["regression"], CheckState::Failure),
-    ];
-    for (index, (document, fail_on, expected)) in cases.into_iter().enumerate() {
-        assert_eq!(state(document.clone(), fail_on), expected, "case {index}");
-    }
-    for document in [&allowed, &asked, &undecided, &gaps_undecided] {
-        assert_eq!(gbench_compare::check_consistency(document), Ok(()), "a gate gives such a document");
-    }
-    let title = |document: &VerdictDocument| check(&Merged::single("", document.clone()), &context()).title;
-    assert_eq!(title(&undecided), "Nothing could be decided: 1 inconclusive");
-    assert_eq!(title(&allowed), "1 inconclusive, 1 unchanged");
-}
-
 /// All texts of one verdict, with blanks that may be broken.
-fn texts(merged: &Merged, context: &PublishContext) -> Vec<String> {
+pub(super) fn texts(merged: &Merged, context: &PublishContext) -> Vec<String> {
     let check = check(merged, context);
     let annotations = check.annotations.iter().map(|annotation| annotation.message.clone());
     let log = annotations_of_log(merged, context).into_iter().map(|annotation| annotation.message);
@@ -304,113 +228,6 @@ fn texts(merged: &Merged, context: &PublishContext) -> Vec<String> {
 }
 
 #[test]
-fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
-    let document = |rounds, more| {
-        let mut rows = vec![timed("s/x", Verdict::Inconclusive, 1.0, 0.01, 0.1)];
-        rows[0].next =
-            "resume the comparison: about 9 more rounds would probably decide it (`--rounds 40`)".into();
-        rows[0].advice = Some(Advice::Resume { more_rounds: more, rounds: 40 });
-        rows[0].sequence = Some(Sequence {
-            rounds,
-            min_effect: 0.0025,
-            noise: 0.06,
-            log10_worse: 0.0,
-            log10_better: 0.0,
-            log10_needed: 2.3,
-            at_least: None,
-            more_rounds: Some(more),
-        });
-        let mut document = of(rows, Conclusion::Inconclusive, 3);
-        document.head.dirty = false;
-        document.method.rounds = Some(RoundsMethod {
-            shared_screen: false,
-            alpha_improved: 0.05,
-            screen_rounds: 3,
-            most_rounds: 40,
-            candidates: 1,
-            seed: 7,
-            way: Interleaving::Alternating,
-            serial_correlation: None,
-            serial_correlation_error: None,
-            location_shift: None,
-            controls: 0,
-            flagged_controls: Vec::new(),
-        });
-        document
-    };
-    let source = SourceLine { benchmark: "s/x".into(), path: "x.py".into(), line: 1 };
-    let context = PublishContext { sources: vec![source], ..context() };
-    let said = |rounds, more, expected: &str| {
-        let texts = texts(&Merged::single("", document(rounds, more)), &context);
-        assert_eq!(texts.len(), 6);
-        for text in texts {
-            let text = text.replace("<code>", "`").replace("</code>", "`");
-            assert!(text.to_lowercase().contains(expected), "{text}");
-            assert!(!text.to_lowercase().contains("resume the comparison"), "{text}");
-        }
-    };
-    said(
-        40,
-        204,
-        "about 204 more rounds would probably decide it: allow the job as many (`rounds = 244`) and the time for them \
-         (`budget`), or quieten the machine; to try it locally, `gbench-ci compare 9f1c2e7ab0..02ab45cd66 --rounds 244`",
-    );
-    said(
-        9,
-        1,
-        "about 1 more round would probably decide it: give the job more time (`budget`), or quieten the machine; to try \
-         it locally, `gbench-ci compare 9f1c2e7ab0..02ab45cd66 --rounds 40`",
-    );
-}
-
-#[test]
-fn changes_that_no_commit_holds_are_not_said_to_be_in_one() {
-    let mut document = documents::one_regressed();
-    document.reproduce = "gbench-ci replay 20261121T110000.000Z-c0ffee".into();
-    document.head.dirty = false;
-    let clean = Merged::single("", document.clone());
-    document.head.dirty = true;
-    let dirty = Merged::single("", document);
-    let compared = |merged| comment(merged, &context(), MARKER);
-    assert!(
-        compared(&clean).contains("\ngbench-ci compare 9f1c2e7ab0..02ab45cd66\n"),
-        "{}",
-        compared(&clean)
-    );
-    assert!(!compared(&clean).contains("not committed"));
-    let text = compared(&dirty);
-    assert!(text.contains("\ngbench-ci compare 9f1c2e7ab0\n"), "{text}");
-    assert!(
-        text.contains("**Reproduce locally, on 02ab45cd66 with the same changes: they were not committed**"),
-        "{text}"
-    );
-    assert!(
-        text.contains(
-            "/commit/02ab45cd66778899aabbccddeeff00112233aabb) with changes that are not committed."
-        )
-    );
-}
-
-#[test]
-fn an_annotation_stands_on_a_line_of_the_repository_and_nowhere_else() {
-    let merged = Merged::single("", documents::one_regressed());
-    let at = |path: &str, line| {
-        let source = SourceLine { benchmark: "memory/copy".into(), path: path.into(), line };
-        check(&merged, &PublishContext { sources: vec![source], ..context() }).annotations
-    };
-    let found = at("benches/copy.py", 7);
-    assert_eq!(found.len(), 1);
-    assert_eq!((&found[0].place, found[0].failure), (&Some(("benches/copy.py".into(), 7)), true));
-    assert!(found[0].message.contains("2.900 TB/s -> 2.636 TB/s, +10 % slower"), "{found:?}");
-    for odd in ["/etc/passwd", "../x", "a/../b", "a//b", "./a", "", "C:\\x", "a\\b", "a\nb", "a/\u{202e}b"] {
-        assert_eq!(at(odd, 7), [], "{odd}");
-    }
-    assert_eq!(at("benches/copy.py", 0), []);
-    // Both rows are remarked upon in the log, which needs no line.
-    assert_eq!(annotations_of_log(&merged, &context()).len(), 2);
-}
-
-#[test]
 fn many_rows_of_one_benchmark_are_one_annotation() {
     let source = SourceLine {
         benchmark: long(1, |_| Verdict::New)[0].case.benchmark.to_string(),
@@ -418,7 +235,7 @@ fn many_rows_of_one_benchmark_are_one_annotation() {
         line: 1,
     };
     let verdict = |index| if index < 30 { Verdict::Regressed } else { Verdict::Inconclusive };
-    let merged = Merged::single("", of(long(40, verdict), Conclusion::Regressed, 1));
+    let merged = Merged::single("", of_rows(long(40, verdict), Conclusion::Regressed, 1));
     // Names of one length have one benchmark for every number of digits.
     let annotations = check(&merged, &PublishContext { sources: vec![source], ..context() }).annotations;
     assert_eq!(annotations.len(), 1);
@@ -428,56 +245,14 @@ fn many_rows_of_one_benchmark_are_one_annotation() {
     assert!(lines[10].starts_with("for these 10: "), "{lines:#?}");
 }
 
-#[test]
-fn a_check_that_began_says_so_and_against_what() {
-    let begun = begun(&context());
-    assert_eq!((begun.state, begun.text), (CheckState::InProgress, None));
-    assert!(begun.summary.contains("3 days old"), "{}", begun.summary);
+/// What breaks out of somewhere.
+pub(super) fn fragments(of: &str) -> Vec<String> {
+    let mut all: BTreeMap<String, Vec<String>> = serde_json::from_str(include_str!("hostile.json")).unwrap();
+    all.remove(of).unwrap()
 }
 
 fn hostile_text() -> impl Strategy<Value = String> {
-    let fragment = prop::sample::select(vec![
-        "`",
-        "```",
-        "|",
-        "\n",
-        "\r\n",
-        "- ",
-        "1. ",
-        "# ",
-        "<details>",
-        "</details>",
-        "</summary>",
-        "<!-- gbench-ci {} -->",
-        "-->",
-        "@octo",
-        "#12",
-        "GH-1",
-        "http://e.vil",
-        "www.e.vil",
-        "a@b.cd",
-        "[x](y)",
-        "![x](y)",
-        "\u{202e}",
-        "\u{200b}",
-        "\u{301}",
-        "\u{1b}[31m",
-        "&amp;",
-        "&#124;",
-        "\\",
-        "\\|",
-        "$x$",
-        "**",
-        "__",
-        "~~",
-        "é",
-        "漢",
-        "👩‍👩‍👧",
-        " ",
-        "kernels/gemm",
-        ":smile:",
-        "xxxxxxxxxxxxxxxxxxxx",
-    ]);
+    let fragment = prop::sample::select(fragments("posts"));
     (prop::collection::vec(fragment, 0..12), prop::sample::select(vec![1usize, 1, 1, 1, 1, 40]))
         .prop_map(|(parts, times)| parts.concat().repeat(times))
 }
@@ -507,7 +282,7 @@ fn any_document() -> impl Strategy<Value = VerdictDocument> {
     let texts = prop::collection::vec(hostile_text(), 6..20);
     (conclusion, rows, texts, any::<bool>()).prop_map(|((conclusion, code), (rows, times), texts, strict)| {
         let rows = rows.iter().cycle().take(rows.len() * times).cloned().collect();
-        let mut document = of(rows, conclusion, code);
+        let mut document = of_rows(rows, conclusion, code);
         document.sentence = texts[0].clone();
         document.reproduce = texts[1].clone();
         document.tool_version = texts[2].clone();
@@ -556,13 +331,13 @@ proptest! {
 fn what_became_of_device_code_is_folded_and_gives_way_to_room() {
     let told =
         |document: VerdictDocument| comment(&merged(vec![(String::new(), document)]), &context(), MARKER);
-    let page = told(documents::device_code());
+    let page = told(documents::named("device_code"));
     assert!(
         page.contains("<summary>Device code: 1 changed, 13 identical, 1 not comparable</summary>"),
         "{page}"
     );
     assert!(page.contains("| `gemm_tiled` | 16"), "{page}");
-    let mut flood = documents::device_code();
+    let mut flood = documents::named("device_code");
     let kernel = flood.device_code[0].kernels[0].clone();
     flood.device_code[0].kernels = (0..5000)
         .map(|index| {

@@ -45,33 +45,18 @@ pub fn site(input: &SiteInput<'_>) -> Vec<SiteFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gbench_compare::trend::{
-        SCHEMA_TRENDS, SeriesState, TrendsDocument, V1ChangePoint, V1Point, V1Series, V1TrendRun,
-    };
+    use crate::test_support as documents;
+    use gbench_compare::trend::{TrendsDocument, V1ChangePoint, V1Point};
 
     /// One series of so many runs, with a change in their middle.
     fn document(points: u32) -> TrendsDocument {
-        let run = |number: u32| V1TrendRun {
-            run_id: format!("{:08}T000000.000Z-{number:06x}", 20_240_101 + number).parse().unwrap(),
-            started: format!(
-                "20{:02}-{:02}-{:02}T00:00:00Z",
-                number / 336,
-                number / 28 % 12 + 1,
-                number % 28 + 1
-            ),
-            commit: format!("{number:040x}"),
-            branch: "main".into(),
-            label: String::new(),
-            event: "schedule".into(),
-            conclusion: None,
-        };
         let value = |at: u32| 0.001_234_567 * (1.0 + f64::from(at * 7919 % 100) / 1e4);
-        let point = |at: u32| V1Point {
-            run: at,
-            value: value(at),
-            low: Some(value(at) * 0.998),
-            high: Some(value(at) * 1.002),
-        };
+        let mut series = documents::series(&(0..points).map(value).collect::<Vec<_>>(), &[]);
+        series.case = documents::case("kernels/gemm", &[("n", 1024)]);
+        series.noise = Some(0.008);
+        for V1Point { value, low, high, .. } in &mut series.points {
+            (*low, *high) = (Some(*value * 0.998), Some(*value * 1.002));
+        }
         let middle = points / 2;
         let change = V1ChangePoint {
             at: middle,
@@ -87,30 +72,8 @@ mod tests {
             new: false,
             accepted: None,
         };
-        let case = r#"{"benchmark":"kernels/gemm","params":{"n":1024},"timing":"protocol","thermal":"warm"}"#;
-        TrendsDocument {
-            schema: SCHEMA_TRENDS.into(),
-            store: "git:gbench-history".into(),
-            runs: (0..points).map(run).collect(),
-            series: vec![V1Series {
-                case: serde_json::from_str(case).unwrap(),
-                metric: "time".into(),
-                unit: "s".into(),
-                better: Some(gbench_model::Better::Lower),
-                branch: "main".into(),
-                label: String::new(),
-                points: (0..points).map(point).collect(),
-                breaks: Vec::new(),
-                changes: if points > 0 { vec![change] } else { Vec::new() },
-                withdrawn: Vec::new(),
-                drift: None,
-                noise: Some(0.008),
-                state: SeriesState::Searched,
-            }],
-            unmeasured: Vec::new(),
-            left_out: 0,
-            warnings: Vec::new(),
-        }
+        series.changes.extend((points > 0).then_some(change));
+        documents::trends(series)
     }
 
     fn pages(trends: &TrendsDocument) -> Vec<SiteFile> {

@@ -43,22 +43,3 @@ pub(crate) fn named(names: &[impl AsRef<str>], most: usize) -> String {
 pub(crate) fn joined<const N: usize>(parts: [&str; N], separator: &str) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_keep_their_order_and_every_item() {
-        let items = [("b", 1), ("a", 2), ("b", 3)];
-        assert_eq!(together(items), [("b", vec![1, 3]), ("a", vec![2])]);
-    }
-
-    #[test]
-    fn names_beyond_the_first_few_are_counted() {
-        assert_eq!(named(&["a", "b"], 5), "a, b");
-        assert_eq!(named(&["a", "b", "c"], 2), "a, b, c");
-        assert_eq!(named(&["a", "b", "c", "d"], 2), "a, b and 2 more");
-        assert_eq!(named(&["a", "b", "c", "d"], usize::MAX), "a, b, c, d");
-    }
-}

@@ -178,42 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_name_keeps_its_tail() {
-        assert_eq!(cut_middle("kernels/gemm[n=1024]", 12, "…"), "kern…n=1024]");
-        assert_eq!(cut_middle("short", 12, "…"), "short");
-    }
-
-    #[test]
-    fn prose_folds_at_spaces_and_names_after_separators() {
-        assert_eq!(fold("one two three", 8), ["one two", "three"]);
-        assert_eq!(fold_name("kernels/gemm[n=1024]", 13), ["kernels/gemm[", "n=1024]"]);
-        assert_eq!(fold("", 8), [""]);
-        assert_eq!(fold("more than 5 % of it", 11), ["more than", "5 % of it"]);
-        assert_eq!(fold("averyverylongword, four", 9), ["averyvery", "longword,", "four"]);
-    }
-
-    #[test]
-    fn wrapping_keeps_words_and_quoted_commands_whole() {
-        let lines = wrap("one two three averyveryverylongword four", 9);
-        assert_eq!(lines, ["one two", "three", "averyveryverylongword", "four"]);
-        assert_eq!(wrap("then run `a b c` now", 12), ["then run", "`a b c` now"]);
-        assert_eq!(wrap("a `b c d e f g h`", 12), ["a `b c d e f", "g h`"]);
-        let lone = wrap("a lone ` mark is no quotation at all", 20);
-        assert_eq!(lone, ["a lone ` mark is no", "quotation at all"]);
-    }
-
-    #[test]
-    fn a_paragraph_hangs_below_its_first_word() {
-        let text = paragraph("  1. ", &("word ".repeat(30) + "`a command of several words` end"));
-        assert!(text.starts_with("  1. word") && text.lines().skip(1).all(|line| line.starts_with("     ")));
-        assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
-        assert!(text.contains("`a command of several words`"), "{text}");
-        assert_eq!(paragraph("", "one"), "one\n");
-    }
-
-    #[test]
     fn a_folded_command_can_be_pasted() {
-        assert_eq!(fold_command("gate compare 'a b c' main", 20), ["gate compare \\", "  'a b c' main"]);
         assert_eq!(shell_words(r#"a "b \" c" d\ e"#), ["a", r#""b \" c""#, r"d\ e"]);
     }
 

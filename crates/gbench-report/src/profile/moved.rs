@@ -205,14 +205,14 @@ mod tests {
 
     #[test]
     fn e4_what_moved_most_stands_first_and_the_rest_is_folded() {
-        let (terminal, markdown) = pages(&documents::profiled());
+        let (terminal, markdown) = pages(&documents::named("profiled"));
         insta::assert_snapshot!("profiled_terminal", terminal);
         insta::assert_snapshot!("profiled_markdown", markdown);
     }
 
     #[test]
     fn e4_a_kernel_with_a_hostile_name_adds_no_cell_and_no_mention() {
-        let mut document = documents::profiled();
+        let mut document = documents::named("profiled");
         let name = "k|x<img src=x> @octo `a` http://evil \u{1b}[31m\u{202e}\n# head";
         for case in &mut document.profiles {
             case.moved.iter_mut().for_each(|figure| figure.kernel = name.into());

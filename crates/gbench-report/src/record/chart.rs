@@ -78,15 +78,15 @@ mod tests {
 
     #[test]
     fn s2_28_the_rankings_of_a_run_are_drawn_as_bars() {
-        let record = records::contested();
+        let record = records::named("contested");
         let view = RunView::new(&record);
         let svg = bars(&view).unwrap();
         let answers: usize = view.problems.iter().map(|problem| problem.entries.len()).sum();
         assert_eq!(svg.matches("class=\"bar\"").count() + svg.matches("class=\"best\"").count(), answers);
         assert!(svg.contains("class=\"best\"") && svg.contains("softmax"), "{svg}");
-        assert_eq!(bars(&RunView::new(&records::quiet())), None);
+        assert_eq!(bars(&RunView::new(&records::named("quiet"))), None);
         // Names come from elsewhere.
-        let mut hostile = records::contested();
+        let mut hostile = records::named("contested");
         for case in &mut hostile.cases {
             case.id
                 .params

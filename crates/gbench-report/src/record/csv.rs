@@ -94,37 +94,3 @@ pub(super) fn render(view: &RunView, out: &mut dyn io::Write) -> io::Result<()> 
     });
     write(Some("run_id"), &columns(), lines, out)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::test_support as records;
-    use gbench_model::CaseRecord;
-
-    fn text(record: &gbench_model::RunRecord) -> String {
-        let mut out = Vec::new();
-        render(&RunView::new(record), &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn every_sample_set_has_its_line_and_every_case_at_least_one() {
-        for record in [records::record(), records::quiet(), records::hostile()] {
-            let sets =
-                |case: &CaseRecord| case.metrics.iter().map(|m| m.processes.len()).sum::<usize>().max(1);
-            let text = text(&record);
-            let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-            let records: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
-            assert_eq!(records.len(), record.cases.iter().map(sets).sum::<usize>());
-            for cell in records.iter().flatten() {
-                assert!(cell.parse::<f64>().is_ok() || !cell.starts_with(['=', '+', '-', '@']), "{cell}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_columns_are_stable() {
-        insta::assert_snapshot!("mixed", text(&records::record()));
-        insta::assert_snapshot!("contested", text(&records::contested()));
-    }
-}

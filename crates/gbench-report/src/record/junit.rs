@@ -48,28 +48,3 @@ fn test_case(case: &CaseRecord, name: &str) -> TestCase {
     }
     test
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::test_support as records;
-
-    fn text(record: &gbench_model::RunRecord) -> String {
-        let mut out = Vec::new();
-        crate::layout::junit::write(cases(&RunView::new(record)), &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn each_outcome_has_its_status() {
-        insta::assert_snapshot!("mixed", text(&records::record()));
-    }
-
-    #[test]
-    fn a_run_of_nothing_is_not_green() {
-        let mut record = records::quiet();
-        record.cases.clear();
-        let report = quick_junit::Report::deserialize_from_str(&text(&record)).unwrap();
-        assert_eq!((report.tests, report.errors), (1, 1));
-    }
-}

@@ -132,29 +132,3 @@ fn rest(total: usize, limit: usize, noun: &str, place: &str) -> String {
         Some(more) => format!("\nand {} more, in the {place}.\n", count(more, noun)),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::test_support as records;
-
-    #[test]
-    fn a_run_has_its_page() {
-        insta::assert_snapshot!("mixed", text(&RunView::new(&records::record()), PageExtent::Cut));
-        insta::assert_snapshot!("contested", text(&RunView::new(&records::contested()), PageExtent::Cut));
-        insta::assert_snapshot!("wasteful", text(&RunView::new(&records::wasteful()), PageExtent::Cut));
-        insta::assert_snapshot!("gpu", text(&RunView::new(&records::gpu()), PageExtent::Kept));
-        insta::assert_snapshot!("killed", text(&RunView::new(&records::killed()), PageExtent::Cut));
-        insta::assert_snapshot!("hostile", text(&RunView::new(&records::hostile()), PageExtent::Cut));
-        insta::assert_snapshot!("pairs", text(&RunView::new(&records::pairs()), PageExtent::Cut));
-        insta::assert_snapshot!("precisions", text(&RunView::new(&records::precisions()), PageExtent::Cut));
-    }
-
-    #[test]
-    fn u27_the_page_that_a_run_keeps_names_a_few_of_many_and_cuts_no_table() {
-        let page = text(&RunView::new(&records::pairs()), PageExtent::Kept);
-        assert!(page.contains(" more |"), "{page}");
-        let all = text(&RunView::new(&records::pairs()), PageExtent::All);
-        assert!(all.len() > page.len());
-    }
-}

@@ -1,5 +1,7 @@
 //! One run by itself, compared with nothing: what was measured, how far it can be trusted, and what failed.
 
+#[cfg(test)]
+pub(super) mod case_tests;
 mod chart;
 mod csv;
 mod environment;
@@ -17,6 +19,8 @@ mod telemetry;
 mod terminal;
 #[cfg(test)]
 pub(super) mod test_support;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::io;

@@ -154,50 +154,16 @@ mod tests {
     use parquet::record::RowAccessor;
 
     use super::*;
-    use gbench_compare::trend::{SCHEMA_TRENDS, SeriesState, V1Break, V1BrokenField};
+    use crate::test_support as documents;
 
     fn document() -> TrendsDocument {
-        let run = |number: u32| V1TrendRun {
-            run_id: format!("2026010{number}T000000.000Z-000001").parse().unwrap(),
-            started: format!("2026-01-0{number}T00:00:00.250Z"),
-            commit: format!("{number:040}"),
-            branch: "main".into(),
-            label: String::new(),
-            event: "schedule".into(),
-            conclusion: (number == 2).then(|| "pass".into()),
-        };
-        let field = V1BrokenField { field: "driver".into(), before: "1".into(), after: "2".into() };
-        let case = r#"{"benchmark":"a/+b","params":{"n":1024},"timing":"protocol","thermal":"warm"}"#;
-        TrendsDocument {
-            schema: SCHEMA_TRENDS.into(),
-            store: "git:gbench-history".into(),
-            runs: (1..4).map(run).collect(),
-            series: vec![V1Series {
-                case: serde_json::from_str(case).unwrap(),
-                metric: "time".into(),
-                unit: "s".into(),
-                better: None,
-                branch: "main".into(),
-                label: String::new(),
-                points: (0..3)
-                    .map(|run| V1Point {
-                        run,
-                        value: 0.1 + f64::from(run),
-                        low: (run == 1).then_some(1.0),
-                        high: (run == 1).then_some(1.2),
-                    })
-                    .collect(),
-                breaks: vec![V1Break { at: 2, fields: vec![field] }],
-                changes: Vec::new(),
-                withdrawn: Vec::new(),
-                drift: None,
-                noise: None,
-                state: SeriesState::TooFewRuns,
-            }],
-            unmeasured: Vec::new(),
-            left_out: 0,
-            warnings: Vec::new(),
-        }
+        let mut series = documents::series(&[0.1, 1.1, 2.1], &[2]);
+        series.case = documents::case("a/+b", &[("n", 1024)]);
+        (series.points[1].low, series.points[1].high) = (Some(1.0), Some(1.2));
+        let mut trends = documents::trends(series);
+        trends.runs[0].started = "2026-01-01T00:00:00.250Z".into();
+        trends.runs[1].conclusion = Some("pass".into());
+        trends
     }
 
     fn read(document: &TrendsDocument) -> Vec<parquet::record::Row> {

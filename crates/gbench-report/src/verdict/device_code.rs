@@ -116,14 +116,14 @@ fn row(name: &str, kernel: &KernelChange, style: &MarkdownStyle) -> [String; 6] 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::layout::escape::{markdown, markdown_code};
     use crate::layout::terminal::Style;
     use crate::test_support as documents;
     use gbench_compare::VerdictDocument;
 
-    fn pages(document: &VerdictDocument, rows: usize) -> (String, String) {
+    pub(in crate::verdict) fn pages(document: &VerdictDocument, rows: usize) -> (String, String) {
         let view = CodeView::new(document).unwrap();
         let mut page = TerminalLayout::new(Style::PLAIN);
         view.terminal(&mut page, rows, 5);
@@ -132,31 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn a_document_without_device_code_has_no_part_of_it() {
-        assert!(CodeView::new(&documents::one_regressed()).is_none());
-    }
-
-    #[test]
-    fn changed_kernels_stand_beside_their_figures() {
-        let (terminal, markdown) = pages(&documents::device_code(), 60);
-        assert!(terminal.contains("Device code: 1 changed, 13 identical, 1 not comparable"), "{terminal}");
-        let folded = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(
-            folded.contains("gemm_tiled: registers 16 -> 40, frame 0 B -> 520 B, spilled 0 B -> 1,040 B;"),
-            "{terminal}"
-        );
-        assert!(
-            folded.contains("compiled by NVRTC 12.9 on base and by NVRTC 13.5 on head: memory/copy"),
-            "{terminal}"
-        );
-        assert!(folded.contains("a sample of this machine's noise, and no proof"), "{terminal}");
-        assert!(terminal.lines().all(|line| line.chars().count() <= 80), "{terminal}");
-        assert!(markdown.contains("2 kernels more, in the JSON document"), "{markdown}");
-    }
-
-    #[test]
     fn a_flood_of_kernels_with_hostile_names_stays_a_bounded_table() {
-        let mut document = documents::device_code();
+        let mut document = documents::named("device_code");
         let name = format!("a|b <img src=x> @octo {}\u{1b}[31m", "x".repeat(5000));
         for kernel in &mut document.device_code[0].kernels {
             kernel.name.clone_from(&name);

@@ -30,26 +30,3 @@ pub(super) fn render(
     let mut lines = document.rows.iter().map(|row| RowLine { label, name: names.name(&row.case), row });
     lines.try_for_each(|row| line(&row, out))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::test_support as documents;
-
-    #[test]
-    fn every_row_is_one_line_that_reads_back_as_the_row() {
-        for (name, document) in documents::all() {
-            let mut out = Vec::new();
-            render(None, &document, &mut out).unwrap();
-            let text = String::from_utf8(out).unwrap();
-            let rows = text.lines().map(|line| {
-                let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-                let said = line.as_object_mut().unwrap().remove("name").unwrap();
-                let row: Row = serde_json::from_value(line).unwrap();
-                assert_eq!(said, row.case.to_string(), "{name}");
-                row
-            });
-            assert_eq!(rows.collect::<Vec<_>>(), document.rows, "{name}");
-        }
-    }
-}

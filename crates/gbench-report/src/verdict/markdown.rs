@@ -252,35 +252,3 @@ pub(crate) fn suites(view: &VerdictView) -> String {
     }
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::test_support as documents;
-
-    #[test]
-    fn every_kind_of_document_has_its_page() {
-        for (name, document) in documents::all() {
-            insta::assert_snapshot!(name, fitted(false, |limit| text(&VerdictView::new(&document), limit)));
-        }
-    }
-
-    #[test]
-    fn a_hostile_document_adds_no_cell_and_no_mention() {
-        let page = text(&VerdictView::new(&documents::hostile()), usize::MAX);
-        assert!(!page.contains('\u{1b}') && !page.contains('\u{202e}'));
-        assert!(!page.contains("@octo") && !page.contains("<img") && !page.contains("http://"));
-        for line in page.lines().filter(|line| line.starts_with("| <code>s/x")) {
-            assert_eq!(line.matches('|').count(), 5, "{line}");
-        }
-    }
-
-    #[test]
-    fn ten_thousand_rows_stay_below_the_limit_of_a_comment() {
-        let mut document = documents::long_names();
-        document.rows = document.rows.iter().cycle().take(10_000).cloned().collect();
-        let view = VerdictView::new(&document);
-        assert!(fitted(false, |limit| text(&view, limit)).len() < 65_536);
-        assert!(text(&view, usize::MAX).len() > 1_000_000);
-    }
-}

@@ -1,5 +1,7 @@
 //! A verdict in every format. Each shows what `view` works out, in its own way.
 
+#[cfg(test)]
+pub(super) mod case_tests;
 mod csv;
 pub(super) mod device_code;
 mod jsonl;
@@ -10,6 +12,8 @@ mod render;
 pub(super) mod summary;
 pub(super) mod table;
 mod terminal;
+#[cfg(test)]
+mod tests;
 pub(super) mod view;
 
 pub use self::render::{merged, verdict};
