@@ -2,9 +2,13 @@
 
 `GBENCH_TEST_PYTHON` names another interpreter to run it with.
 """
+import compileall
+import contextlib
+import copy
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,12 +20,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 START = os.path.join(os.path.dirname(HERE), "start.py")
 FIXTURES = os.path.normpath(os.path.join(HERE, *[".."] * 6, "fixtures", "python"))
 PYTHON = os.environ.get("GBENCH_TEST_PYTHON", sys.executable)
+PATIENCE = 180  # seconds for which a test that the machine may have disturbed is tried again
 
 
 class Told:
     """What a driver process said, and how it ended."""
 
-    def __init__(self, lines, code, stdout, stderr):
+    def __init__(self, lines, code, stdout, stderr, asked=1):
+        self.asked = asked  # cases of the request
         self.events = [json.loads(line, parse_constant=_no_constant) for line in lines]
         self.code, self.stdout, self.stderr = code, stdout, stderr
 
@@ -43,6 +49,18 @@ class Told:
             if inside:
                 found.append(told)
         return found
+
+    def each(self):
+        """For each case what would have been told of it alone. The process has to have gone through them all."""
+        if len(self.of("case")) != self.asked:
+            raise AssertionError("%d of %d cases:\n%s\n%s" % (len(self.of("case")), self.asked, self, self.stderr))
+        alone = []
+        for index in range(self.asked):
+            alone.append(copy.copy(self))
+            alone[-1].events = self.case(index)
+            if index + 1 < self.asked:
+                alone[-1].events.append(self.events[-1])  # the end of the process
+        return alone
 
     def stages(self, case=None):
         return [told["stage"] for told in self.of("stage", case)]
@@ -71,8 +89,11 @@ def _no_constant(name):
     raise AssertionError("the literal %s is no JSON" % name)
 
 
-def drive(cases, root="pairs", environment=None, python=None, channel="fd", timeout=600, bare=False, **request):
-    """Runs the driver with these cases; further keywords are keys of the request. A `bare` request has no root."""
+def drive(cases, root="pairs", environment=None, python=None, channel="fd", timeout=600, bare=False, start=None, **request):
+    """Runs the driver with these cases; further keywords are keys of the request. A `bare` request has no root.
+
+    `start`: the file to start, where it is not to be that of `_start()`.
+    """
     document = {"protocol": 1, "root": os.path.join(FIXTURES, root), "iterations": 3, "warmup": 2, "cases": cases}
     document.update(request)
     if bare:
@@ -84,10 +105,28 @@ def drive(cases, root="pairs", environment=None, python=None, channel="fd", time
         variables = {key: value for key, value in os.environ.items() if not key.startswith("GBENCH_")}
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
         variables.update(environment or {})
-        return _run([python or PYTHON, START, path], variables, folder, channel, timeout)
+        return _run([python or PYTHON, start or _start(), path], variables, folder, channel, timeout, len(cases))
 
 
-def _run(words, variables, folder, channel, timeout):
+@functools.lru_cache(maxsize=None)
+def _folder():
+    """A folder that is gone when the tests are over."""
+    return tempfile.TemporaryDirectory()
+
+
+@functools.lru_cache(maxsize=None)
+def _start():
+    """The driver as every process but the first of a gate finds it: in a folder of its own, with its bytecode.
+
+    To compile it takes a third of the time of a process that measures little, and here there are hundreds of those.
+    """
+    folder = os.path.join(_folder().name, "driver")
+    shutil.copytree(os.path.join(os.path.dirname(START), "gbench_driver"), os.path.join(folder, "gbench_driver"))
+    compileall.compile_dir(folder, quiet=2)  # what is no Python is told by the first process
+    return shutil.copy(START, folder)
+
+
+def _run(words, variables, folder, channel, timeout, asked):
     lines, reader, write = [], None, None
     events = os.path.join(folder, "events")
     if "fd" in channel:
@@ -112,7 +151,7 @@ def _run(words, variables, folder, channel, timeout):
             lines += file.read().splitlines()
     if channel == "stdout":
         lines = stdout.splitlines()
-    return Told(lines, process.returncode, stdout, stderr.decode("utf-8", "replace"))
+    return Told(lines, process.returncode, stdout, stderr.decode("utf-8", "replace"), asked)
 
 
 def _read(descriptor, lines):
@@ -133,10 +172,45 @@ def single(case, root="pairs", **request):
     return drive([case], root, **request)
 
 
+class Disturbed(AssertionError):
+    """An assertion failed that a busy machine can break. `in_a_quiet_moment` tries such a test again, and after no other failure."""
+
+
 class DriverTest(unittest.TestCase):
     """With the words for what most tests expect."""
 
     maxDiff = None
+
+    @contextlib.contextmanager
+    def on_a_quiet_machine(self):
+        """For assertions on times, and on what the driver concludes from times: numbers of calls, a clock, who is at work.
+
+        Only what a process that had to wait for the processor can break stands in here. Nothing may be read in here that is missing
+        in such a case, because a `KeyError` is not tried again.
+        """
+        try:
+            yield
+        except AssertionError as failure:
+            raise Disturbed(str(failure)) from failure
+
+    def takes(self, seconds, least, below):
+        """A time within limits. No load makes work shorter, so what is below the first of them is a fault at once."""
+        self.assertGreaterEqual(seconds, least)
+        with self.on_a_quiet_machine():
+            self.assertLess(seconds, below)
+
+    def nobody_at_work(self, told):
+        """That no thread and no child was taken for one at work: one that is about to end or to wait needs the processor for that."""
+        with self.on_a_quiet_machine():
+            self.assertNotIn("left_running", [error["kind"] for error in told.of("error")], told)
+
+    def somebody_at_work(self, told, *words):
+        """That the case failed by work that was left running: on a busy machine the calls take so long that none may be left behind
+        them, or the driver looks while it waits for the processor.
+        """
+        with self.on_a_quiet_machine():
+            self.assertNotEqual(told.of("error"), [], told)
+        return self.failed(told, "left_running", *words)
 
     def measured(self, told, count=3):
         self.assertEqual(told.of("error"), [], told.stderr)
@@ -163,9 +237,11 @@ class DriverTest(unittest.TestCase):
 
 
 def in_a_quiet_moment(tests):
-    """For tests of times, and for classes of them: each is tried again for some minutes until it passes.
+    """For tests of times, for classes of them, and for single steps of a test with many: one that was `Disturbed` is tried again for
+    some minutes until it passes.
 
-    A busy machine makes a time longer now and then, whoever measures it. What is wrong with the driver is wrong each time.
+    A busy machine makes a time longer now and then, whoever measures it, and a driver that measures wrongly does so each time. Any
+    other assertion fails at once, also at a later try: a fault that comes and goes must not be waited out.
     """
     if isinstance(tests, type):
         for name, test in list(vars(tests).items()):
@@ -174,13 +250,13 @@ def in_a_quiet_moment(tests):
         return tests
 
     @functools.wraps(tests)
-    def tried(self):
+    def tried(self, *given, **named):
         begin = time.monotonic()
         while True:
             try:
-                return tests(self)
-            except AssertionError:
-                if time.monotonic() - begin > 180:
+                return tests(self, *given, **named)
+            except Disturbed:
+                if time.monotonic() - begin > PATIENCE:
                     raise
     return tried
 
@@ -194,3 +270,11 @@ def written(files, cases, **request):
             with open(path, "w") as file:
                 file.write(text)
         return drive([pair(case) if isinstance(case, str) else case for case in cases], folder, **request)
+
+
+def each_written(texts, file="b.py", case=pair, **request):
+    """As `written` for each of the texts, each as a file of that name in a folder of its own, but all in one process: to start an
+    interpreter costs more than most cases. For tests that are not about what one case leaves to the next.
+    """
+    names = ["m%d/%s" % (index, file) for index in range(len(texts))]
+    return written(dict(zip(names, texts)), [case(name) for name in names], **request).each()

@@ -1,7 +1,7 @@
 """References, tolerances and the check of determinism: what counts as right, wrong, and not known."""
 import unittest
 
-from .support import DriverTest, function, written
+from .support import DriverTest, each_written, function, written
 from .test_numpy import HAS_NUMPY
 
 CHECK = {"check_determinism": True}
@@ -21,13 +21,15 @@ class References(DriverTest):
         self.measured(self.kernel("def k_kernel(n=10): return n\nreference = 10\n", tolerances={"rmse": 1e-6}))
 
     def test_a_module_a_class_or_a_text_called_reference_is_none(self):
-        for line in ("import json as reference", "reference = 'https://example.org/paper'", "class reference: pass", "reference = ['Smith', 'Jones']",
-                     "reference = {'author': 'Smith'}"):
-            told = self.kernel(line + "\ndef k_kernel(n=10): return n\n")
-            self.assertEqual((told.of("validation"), told.notes()["reference"]), ([], "none"), line)
-        for line in ("reference = 10", "def reference(): return 10", "reference_result = 10.0", "import operator as reference\nreference_result = 10"):
-            told = self.kernel(line + "\ndef k_kernel(n=10): return n\n")
-            self.assertTrue(told.one("validation")["passed"], line)
+        none = ("import json as reference", "reference = 'https://example.org/paper'", "class reference: pass", "reference = ['Smith', 'Jones']",
+                "reference = {'author': 'Smith'}")
+        one = ("reference = 10", "def reference(): return 10", "reference_result = 10.0", "import operator as reference\nreference_result = 10")
+        all_told = each_written([line + "\ndef k_kernel(n=10): return n\n" for line in none + one], "k.py", function)
+        for line, told in zip(none + one, all_told):
+            if line in none:
+                self.assertEqual((told.of("validation"), told.notes()["reference"]), ([], "none"), line)
+            else:
+                self.assertTrue(told.one("validation")["passed"], line)
         told = self.kernel("reference = [10, 5]\ndef k_kernel(n=10): return [n, n]\n")
         self.assertEqual(told.one("validation")["errors"]["max_error"], 5)
 
@@ -68,33 +70,33 @@ def reference(x):
 
 
 class Determinism(DriverTest):
-    def checked(self, returned, head=""):
-        text = "%sclass Bench:\n    def benchmark_fn(self): return %s\n" % (head, returned)
-        told = written({"b.py": text}, ["b.py"], options=CHECK)
-        return told.of("validation"), told.notes()["determinism"]
+    def checked(self, *returned, head=""):
+        """The verdict and the note for each."""
+        texts = ["%sclass Bench:\n    def benchmark_fn(self): return %s\n" % (head, value) for value in returned]
+        return [(told.of("validation"), told.notes()["determinism"]) for told in each_written(texts, options=CHECK)]
 
     def test_what_has_only_an_address_to_show_is_said_and_not_called_wrong(self):
         head = "from dataclasses import dataclass\nimport random\nclass Inner: pass\n@dataclass\nclass Out:\n    a: object\n    n: float\n"
-        verdict, note = self.checked("Out(Inner(), 3)", head)
+        [(verdict, note)] = self.checked("Out(Inner(), 3)", head=head)
         self.assertEqual(verdict, [])
         self.assertIn("agree, but for what cannot be compared (Inner)", note)
         head += "class Shown:\n    def __repr__(self): return 'Shown(%s)' % object.__repr__(self)\n"
-        for returned in ("Shown()", "[Shown()]", "Inner()", "[Inner(), lambda: 1]"):
-            verdict, note = self.checked(returned, head)
-            self.assertEqual(verdict, [], returned)
+        for verdict, note in self.checked("Shown()", "[Shown()]", "Inner()", "[Inner(), lambda: 1]", head=head):
+            self.assertEqual(verdict, [])
             self.assertIn("not checked", note)
 
     def test_what_differs_inside_is_still_found(self):
         head = "from dataclasses import dataclass\nimport os\nclass Inner: pass\n@dataclass\nclass Out:\n    a: object\n    n: bytes\n"
-        verdict, _ = self.checked("[Out(Inner(), os.urandom(8))]", head)
+        (verdict, _), same = self.checked("[Out(Inner(), os.urandom(8))]", "Out(1, b'1')", head=head)
         self.assertFalse(verdict[0]["passed"])
-        self.assertEqual(self.checked("Out(1, b'1')", head), ([], "two runs from one seed agree"))
+        self.assertEqual(same, ([], "two runs from one seed agree"))
 
     @unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
     def test_an_array_of_objects_is_compared_by_what_is_in_it(self):
         head = "import numpy\nimport random\n"
-        self.assertEqual(self.checked("numpy.array([str(1.5), [2], {'a': 1.25}], dtype=object)", head), ([], "two runs from one seed agree"))
-        verdict, _ = self.checked("numpy.array([str(random.SystemRandom().random())], dtype=object)", head)
+        same, (verdict, _) = self.checked("numpy.array([str(1.5), [2], {'a': 1.25}], dtype=object)",
+                                          "numpy.array([str(random.SystemRandom().random())], dtype=object)", head=head)
+        self.assertEqual(same, ([], "two runs from one seed agree"))
         self.assertFalse(verdict[0]["passed"])
 
 
@@ -117,37 +119,40 @@ class Figures(DriverTest):
 class Later(DriverTest):
     def test_what_is_not_done_when_it_is_returned_is_an_error(self):
         head = "import concurrent.futures, time\npool = concurrent.futures.ThreadPoolExecutor(1)\n"
-        for returned, name in (("map(str, range(9))", "map"), ("filter(None, [1])", "filter"), ("zip([1], [2])", "zip"),
-                               ("pool.submit(time.sleep, 0.01)", "Future")):
-            text = "%sclass Bench:\n    def benchmark_fn(self): return %s\n    def teardown(self): pool.shutdown()\n" % (head, returned)
-            self.failed(written({"b.py": text}, ["b.py"]), "bad_result", "returned a " + name)
+        rows = (("map(str, range(9))", "map"), ("filter(None, [1])", "filter"), ("zip([1], [2])", "zip"), ("pool.submit(time.sleep, 0.01)", "Future"))
+        text = head + "class Bench:\n    def benchmark_fn(self): return %s\n    def teardown(self): pool.shutdown()\n"
+        for (_, name), told in zip(rows, each_written([text % returned for returned, _ in rows])):
+            self.failed(told, "bad_result", "returned a " + name)
 
 
 class Skips(DriverTest):
-    def raised(self, text):
-        return written({"b.py": "class Bench:\n    def benchmark_fn(self): raise ValueError(%r)\n" % text}, ["b.py"])
+    def raised(self, *texts):
+        return zip(texts, each_written(["class Bench:\n    def benchmark_fn(self): raise ValueError(%r)\n" % text for text in texts]))
 
     def test_words_that_only_resemble_those_of_a_skip_are_failures(self):
-        for text in ("Config requires gpu_memory_fraction to be set", "this path requires CUDA_HOME", "GPU_ARCH required", "my_gpu not found",
-                     "the last line of the log was SKIPPED: 3 rows"):
-            self.failed(self.raised(text), "ValueError", text)
+        for text, told in self.raised("Config requires gpu_memory_fraction to be set", "this path requires CUDA_HOME", "GPU_ARCH required",
+                                      "my_gpu not found", "the last line of the log was SKIPPED: 3 rows"):
+            self.failed(told, "ValueError", text)
 
     def test_the_mark_counts_at_the_beginning_of_a_line_and_behind_an_exceptions_name(self):
-        for text in ("SKIPPED: two GPUs", "worker 1 failed\n  SKIPPED: two GPUs\nmore", "RuntimeError: SKIPPED: two GPUs",
-                     "a worker failed with torch.x.RuntimeError: SKIPPED: two GPUs"):
-            self.skipped(self.raised(text), "two GPUs")
-            self.assertEqual(self.raised(text).one("skip")["reason"], "two GPUs")
+        for _, told in self.raised("SKIPPED: two GPUs", "worker 1 failed\n  SKIPPED: two GPUs\nmore", "RuntimeError: SKIPPED: two GPUs",
+                                   "a worker failed with torch.x.RuntimeError: SKIPPED: two GPUs"):
+            self.skipped(told, "two GPUs")
+            self.assertEqual(told.one("skip")["reason"], "two GPUs")
 
 
 class Faults(DriverTest):
     def test_what_the_driver_finds_wrong_is_told_with_what_there_is(self):
         config = "class Bench:\n    def benchmark_fn(self): pass\n    def get_config(self): return {%s}\n"
-        for text, case, kind, words in (
+        rows = (
                 (config % "'iterations': 'many'", {"way": "class"}, "config", "Set it to one, or leave it out"),
                 (config % "'setup_timeout_seconds': -1", {"way": "class"}, "config", "Set it to one, or leave it out"),
                 ("def other(): pass\n", {}, "no_function", "Its functions are: other"),
                 ("", {}, "no_function", "Its functions are: none"),
                 ("def b_kernel(): pass\n", {"params": {"n": 1}}, "arguments", "it does not take `n`"),
                 ("", {"way": "class"}, "no_benchmark", "its classes are"),
-                ("", {"way": "class", "class": "Bench"}, "no_benchmark", "its classes are")):
-            self.failed(written({"b.py": text}, [function("b.py", **case)]), kind, words)
+                ("", {"way": "class", "class": "Bench"}, "no_benchmark", "its classes are"))
+        files = {"m%d/b.py" % index: text for index, (text, *_) in enumerate(rows)}
+        all_told = written(files, [function(file, **case) for file, (_, case, *_) in zip(files, rows)]).each()
+        for told, (_, _, kind, words) in zip(all_told, rows):
+            self.failed(told, kind, words)

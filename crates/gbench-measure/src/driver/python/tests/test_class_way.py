@@ -57,12 +57,13 @@ class ClassWay(DriverTest):
         self.failed(single(pair("ch1/baseline_config_wrong.py")), "config", "`iterations` is 'many'")
 
     def test_s0_56_what_validate_result_says(self):
-        for verdict in ("none", "true", "empty"):
-            told = single(pair("ch1/baseline_validated.py", params={"verdict": verdict}))
-            self.assertEqual(told.one("validation"), {"event": "validation", "passed": True}, verdict)
-        for verdict, words in (("text", "row 3 is off by 0.25"), ("false", "returned False"), ("raise", "AssertionError: rows differ"),
-                               ("odd", "returned [1]")):
-            told = single(pair("ch1/baseline_validated.py", params={"verdict": verdict}))
+        def told_for(*verdicts):
+            return drive([pair("ch1/baseline_validated.py", params={"verdict": verdict}) for verdict in verdicts]).each()
+
+        for told in told_for("none", "true", "empty"):
+            self.assertEqual(told.one("validation"), {"event": "validation", "passed": True})
+        wrong = {"text": "row 3 is off by 0.25", "false": "returned False", "raise": "AssertionError: rows differ", "odd": "returned [1]"}
+        for words, told in zip(wrong.values(), told_for(*wrong)):
             self.assertFalse(told.one("validation")["passed"])
             self.assertIn(words, told.one("validation")["message"])
             self.measured(told)
@@ -87,9 +88,9 @@ class ClassWay(DriverTest):
         self.assertNotIn("items_measured", single(pair("ch2/baseline_minimal.py")).notes())
 
     def test_s0_68_wrong_inference_times_are_errors(self):
-        for fault, words in (("empty", "empty list"), ("unequal", "2 entries in ttft_times_ms and 1 in"), ("text", "'fast'"), ("nan", "nan"),
-                             ("no list", "5.0")):
-            told = single(pair("ch1/baseline_inference_wrong.py", params={"fault": fault}))
+        faults = {"empty": "empty list", "unequal": "2 entries in ttft_times_ms and 1 in", "text": "'fast'", "nan": "nan", "no list": "5.0"}
+        all_told = drive([pair("ch1/baseline_inference_wrong.py", params={"fault": fault}) for fault in faults]).each()
+        for words, told in zip(faults.values(), all_told):
             self.failed(told, "bad_result", words)
             self.assertEqual(told.values("ttft"), [])
 

@@ -4,10 +4,11 @@ from .support import DriverTest, drive, function, single
 
 class Lookup(DriverTest):
     def test_s1_4_the_function_is_found_by_the_list_of_names(self):
-        self.measured(single(function("stem.py"), "functions"))
-        self.measured(single(function("several.py"), "functions"))
-        self.measured(single(function("solver.py", params={"n": 3}), "functions"))
-        self.failed(single(function("several.py", function="other"), "functions"), "ValueError", "the other one ran")
+        cases = [function("stem.py"), function("several.py"), function("solver.py", params={"n": 3}), function("several.py", function="other")]
+        *found, other = drive(cases, "functions").each()
+        for told in found:
+            self.measured(told)
+        self.failed(other, "ValueError", "the other one ran")
 
     def test_s1_4_no_function_is_an_error_that_names_what_there_is(self):
         error = self.failed(single(function("nothing_to_call.py"), "functions"), "no_function", "nothing_to_call_kernel, run_benchmark", "compute")
@@ -44,23 +45,28 @@ class Matrix(DriverTest):
         self.skipped(single(function("plain.py", params={"n": 8}, precision="fp16"), "kernels"), "does not take a precision")
 
     def test_s1_30_a_backend_that_is_not_here_is_skipped(self):
-        self.skipped(single(function("plain.py", params={"n": 8}, backend="cuda", first_backend=True), "kernels"), "needs a CUDA device")
-        self.skipped(single(function("plain.py", params={"n": 8}, backend="rocm", first_backend=True), "kernels"), "ROCm")
-        self.skipped(single(function("plain.py", params={"n": 8}, backend="jax", first_backend=True), "kernels"), "jax is not installed")
-        self.skipped(single(function("gelu.py", params={"n": 8}, backend="pytorch"), "kernels"), "torch is not installed")
+        backends = {"cuda": "needs a CUDA device", "rocm": "ROCm", "jax": "jax is not installed"}
+        cases = [function("plain.py", params={"n": 8}, backend=backend, first_backend=True) for backend in backends]
+        all_told = drive(cases + [function("gelu.py", params={"n": 8}, backend="pytorch")], "kernels").each()
+        for words, told in zip([*backends.values(), "torch is not installed"], all_told):
+            self.skipped(told, words)
 
     def test_s1_34_skip_conditions(self):
         def conditions(*entries, **keys):
-            return single(function("plain.py", params={"n": 8}, skip_conditions=list(entries), **keys), "kernels")
+            return function("plain.py", params={"n": 8}, skip_conditions=list(entries), **keys)
 
-        self.skipped(conditions({"check": "sys.version_info >= (3, 0)", "reason": "too new"}), "too new")
-        self.skipped(conditions({"reason": "always"}), "always")
-        self.measured(conditions({"check": "os.sep == ':'", "reason": "no"}))
-        self.measured(conditions({"precision": "fp8", "check": "True", "reason": "no"}, precision="fp32", first_precision=True))
-        self.skipped(conditions({"precision": "fp32", "reason": "yes"}, precision="fp32", first_precision=True), "yes")
-        self.failed(conditions({"check": "1 / 0", "reason": "no"}), "skip_condition", "1 / 0", "ZeroDivisionError")
-        self.failed(conditions({"check": "not torch.cuda.is_available()"}), "skip_condition", "needs torch")
-        self.skipped(conditions({"backend": "cuda", "check": "not torch.cuda.is_available()", "reason": "no CUDA"}, backend="cuda"), "")
+        rows = (
+            (conditions({"check": "sys.version_info >= (3, 0)", "reason": "too new"}), self.skipped, ["too new"]),
+            (conditions({"reason": "always"}), self.skipped, ["always"]),
+            (conditions({"check": "os.sep == ':'", "reason": "no"}), self.measured, []),
+            (conditions({"precision": "fp8", "check": "True", "reason": "no"}, precision="fp32", first_precision=True), self.measured, []),
+            (conditions({"precision": "fp32", "reason": "yes"}, precision="fp32", first_precision=True), self.skipped, ["yes"]),
+            (conditions({"check": "1 / 0", "reason": "no"}), self.failed, ["skip_condition", "1 / 0", "ZeroDivisionError"]),
+            (conditions({"check": "not torch.cuda.is_available()"}), self.failed, ["skip_condition", "needs torch"]),
+            (conditions({"backend": "cuda", "check": "not torch.cuda.is_available()", "reason": "no CUDA"}, backend="cuda"), self.skipped, [""]),
+        )
+        for (_, expect, words), told in zip(rows, drive([case for case, *_ in rows], "kernels").each()):
+            expect(told, *words)
 
     def test_s1_32_counts_of_bench_yaml_stand_above_the_request_and_below_the_command_line(self):
         told = single(function("plain.py", params={"n": 8}, iterations=4, warmup=1), "kernels", iterations=7)
@@ -72,25 +78,24 @@ class Matrix(DriverTest):
 
 
 class Accuracy(DriverTest):
-    def outputs(self, kind, **keys):
-        return single(function("outputs.py", params={"kind": kind}, **keys), "kernels").one("validation")
+    def outputs(self, *kinds, **keys):
+        cases = [function("outputs.py", params={"kind": kind}, **keys) for kind in kinds]
+        return [told.one("validation") for told in drive(cases, "kernels").each()]
 
     def test_s1_10_figures_of_accuracy(self):
-        self.assertEqual(self.outputs("same"), {
-            "event": "validation", "passed": True, "errors": {"rmse": 0.0, "max_error": 0.0, "relative_error": 0.0}})
-        near = self.outputs("near")
+        same, near = self.outputs("same", "near")
+        self.assertEqual(same, {"event": "validation", "passed": True, "errors": {"rmse": 0.0, "max_error": 0.0, "relative_error": 0.0}})
         self.assertTrue(near["passed"])
         self.assertEqual(near["errors"], {"rmse": 0.25, "max_error": 0.5, "relative_error": 0.125})
 
     def test_s1_33_beyond_a_tolerance_it_is_wrong(self):
-        wrong = self.outputs("near", tolerances={"rmse": 1.0, "relative_error": 0.1})
+        [wrong] = self.outputs("near", tolerances={"rmse": 1.0, "relative_error": 0.1})
         self.assertFalse(wrong["passed"])
         self.assertIn("relative_error is 0.125, and 0.1 is allowed", wrong["message"])
 
     def test_s1_10_other_shapes_and_nan_are_wrong(self):
-        for kind, words in (("other shape", "(4,)"), ("ragged", "shape"), ("nan", "not a finite number"), ("none", "None is no number"),
-                            ("text", "'four'")):
-            wrong = self.outputs(kind)
+        kinds = {"other shape": "(4,)", "ragged": "shape", "nan": "not a finite number", "none": "None is no number", "text": "'four'"}
+        for (kind, words), wrong in zip(kinds.items(), self.outputs(*kinds)):
             self.assertFalse(wrong["passed"], kind)
             self.assertIn(words, wrong["message"])
 

@@ -76,18 +76,24 @@ class HandedOver(DriverTest):
     def one(self, text, **request):
         return written({"b.py": text}, ["b.py"], **dict({"iterations": 5}, **request))
 
+    def fine(self, told):
+        self.nobody_at_work(told)
+        self.measured(told, 5)
+
     def test_what_goes_on_in_a_pool_of_threads_behind_the_calls_fails_the_case(self):
         for task in ("work", "time.sleep, 0.01"):
             told = self.one(POOL % ("ThreadPoolExecutor", task, ""))
-            self.failed(told, "left_running", "thread ThreadPoolExecutor-0_0", "in no sample", "`result()`")
+            self.somebody_at_work(told, "thread ThreadPoolExecutor-0_0", "in no sample", "`result()`")
             self.assertEqual(len(told.values()), 5)
 
     def test_what_goes_on_in_a_pool_of_processes_behind_the_calls_fails_the_case(self):
         told = self.one(POOL % ("ProcessPoolExecutor", "work, 400000", ""), iterations=10)
-        self.failed(told, "left_running", "process ")
+        error = self.somebody_at_work(told)
+        with self.on_a_quiet_machine():  # where they wait for the processor, the threads that serve the pool are found first
+            self.assertIn("process ", error["message"])
 
     def test_what_goes_on_behind_a_queue_fails_the_case(self):
-        self.failed(self.one(QUEUE % 0), "left_running", "thread server")
+        self.somebody_at_work(self.one(QUEUE % 0), "thread server")
 
     def test_a_thread_of_each_call_that_the_teardown_waits_for_fails_the_case(self):
         text = WORK + """
@@ -101,17 +107,17 @@ class Bench:
         for thread in self.threads:
             thread.join()
 """
-        self.failed(self.one(text), "left_running", "thread Thread-")
+        self.somebody_at_work(self.one(text), "thread Thread-")
         built_in = text.replace("target=lambda: time.sleep(0.03)", "target=time.sleep, args=(0.03,)")
-        self.failed(self.one(built_in), "left_running", "thread Thread-")
-        self.measured(self.one(text.replace("[-1].start()", "[-1].start(); self.threads[-1].join()")), 5)
+        self.somebody_at_work(self.one(built_in), "thread Thread-")
+        self.fine(self.one(text.replace("[-1].start()", "[-1].start(); self.threads[-1].join()")))
 
     def test_a_pool_that_is_waited_for_is_fine(self):
         for kind in ("ThreadPoolExecutor", "ProcessPoolExecutor"):
             told = self.one(POOL % (kind, "work", ".result()"))
-            self.measured(told, 5)
+            self.fine(told)
             self.assertGreater(min(told.values()), 0.0005)
 
     def test_a_queue_that_is_filled_ahead_and_a_thread_beside_the_calls_are_fine(self):
-        self.measured(self.one(AHEAD), 5)
-        self.measured(self.one(BESIDE), 5)
+        self.fine(self.one(AHEAD))
+        self.fine(self.one(BESIDE))

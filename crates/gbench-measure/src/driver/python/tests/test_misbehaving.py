@@ -2,7 +2,7 @@
 import resource
 import signal
 
-from .support import DriverTest, drive, in_a_quiet_moment, pair, single, written
+from .support import DriverTest, START, drive, in_a_quiet_moment, pair, single, written
 
 MINIMAL = "class Bench:\n    def benchmark_fn(self): sum(range(100))\n"
 
@@ -74,8 +74,8 @@ class Endings(DriverTest):
         self.assertEqual((told.code, told.stages()[-1]), (-signal.SIGSEGV, "warmup"))
 
     def test_s0_38_running_out_of_memory_has_its_own_kind(self):
-        for how in ("python", "torch", "text"):
-            self.failed(single(pair("out_of_memory.py", params={"how": how}), "misbehaving"), "out_of_memory")
+        for told in drive([pair("out_of_memory.py", params={"how": how}) for how in ("python", "torch", "text")], "misbehaving").each():
+            self.failed(told, "out_of_memory")
 
     def test_s0_60_samples_before_an_error_are_kept(self):
         told = single(pair("breaks_late.py"), "misbehaving", warmup=2, iterations=20)
@@ -109,32 +109,34 @@ class Endings(DriverTest):
 
 
 class Skips(DriverTest):
-    def skips(self, stage="setup", text="SKIPPED: needs two GPUs\nsecond line", kind="runtime"):
-        return single(pair("ch2/baseline_skips.py", params={"stage": stage, "text": text, "kind": kind}))
+    def skips(self, *rows):
+        """What is told of each; a row has what differs from a skip in words at the setup."""
+        usual = {"stage": "setup", "text": "SKIPPED: needs two GPUs\nsecond line", "kind": "runtime"}
+        return drive([pair("ch2/baseline_skips.py", params=dict(usual, **row)) for row in rows]).each()
 
     def test_s0_69_the_word_of_a_skip_counts_wherever_it_is_raised(self):
-        for stage in ("init", "setup", "call", "validate"):
-            told = self.skips(stage)
+        for told in self.skips(*({"stage": stage} for stage in ("init", "setup", "call", "validate"))):
             self.skipped(told, "needs two GPUs")
             self.assertNotIn("second line", told.one("skip")["reason"])
 
     def test_s0_69_exceptions_of_test_frameworks_are_skips(self):
-        self.skipped(self.skips(text="no GPU here", kind="unittest"), "no GPU here")
-        self.skipped(self.skips(text="no GPU here", kind="pytest"), "no GPU here")
+        for told in self.skips({"text": "no GPU here", "kind": "unittest"}, {"text": "no GPU here", "kind": "pytest"}):
+            self.skipped(told, "no GPU here")
 
     def test_s0_69_words_for_a_missing_gpu(self):
-        for text in ("CUDA required", "No CUDA GPUs are available", "Torch not compiled with CUDA enabled", "Found no NVIDIA driver on your system",
-                     "CUDA is not available", "This benchmark requires a CUDA GPU", "CUDA Graphs require CUDA device",
-                     "CUDA error: CUDA driver version is insufficient for CUDA runtime version",
-                     "Cannot access accelerator device when none is available."):
-            self.skipped(self.skips(text=text), "needs a CUDA device: " + text)
-        self.failed(self.skips(text="the CUDA kernel is wrong"), "RuntimeError")
+        texts = ("CUDA required", "No CUDA GPUs are available", "Torch not compiled with CUDA enabled", "Found no NVIDIA driver on your system",
+                 "CUDA is not available", "This benchmark requires a CUDA GPU", "CUDA Graphs require CUDA device",
+                 "CUDA error: CUDA driver version is insufficient for CUDA runtime version",
+                 "Cannot access accelerator device when none is available.")
+        *all_told, wrong = self.skips(*({"text": text} for text in texts), {"text": "the CUDA kernel is wrong"})
+        for text, told in zip(texts, all_told):
+            self.skipped(told, "needs a CUDA device: " + text)
+        self.failed(wrong, "RuntimeError")
 
     def test_s0_69_a_printed_word_is_no_skip(self):
         self.measured(single(pair("ch2/baseline_says_skipped.py")))
 
 
-@in_a_quiet_moment
 class Cases(DriverTest):
     def test_a_failed_case_does_not_stop_the_others(self):
         told = drive([pair("missing_module.py"), pair("looks_around.py"), pair("exits.py"), pair("looks_around.py")], "misbehaving")
@@ -172,18 +174,23 @@ class Cases(DriverTest):
         told = single(pair("thread_left.py", params={"when": "setup"}), "misbehaving")
         self.failed(told, "left_running", "after teardown()", "forgotten")
 
+    @in_a_quiet_moment
     def test_a_thread_of_the_import_that_only_waits_is_noted_and_the_process_ends(self):
         told = drive([pair("thread_of_import.py"), pair("looks_around.py")], "misbehaving")
+        self.nobody_at_work(told)
         self.measured(told)
         self.assertEqual(told.notes()["leaves"], ["thread served"])
         self.assertEqual(told.case(1), [], "the next case needs a fresh process")
 
+    @in_a_quiet_moment
     def test_a_thread_of_the_import_that_did_the_work_fails_the_case(self):
         told = single(pair("thread_of_import.py", params={"works": True}), "misbehaving")
-        self.failed(told, "left_running", "served")
+        self.somebody_at_work(told, "served")
 
+    @in_a_quiet_moment
     def test_a_librarys_idle_thread_is_noted_and_the_process_ends(self):
         told = drive([pair("thread_left.py", params={"when": "library"}), pair("looks_around.py")], "misbehaving")
+        self.nobody_at_work(told)
         self.measured(told)
         self.assertEqual(told.notes()["leaves"], ["thread pool_0"])
 
@@ -191,7 +198,8 @@ class Cases(DriverTest):
         gone = "def gone(*words, **keys): raise RuntimeError('replaced')\n"
         for lines in ("import json\njson.dumps = json.JSONEncoder = gone", "import gc\ngc.collect = gc.disable = gone",
                       "import builtins\nbuiltins.len = builtins.open = builtins.sorted = None", "import os\nos.fstat = os.listdir = os.chdir = gone"):
-            told = written({"a.py": gone + lines + "\n" + MINIMAL, "b.py": MINIMAL}, ["a.py", "b.py"], alone=True)
+            # From its sources: to read bytecode the import system needs `len` itself, which is not put back for it.
+            told = written({"a.py": gone + lines + "\n" + MINIMAL, "b.py": MINIMAL}, ["a.py", "b.py"], alone=True, start=START)
             self.assertEqual(told.of("error"), [], (lines, told.stderr))
             self.assertEqual(len(told.values(case=0)), 3, lines)
             self.assertEqual(len(told.values(case=1)), 3, (lines, told.notes(0)))
@@ -201,12 +209,16 @@ class Cases(DriverTest):
         self.assertEqual((told.one("error")["kind"], len(told.values(case=1))), ("TypeError", 3))
         self.ended(told)
 
+    @in_a_quiet_moment
     def test_threads_that_have_ended_are_fine(self):
         told = drive([pair("thread_left.py", params={"when": "joined"}), pair("ends_its_thread.py")], "misbehaving")
+        self.nobody_at_work(told)
         self.assertEqual((told.of("error"), len(told.values(case=1))), ([], 3))
 
+    @in_a_quiet_moment
     def test_a_child_that_is_left_is_noted_and_the_process_ends(self):
         told = drive([pair("child_left.py"), pair("looks_around.py")], "misbehaving")
+        self.nobody_at_work(told)
         self.measured(told)
         self.assertRegex(told.notes()["leaves"][0], r"process \d+ sleep")
 

@@ -8,21 +8,40 @@ import sys
 import tempfile
 import unittest
 
-from .support import DriverTest, FIXTURES, START, drive, function, in_a_quiet_moment, pair, single
+from .support import DriverTest, FIXTURES, START, drive, function, in_a_quiet_moment, pair, single, written
+
+# It waits and does not work: on a busy machine that takes little longer, and finding out how many calls a sample needs takes as
+# small a share of a duration as ever.
+SLEEPS = """
+import time
+class Bench:
+    calls = 0
+    def benchmark_fn(self):
+        self.calls += 1
+        time.sleep(0.001)
+    def get_custom_metrics(self):
+        return {"calls": self.calls}
+"""
 
 
-@in_a_quiet_moment
 class Amount(DriverTest):
+    def sleeping(self, **request):
+        return written({"b.py": SLEEPS}, ["b.py"], **request)
+
+    @in_a_quiet_moment
     def test_s0_46_the_wall_clock_is_named(self):
         told = single(pair("ch2/baseline_minimal.py"))
         self.assertEqual(told.notes()["clock"], "perf_counter_ns")
-        self.assertGreater(told.notes()["calls_per_sample"], 100)
+        with self.on_a_quiet_machine():
+            self.assertGreater(told.notes()["calls_per_sample"], 100)
 
+    @in_a_quiet_moment
     def test_a_long_call_is_a_sample_of_its_own(self):
         told = single(function("known.py", function="sleeps"), "timing")
         self.measured(told)
         self.assertEqual(told.notes()["calls_per_sample"], 1)
-        self.assertTrue(all(0.02 <= value < 0.2 for value in told.values()), told.values())
+        for value in told.values():
+            self.takes(value, 0.02, 0.2)
 
     def test_without_warm_up_a_long_first_call_counts(self):
         told = single(pair("counts.py"), "timing", warmup=0, iterations=4)
@@ -39,30 +58,38 @@ class Amount(DriverTest):
         self.measured(told, 1)
         self.assertEqual(told.values("calls"), [1])
 
+    @in_a_quiet_moment
     def test_s4_24_a_duration_is_kept_to_a_tenth(self):
-        told = single(pair("counts.py"), "timing", duration=0.5, iterations=20)
+        told = self.sleeping(duration=0.5, iterations=20)
         calls = told.notes()["calls_per_sample"]
-        self.assertAlmostEqual(sum(told.values()) * calls, 0.5, delta=0.1)
-        self.assertGreater(len(told.values()), 4)
+        with self.on_a_quiet_machine():
+            self.assertAlmostEqual(sum(told.values()) * calls, 0.5, delta=0.1)
+            self.assertGreater(len(told.values()), 4)
 
+    @in_a_quiet_moment
     def test_s4_24_few_samples_do_not_stretch_a_duration(self):
-        told = single(pair("counts.py"), "timing", duration=1.0, iterations=2)
-        self.assertGreaterEqual(len(told.values()), 3)
-        # Finding out how many calls a sample needs takes a part of it, too.
-        self.assertTrue(0.4 < sum(told.values()) * told.notes()["calls_per_sample"] < 1.2, told.values())
+        told = self.sleeping(duration=1.0, iterations=2)
+        with self.on_a_quiet_machine():
+            self.assertGreaterEqual(len(told.values()), 3)
+            # Finding out how many calls a sample needs takes a part of it, too.
+            self.assertTrue(0.4 < sum(told.values()) * told.notes()["calls_per_sample"] < 1.2, told.values())
 
     def test_a_duration_shorter_than_two_calls_still_has_two_samples(self):
         self.measured(single(function("known.py", function="sleeps"), "timing", duration=0.001), 2)
 
+    @in_a_quiet_moment
     def test_s4_25_a_burn_in_goes_by_time(self):
-        told = single(pair("counts.py"), "timing", burnin=0.3, warmup=0, iterations=3)
+        told = self.sleeping(burnin=0.3, warmup=0, iterations=3)
         self.measured(told)
-        self.assertGreater(told.values("calls")[0] * statistics.median(told.values()), 0.1)
+        with self.on_a_quiet_machine():  # the calls of the burn-in may have been slower than the measured ones
+            self.assertGreater(told.values("calls")[0] * statistics.median(told.values()), 0.1)
 
+    @in_a_quiet_moment
     def test_samples_of_a_long_measurement_are_sent_in_between(self):
         told = single(function("known.py", function="slow"), "timing", iterations=4, warmup=0)
         self.measured(told, 4)
-        self.assertEqual(len(told.of("samples")), 2)
+        with self.on_a_quiet_machine():
+            self.assertEqual(len(told.of("samples")), 2)
 
     def test_s3_27_fresh_inputs_before_each_sample(self):
         told = single(pair("fresh.py"), "timing", iterations=4, warmup=1, options={"fresh_inputs": True})
@@ -72,6 +99,23 @@ class Amount(DriverTest):
 
     def test_the_collector_is_off_while_calls_are_measured(self):
         self.assertTrue(single(pair("garbage.py"), "timing").one("validation")["passed"])
+
+
+class TriedAgain(DriverTest):
+    def test_only_what_a_busy_machine_can_break_is_tried_again(self):
+        tries = []
+
+        @in_a_quiet_moment
+        def takes(test, *seconds):
+            tries.append(seconds[min(len(tries), len(seconds) - 1)])
+            test.takes(tries[-1], 1.0, 2.0)
+
+        takes(self, 2.5, 2.0, 1.5)
+        self.assertEqual(tries, [2.5, 2.0, 1.5])
+        tries.clear()
+        with self.assertRaisesRegex(AssertionError, "0.5 not greater than or equal to 1.0"):
+            takes(self, 2.5, 0.5)
+        self.assertEqual(tries, [2.5, 0.5], "a fault is told at once, also at a later try")
 
 
 BESIDE_TIMEIT = """
@@ -100,14 +144,10 @@ class Agreement(DriverTest):
     def test_the_loop_agrees_with_timeit(self):
         """Both in one process by turns, and the least of each: what disturbs the machine only adds."""
         words = [sys.executable, "-c", BESIDE_TIMEIT, os.path.dirname(START), os.path.join(FIXTURES, "timing")]
-        ratios = []
-        for _ in range(5):
-            ratio, calls = subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout.split()
-            ratios.append(float(ratio))
-            if abs(ratios[-1] - 1) < 0.02:
-                self.assertGreater(int(calls), 1)
-                return
-        self.fail("the loop differs from timeit by these factors: %s" % ratios)
+        ratio, calls = subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout.split()
+        with self.on_a_quiet_machine():
+            self.assertLess(abs(float(ratio) - 1), 0.02, "the loop differs from timeit")
+            self.assertGreater(int(calls), 1)
 
 
 @in_a_quiet_moment
@@ -115,14 +155,13 @@ class Asynchronous(DriverTest):
     def test_what_jax_returns_is_waited_for(self):
         told = single(function("on_jax.py"), "timing", options={"path": ["../fakes/jax"]})
         self.measured(told)
-        self.assertTrue(0.002 <= min(told.values()) < 0.003, told.values())
+        self.takes(min(told.values()), 0.002, 0.003)
         self.assertIn("block_until_ready", told.notes()["jax"])
-
 
     def test_an_accelerator_that_is_not_cuda_is_waited_for(self):
         told = single(function("on_xpu.py"), "timing", options={"path": ["../fakes/xpu"]})
         self.measured(told)
-        self.assertTrue(0.0019 <= min(told.values()) < 0.003, told.values())
+        self.takes(min(told.values()), 0.0019, 0.003)
         self.assertIn("(xpu)", told.notes()["waited_with"])
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler, with which the stand-in for CUDA's library is made")
@@ -133,39 +172,37 @@ class Asynchronous(DriverTest):
             subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wl,-soname,libcuda.so.1", "-o", library, source], check=True)
             told = single(function("own_library.py", params={"library": library}), "timing")
         self.measured(told)
-        self.assertTrue(0.0019 <= min(told.values()) < 0.003, told.values())
+        self.takes(min(told.values()), 0.0019, 0.003)
         self.assertEqual(told.notes()["waited_with"], "cuCtxSynchronize")
 
 
 class Many(DriverTest):
     def test_more_samples_than_fit_into_a_line_go_into_several(self):
-        told = single(function("known.py", function="nothing"), "timing", iterations=41000, warmup=1)
+        told = written({"b.py": "def bench(): return [1.5] * 41000\n"}, [{"way": "self_timed", "file": "b.py", "function": "bench"}], warmup=0)
         self.measured(told, 41000)
         self.assertGreaterEqual(len(told.of("samples")), 3)
 
 
-@in_a_quiet_moment
 class SelfTimed(DriverTest):
-    def bench(self, what, **keys):
-        return single(dict({"way": "self_timed", "file": "returns.py", "function": "bench", "unit": "ms", "params": {"what": what}}, **keys),
-                      "self_timed")
+    def bench(self, *whats):
+        cases = [{"way": "self_timed", "file": "returns.py", "function": "bench", "unit": "ms", "params": {"what": what}} for what in whats]
+        return drive(cases, "self_timed").each()
 
     def test_s3_24_what_the_function_returns_is_the_sample(self):
-        told = self.bench("number")
+        told, of_list = self.bench("number", "list")
         self.measured(told)
         self.assertEqual(told.one("samples"), {"event": "samples", "metric": "time", "values": [1.25] * 3, "unit": "ms"})
         self.assertEqual(told.notes()["clock"], "self")
-        self.assertEqual(self.bench("list").values(), [1.0, 2.0, 3.0])
+        self.assertEqual(of_list.values(), [1.0, 2.0, 3.0])
 
     def test_s3_24_what_is_no_time_is_an_error(self):
-        for what, words in (("none", "None"), ("text", "'1.25 ms'"), ("nan", "nan"), ("zero", "0.0"), ("negative", "-1.0"), ("empty", "empty list"),
-                            ("truth", "True")):
-            told = self.bench(what)
+        whats = {"none": "None", "text": "'1.25 ms'", "nan": "nan", "zero": "0.0", "negative": "-1.0", "empty": "empty list", "truth": "True"}
+        for words, told in zip(whats.values(), self.bench(*whats)):
             self.failed(told, "bad_result", words)
             self.assertEqual(told.values(), [])
 
     def test_options_that_cannot_be_followed_are_said_not_to_be(self):
-        notes = self.bench("number").notes()
+        notes = self.bench("number")[0].notes()
         self.assertNotIn("mode", notes)
         case = {"way": "self_timed", "file": "returns.py", "function": "bench"}
         notes = single(case, "self_timed", options={"mode": "perf_counter", "fresh_inputs": True}).notes()
@@ -175,9 +212,11 @@ class SelfTimed(DriverTest):
         told = single({"way": "self_timed", "file": "returns.py", "function": "counted"}, "self_timed", warmup=2)
         self.assertEqual(told.values(), [3.0, 4.0, 5.0])
 
+    @in_a_quiet_moment
     def test_warm_up_by_time_ends_with_the_call_that_fills_it(self):
         told = single({"way": "self_timed", "file": "returns.py", "function": "slow"}, "self_timed", warmup=10, burnin=0.02)
-        self.assertEqual(told.values(), [2.0, 3.0, 4.0])
+        with self.on_a_quiet_machine():
+            self.assertEqual(told.values(), [2.0, 3.0, 4.0])
 
 
 class Sweep(DriverTest):
@@ -200,16 +239,18 @@ class Sweep(DriverTest):
         self.failed(single(self.row("runner.py", "Runner.go"), "sweeps"), "no_function", "`Runner` with a method `go`")
 
     def test_no_row_and_many_rows_are_errors_that_name_what_there_was(self):
-        self.failed(single(self.row(batch_sizes=2, operation="Softmax"), "sweeps"), "no_row", "operation='Softmax'", "operation='GELU'")
-        self.failed(single(self.row(batch_sizes=2), "sweeps"), "many_rows", "2 rows", "'GELU'", "'Swish'")
-        self.failed(single(self.row(batch_sizes=2, colour="red"), "sweeps"), "no_row", "`colour`", "operation")
+        softmax, both, red = drive([self.row(batch_sizes=2, operation="Softmax"), self.row(batch_sizes=2), self.row(batch_sizes=2, colour="red")],
+                                   "sweeps").each()
+        self.failed(softmax, "no_row", "operation='Softmax'", "operation='GELU'")
+        self.failed(both, "many_rows", "2 rows", "'GELU'", "'Swish'")
+        self.failed(red, "no_row", "`colour`", "operation")
 
     def test_tables_that_are_none(self):
-        for kind, outcome, words in (
+        rows = (
                 ("nothing", "no_row", "returned None"), ("empty", "no_row", "gave no rows"), ("printed", "no_row", "returned None"),
                 ("no time", "bad_result", "has no time"), ("zero", "bad_result", "0.0 as time_ms"), ("oom", "out_of_memory", "out of memory"),
-                ("unsuccessful", "row_failed", "`success` is False"), ("two", "many_rows", "2 rows"), ("odd", "no_row", "5 as a row")):
-            told = single(self.row("faults.py", kind=kind), "sweeps")
+                ("unsuccessful", "row_failed", "`success` is False"), ("two", "many_rows", "2 rows"), ("odd", "no_row", "5 as a row"))
+        for (kind, outcome, words), told in zip(rows, drive([self.row("faults.py", kind=kind) for kind, *_ in rows], "sweeps").each()):
             self.failed(told, outcome, words)
             self.assertEqual(told.values(), [], kind)
 
@@ -226,19 +267,15 @@ class Seeds(DriverTest):
         self.assertNotEqual(drawn(7), drawn(8))
 
     def test_s0_85_two_runs_in_one_process_are_compared_by_their_digest(self):
-        check = {"check_determinism": True}
-        told = single(pair("ch1/baseline_digest.py"), options=check)
-        self.assertEqual((told.notes()["determinism"], told.of("validation")), ("two runs from one seed agree", []))
-        told = single(pair("ch1/baseline_digest.py", params={"steady": False}), options=check)
-        self.assertIn("nondeterministic: two runs from one seed gave", told.one("validation")["message"])
-        told = single(pair("ch1/baseline_random.py"), options=check)
-        self.assertEqual(told.notes()["determinism"], "two runs from one seed agree")
-        for file in ("ch1/baseline_inference.py", "ch2/baseline_minimal.py"):
-            told = single(pair(file), options=check)
+        cases = [pair("ch1/baseline_digest.py"), pair("ch1/baseline_digest.py", params={"steady": False}), pair("ch1/baseline_random.py"),
+                 pair("ch1/baseline_inference.py"), pair("ch2/baseline_minimal.py")]
+        steady, unsteady, seeded, *unchecked = drive(cases, options={"check_determinism": True}).each()
+        self.assertEqual((steady.notes()["determinism"], steady.of("validation")), ("two runs from one seed agree", []))
+        self.assertIn("nondeterministic: two runs from one seed gave", unsteady.one("validation")["message"])
+        self.assertEqual(seeded.notes()["determinism"], "two runs from one seed agree")
+        for told in unchecked:
             self.assertEqual(told.of("validation"), [])
             self.assertIn("not checked", told.notes()["determinism"])
-        told = single(pair("ch2/baseline_minimal.py"), options=check)
-        self.assertIn("not checked", told.notes()["determinism"])
 
 
 class Start(DriverTest):

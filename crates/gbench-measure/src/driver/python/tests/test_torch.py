@@ -13,7 +13,6 @@ HAS_TORCH = subprocess.run([TORCH, "-c", "import torch"], stderr=subprocess.DEVN
 
 
 @unittest.skipUnless(HAS_TORCH, "torch is not installed in " + TORCH)
-@in_a_quiet_moment
 class Torch(DriverTest):
     def single(self, case, **request):
         return drive([case], "torch", python=TORCH, **request)
@@ -27,6 +26,7 @@ class Torch(DriverTest):
         self.assertRegex(told.notes()["torch"], r"^\d+\.\d+")
         self.assertRegex(told.events[0]["notes"]["packages"]["torch"], r"^\d+\.\d+")
 
+    @in_a_quiet_moment
     def test_s0_48_the_blocks_of_torchs_timer_are_the_samples(self):
         told = self.single(function("gemm.py", params={"n": 64}), duration=0.3, options={"mode": "torch_timer"},
                            environment={"OMP_NUM_THREADS": "1"})  # two threads would wait for each other on a busy machine
@@ -34,14 +34,18 @@ class Torch(DriverTest):
         self.assertGreater(len(told.values()), 1)
         notes = told.notes()
         self.assertEqual((notes["clock"], notes["calls_per_sample"]), ("torch_timer", notes["number_per_run"]))
-        self.assertAlmostEqual(sum(told.values()) * notes["number_per_run"], 0.3, delta=0.2)
+        with self.on_a_quiet_machine():
+            self.assertAlmostEqual(sum(told.values()) * notes["number_per_run"], 0.3, delta=0.2)
 
+    @in_a_quiet_moment
     def test_s0_48_torchs_timer_makes_a_few_blocks_with_the_threads_that_torch_has(self):
         text = ("import time, torch\ntorch.set_num_threads(2)\nclass Bench:\n    def benchmark_fn(self):\n        time.sleep(%s)\n"
                 "        assert torch.get_num_threads() == 2\n")
         for seconds, blocks in ((0.08, 5), (0.3, 5)):
             told = written({"b.py": text % seconds}, ["b.py"], python=TORCH, options={"mode": "torch_timer"})
-            self.measured(told, blocks)
+            self.measured(told, len(told.values()))
+            with self.on_a_quiet_machine():  # after some seconds two are enough
+                self.assertEqual(len(told.values()), blocks)
             self.assertEqual(told.notes()["threads"], 2)
             self.assertIn("not applied: `torch_timer` goes by time", told.notes()["iterations"])
 
