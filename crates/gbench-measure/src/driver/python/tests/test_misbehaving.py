@@ -2,7 +2,7 @@
 import resource
 import signal
 
-from .support import DriverTest, START, drive, in_a_quiet_moment, pair, single, written
+from .support import DriverTest, drive, in_a_quiet_moment, pair, single, written
 
 MINIMAL = "class Bench:\n    def benchmark_fn(self): sum(range(100))\n"
 
@@ -198,15 +198,15 @@ class Cases(DriverTest):
         gone = "def gone(*words, **keys): raise RuntimeError('replaced')\n"
         for lines in ("import json\njson.dumps = json.JSONEncoder = gone", "import gc\ngc.collect = gc.disable = gone",
                       "import builtins\nbuiltins.len = builtins.open = builtins.sorted = None", "import os\nos.fstat = os.listdir = os.chdir = gone"):
-            # From its sources: to read bytecode the import system needs `len` itself, which is not put back for it.
-            told = written({"a.py": gone + lines + "\n" + MINIMAL, "b.py": MINIMAL}, ["a.py", "b.py"], alone=True, start=START)
+            told = written({"a.py": gone + lines + "\n" + MINIMAL, "b.py": MINIMAL}, ["a.py", "b.py"], alone=True)
             self.assertEqual(told.of("error"), [], (lines, told.stderr))
             self.assertEqual(len(told.values(case=0)), 3, lines)
             self.assertEqual(len(told.values(case=1)), 3, (lines, told.notes(0)))
             self.ended(told)
-        # With this the standard library works no more, and whatever of it a case needs fails: but only for that case.
+        # With this the standard library works no more, and what a case needs of it, which depends on Python's version, fails: but only for that case.
         told = written({"a.py": "import builtins\nbuiltins.isinstance = builtins.getattr = None\n" + MINIMAL, "b.py": MINIMAL}, ["a.py", "b.py"])
-        self.assertEqual((told.one("error")["kind"], len(told.values(case=1))), ("TypeError", 3))
+        self.assertIn([error["kind"] for error in told.of("error")], ([], ["TypeError"]))
+        self.assertEqual(len(told.values(case=1)), 3)
         self.ended(told)
 
     @in_a_quiet_moment
