@@ -1,15 +1,14 @@
 //! Whole files, as real tools write them: `fixtures/gpu/code` says which.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::Path};
 
-use super::{ArchCode, CodeError, difference, read};
+use super::case_tests::{Answer, Given, walk};
+use super::*;
 
-const KERNELS: [&str; 5] =
-    ["_Z5saxpyifPKfPf", "_Z6dividePKiPf", "_Z6seededPf", "_Z8mirroredIfLi512EEvPT_", "spiller"];
-
-fn bytes(name: &str) -> Vec<u8> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/gpu/code");
-    std::fs::read(PathBuf::from(folder).join(name)).unwrap()
+/// Of a file, or of several behind each other, with `+` between their names.
+fn bytes(names: &str) -> Vec<u8> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/gpu/code"));
+    names.split('+').flat_map(|name| std::fs::read(folder.join(name)).unwrap()).collect()
 }
 
 fn code(name: &str) -> ArchCode {
@@ -18,85 +17,76 @@ fn code(name: &str) -> ArchCode {
     all.remove(0)
 }
 
-/// Of the kernels that both have.
-fn changed(one: &str, other: &str) -> Vec<String> {
-    difference(&code(one), &code(other)).changed
-}
+const KINDS: [(&str, Answer); 5] =
+    [
+        ("differences", |given| {
+            let text = given.text();
+            let (base, head) = text.split_once(' ').unwrap();
+            assert_ne!(bytes(base), bytes(head));
+            difference_text(&code(base), &code(head))
+        }),
+        ("files", file),
+        ("logs", |given| {
+            format!(
+                "{:?}",
+                spills(&given.get("log").map_or_else(
+                    || given.text(),
+                    |name| { String::from_utf8(bytes(name.trim_end())).unwrap() }
+                ))
+            )
+        }),
+        ("made-up", |given| {
+            let text = given.text();
+            let (base, head) = text.split_once(" | ").unwrap();
+            difference_text(&made_up(base), &made_up(head))
+        }),
+        ("names", |given| format!("{:?}", display_name(&given.text()))),
+    ];
 
 #[test]
-fn line_information_and_names_of_files_are_no_part_of_the_code() {
-    for other in ["lineinfo.fatbin", "lineinfo_other_name.fatbin"] {
-        assert_ne!(bytes("base.cubin"), bytes(other));
-        assert!(difference(&code("base.cubin"), &code(other)).identical, "{other}");
+fn every_case_is_answered_as_its_file_says() {
+    walk(KINDS, 54);
+}
+
+fn difference_text(base: &ArchCode, head: &ArchCode) -> String {
+    let CodeDifference { identical, changed, added, removed, renamed, same_arch, same_toolkit } =
+        difference(base, head);
+    let mut text = if identical { "identical".to_owned() } else { "not identical".to_owned() };
+    for (what, names) in [("changed", changed), ("added", added), ("removed", removed)] {
+        if !names.is_empty() {
+            text += &format!(", {what} {}", names.join(" "));
+        }
     }
+    text.extend(renamed.iter().map(|(from, to)| format!(", renamed {from} to {to}")));
+    text + &format!("; same architecture {same_arch}, same toolkit {same_toolkit:?}")
 }
 
-#[test]
-fn the_tool_of_one_toolkit_does_not_matter() {
-    for other in ["ptxas.fatbin", "nvcc.fatbin"] {
-        let found = difference(&code("base.cubin"), &code(other));
-        assert!(found.identical, "{other}");
-        assert_eq!(found.same_toolkit, Some(true), "{other}");
-    }
+/// `sm_90 known a=1 b=2`: an architecture, whether the compiler is known, kernels and their hashes.
+fn made_up(text: &str) -> ArchCode {
+    let mut words = text.split(' ');
+    let arch = words.next().unwrap().to_owned();
+    let compiler = (words.next() == Some("known")).then(|| "CUDA 13.5.37".to_owned());
+    let kernel = |word: &str| {
+        let (name, sha256) = word.split_once('=').unwrap();
+        (name.to_owned(), ArchKernel { sha256: sha256.into(), ..ArchKernel::default() })
+    };
+    ArchCode { arch, compiler, kernels: words.map(kernel).collect() }
 }
 
-#[test]
-fn a_kernel_before_it_leaves_a_kernel_as_it_is() {
-    let found = difference(&code("base.cubin"), &code("another_before.fatbin"));
-    assert_eq!((found.changed, found.removed), (vec![], vec![]));
-    assert_eq!(found.added, ["_Z7anotherPi"]);
-    assert_eq!(changed("calls.fatbin", "calls_another_before.fatbin"), [""; 0]);
-}
-
-#[test]
-fn only_the_kernel_that_is_edited_changes() {
-    assert_eq!(changed("base.cubin", "edited.fatbin"), [KERNELS[0]]);
-}
-
-#[test]
-fn a_cap_on_registers_changes_the_kernel_that_gets_others() {
-    let (base, capped) = (code("base.cubin"), code("maxrregcount.fatbin"));
-    assert_eq!(difference(&base, &capped).changed, [KERNELS[1]]);
-    assert_eq!(
-        (base.kernels[KERNELS[1]].registers, capped.kernels[KERNELS[1]].registers),
-        (Some(16), Some(15))
-    );
-}
-
-#[test]
-fn fast_math_changes_the_kernels_that_calculate() {
-    assert_eq!(changed("base.cubin", "fast_math.fatbin"), [KERNELS[0], KERNELS[1], KERNELS[2], KERNELS[4]]);
-}
-
-#[test]
-fn without_optimisation_all_kernels_change() {
-    assert_eq!(changed("base.cubin", "debug.fatbin"), KERNELS);
-}
-
-/// Even a toolkit two years younger may make the very same code: here of the kernel that only moves data.
-#[test]
-fn another_toolkit_makes_other_code() {
-    let found = difference(&code("base_12.9.cubin"), &code("base.cubin"));
-    assert_eq!(found.changed, [KERNELS[0], KERNELS[1], KERNELS[2], KERNELS[4]]);
-    assert_eq!(found.same_toolkit, Some(false));
-}
-
-#[test]
-fn a_constant_changes_the_kernel_that_reads_it() {
-    assert_eq!(changed("base.cubin", "other_table.fatbin"), [KERNELS[1]]);
-}
-
-#[test]
-fn what_a_kernel_reaches_through_a_table_or_prints_belongs_to_it() {
-    assert_eq!(changed("calls.fatbin", "calls_edited.fatbin"), ["_Z13through_tablePfi"]);
-    assert_eq!(changed("calls.fatbin", "calls_other_text.fatbin"), ["_Z5printPf"]);
-}
-
-#[test]
-fn a_kernel_named_after_its_file_is_the_same_under_another_name() {
-    let found = difference(&code("unnamed.fatbin"), &code("unnamed_renamed.fatbin"));
-    assert!(found.identical);
-    assert_eq!(found.renamed.len(), 1);
+/// What a file holds: of each kernel its registers, shared memory and frame.
+fn file(given: &Given) -> String {
+    let all = match read(&bytes(&given.text())) {
+        Ok(all) => all,
+        Err(error) => return format!("{error:?}"),
+    };
+    let kernel = |(name, it): (&String, &ArchKernel)| {
+        format!("  {name} {:?} {:?} {:?}\n", it.registers, it.shared_bytes, it.frame_bytes)
+    };
+    let code = |code: &ArchCode| {
+        let kernels: String = code.kernels.iter().map(kernel).collect();
+        format!("{} by {:?}\n{kernels}", code.arch, code.compiler)
+    };
+    all.iter().map(code).collect()
 }
 
 /// What a line of `cuobjdump -res-usage` says of a kernel, by architecture and name.
@@ -126,7 +116,7 @@ fn res_usage(text: &str) -> BTreeMap<(String, String), (u32, u64, u64)> {
 fn registers_stack_and_shared_memory_are_those_that_cuobjdump_says() {
     for version in ["12.9", "13.5"] {
         let said = res_usage(&String::from_utf8(bytes(&format!("nvrtc_{version}.res-usage.txt"))).unwrap());
-        assert_eq!(said.len(), 4 * KERNELS.len());
+        assert_eq!(said.len(), 4 * 5, "kernels for four architectures");
         let mut read_here = BTreeMap::new();
         for code in read(&bytes(&format!("nvrtc_{version}.fatbin"))).unwrap() {
             for (name, kernel) in code.kernels {
@@ -137,13 +127,6 @@ fn registers_stack_and_shared_memory_are_those_that_cuobjdump_says() {
         }
         assert_eq!(read_here, said, "{version}");
     }
-}
-
-#[test]
-fn the_toolkit_stands_beside_the_code() {
-    assert_eq!(code("base.cubin").compiler.as_deref(), Some("CUDA 13.5.37"));
-    assert_eq!(code("base_12.9.cubin").compiler.as_deref(), Some("CUDA 12.9"));
-    assert_eq!(code("calls.fatbin").compiler.as_deref(), Some("CUDA 13.5.37"));
 }
 
 #[test]
@@ -158,35 +141,13 @@ fn a_fatbin_holds_the_same_however_it_is_packed() {
 }
 
 #[test]
-fn all_fatbins_of_a_program_are_read_and_merged_by_architecture() {
-    let all = read(&bytes("two.o")).unwrap();
-    let counts: Vec<_> = all.iter().map(|code| (code.arch.as_str(), code.kernels.len())).collect();
-    assert_eq!(counts, [("sm_75", 2), ("sm_90", 3)]);
-}
-
-#[test]
 fn different_code_under_one_name_gives_one_hash_whatever_comes_first() {
-    let joined = |names: [&str; 3]| {
-        let all: Vec<u8> = names.into_iter().flat_map(bytes).collect();
-        read(&all).unwrap().remove(0)
-    };
-    let one = joined(["ptxas.fatbin", "edited.fatbin", "maxrregcount.fatbin"]);
-    assert_eq!(one, joined(["maxrregcount.fatbin", "ptxas.fatbin", "edited.fatbin"]));
-    let found = difference(&code("base.cubin"), &one);
-    assert_eq!(found.changed, [KERNELS[0], KERNELS[1]]);
-    assert_eq!(one.kernels[KERNELS[1]].registers, Some(16));
+    let one = code("ptxas.fatbin+edited.fatbin+maxrregcount.fatbin");
+    assert_eq!(one, code("maxrregcount.fatbin+ptxas.fatbin+edited.fatbin"));
 }
 
 #[test]
-fn what_says_nothing_of_the_code_is_an_error() {
-    for (name, error) in [
-        ("pair_ptx.fatbin", CodeError::OnlyPtx),
-        ("pair_to_link.cubin", CodeError::Relocatable),
-        ("pair_to_link.o", CodeError::Relocatable),
-        ("kernels.cu", CodeError::NotDeviceCode),
-    ] {
-        assert_eq!(read(&bytes(name)), Err(error), "{name}");
-    }
+fn what_is_no_file_with_device_code_says_so() {
     assert_eq!(read(b""), Err(CodeError::NotDeviceCode));
     assert_eq!(read(b"//\n// Generated by NVIDIA NVVM Compiler\n"), Err(CodeError::OnlyPtx));
     let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();

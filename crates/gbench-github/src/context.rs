@@ -184,4 +184,4 @@ fn text_of(path: &Path) -> Result<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

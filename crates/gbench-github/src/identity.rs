@@ -61,22 +61,3 @@ impl Identity {
         login_is_ours && (user.kind == "Bot" || !self.login().ends_with("[bot]"))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn user(login: &str, kind: &str) -> User {
-        User { login: login.into(), kind: kind.into() }
-    }
-
-    #[test]
-    fn an_author_is_a_name_and_a_kind() {
-        assert!(Identity::Actions.wrote(&user("github-actions[bot]", "Bot")));
-        assert!(!Identity::Actions.wrote(&user("github-actions[bot]", "User")));
-        assert!(!Identity::Actions.wrote(&user("github-actions", "Bot")));
-        let person = Identity::Login("Mona".into());
-        assert!(person.wrote(&user("mona", "User")));
-        assert!(!person.wrote(&user("", "User")) && !Identity::Login(String::new()).wrote(&user("", "User")));
-    }
-}

@@ -14,6 +14,10 @@ pub mod approval;
 pub mod artifacts;
 mod backoff;
 pub mod branch;
+#[cfg(test)]
+#[path = "../../gbench-suite/src/case_tests.rs"]
+#[expect(dead_code, reason = "no case here has files")]
+mod case_tests;
 pub mod checks;
 mod client;
 pub mod commands;
@@ -25,6 +29,8 @@ pub mod history;
 mod identity;
 pub mod issues;
 pub mod kept;
+#[cfg(test)]
+mod kind_tests;
 mod marker;
 mod optimistic;
 pub mod people;

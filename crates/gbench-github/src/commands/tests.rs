@@ -9,36 +9,6 @@ fn obeyed(text: &str) -> bool {
 }
 
 #[test]
-fn what_a_command_holds_cannot_end_it() {
-    assert_eq!(data("100%\r\n::error::x"), "100%25%0D%0A::error::x");
-    assert_eq!(property("a,b:c%0A"), "a%2Cb%3Ac%250A");
-    assert_eq!(
-        annotation(Level::Error, Some("a:b.py"), Some(3), "t,1", "m\nn"),
-        "::error file=a%3Ab.py,line=3,title=t%2C1::m%0An"
-    );
-    assert_eq!(annotation(Level::Notice, None, Some(3), "", "m"), "::notice::m");
-}
-
-#[test]
-fn a_line_is_no_command_and_can_still_be_read() {
-    assert_eq!(line("  ::error::x"), "  : :error::x");
-    assert_eq!(line("1 | ##[error]x"), "1 | ## [error]x");
-    assert_eq!(line("a\r::error::x"), "a\u{fffd}::error::x");
-    assert_eq!(line("std::vec\tis fine"), "std::vec\tis fine");
-}
-
-#[test]
-fn n17_what_turns_the_reading_order_around_shows_its_code() {
-    assert_eq!(line("a\u{202e}b\u{2066}\u{200b}"), "a\\u{202e}b\\u{2066}\\u{200b}");
-    assert_eq!(
-        annotation(Level::Error, None, None, "t\u{202e}", "m\u{2067}\nn"),
-        "::error title=t\\u{202e}::m\\u{2067}%0An"
-    );
-    // Signs of our own have one that chooses their picture, and letters of other scripts are letters.
-    assert_eq!(line("⚠\u{fe0f} שלום é 日"), "⚠\u{fe0f} שלום é 日");
-}
-
-#[test]
 fn commands_are_stopped_by_a_word_that_is_another_one_each_time() {
     let mut out = Vec::new();
     let token = stop(&mut out).unwrap();

@@ -84,29 +84,13 @@ fn labelled(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn n14_a_workflow_is_known_by_its_file_and_by_no_part_of_a_branch() {
-        let file = |text: &str| workflow_of(text).map(|(slug, file)| format!("{slug} {file}"));
-        let nightly = "acme/kernels/.github/workflows/gbench-nightly.yml";
-        let shown = Some("acme/kernels .github/workflows/gbench-nightly.yml".to_owned());
-        assert_eq!(file(&format!("{nightly}@refs/heads/main")), shown);
-        assert_eq!(file(&format!("{nightly}@refs/heads/x@refs/heads/y")), shown);
-        let evil = format!("{nightly}@x.yml@refs/heads/main");
-        assert_eq!(file(&evil), Some("acme/kernels .github/workflows/gbench-nightly.yml@x.yml".into()));
-        for wrong in
-            ["", "acme/kernels", "acme/kernels/x.yml", "acme@refs/heads/main", "a b/c/x.yml@refs/heads/m"]
-        {
-            assert_eq!(file(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn n14_a_merge_group_is_of_the_branch_that_it_goes_to() {
-        assert_eq!(queued_for("gh-readonly-queue/main/pr-7-0a"), Some("main".into()));
-        assert_eq!(queued_for("gh-readonly-queue/release/1/pr-7-0a"), Some("release/1".into()));
-        assert_eq!(queued_for("main"), None);
+pub(crate) mod tests {
+    /// Of `workflow_of` or `queued_for`.
+    pub(crate) fn word(function: &str, text: &str) -> String {
+        let found = match function {
+            "queued_for" => super::queued_for(text),
+            _ => super::workflow_of(text).map(|(slug, file)| format!("{slug} {file}")),
+        };
+        format!("{found:?}")
     }
 }

@@ -10,6 +10,8 @@ mod index;
 mod layout;
 mod listed;
 mod summary;
+#[cfg(test)]
+pub(crate) mod word_tests;
 
 use std::ops::ControlFlow;
 use std::path::Path;

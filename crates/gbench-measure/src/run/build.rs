@@ -181,58 +181,8 @@ fn last_line(output: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::run::io::capture::Capture;
-
-    fn quoted(stderr: &str, stdout: &str) -> String {
-        let mut execution = Execution::not_started(String::new());
-        for (capture, text) in [(&mut execution.stderr, stderr), (&mut execution.stdout, stdout)] {
-            *capture = Capture::new(1 << 16);
-            capture.push(text.as_bytes());
-        }
-        why(&execution).unwrap_or_default()
-    }
-
-    #[test]
-    fn n27_the_first_error_is_quoted_and_not_the_last_line() {
-        let ld = "/usr/bin/ld: /tmp/cc1.o: in function `main':\nmain.c:(.text+0xe): undefined reference to `fast_gemm'\n\
-                  collect2: error: ld returned 1 exit status\nmake: *** [Makefile:3: gemm] Error 1\n";
-        assert_eq!(quoted(ld, ""), "main.c:(.text+0xe): undefined reference to `fast_gemm'");
-        let gcc = "In file included from a.c:1:\na.c: In function 'main':\na.c:3:5: warning: unused variable 'error'\n\
-                   a.c:4:9: error: expected ';' before '}' token\na.c:9:1: error: something later\nmake: *** [all] Error 1\n";
-        assert_eq!(quoted(gcc, ""), "a.c:4:9: error: expected ';' before '}' token");
-        let rustc = "   Compiling gemm v0.1.0\nwarning: unused import\nerror[E0425]: cannot find value `n` in this scope\n \
-                     --> src/main.rs:3:20\n  |\nerror: aborting due to 1 previous error\n\
-                     error: could not compile `gemm` (bin) due to 1 previous error\n";
-        assert_eq!(quoted(rustc, ""), "error[E0425]: cannot find value `n` in this scope (src/main.rs:3:20)");
-        let nvcc = "gemm.cu(12): error: identifier \"foo\" is undefined\n\n1 error detected in the compilation of \"gemm.cu\".\n";
-        assert_eq!(quoted(nvcc, ""), "gemm.cu(12): error: identifier \"foo\" is undefined");
-        assert_eq!(
-            quoted("nvcc fatal   : Unsupported gpu architecture 'compute_120'\n", ""),
-            "nvcc fatal   : Unsupported gpu architecture 'compute_120'"
-        );
-        let cmake = "CMake Error at CMakeLists.txt:3 (find_package):\n  By not providing \"FindX.cmake\"\n\n-- Configuring incomplete, errors occurred!\n";
-        assert_eq!(quoted(cmake, ""), "CMake Error at CMakeLists.txt:3 (find_package):");
-        // Ninja prints what its compilers print to stdout.
-        let ninja = "[1/2] CXX a.o\nFAILED: a.o\na.cc:1:10: fatal error: cuda.h: No such file or directory\nninja: build stopped: subcommand failed.\n";
-        assert_eq!(quoted("", ninja), "a.cc:1:10: fatal error: cuda.h: No such file or directory");
-        let python = "Traceback (most recent call last):\n  File \"setup.py\", line 1\nModuleNotFoundError: No module named 'torch'\n";
-        assert_eq!(quoted(python, ""), "ModuleNotFoundError: No module named 'torch'");
-    }
-
-    #[test]
-    fn n27_without_an_error_the_last_line_that_says_more_than_that_it_failed() {
-        assert_eq!(
-            quoted("first\nno licence for the compiler\nmake: *** [all] Error 1\n", ""),
-            "no licence for the compiler"
-        );
-        assert_eq!(quoted("make: *** [all] Error 1\n", ""), "make: *** [all] Error 1");
-        assert_eq!(quoted("", ""), "");
-    }
-
-    #[test]
-    fn the_pattern_is_a_regular_expression() {
-        assert!(ERROR.is_some());
+pub(super) mod tests {
+    pub(crate) fn quoted(execution: &super::Execution) -> Option<String> {
+        super::why(execution)
     }
 }

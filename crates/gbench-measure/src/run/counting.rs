@@ -387,53 +387,30 @@ fn slope_of(small: Executed, large: Executed) -> std::result::Result<CaseCount, 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::case_tests::Given;
 
-    fn executed(executions: f64, instructions: f64) -> Executed {
-        Executed { executions, instructions, cycles: Some(2.0 * instructions), whole: true }
-    }
-
-    fn why(counted: std::result::Result<CaseCount, Stop>) -> String {
-        match counted {
+    /// Of two processes, each its executions and instructions; a report of `perf` may say what the first one executed.
+    pub(crate) fn slope(given: &Given) -> String {
+        let text = given.text();
+        let numbers: Vec<f64> = text.split_whitespace().map(|it| it.parse().unwrap()).collect();
+        let [small, large] = [0, 2].map(|at| {
+            let (executions, instructions) = (numbers[at], numbers[at + 1]);
+            Executed { executions, instructions, cycles: Some(2.0 * instructions), whole: true }
+        });
+        let small = match given.get("perf").map(|report| of_perf(report.as_bytes())) {
+            None => Ok(small),
+            Some(counted) => counted.map(|it| Executed { executions: small.executions, ..it }),
+        };
+        match small.and_then(|small| slope_of(small, large)) {
+            Ok(CaseCount { metrics, warning }) => {
+                let of = |it: MetricReading| format!("{} {:?}, judged {}; ", it.name, it.values, it.judged);
+                metrics.into_iter().map(of).collect::<String>() + &format!("{warning:?}")
+            }
             Err(Stop::NoCount(why)) => why,
-            _ => panic!("it is a count"),
+            Err(_) => panic!("nothing can stop it"),
         }
-    }
-
-    #[test]
-    fn what_both_processes_do_alike_cancels() {
-        let counted = slope_of(executed(10.0, 1e6 + 70.0), executed(110.0, 1e6 + 770.0)).ok().unwrap();
-        let values: Vec<(&str, f64, bool)> =
-            counted.metrics.iter().map(|it| (it.name.as_str(), it.values[0], it.judged)).collect();
-        assert_eq!(values, [("instructions", 7.0, true), ("cycles", 14.0, false)]);
-        assert_eq!(counted.warning, None);
-    }
-
-    #[test]
-    fn a_difference_without_sense_is_no_number() {
-        for (small, large) in [
-            (executed(10.0, 1.0), executed(10.0, 2.0)),
-            (executed(10.0, 1.0), executed(5.0, 2.0)),
-            (executed(f64::NAN, 1.0), executed(5.0, 2.0)),
-        ] {
-            assert!(why(slope_of(small, large)).contains("no more often"));
-        }
-        assert!(why(slope_of(executed(1.0, 9.0), executed(2.0, 9.0))).contains("no more instructions"));
-        assert!(
-            why(slope_of(executed(1.0, 9.0), executed(2.0, f64::INFINITY))).contains("no more instructions")
-        );
-    }
-
-    #[test]
-    fn counters_that_were_shared_give_an_estimate_that_is_not_judged() {
-        let report = r#"{"counted": [{"event": "instructions", "value": 50, "enabled": 10, "running": 5},
-            {"event": "cycles", "value": 70, "enabled": 10, "running": 10}]}"#;
-        let one = of_perf(report.as_bytes()).ok().unwrap();
-        assert_eq!((one.instructions, one.cycles, one.whole), (100.0, Some(70.0), false));
-        let counted = slope_of(Executed { executions: 1.0, ..one }, executed(2.0, 200.0)).ok().unwrap();
-        assert!(!counted.metrics[0].judged && counted.warning.is_some());
-        assert!(of_perf(br#"{"refused": 13}"#).is_err());
     }
 
     #[test]

@@ -62,34 +62,3 @@ impl CollectedSamples {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use gbench_model::{ForeignProcess, MeanPower, PowerSource};
-
-    fn gpu(watts: f64, used: bool, busy: f64) -> GpuTelemetry {
-        let utilization = Spread::of([busy]);
-        let mean_power = Some(MeanPower { watts, from: PowerSource::EnergyCounter });
-        GpuTelemetry { used, utilization, mean_power, ..GpuTelemetry::default() }
-    }
-
-    fn power(gpus: Vec<GpuTelemetry>) -> Option<f64> {
-        power_of(&Telemetry { gpus, ..Telemetry::default() })
-    }
-
-    #[test]
-    fn the_power_is_that_of_the_gpus_in_use_and_an_idle_card_is_nobodys() {
-        assert_eq!(power(vec![gpu(300.0, true, 90.0), gpu(50.0, false, 0.0)]), Some(300.0));
-        assert_eq!(power(vec![gpu(300.0, true, 90.0), gpu(200.0, true, 90.0)]), Some(500.0));
-        assert_eq!(power(vec![gpu(300.0, false, 90.0)]), Some(300.0), "its processes cannot be seen");
-        assert_eq!(power(vec![gpu(50.0, false, 0.0)]), None, "the program used no GPU");
-        assert_eq!(power(vec![gpu(300.0, false, 90.0), gpu(50.0, false, 90.0)]), None, "which one?");
-        let foreign = vec![ForeignProcess { pid: 7, name: None }];
-        let shared = GpuTelemetry { foreign, ..gpu(300.0, false, 90.0) };
-        assert_eq!(power(vec![shared]), None, "it may be the other's work");
-        let unknown = GpuTelemetry { mean_power: None, ..gpu(0.0, true, 90.0) };
-        assert_eq!(power(vec![gpu(300.0, true, 90.0), unknown]), None, "half of it is not all");
-        assert_eq!(power(Vec::new()), None);
-    }
-}

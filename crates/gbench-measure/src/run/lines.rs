@@ -27,16 +27,3 @@ fn without_escapes(text: &str) -> String {
     }
     plain
 }
-
-#[cfg(test)]
-mod tests {
-    use super::first_line;
-
-    #[test]
-    fn a_line_for_a_table_has_no_terminals_orders_in_it() {
-        assert_eq!(first_line("\u{1b}[1;31merror\u{1b}[0m: no \u{7}such file"), "error: no such file");
-        assert_eq!(first_line("\u{1b}]0;a title\u{7}left"), "left");
-        assert_eq!(first_line("\u{1b}[2"), "");
-        assert_eq!(first_line(" \n\t"), "(empty)");
-    }
-}

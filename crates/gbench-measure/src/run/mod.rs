@@ -22,6 +22,8 @@ mod harness_launch;
 mod interpreter;
 mod interrupt;
 mod io;
+#[cfg(test)]
+mod kind_tests;
 mod launcher;
 mod left_files;
 mod lines;
@@ -46,8 +48,6 @@ mod spawn;
 mod stages;
 mod telling;
 mod temporary;
-#[cfg(test)]
-mod test_support;
 mod wrapping;
 
 pub use arm::Finished;

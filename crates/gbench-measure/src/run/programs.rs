@@ -19,16 +19,3 @@ pub(super) fn find_binary(name: &str, dir: &Path) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(executable)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_is_found_on_path_and_by_path() {
-        assert!(has_binary("sh", Path::new("/")));
-        assert!(has_binary("./sh", Path::new("/bin")));
-        assert!(!has_binary("no-such-program", Path::new("/")));
-        assert!(!has_binary("/etc/passwd", Path::new("/")));
-    }
-}

@@ -169,6 +169,12 @@ fn filled(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
 mod tests {
     use super::*;
 
+    fn fresh() -> (tempfile::TempDir, FrameFile) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = FrameFile::new(folder.path().join("cache/a"), "1");
+        (folder, file)
+    }
+
     fn keys(file: &FrameFile) -> (Vec<String>, FramesRead) {
         let mut keys = Vec::new();
         let read = file.read(|key, payload| {
@@ -187,8 +193,7 @@ mod tests {
 
     #[test]
     fn what_was_appended_is_read_in_order() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = FrameFile::new(folder.path().join("cache/a"), "version 1");
+        let (_folder, file) = fresh();
         let (none, read) = keys(&file);
         assert!(none.is_empty());
         append(&file, read, &["a", "bb"]);
@@ -196,13 +201,12 @@ mod tests {
         assert_eq!(some, ["a", "bb"]);
         append(&file, read, &["c"]);
         assert_eq!(keys(&file).0, ["a", "bb", "c"]);
-        assert!(keys(&FrameFile::new(file.path, "version 2")).0.is_empty(), "another version");
+        assert!(keys(&FrameFile::new(file.path, "2")).0.is_empty(), "another version");
     }
 
     #[test]
     fn a_torn_or_spoilt_end_costs_its_frames_and_no_others() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = FrameFile::new(folder.path().join("a"), "1");
+        let (_folder, file) = fresh();
         append(&file, FramesRead::default(), &["a", "b", "c"]);
         let whole = std::fs::read(file.path()).unwrap();
         for cut in 0..whole.len() {
@@ -222,8 +226,7 @@ mod tests {
 
     #[test]
     fn what_a_reader_refuses_is_written_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = FrameFile::new(folder.path().join("a"), "1");
+        let (_folder, file) = fresh();
         append(&file, FramesRead::default(), &["a", "b", "c"]);
         let mut shown = 0;
         let read = file.read(|_, _| {
@@ -243,8 +246,7 @@ mod tests {
 
     #[test]
     fn nothing_is_added_behind_frames_that_another_writer_put_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = FrameFile::new(folder.path().join("a"), "1");
+        let (_folder, file) = fresh();
         append(&file, FramesRead::default(), &["a", "b"]);
         let (_, read) = keys(&file);
         file.discard().unwrap();
@@ -257,8 +259,7 @@ mod tests {
 
     #[test]
     fn a_writer_that_was_slower_adds_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = FrameFile::new(folder.path().join("a"), "1");
+        let (_folder, file) = fresh();
         let (_, read) = keys(&file);
         append(&file, read, &["a"]);
         append(&file, read, &["a"]);

@@ -81,30 +81,6 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn read(chunks: &[&str]) -> (usize, Option<usize>) {
-        let mut lines = Lines::default();
-        for chunk in chunks {
-            lines.push(chunk.as_bytes());
-        }
-        let (events, bad) = lines.finish();
-        (events.len(), bad.map(|(number, _)| number))
-    }
-
-    #[test]
-    fn a_line_may_come_in_pieces_and_without_its_end() {
-        assert_eq!(read(&["{\"event\":", "\"sample\",\"value\":1}\n\n{\"event\":\"end\"}"]), (2, None));
-    }
-
-    #[test]
-    fn half_a_line_is_bad_and_keeps_what_came_before() {
-        assert_eq!(read(&["{\"event\":\"sample\",\"value\":1}\n{\"event\":\"sam"]), (1, Some(2)));
-    }
-
-    #[test]
-    fn nothing_may_follow_the_end() {
-        assert_eq!(read(&["{\"event\":\"end\"}\n{\"event\":\"sample\",\"value\":1}\n"]), (1, Some(2)));
-    }
-
     #[test]
     fn a_line_without_end_does_not_fill_the_memory() {
         let mut lines = Lines::default();

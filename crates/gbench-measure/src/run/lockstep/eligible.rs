@@ -94,30 +94,22 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     #[test]
-    fn two_fit_up_to_what_there_is() {
-        assert!(why_apart(Some(30 * GIB), Some(50 * GIB), 80 * GIB).is_none());
-        assert!(why_apart(Some(30 * GIB), Some(50 * GIB + 1), 80 * GIB).is_some());
-        assert!(why_apart(Some(u64::MAX), Some(u64::MAX), u64::MAX - 1).is_some());
-    }
-
-    #[test]
-    fn a_side_that_is_not_known_is_taken_to_be_like_the_other() {
-        assert!(why_apart(Some(41 * GIB), None, 80 * GIB).is_some());
-        assert!(why_apart(None, Some(41 * GIB), 80 * GIB).is_some());
-        assert!(why_apart(None, Some(40 * GIB), 80 * GIB).is_none());
-    }
-
-    #[test]
-    fn what_nothing_is_known_of_is_tried() {
-        assert!(why_apart(None, None, 1).is_none());
-        assert!(why_apart(Some(u64::MAX), Some(1), 0).is_none());
-    }
-
-    #[test]
-    fn the_reason_names_both_sides_and_what_there_is() {
-        let why = why_apart(Some(5 * GIB), Some(4 * GIB), 8 * GIB).unwrap();
+    fn two_fit_up_to_what_there_is_and_a_side_that_is_not_known_is_taken_to_be_like_the_other() {
+        for (base, head, available, fits) in [
+            (Some(30 * GIB), Some(50 * GIB), 80 * GIB, true),
+            (Some(30 * GIB), Some(50 * GIB + 1), 80 * GIB, false),
+            (Some(u64::MAX), Some(u64::MAX), u64::MAX - 1, false),
+            (Some(41 * GIB), None, 80 * GIB, false),
+            (None, Some(41 * GIB), 80 * GIB, false),
+            (None, Some(40 * GIB), 80 * GIB, true),
+            // What nothing is known of is tried.
+            (None, None, 1, true),
+            (Some(u64::MAX), Some(1), 0, true),
+        ] {
+            assert_eq!(why_apart(base, head, available).is_none(), fits, "{base:?} {head:?} {available}");
+        }
         assert_eq!(
-            why,
+            why_apart(Some(5 * GIB), Some(4 * GIB), 8 * GIB).unwrap(),
             "one after the other instead of in turns: base takes 5120 MiB at its peak and head 4096 MiB, and there are \
              8192 MiB for both"
         );
