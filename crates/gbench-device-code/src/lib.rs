@@ -37,10 +37,6 @@
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod attributes;
-#[cfg(test)]
-#[path = "../../gbench-suite/src/case_tests.rs"]
-#[expect(dead_code, reason = "cases have names of files, not their content")]
-mod case_tests;
 mod code;
 mod code_difference;
 mod cubin;

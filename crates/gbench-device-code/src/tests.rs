@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::case_tests::{Answer, Given, walk};
 use super::*;
+use case_files::{Answer, Given, walk};
 
 /// Of a file, or of several behind each other, with `+` between their names.
 fn bytes(names: &str) -> Vec<u8> {
@@ -45,7 +45,7 @@ const KINDS: [(&str, Answer); 5] =
 
 #[test]
 fn every_case_is_answered_as_its_file_says() {
-    walk(KINDS, 54);
+    walk(env!("CARGO_MANIFEST_DIR"), KINDS, 54);
 }
 
 fn difference_text(base: &ArchCode, head: &ArchCode) -> String {

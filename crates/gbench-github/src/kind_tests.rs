@@ -6,12 +6,12 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::address::encoded;
-use super::case_tests::{Answer, Given, walk};
 use super::commands::{Level, annotation, data, line, property};
 use super::guard::GuardPolicy;
 use super::identity::User;
 use super::marker::Marker;
 use super::*;
+use case_files::{Answer, Given, walk};
 use gbench_model::Fault;
 
 const KINDS: [(&str, Answer); 4] =
@@ -19,7 +19,7 @@ const KINDS: [(&str, Answer); 4] =
 
 #[test]
 fn every_case_is_answered_as_its_file_says() {
-    walk(KINDS, 228);
+    walk(env!("CARGO_MANIFEST_DIR"), KINDS, 228);
 }
 
 /// Of a function and its arguments as JSON.

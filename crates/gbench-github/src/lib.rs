@@ -14,10 +14,6 @@ pub mod approval;
 pub mod artifacts;
 mod backoff;
 pub mod branch;
-#[cfg(test)]
-#[path = "../../gbench-suite/src/case_tests.rs"]
-#[expect(dead_code, reason = "no case here has files")]
-mod case_tests;
 pub mod checks;
 mod client;
 pub mod commands;

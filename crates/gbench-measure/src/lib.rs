@@ -12,9 +12,6 @@
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
-#[cfg(test)]
-#[path = "../../gbench-suite/src/case_tests.rs"]
-mod case_tests;
 pub mod driver;
 pub mod ingest;
 pub mod run;

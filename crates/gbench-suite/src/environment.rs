@@ -327,10 +327,10 @@ fn as_line<T>(name: &str, key: &str, value: &str, read: impl FnOnce(&mut Table) 
 pub(super) mod tests {
     use std::path::Path;
 
-    use super::super::case_tests::Given;
     use super::super::suite_case_tests::{differing, fault_text, settings_text};
     use super::super::{Action, Benchmark, Source};
     use super::*;
+    use case_files::Given;
 
     fn read(variables: &[(&str, &str)], in_action: bool) -> Result<Environment> {
         let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

@@ -72,7 +72,7 @@ pub fn fits(paths: &[String], file: &str) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     /// Of a file, whether it is one of `paths`.
     pub(crate) fn answer(given: &Given) -> String {

@@ -108,7 +108,7 @@ fn ceil_div(all: i64, part: i64) -> Result<Value, Error> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
     use gbench_model::ParamValue;
 
     /// Of an expression over `n`, which is 1000, that has to give a number from 1 to 4096.

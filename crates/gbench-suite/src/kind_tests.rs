@@ -1,7 +1,7 @@
 //! The kinds of this crate's cases: a folder of fixtures each.
 
-use super::case_tests::{Answer, walk};
 use super::*;
+use case_files::{Answer, walk};
 
 /// Beside those of `discover`.
 const KINDS: [(&str, Answer); 6] = [
@@ -15,5 +15,5 @@ const KINDS: [(&str, Answer); 6] = [
 
 #[test]
 fn every_case_is_answered_as_its_file_says() {
-    walk(KINDS.into_iter().chain(discover::tests::KINDS), 470);
+    walk(env!("CARGO_MANIFEST_DIR"), KINDS.into_iter().chain(discover::tests::KINDS), 470);
 }

@@ -6,8 +6,6 @@
 
 mod action;
 mod benchmark;
-#[cfg(test)]
-mod case_tests;
 mod cases;
 mod container;
 mod container_reader;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::case_tests::Given;
 use super::*;
+use case_files::Given;
 use gbench_model::{Exit, Fault, ParamValue};
 
 /// Lines of the fields whose values differ. It names all fields of the type, so that a new one cannot be forgotten.

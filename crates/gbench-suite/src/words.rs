@@ -158,7 +158,7 @@ pub fn format_size(bytes: u64) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     /// Of a text that is a `duration`, a `size` or a `threshold`.
     pub(crate) fn answer(given: &Given) -> String {

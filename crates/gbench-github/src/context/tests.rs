@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::case_tests::Given;
+use case_files::Given;
 
 /// Commits of the events.
 const COMMITS: [(&str, &str); 4] = [

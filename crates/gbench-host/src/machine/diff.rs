@@ -127,7 +127,7 @@ fn plain(value: &Value) -> String {
 pub(super) mod tests {
     use super::super::test_support::spoilt;
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
     use gbench_model::test_support::{devices, manifest};
 
     /// Of facts that have changed, as those of `checks` are.

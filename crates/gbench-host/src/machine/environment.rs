@@ -101,7 +101,7 @@ fn without_passwords(value: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     /// Of variables, those that are kept.
     pub(in crate::machine) fn answer(given: &Given) -> String {

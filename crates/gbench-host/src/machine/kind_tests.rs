@@ -1,7 +1,7 @@
 //! The kinds of this crate's cases: a folder of fixtures each.
 
 use super::*;
-use crate::case_tests::{Answer, walk};
+use case_files::{Answer, walk};
 
 const KINDS: [(&str, Answer); 6] = [
     ("checks", checks::tests::answer),
@@ -14,5 +14,5 @@ const KINDS: [(&str, Answer); 6] = [
 
 #[test]
 fn every_case_is_answered_as_its_file_says() {
-    walk(KINDS, 110);
+    walk(env!("CARGO_MANIFEST_DIR"), KINDS, 110);
 }

@@ -136,7 +136,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     fn sh(script: &str, word: &str, deadline: Duration) -> Probe<String> {
         version(Command::new("/bin/sh").args(["-c", script]), word, deadline)

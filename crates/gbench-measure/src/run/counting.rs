@@ -389,7 +389,7 @@ fn slope_of(small: Executed, large: Executed) -> std::result::Result<CaseCount, 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     /// Of two processes, each its executions and instructions; a report of `perf` may say what the first one executed.
     pub(crate) fn slope(given: &Given) -> String {

@@ -16,8 +16,8 @@ use super::reported::{bounded, meaning};
 use super::requires::missing;
 use super::stages::StageClock;
 use super::*;
-use crate::case_tests::{Answer, Given, walk};
 use crate::trees::Range;
+use case_files::{Answer, Given, walk};
 use gbench_model::line::{self, Event, Request};
 use gbench_model::test_support::{devices, gpu, manifest};
 use gbench_model::*;
@@ -47,7 +47,7 @@ const KINDS: [(&str, Answer); 15] = [
 
 #[test]
 fn every_case_is_answered_as_its_file_says() {
-    walk(KINDS, 255);
+    walk(env!("CARGO_MANIFEST_DIR"), KINDS, 255);
 }
 
 /// Of a function and its arguments as JSON.

@@ -96,7 +96,7 @@ fn starts_harness(words: &[String]) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     /// With `extension`, of a text of such a file; else of the commands of a script.
     pub(in crate::discover) fn answer(given: &Given) -> String {

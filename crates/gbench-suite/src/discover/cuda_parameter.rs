@@ -189,7 +189,7 @@ fn vector(name: &str) -> Option<(DType, u32)> {
 pub(super) mod tests {
     use super::super::cuda_text::tokens;
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     /// Of a parameter, where these types have names of their own.
     pub(in crate::discover) fn answer(given: &Given) -> String {

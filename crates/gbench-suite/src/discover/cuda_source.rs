@@ -251,7 +251,7 @@ fn dynamic_shared(body: &[CodeToken], aliases: &BTreeMap<&str, Vec<CodeToken>>) 
 pub(super) mod tests {
     use super::super::cuda_parameter::tests::parameter_text;
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     /// Of a source, what it has of the host and its kernels.
     pub(in crate::discover) fn answer(given: &Given) -> String {

@@ -164,7 +164,7 @@ fn literals(text: &str, end: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
 
     /// With `key`, whether a script builds it; else where it puts its rows, of which `lines` says that each is a line.
     pub(in crate::discover) fn answer(given: &Given) -> String {

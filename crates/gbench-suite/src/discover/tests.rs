@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::case_tests::{Answer, Given};
+use case_files::{Answer, Given};
 use gbench_formats::adapters::BuildStep;
 
 /// The kinds of cases that this folder answers.

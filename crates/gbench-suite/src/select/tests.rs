@@ -1,9 +1,9 @@
 //! Which benchmarks a selection leaves, below `fixtures/selections`.
 
 use super::super::Action;
-use super::super::case_tests::Given;
 use super::super::suite_case_tests::fault_text;
 use super::*;
+use case_files::Given;
 use gbench_model::ParamValue;
 
 fn builtins() -> [Benchmark; 3] {

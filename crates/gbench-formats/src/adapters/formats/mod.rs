@@ -28,8 +28,7 @@ pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 pub use harness_file::HarnessFile;
 pub use harness_files::HARNESS_FILES;
 pub(super) use program::OUT as OUT_WORD;
-pub use program::DescribedProgram;
-pub(crate) use program::ResultProgram;
+pub(crate) use program::{DescribedProgram, ResultProgram};
 
 use std::collections::BTreeSet;
 

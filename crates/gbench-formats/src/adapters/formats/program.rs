@@ -18,7 +18,7 @@ const OUT_VARIABLE: &str = "GBENCH_OUT";
 pub(crate) struct ResultProgram(pub &'static dyn ResultFormat);
 
 /// A program whose rows the user describes.
-pub struct DescribedProgram(pub Described);
+pub(crate) struct DescribedProgram(pub Described);
 
 impl Adapter for ResultProgram {
     fn name(&self) -> &'static str {

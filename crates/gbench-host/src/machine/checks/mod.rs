@@ -26,7 +26,7 @@ pub(super) mod tests {
     use super::super::test_support::spoilt;
     use super::super::{LockReading, TempFolder, TimingNoise};
     use super::*;
-    use crate::case_tests::Given;
+    use case_files::Given;
     use gbench_model::{CounterState, Probe};
 
     /// Readings of a machine in order.

@@ -61,9 +61,9 @@ fn load(root: &Root) -> Result<f64, String> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
     use crate::machine::readings;
     use crate::machine::test_support::tree;
+    use case_files::Given;
 
     /// What the files say, on a machine of eight processors. Nothing is of the machine that the test runs on.
     fn facts(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Vec<String> {

@@ -16,8 +16,8 @@ pub use sampler::{MachineSampler, Timeline};
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::case_tests::Given;
     use crate::machine::gpu_reading::{GpuReading, GpuUser};
+    use case_files::Given;
 
     /// Of what a program prints: `amd-smi`, `rocm-smi`, or `nvidia-smi` with or without `processes`.
     pub(in crate::machine) fn answer(given: &Given) -> String {

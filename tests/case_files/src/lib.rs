@@ -1,4 +1,4 @@
-//! Cases below a crate's `fixtures`: what is given to a reader, and all that it answers. gbench-host takes this file, too.
+//! Cases below a crate's `fixtures`: what is given to a reader, and all that it answers.
 //!
 //! ```text
 //! fixtures/<kind>/*.txt        `kind_tests.rs` has the kinds; the function of each says which sections it takes
@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Within a line `⏎` is a newline; anywhere `␡` is the byte 127.
-//! `UPDATE_CASES=1 cargo test -p gbench-suite kind_tests` writes the answers anew: look at the diff. A new line needs its input alone.
+//! `UPDATE_CASES=1 cargo test -p CRATE kind_tests` writes the answers anew: look at the diff. A new line needs its input alone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,8 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-pub(crate) type Answer = fn(&Given) -> String;
+/// What answers the cases of a kind, as text.
+pub type Answer = fn(&Given) -> String;
 
 const HOLE: &str = "<?>";
 const BETWEEN: &str = " => ";
@@ -45,7 +46,7 @@ struct Case {
 }
 
 /// What a case gives; all of it has to be used.
-pub(crate) struct Given {
+pub struct Given {
     sections: Vec<Section>,
     /// The input of a line below `@@ each`.
     line: Option<String>,
@@ -54,19 +55,19 @@ pub(crate) struct Given {
 
 impl Given {
     /// What stands below a head.
-    pub(crate) fn get(&self, head: &str) -> Option<String> {
+    pub fn get(&self, head: &str) -> Option<String> {
         let (_, text) = self.sections.iter().find(|(other, _)| other == head)?;
         self.used.borrow_mut().insert(head.to_owned());
         Some(self.filled(text))
     }
 
     /// The one text of a kind that takes no other: a section, or the line.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.get("text").or_else(|| self.line.as_ref().map(|_| self.filled(HOLE))).expect("a text")
     }
 
     /// Paths and texts of the heads that begin with a word: `file a/b.py`.
-    pub(crate) fn paths(&self, word: &str) -> Vec<(String, String)> {
+    pub fn paths(&self, word: &str) -> Vec<(String, String)> {
         let paths = self.sections.iter().filter_map(|(head, _)| head.strip_prefix(word)?.strip_prefix(' '));
         paths.map(|path| (path.to_owned(), self.get(&format!("{word} {path}")).unwrap())).collect()
     }
@@ -195,9 +196,12 @@ fn wrongs(path: &Path, answer: Answer, writes: bool) -> (Vec<String>, usize) {
     (wrong, cases.iter().map(|case| case.inputs().len()).sum())
 }
 
-/// Holds a crate's cases against what is answered. `at_least`: fewer inputs than there are at least were not found.
-pub(crate) fn walk(kinds: impl IntoIterator<Item = (&'static str, Answer)>, at_least: usize) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+/// Holds a crate's cases against what is answered. `folder`: the crate's; `kinds`: the name of each folder below its `fixtures`, with
+/// what answers there; `at_least`: fewer inputs than there are at least were not found.
+///
+/// Panics where an answer differs, and where a case, a file or a folder is not one: with the names of all.
+pub fn walk(folder: &str, kinds: impl IntoIterator<Item = (&'static str, Answer)>, at_least: usize) {
+    let root = Path::new(folder).join("fixtures");
     let writes = std::env::var_os("UPDATE_CASES").is_some();
     let mut kinds: BTreeMap<&str, Answer> = kinds.into_iter().collect();
     let (mut wrong, mut count) = (Vec::new(), 0);
