@@ -16,23 +16,7 @@ import sys
 from importlib.machinery import PathFinder, SourceFileLoader
 
 NEEDS = (3, 8)
-PYTHONS = dict(vars(builtins))
-__builtins__ = PYTHONS  # of the functions below
-
-
-def imported(*words, **keys):
-    """As `__import__`, with Python's own built-in functions meanwhile: the import system needs them to lock and to read bytecode."""
-    now = dict(vars(builtins))
-    vars(builtins).update(PYTHONS)
-    try:
-        return PYTHONS["__import__"](*words, **keys)
-    finally:
-        vars(builtins).update(now)
-        for gone in set(PYTHONS) - set(now):
-            delattr(builtins, gone)
-
-
-BUILT_IN = dict(PYTHONS, __import__=imported)
+BUILT_IN = dict(vars(builtins))
 
 
 class Own(SourceFileLoader):

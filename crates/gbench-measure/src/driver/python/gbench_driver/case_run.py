@@ -100,7 +100,8 @@ class CaseRun:
             self.notes({option: "not applied: the benchmark times itself" for option in ("flush_l2", "fresh_inputs", "cuda_graph", "mode")
                         if self.request.options[option] not in (False, "auto")})
         else:
-            from . import timers
+            with originals.BuiltIn():
+                from . import timers
             self.timer = timers.Timer(self.request.options, self.settings, subject, returned.look)
         self.stage("warmup")
         self.timer.warm_up()
@@ -175,7 +176,8 @@ class CaseRun:
         if verdict is not None:
             self._tell_verdict(*verdict)
         if self.request.options["check_determinism"]:
-            from . import determinism
+            with originals.BuiltIn():
+                from . import determinism
             verdict, note = determinism.check(self.subject, self.seeds)
             self.notes({"determinism": note})
             if verdict is not None:

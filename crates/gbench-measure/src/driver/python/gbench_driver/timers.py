@@ -6,7 +6,7 @@ behind it.
 """
 import sys
 
-from . import gpu, other_devices
+from . import gpu, other_devices, originals
 from .failures import error, skip
 from .wall import Wall
 
@@ -81,7 +81,8 @@ class Timer:
         for option in ("flush_l2", "fresh_inputs"):
             if self.options[option]:
                 self.extra[option] = "not applied: the timer of another harness goes by its own rules"
-        from . import other_timers
+        with originals.BuiltIn():
+            from . import other_timers
         kind = other_timers.DoBench if mode == "do_bench" else other_timers.TorchTimer
         return kind(self.call, self.settings, self.look)
 
@@ -138,7 +139,8 @@ class Timer:
         wanted = self.options["mode"] == "cuda_events" or (
             self.options["mode"] == "auto" and self.cuda is not None and len(self.cuda.devices) == 1)
         if wanted:
-            from .cuda_events import CudaEvents
+            with originals.BuiltIn():
+                from .cuda_events import CudaEvents
             cuda = self.cuda or gpu.Cuda(gpu.torch_with_cuda())
             self.inner = CudaEvents(self.call, self.settings, self.look, cuda, self._before(), self._one_call())
         else:
@@ -150,7 +152,8 @@ class Timer:
     def _capture(self, before):
         if before.keeps:
             raise error("mode", "the benchmark returns inference times, which a replayed CUDA graph does not compute")
-        from .cuda_events import as_graph
+        with originals.BuiltIn():
+            from .cuda_events import as_graph
         try:
             self.call = as_graph(self.cuda or gpu.Cuda(gpu.torch_with_cuda()), self.call)
         except Exception as failure:
