@@ -207,7 +207,7 @@ pub(super) mod tests {
             (writes.clone(), Channel::to(writes))
         }
 
-        /// One a write.
+        /// One event a write.
         pub(crate) fn events(&self) -> Vec<Event> {
             self.0.borrow().iter().map(|line| line::parse(line).unwrap()).collect()
         }

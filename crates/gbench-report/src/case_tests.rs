@@ -40,7 +40,7 @@ const ROOMS: [(&str, Answer); 4] = [
     ("words", |function, _, given| word(function, given)),
 ];
 
-/// Fewer cases than there are at least were not found.
+/// A lower bound; fewer means that files were not found.
 const AT_LEAST: usize = 227;
 
 /// A number as JSON, or one that JSON does not have as text.
@@ -160,7 +160,7 @@ fn of_json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Changes all that a path names; what an object does not hold, because it is as usual, is added.
+/// Applies a change to everything that the path matches; missing keys are created.
 fn at(value: &mut Value, path: &str, change: &mut dyn FnMut(&mut Value)) {
     if path.is_empty() {
         return change(value);
@@ -270,7 +270,7 @@ fn walk(path: &Path, (room, answer): (&str, Answer), update: bool, wrong: &mut V
     };
     for Case { name, given, answers } in &mut cases {
         for (question, answered) in answers {
-            // A panic says neither its case nor what became of the others, and is no answer.
+            // Caught, so that the case is named and the rest still run.
             let Ok(found) = catch_unwind(AssertUnwindSafe(|| answer(stem, question, given))) else {
                 wrong.push(format!("{place}, {name}: {question} panics, as is said above"));
                 continue;

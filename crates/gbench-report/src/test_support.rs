@@ -145,8 +145,8 @@ pub(super) fn of_rows(rows: Vec<Row>, conclusion: Conclusion, exit_code: u8) -> 
     VerdictDocument { conclusion, exit_code, counts: counts(&rows), rows, ..one_regressed() }
 }
 
-/// A document by its name; `document [conclusion, exit code, sentence, rows]`; or `rows [conclusion, exit code, rows]`, of which nothing
-/// else is told. A row is `[benchmark, verdict]`, with figures `[benchmark, verdict, base, slowdown, half of the interval]`, and a
+/// A document by its name; `document [conclusion, exit code, sentence, rows]`; or `rows [conclusion, exit code, rows]`, which takes
+/// every other field from `one_regressed`. A row is `[benchmark, verdict]`, with figures `[benchmark, verdict, base, slowdown, half of the interval]`, and a
 /// number stands for as many that are unchanged.
 pub(super) fn begin(word: &str, of: Value) -> VerdictDocument {
     match word {

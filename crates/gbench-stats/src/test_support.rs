@@ -13,7 +13,7 @@ use crate::seq_e::{SequentialLimits, Series, Version};
 /// A case of `fixtures/statistics`: what is given, and what NumPy, SciPy or another makes of it.
 pub(crate) struct Reference(BTreeMap<String, Value>);
 
-/// Checks each of the `count` cases of a file. One of which `check` does not take every field fails.
+/// Checks each of the `count` cases of a file. It fails if `check` leaves a field unread.
 pub(crate) fn reference(file: &str, count: usize, mut check: impl FnMut(&mut Reference)) {
     let path = format!("{}/../../fixtures/statistics/{file}", env!("CARGO_MANIFEST_DIR"));
     let mut figures: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();

@@ -327,6 +327,8 @@ fn as_line<T>(name: &str, key: &str, value: &str, read: impl FnOnce(&mut Table) 
 pub(super) mod tests {
     use std::path::Path;
 
+    use gbench_model::Origin;
+
     use super::super::suite_case_tests::{differing, fault_text, settings_text};
     use super::super::{Action, Benchmark, Source};
     use super::*;
@@ -337,7 +339,7 @@ pub(super) mod tests {
         Environment::read(owned, in_action)
     }
 
-    /// Of variables, or of the one of the line; `in action` says where. What they set, also of a suite's benchmark and run.
+    /// Applies the variables and lists what they changed in a benchmark and a run; `in action` reads them as inside the action.
     pub(crate) fn answer(given: &Given) -> String {
         let variables = given.get("variables").unwrap_or_else(|| given.text());
         let variables: Vec<&str> = match given.get("variables") {
@@ -362,6 +364,22 @@ pub(super) mod tests {
         text.extend(environment.settings().iter().map(|(name, value)| format!("set {name}={value}\n")));
         text.extend(environment.warnings().iter().map(|warning| format!("warning: {warning}\n")));
         if text.is_empty() { "nothing".into() } else { text }
+    }
+
+    #[test]
+    fn n23_every_amount_can_be_set() {
+        let benchmark = Benchmark::new("s/x".parse().unwrap(), Action::Shell("true".into()), "/".into());
+        for key in AMOUNTS {
+            let is_set = |value: &&str| {
+                let mut suite = Suite::new("s", Source::Builtin, vec![benchmark.clone()]);
+                read(&[(&variable(key), value)], false).is_ok_and(|environment| {
+                    environment.apply(&mut suite);
+                    let shown = suite.benchmarks[0].settings.shown();
+                    shown[key].origin == Origin::Environment(variable(key))
+                })
+            };
+            assert!(["1", "true"].iter().any(is_set), "{key}");
+        }
     }
 
     #[test]

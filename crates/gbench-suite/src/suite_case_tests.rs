@@ -1,4 +1,4 @@
-//! What is read from a suite file, in words: all that differs from a benchmark of which nothing is said.
+//! Prints what is read from a suite file: every field that differs from a default benchmark.
 
 use std::fmt::Write as _;
 use std::path::Path;

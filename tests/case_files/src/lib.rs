@@ -3,7 +3,7 @@
 //! ```text
 //! fixtures/<kind>/*.txt        `kind_tests.rs` has the kinds; the function of each says which sections it takes
 //!
-//! What stands above the first case is about all of them.
+//! Text above the first case is a comment on the file.
 //!
 //! @@@ the name of a case
 //! @@ suite                     what is given, and below it a text
@@ -61,7 +61,7 @@ impl Given {
         Some(self.filled(text))
     }
 
-    /// The one text of a kind that takes no other: a section, or the line.
+    /// The input of a kind that takes one text: the section `text`, or the line.
     pub fn text(&self) -> String {
         self.get("text").or_else(|| self.line.as_ref().map(|_| self.filled(HOLE))).expect("a text")
     }
@@ -84,6 +84,10 @@ impl Given {
 fn parsed(text: &str) -> Result<(String, Vec<Case>), String> {
     let (mut comment, mut cases) = (String::new(), Vec::<Case>::new());
     for line in text.split_inclusive('\n') {
+        let is_head = line.starts_with("@@@ ") || line.starts_with("@@ ") && !cases.is_empty();
+        if !is_head && line.trim_start().starts_with("@@") {
+            return Err(format!("`{}` is not a head, or stands above the first case", line.trim_end()));
+        }
         if let Some(name) = line.strip_prefix("@@@ ") {
             cases.push(Case { name: name.trim_end().to_owned(), ..Case::default() });
         } else if let Some(case) = cases.last_mut() {
@@ -122,13 +126,13 @@ fn written(comment: &str, cases: &[Case]) -> String {
 }
 
 impl Case {
-    /// The inputs of its lines; one that is no line, where it has none.
+    /// One input per line of `each`; a single `None` for `gives`.
     fn inputs(&self) -> Vec<Option<&str>> {
         let input = |line| Some(str::split_once(line, BETWEEN).map_or(line, |(input, _)| input));
         if self.lines { self.expected.split('\n').map(input).collect() } else { vec![None] }
     }
 
-    /// What is answered. Errors: what no new answer mends.
+    /// What is answered. Errors: problems that writing the answers anew would not fix.
     fn found(&self, answer: Answer) -> Result<String, String> {
         let mut given = Given { sections: self.given.clone(), line: None, used: RefCell::default() };
         let mut found = Vec::new();
@@ -197,9 +201,10 @@ fn wrongs(path: &Path, answer: Answer, writes: bool) -> (Vec<String>, usize) {
 }
 
 /// Holds a crate's cases against what is answered. `folder`: the crate's; `kinds`: the name of each folder below its `fixtures`, with
-/// what answers there; `at_least`: fewer inputs than there are at least were not found.
+/// what answers there; `at_least`: a lower bound of the inputs; fewer means
+/// that files were not found.
 ///
-/// Panics where an answer differs, and where a case, a file or a folder is not one: with the names of all.
+/// Panics if an answer differs or a file is malformed, and names every case.
 pub fn walk(folder: &str, kinds: impl IntoIterator<Item = (&'static str, Answer)>, at_least: usize) {
     let root = Path::new(folder).join("fixtures");
     let writes = std::env::var_os("UPDATE_CASES").is_some();
@@ -229,7 +234,9 @@ pub fn walk(folder: &str, kinds: impl IntoIterator<Item = (&'static str, Answer)
 fn what_is_wrong_with_a_case_is_told_with_its_name() {
     for (text, says) in [
         ("", "it has no case"),
-        ("@@ gives\n1\n", "it has no case"),
+        ("@@ gives\n1\n", "`@@ gives` is not a head, or stands above the first case"),
+        ("@@@a\n@@ gives\n1\n", "`@@@a` is not a head"),
+        ("@@@ a\n @@ gives\n1\n", "` @@ gives` is not a head"),
         ("@@@ a\n@@ text\n1\n", "`a` does not say what it gives"),
         ("@@@ a\n@@ gives\n1\n@@ text\n1\n", "`a` does not say what it gives"),
         ("@@@ a\n1\n@@ gives\n1\n", "`a` has a text without a head"),

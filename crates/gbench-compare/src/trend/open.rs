@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// How many stand where a finding was put aside that is told of `before`.
+    /// How many findings remain after the one in `before` was dismissed.
     fn left(before: &[TrendsDocument], now: &[TrendsDocument]) -> usize {
         let told = OpenTrends::of(before).standing[0].as_told();
         OpenTrends::of(now).without(&[told]).standing.len()

@@ -11,8 +11,8 @@ const COMMITS: [(&str, &str); 4] = [
     ("ZEROS", "0000000000000000000000000000000000000000"),
 ];
 
-/// The job of `event`: a file of fixtures/github/events, in which `replace` may put its second line for its first, or `payload`. Its
-/// name up to the dot is the event's. `variables`: over the usual ones.
+/// Reads the job for `event`, a file in fixtures/github/events whose name up to the dot is the event's. `payload` replaces the file,
+/// `replace` substitutes its second line for its first, and `variables` override the usual ones.
 pub(crate) fn answer(given: &Given) -> String {
     let unnamed = |text: String| COMMITS.iter().fold(text, |text, (name, sha)| text.replace(name, sha));
     let section = |head: &str| given.get(head).map(unnamed);

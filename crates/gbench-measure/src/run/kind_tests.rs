@@ -47,7 +47,7 @@ const KINDS: [(&str, Answer); 15] = [
 
 #[test]
 fn every_case_is_answered_as_its_file_says() {
-    walk(env!("CARGO_MANIFEST_DIR"), KINDS, 255);
+    walk(env!("CARGO_MANIFEST_DIR"), KINDS, 263);
 }
 
 /// Of a function and its arguments as JSON.
@@ -262,8 +262,8 @@ fn power(given: &Given) -> String {
     })
 }
 
-/// What the gate adds to the environment of a process: of a `suite`, or of a command with the variable GBENCH_PARAM_OWN; at a
-/// point, or at `shared` ones. Cold ones have three iterations by a flag.
+/// Lists the variables that the gate sets for a process: of a `suite`, or of a command with the variable GBENCH_PARAM_OWN; at a
+/// point, or at `shared` ones. `as: cold` also sets `--iterations 3`.
 fn environment(given: &Given) -> String {
     let is = |word: &str| given.get("as").is_some_and(|text| text.trim_end() == word);
     let points = |head: &str| -> Vec<Params> {
@@ -292,7 +292,7 @@ fn environment(given: &Given) -> String {
     ours.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
 }
 
-/// What is made of one process that was asked for so many cases, and sent `events`: `end` is its signal, `stopped` why it was stopped.
+/// Splits one shared process, which sent `events`, into its cases. `end`: its signal; `stopped`: why the gate stopped it.
 fn shared_process(given: &Given) -> String {
     let mut whole = Execution::not_started(String::new());
     (whole.seconds, whole.peak_rss_bytes) = (3.0, Some(1));

@@ -166,7 +166,7 @@ pub(super) mod tests {
     use super::*;
     use case_files::Given;
 
-    /// With `key`, whether a script builds it; else where it puts its rows, of which `lines` says that each is a line.
+    /// With `key`: whether the script writes that key. Otherwise where its rows go; `lines` means one JSON object a line.
     pub(in crate::discover) fn answer(given: &Given) -> String {
         match given.get("key") {
             Some(key) => format!("{:?}", builds_key(&given.text(), key.trim_end())),

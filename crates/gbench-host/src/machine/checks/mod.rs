@@ -94,8 +94,8 @@ pub(super) mod tests {
         checks(manifest, readings).into_iter().map(line).chain(obstacle).collect()
     }
 
-    /// Of a machine in order but for `text`, a line a fact: `/place/in/manifest = value` or `reading = value`. Only what differs is
-    /// told, or with `all`, all.
+    /// Runs the checks on a healthy machine with the changes of `text`, one a line: `/place/in/manifest = value` or `reading = value`.
+    /// Gives what changed, or everything with `all`.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let (text, mut readings) = (given.text(), readings());
         let usual = told(&spoilt(""), &readings);

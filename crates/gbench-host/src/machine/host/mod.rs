@@ -65,7 +65,7 @@ pub(super) mod tests {
     use crate::machine::test_support::tree;
     use case_files::Given;
 
-    /// What the files say, on a machine of eight processors. Nothing is of the machine that the test runs on.
+    /// What the files say, on a machine of eight processors; independent of the machine that runs the test.
     fn facts(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Vec<String> {
         let (_folder, root) = tree(files);
         let variable = |wanted: &str| environment.iter().find(|(name, _)| *name == wanted);

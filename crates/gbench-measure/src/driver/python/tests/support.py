@@ -200,7 +200,7 @@ class DriverTest(unittest.TestCase):
             self.assertLess(seconds, below)
 
     def nobody_at_work(self, told):
-        """That no thread and no child was taken for one at work: one that is about to end or to wait needs the processor for that."""
+        """Asserts that the driver took no thread and no child for one at work: one that is about to end or to wait needs the processor for it."""
         with self.on_a_quiet_machine():
             self.assertNotIn("left_running", [error["kind"] for error in told.of("error")], told)
 

@@ -203,7 +203,7 @@ class Cases(DriverTest):
             self.assertEqual(len(told.values(case=0)), 3, lines)
             self.assertEqual(len(told.values(case=1)), 3, (lines, told.notes(0)))
             self.ended(told)
-        # With this the standard library works no more, and what a case needs of it, which depends on Python's version, fails: but only for that case.
+        # This breaks the standard library. What a case needs of it depends on Python's version; only this case may fail.
         told = written({"a.py": "import builtins\nbuiltins.isinstance = builtins.getattr = None\n" + MINIMAL, "b.py": MINIMAL}, ["a.py", "b.py"])
         self.assertIn([error["kind"] for error in told.of("error")], ([], ["TypeError"]))
         self.assertEqual(len(told.values(case=1)), 3)
