@@ -10,7 +10,7 @@ use super::error::{ApiError, ApiResult};
 
 /// An answer of any status.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,

@@ -33,7 +33,6 @@ pub mod people;
 pub mod pulls;
 
 pub use address::{Endpoint, Sha, Slug, Token};
-pub use answer::Answer;
 pub use backoff::ClientLimits;
 pub use client::Client;
 pub use context::{Context, PullRequest, Run, WorkflowEvent, WorkflowRun};
