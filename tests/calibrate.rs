@@ -104,7 +104,10 @@ fn what_fails_is_never_green() {
 fn a_budget_that_is_over_leaves_no_figures_and_says_so() {
     let (folder, _state) = folder(&[case("quiet", "0.004"), case("other", "0.004")]);
     let ran = calibrate(folder.path(), "--budget 1ms").exits(4).says("NOTHING MEASURED");
-    ran.says("give more rounds").says("not tried, for no row has the rounds");
+    let ran = ran.says("not tried, for no row has the rounds");
+    // The budget is over after the first round, or before it.
+    let words = ["give more rounds", "the rounds were over before its first"];
+    assert!(words.iter().any(|words| ran.out.contains(words)), "{}", ran.out);
     assert!(!folder.path().join(".gbench/calibration.json").exists());
 }
 
