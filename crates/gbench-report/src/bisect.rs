@@ -262,7 +262,7 @@ mod tests {
 
     fn document(answer: BisectAnswer) -> BisectDocument {
         let undecided: BisectDocument =
-            serde_json::from_str(include_str!("../fixtures/given/bisection.json")).unwrap();
+            serde_json::from_str(include_str!("../documents/bisection.json")).unwrap();
         let mut document = BisectDocument { answer, ..undecided };
         document.remaining.truncate(match answer {
             BisectAnswer::Nothing => 0,

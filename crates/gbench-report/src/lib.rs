@@ -23,14 +23,14 @@
 
 mod bisect;
 pub mod calibration;
-#[cfg(test)]
-mod case_tests;
 pub mod explain;
 mod export;
 mod format;
 pub mod github;
 pub mod html;
 mod input;
+#[cfg(test)]
+mod kind_tests;
 mod layout;
 mod profile;
 mod record;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use strum::{IntoEnumIterator, VariantArray};
 
-use crate::case_tests::{given, told};
+use crate::kind_tests::{given, told};
 use gbench_compare::trend::{
     SCHEMA_TRENDS, SeriesState, TrendsDocument, V1Break, V1BrokenField, V1Point, V1Series, V1TrendRun,
 };
@@ -17,7 +17,7 @@ use gbench_model::test_support::case_id;
 use gbench_model::{Better, CaseId, Outcome, ParamValue, Params};
 
 /// Documents that are told as a case is: where to begin, and what is set.
-const TOLD: &str = include_str!("../fixtures/given/documents.txt");
+const TOLD: &str = include_str!("../documents/documents.txt");
 
 /// Every document with the name of its snapshot.
 pub(super) fn all() -> Vec<(&'static str, VerdictDocument)> {

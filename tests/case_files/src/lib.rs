@@ -1,7 +1,7 @@
 //! Cases below a crate's `fixtures`: what is given to a reader, and all that it answers.
 //!
 //! ```text
-//! fixtures/<kind>/*.txt        `kind_tests.rs` has the kinds; the function of each says which sections it takes
+//! fixtures/<kind>/*.txt        a crate's `kind_tests.rs` has its kinds; the function of each says which sections it takes
 //!
 //! Text above the first case is a comment on the file.
 //!
@@ -14,12 +14,14 @@
 //! @@@ another one
 //! @@ suite
 //! seed = 7
-//! @@ gives                     the one answer, of any number of lines
+//! @@ gives                     an answer of any number of lines
 //! settings.seed: 7
+//! @@ gives warnings            one more, to the question `warnings`; `each` takes one, too
+//! nothing
 //! ```
 //!
 //! Within a line `⏎` is a newline; anywhere `␡` is the byte 127.
-//! `UPDATE_CASES=1 cargo test -p CRATE kind_tests` writes the answers anew: look at the diff. A new line needs its input alone.
+//! `UPDATE_CASES=1 cargo test -p CRATE every_case` writes the answers anew: look at the diff. A new line needs its input alone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,20 +42,23 @@ type Section = (String, String);
 struct Case {
     name: String,
     given: Vec<Section>,
-    /// Below `@@ each`, or else below `@@ gives`.
-    lines: bool,
-    expected: String,
+    /// Heads that begin with `each` or `gives`, with what is expected.
+    answers: Vec<Section>,
 }
 
 /// What a case gives; all of it has to be used.
-pub struct Given {
-    sections: Vec<Section>,
+pub struct Given<'a> {
+    /// The name of the folder.
+    pub kind: &'a str,
+    /// The words behind `gives` or `each`.
+    pub question: &'a str,
+    sections: &'a [Section],
     /// The input of a line below `@@ each`.
     line: Option<String>,
-    used: RefCell<BTreeSet<String>>,
+    used: &'a RefCell<BTreeSet<String>>,
 }
 
-impl Given {
+impl Given<'_> {
     /// What stands below a head.
     pub fn get(&self, head: &str) -> Option<String> {
         let (_, text) = self.sections.iter().find(|(other, _)| other == head)?;
@@ -100,46 +105,74 @@ fn parsed(text: &str) -> Result<(String, Vec<Case>), String> {
             comment.push_str(line);
         }
     }
-    let (mut names, mut twice) = (BTreeSet::new(), None);
+    let mut names = BTreeSet::new();
     for case in &mut cases {
-        let answer = case.given.pop().filter(|(head, _)| ["each", "gives"].contains(&head.as_str()));
-        let (head, expected) = answer.ok_or_else(|| format!("`{}` does not say what it gives", case.name))?;
-        (case.lines, case.expected) = (head == "each", expected.trim_end_matches('\n').to_owned());
-        let heads: BTreeSet<_> = case.given.iter().map(|(head, _)| head).chain([&head]).collect();
-        if heads.len() <= case.given.len() || !names.insert(&case.name) {
-            twice = Some(format!("`{}` stands there twice, or one of its heads", case.name));
+        let is_answer = |head: &str| ["each", "gives"].contains(&split(head).0);
+        let at = case.given.iter().position(|(head, _)| is_answer(head)).unwrap_or(case.given.len());
+        case.answers = case.given.split_off(at);
+        if case.answers.is_empty() || !case.answers.iter().all(|(head, _)| is_answer(head)) {
+            return Err(format!("`{}` does not end with what it gives", case.name));
+        }
+        case.answers.iter_mut().for_each(|(_, text)| text.truncate(text.trim_end_matches('\n').len()));
+        let sections = || case.given.iter().chain(&case.answers);
+        let heads: BTreeSet<_> = sections().map(|(head, _)| head).collect();
+        if heads.len() < sections().count() || !names.insert(&case.name) {
+            return Err(format!("duplicate: `{}`, or one of its heads", case.name));
         }
     }
-    match twice {
-        None if cases.is_empty() => Err("it has no case".into()),
-        None => Ok((comment, cases)),
-        Some(twice) => Err(twice),
-    }
+    if cases.is_empty() { Err("it has no case".into()) } else { Ok((comment, cases)) }
+}
+
+/// A first word, and the rest.
+fn split(head: &str) -> (&str, &str) {
+    head.split_once(' ').unwrap_or((head, ""))
 }
 
 fn written(comment: &str, cases: &[Case]) -> String {
-    let of = |Case { name, given, lines, expected }: &Case| {
-        let given: String = given.iter().map(|(head, text)| format!("@@ {head}\n{text}")).collect();
-        format!("@@@ {name}\n{given}@@ {}\n{expected}\n", if *lines { "each" } else { "gives" })
+    let of = |Case { name, given, answers }: &Case| {
+        let given = given.iter().map(|(head, text)| format!("@@ {head}\n{text}"));
+        let answers = answers.iter().map(|(head, text)| format!("@@ {head}\n{text}\n"));
+        format!("@@@ {name}\n{}", given.chain(answers).collect::<String>())
     };
     comment.to_owned() + &cases.iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
+/// One input per line of `each`; a single `None` for `gives`.
+fn inputs((head, expected): &Section) -> Vec<Option<&str>> {
+    let input = |line| Some(str::split_once(line, BETWEEN).map_or(line, |(input, _)| input));
+    if split(head).0 == "each" { expected.split('\n').map(input).collect() } else { vec![None] }
+}
+
 impl Case {
-    /// One input per line of `each`; a single `None` for `gives`.
-    fn inputs(&self) -> Vec<Option<&str>> {
-        let input = |line| Some(str::split_once(line, BETWEEN).map_or(line, |(input, _)| input));
-        if self.lines { self.expected.split('\n').map(input).collect() } else { vec![None] }
+    /// What is answered to each question. Errors: problems that writing the answers anew would not fix.
+    fn found(&self, kind: &str, answer: Answer) -> Result<Vec<String>, String> {
+        let used = RefCell::default();
+        let found = self.answers.iter().map(|asked| self.found_to(asked, kind, answer, &used)).collect();
+        let used = used.into_inner();
+        let has_lines = self.answers.iter().any(|(head, _)| split(head).0 == "each");
+        let heads = self.given.iter().map(|(head, _)| head.as_str()).chain(has_lines.then_some(HOLE));
+        match heads.filter(|head| !used.contains(*head)).collect::<Vec<_>>()[..] {
+            [] => found,
+            // What panics has not come to use them.
+            _ if found.is_err() => found,
+            ref unused => Err(format!("gives {unused:?}, which nothing uses")),
+        }
     }
 
-    /// What is answered. Errors: problems that writing the answers anew would not fix.
-    fn found(&self, answer: Answer) -> Result<String, String> {
-        let mut given = Given { sections: self.given.clone(), line: None, used: RefCell::default() };
+    fn found_to(
+        &self,
+        asked: &Section,
+        kind: &str,
+        answer: Answer,
+        used: &RefCell<BTreeSet<String>>,
+    ) -> Result<String, String> {
+        let question = split(&asked.0).1;
         let mut found = Vec::new();
-        for input in self.inputs() {
-            given.line = input.map(|input| input.replace('⏎', "\n"));
+        for input in inputs(asked) {
+            let line = input.map(|input| input.replace('⏎', "\n"));
+            let given = Given { kind, question, sections: &self.given, line, used };
             let answered = catch_unwind(AssertUnwindSafe(|| answer(&given)))
-                .map_err(|_| format!("panics at {input:?}"))?;
+                .map_err(|_| format!("panics at {:?}, {input:?}", asked.0))?;
             let answered = answered.trim_end();
             if answered.is_empty() || answered.contains("\n@@") {
                 return Err(format!("answers {answered:?} to {input:?}, which no file can hold"));
@@ -149,23 +182,19 @@ impl Case {
                 None => answered.to_owned(),
             });
         }
-        let used = given.used.into_inner();
-        let heads = self.given.iter().map(|(head, _)| head.as_str()).chain(self.lines.then_some(HOLE));
-        match heads.filter(|head| !used.contains(*head)).collect::<Vec<_>>()[..] {
-            [] => Ok(found.join("\n")),
-            ref unused => Err(format!("gives {unused:?}, which nothing uses")),
-        }
+        Ok(found.join("\n"))
     }
+}
 
-    /// The lines that differ, or all.
-    fn difference(&self, found: &str) -> String {
-        if !self.lines {
-            return format!("expects:\n{}\nand it is:\n{found}", self.expected);
-        }
-        let lines =
-            self.expected.split('\n').zip(found.split('\n')).filter(|(expected, found)| expected != found);
-        lines.map(|(expected, found)| format!("expects:\n{expected}\nand it is:\n{found}")).collect()
+/// The lines that differ, or all.
+fn difference((head, expected): &Section, found: &str) -> String {
+    let (word, question) = split(head);
+    let of = if question.is_empty() { String::new() } else { format!(" of {question}") };
+    if word == "gives" {
+        return format!("expects{of}:\n{expected}\nand it is:\n{found}");
     }
+    let lines = expected.split('\n').zip(found.split('\n')).filter(|(expected, found)| expected != found);
+    lines.map(|(expected, found)| format!("expects{of}:\n{expected}\nand it is:\n{found}")).collect()
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {
@@ -175,7 +204,7 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// What is wrong with a file, and how many inputs it has. `writes`: a changed answer is written and is not wrong.
-fn wrongs(path: &Path, answer: Answer, writes: bool) -> (Vec<String>, usize) {
+fn wrongs(path: &Path, kind: &str, answer: Answer, writes: bool) -> (Vec<String>, usize) {
     let text = fs::read_to_string(path).unwrap_or_default();
     let (comment, mut cases) = match parsed(&text) {
         Ok(parsed) if path.extension().is_some_and(|end| end == "txt") => parsed,
@@ -187,17 +216,25 @@ fn wrongs(path: &Path, answer: Answer, writes: bool) -> (Vec<String>, usize) {
         wrong.push("UPDATE_CASES=1 writes it in another way".to_owned());
     }
     for case in &mut cases {
-        match case.found(answer) {
-            Err(error) => wrong.push(format!("`{}` {error}", case.name)),
-            Ok(found) if found == case.expected => {}
-            Ok(found) if writes => case.expected = found,
-            Ok(found) => wrong.push(format!("`{}` {}", case.name, case.difference(&found))),
+        let found = match case.found(kind, answer) {
+            Ok(found) => found,
+            Err(error) => {
+                wrong.push(format!("`{}` {error}", case.name));
+                continue;
+            }
+        };
+        for (asked, found) in case.answers.iter_mut().zip(found).filter(|(asked, found)| asked.1 != *found) {
+            if writes {
+                asked.1 = found;
+            } else {
+                wrong.push(format!("`{}` {}", case.name, difference(asked, &found)));
+            }
         }
     }
     if writes {
         fs::write(path, written(&comment, &cases)).unwrap();
     }
-    (wrong, cases.iter().map(|case| case.inputs().len()).sum())
+    (wrong, cases.iter().flat_map(|case| &case.answers).map(|asked| inputs(asked).len()).sum())
 }
 
 /// Holds a crate's cases against what is answered. `folder`: the crate's; `kinds`: the name of each folder below its `fixtures`, with
@@ -219,7 +256,7 @@ pub fn walk(folder: &str, kinds: impl IntoIterator<Item = (&'static str, Answer)
         let files = sorted(&folder);
         assert!(!files.is_empty(), "{kind} is empty");
         for path in files {
-            let (wrongs, inputs) = wrongs(&path, answer, writes);
+            let (wrongs, inputs) = wrongs(&path, kind, answer, writes);
             let name = path.strip_prefix(&root).unwrap().display();
             wrong.extend(wrongs.into_iter().map(|it| format!("{name}: {it}")));
             count += inputs;
@@ -237,28 +274,29 @@ fn what_is_wrong_with_a_case_is_told_with_its_name() {
         ("@@ gives\n1\n", "`@@ gives` is not a head, or stands above the first case"),
         ("@@@a\n@@ gives\n1\n", "`@@@a` is not a head"),
         ("@@@ a\n @@ gives\n1\n", "` @@ gives` is not a head"),
-        ("@@@ a\n@@ text\n1\n", "`a` does not say what it gives"),
-        ("@@@ a\n@@ gives\n1\n@@ text\n1\n", "`a` does not say what it gives"),
+        ("@@@ a\n@@ text\n1\n", "`a` does not end with what it gives"),
+        ("@@@ a\n@@ gives\n1\n@@ text\n1\n", "`a` does not end with what it gives"),
         ("@@@ a\n1\n@@ gives\n1\n", "`a` has a text without a head"),
-        ("@@@ a\n@@ gives\n1\n\n@@@ a\n@@ gives\n1\n", "`a` stands there twice"),
-        ("@@@ a\n@@ text\n1\n@@ text\n1\n@@ gives\n1\n", "`a` stands there twice, or one of its heads"),
+        ("@@@ a\n@@ gives\n1\n\n@@@ a\n@@ gives\n1\n", "duplicate: `a`"),
+        ("@@@ a\n@@ text\n1\n@@ gives\n1\n@@ gives b\n2\n", "`a` expects of b:\n2\nand it is:\n1"),
+        ("@@@ a\n@@ text\n1\n@@ text\n1\n@@ gives\n1\n", "duplicate: `a`, or one of its heads"),
         ("@@@ a\n@@ text\n1\n\n@@ gives\n2\n", "`a` expects:\n2\nand it is:\n1"),
         ("@@@ a\n@@ text\n1\n@@ gives\n\n", "`a` expects:\n\nand it is:\n1"),
         ("@@@ a\n@@ each\n1 => 1\n2 => 3\n4 => 4\n", "`a` expects:\n2 => 3\nand it is:\n2 => 2"),
         ("@@@ a\n@@ each\n1\n", "`a` expects:\n1\nand it is:\n1 => 1"),
         ("@@@ a\n@@ text\n1\n@@ each\n1 => 1\n", "`a` gives [\"<?>\"], which nothing uses"),
         ("@@@ a\n@@ text\n1\n@@ more\n2\n@@ gives\n1\n", "`a` gives [\"more\"], which nothing uses"),
-        ("@@@ a\n@@ gives\n1\n", "`a` panics at None"),
+        ("@@@ a\n@@ gives\n1\n", "`a` panics at \"gives\", None"),
         ("@@@ a\n@@ text\n1\n@@ gives\n1\n\n\n", "UPDATE_CASES=1 writes it in another way"),
     ] {
         let file = tempfile::NamedTempFile::with_suffix(".txt").unwrap();
         fs::write(file.path(), text).unwrap();
-        let (told, _) = wrongs(file.path(), Given::text, false);
+        let (told, _) = wrongs(file.path(), "a", |given| given.text(), false);
         assert!(told.len() == 1 && told[0].starts_with(says), "{text}: {told:?}");
         assert_eq!(fs::read_to_string(file.path()).unwrap(), text);
     }
     let file = tempfile::NamedTempFile::with_suffix(".txt").unwrap();
     fs::write(file.path(), "@@@ a\n@@ each\n1\n2 => 3\n").unwrap();
-    assert_eq!(wrongs(file.path(), Given::text, true), (Vec::new(), 2));
+    assert_eq!(wrongs(file.path(), "a", |given| given.text(), true), (Vec::new(), 2));
     assert_eq!(fs::read_to_string(file.path()).unwrap(), "@@@ a\n@@ each\n1 => 1\n2 => 2\n");
 }

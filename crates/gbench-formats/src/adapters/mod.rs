@@ -10,8 +10,6 @@
 mod adapter;
 mod callgrind_summary;
 mod cargo;
-#[cfg(test)]
-mod case_tests;
 mod check;
 mod cmake;
 mod cpp;
@@ -22,6 +20,8 @@ pub mod formats;
 mod javascript;
 mod json;
 mod junit;
+#[cfg(test)]
+mod kind_tests;
 pub mod layouts;
 mod loose_json;
 mod output;

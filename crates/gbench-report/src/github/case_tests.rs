@@ -1,4 +1,4 @@
-//! The cases of `fixtures/github`: what GitHub shows of a verdict, and functions of this room from words to words.
+//! The cases of `fixtures/github`: what GitHub shows of a verdict, and functions of this module from words to words.
 
 use gbench_compare::{Merged, VerdictDocument};
 use gbench_model::SourceLine;
@@ -9,7 +9,7 @@ use super::budget::{figure, prose};
 use super::links::{address, full_commit, repository};
 use super::tests::{MARKER, context, texts};
 use super::{PublishContext, annotations_of_log, begun, check, comment};
-use crate::case_tests::ask;
+use crate::kind_tests::ask;
 use crate::test_support as documents;
 
 pub(crate) fn word(function: &str, given: &str) -> Value {
@@ -27,7 +27,7 @@ pub(crate) fn word(function: &str, given: &str) -> Value {
 
 /// What stands behind the word of a question is JSON: `check ["failed"]`, `annotations at ["s/x", "x.py", 7]`.
 pub(crate) fn answer(question: &str, given: &str) -> String {
-    let document: VerdictDocument = crate::case_tests::given(given, documents::begin);
+    let document: VerdictDocument = crate::kind_tests::given(given, documents::begin);
     let consistency = gbench_compare::check_consistency(&document);
     let merged = Merged::single("", document);
     let at = question.find('[').unwrap_or(question.len());

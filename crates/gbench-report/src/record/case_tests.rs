@@ -48,7 +48,7 @@ pub(crate) fn answer(question: &str, given: &str) -> String {
 }
 
 pub(super) fn run(given: &str) -> RunRecord {
-    crate::case_tests::given(given, begin)
+    crate::kind_tests::given(given, begin)
 }
 
 pub(super) fn begin(word: &str, of: Value) -> RunRecord {

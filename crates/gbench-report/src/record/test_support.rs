@@ -7,11 +7,11 @@ use gbench_model::{
 };
 
 use super::case_tests::run;
-use crate::case_tests::told;
+use crate::kind_tests::told;
 use crate::test_support::case;
 
 /// Runs that are told as a case is: where to begin, and what is set.
-const TOLD: &str = include_str!("../../fixtures/given/runs.txt");
+const TOLD: &str = include_str!("../../documents/runs.txt");
 
 /// Every run with its name.
 pub(super) fn all() -> Vec<(&'static str, RunRecord)> {

@@ -9,7 +9,7 @@ use crate::layout::names::CaseNames;
 use crate::test_support as documents;
 
 pub(crate) fn answer(question: &str, given: &str) -> String {
-    let document: VerdictDocument = crate::case_tests::given(given, documents::begin);
+    let document: VerdictDocument = crate::kind_tests::given(given, documents::begin);
     match question {
         "suites" => {
             let names = CaseNames::new(document.rows.iter().map(|row| &row.case));
