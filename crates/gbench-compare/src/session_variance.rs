@@ -121,7 +121,7 @@ mod tests {
         (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
     }
 
-    /// What sessions with these centres, in logarithms, show.
+    /// Sums up sessions with these centres, in logarithms.
     fn shown(centres: &[f64]) -> Option<SessionVariance> {
         let session = |(at, centre): (usize, &f64)| Session {
             run_id: format!("20261121T10{at:02}00.000Z-{at:06x}").parse().unwrap(),

@@ -188,7 +188,7 @@ mod tests {
         assert!(pooled(&correlated).unwrap().is_clear());
         assert_eq!(pooled(&[vec![0.0; 5], vec![1.0, 2.0]]), None);
         let equal = vec![(6.0_f64 / 5.0).ln(); 40];
-        assert_eq!(pooled(&[equal]), None, "rounding of a mean is no correlation");
+        assert_eq!(pooled(&[equal]), None, "the rounding of a mean is not a correlation");
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn made_up(text: &str) -> ArchCode {
     ArchCode { arch, compiler, kernels: words.map(kernel).collect() }
 }
 
-/// What a file holds: of each kernel its registers, shared memory and frame.
+/// Lists the kernels of a file, each with its registers, shared memory and frame.
 fn file(given: &Given) -> String {
     let all = match read(&bytes(&given.text())) {
         Ok(all) => all,

@@ -62,7 +62,7 @@ fn word(given: &Given) -> String {
     }
 }
 
-/// What is read from a text.
+/// The marker that is found in a comment.
 fn marker(given: &Given) -> String {
     format!("{:?}", Marker::find(&given.text()))
 }

@@ -1,4 +1,4 @@
-//! Documents for the tests of this room: small, and each a different answer.
+//! Documents for the tests of this crate: small, and each a different answer.
 
 use std::collections::BTreeMap;
 

@@ -29,7 +29,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// What answers the cases of a kind, as text.
+/// Answers the cases of a kind, as text; an empty text is written as `nothing`.
 pub type Answer = fn(&Given) -> String;
 
 const HOLE: &str = "<?>";
@@ -46,7 +46,7 @@ struct Case {
     answers: Vec<Section>,
 }
 
-/// What a case gives; all of it has to be used.
+/// The input of a case. An answer has to use all of it.
 pub struct Given<'a> {
     /// The name of the folder.
     pub kind: &'a str,
@@ -173,8 +173,8 @@ impl Case {
             let given = Given { kind, question, sections: &self.given, line, used };
             let answered = catch_unwind(AssertUnwindSafe(|| answer(&given)))
                 .map_err(|_| format!("panics at {:?}, {input:?}", asked.0))?;
-            let answered = answered.trim_end();
-            if answered.is_empty() || answered.contains("\n@@") {
+            let answered = if answered.trim_end().is_empty() { "nothing" } else { answered.trim_end() };
+            if answered.contains("\n@@") {
                 return Err(format!("answers {answered:?} to {input:?}, which no file can hold"));
             }
             found.push(match input {
@@ -203,7 +203,7 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// What is wrong with a file, and how many inputs it has. `writes`: a changed answer is written and is not wrong.
+/// Lists the problems of a file, and counts its inputs. `writes`: changed answers are written and are not a problem.
 fn wrongs(path: &Path, kind: &str, answer: Answer, writes: bool) -> (Vec<String>, usize) {
     let text = fs::read_to_string(path).unwrap_or_default();
     let (comment, mut cases) = match parsed(&text) {
@@ -250,7 +250,7 @@ pub fn walk(folder: &str, kinds: impl IntoIterator<Item = (&'static str, Answer)
     for folder in sorted(&root) {
         let kind = folder.file_name().unwrap().to_str().unwrap();
         let Some(answer) = kinds.remove(kind) else {
-            wrong.push(format!("{kind} is no kind"));
+            wrong.push(format!("`{kind}` is not a kind of cases"));
             continue;
         };
         let files = sorted(&folder);

@@ -243,7 +243,7 @@ fn requirements(given: &Given) -> String {
     let lacking = missing(&benchmark, &manifest);
     assert!(lacking.iter().all(|it| it.gpu));
     let lines: String = lacking.into_iter().map(|it| format!("{}; {}\n", it.what, it.next)).collect();
-    if lines.is_empty() { "nothing".into() } else { lines }
+    lines
 }
 
 /// Of GPUs, each its mean power, whether the process is on it, how busy it is, and whether another is on it.

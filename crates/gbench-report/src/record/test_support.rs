@@ -1,4 +1,4 @@
-//! Records for the tests of this room.
+//! Records for the tests of this module.
 
 use gbench_model::test_support::{self, failed, metric, process, skipped};
 use gbench_model::{

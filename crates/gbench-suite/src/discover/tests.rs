@@ -50,7 +50,7 @@ fn tree_answer(given: &Given) -> String {
     for over in passed_over {
         told("passed over", &[format!("{}: {}", over.path, over.why)]);
     }
-    if text.is_empty() { "nothing".into() } else { text }
+    text
 }
 
 /// `[harness] name: command in folder <- build`, and below it what else is said.
