@@ -64,7 +64,7 @@ fn the_noise_of_a_case_alone_is_the_deviation_of_its_rounds() {
     assert!((noise.floor / deviation(&plans[0].differences) - 1.0).abs() < 1e-9, "{noise:?}");
     // Each process states one figure: what lies within it is not known.
     assert_eq!(noise.parts, None);
-    assert_eq!(it.candidates, 2);
+    assert_eq!(it.candidates, 1);
 }
 
 /// A sample of a harness is the mean of many executions: timing does not weigh as much as their work.

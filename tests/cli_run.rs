@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use gbench_ci::model::{Origin, Outcome, RecordState, Stage, Thermal};
+use gbench_ci::model::{Origin, Outcome, RecordState, Thermal};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -220,14 +220,10 @@ fn a_benchmark_of_the_micro_suite_measures_for_the_time_it_is_given() {
         let line = format!("run --quiet --benchmark micro/mem_latency --processes 1 --duration {duration}");
         ran(folder.path(), &line).exits(0);
         let record = newest(folder.path());
-        let measure = record.cases[0].processes[0].stages.iter().find(|stage| stage.stage == Stage::Measure);
-        (record.cases[0].metrics[0].processes[0].values.len(), measure.unwrap().seconds)
+        record.cases[0].metrics[0].processes[0].values.clone()
     };
-    let (few, _) = samples("100ms");
-    let (many, seconds) = samples("2");
-    assert!(many > few, "{few} samples in 0.1 s, {many} in 2 s");
-    // One iteration of the unoptimised program may be long; it never stops early. The gate may hear of its beginning late.
-    assert!(seconds >= 1.0, "{seconds}");
+    let (few, many) = (samples("100ms"), samples("2"));
+    assert!(many.len() > few.len(), "{few:?} in 0.1 s, {many:?} in 2 s");
 }
 
 #[test]

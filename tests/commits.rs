@@ -264,6 +264,29 @@ fn a_budget_ends_the_rounds_and_what_is_open_can_be_resumed() {
 }
 
 #[test]
+fn a_comparison_that_ended_before_its_first_round_is_not_taken_for_an_older_one() {
+    let repository = Repository::with_change(1.05);
+    repository.compare("HEAD~1..HEAD").exits(1);
+    let older = repository.latest();
+    let suite = std::fs::read_to_string(repository.root().join("gbench.toml")).unwrap();
+    for text in ["no suite file", &suite] {
+        repository.write("gbench.toml", text);
+        repository.commit("next");
+    }
+    // Its head cannot be read: that is known before anything is measured.
+    repository.compare("HEAD~2..HEAD~1").exits(2);
+    let refused = repository.compare("--resume").exits(2);
+    let refused = refused.says("the comparison that was begun last ended before anything was measured");
+    refused.says("gbench-ci compare HEAD~2..HEAD~1");
+    assert_eq!(repository.latest(), older);
+    // By its name the older one can be gone on with.
+    let id = older.file_name().unwrap().to_str().unwrap().to_owned();
+    repository.compare(&format!("--resume {id}")).exits(1);
+    repository.compare("HEAD~3..HEAD~2").exits(1);
+    repository.compare("--resume").exits(1);
+}
+
+#[test]
 fn a_working_tree_that_has_changed_is_not_gone_on_with() {
     let repository = Repository::new();
     repository.work(&[1.05, 1.0, 1.0, 1.0, 1.0, 1.0]);

@@ -19,6 +19,7 @@ fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]
         metric: "time",
         unit: "",
         exact: true,
+        of_code: false,
         counted: false,
         of_pair: false,
         stated: [None, None],
@@ -35,6 +36,7 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
         process: process as u32,
         round: None,
         slot: None,
+        shared_since: None,
         screens: false,
         samples,
         stated: false,
@@ -47,7 +49,7 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
 }
 
 fn decide(evidence: &[Evidence]) -> Vec<RowDecision> {
-    ProcessWelchHolm { alpha: 0.05 }.decide(evidence)
+    ProcessWelchHolm { alpha: 0.05, believes_exact: false }.decide(evidence)
 }
 
 fn verdict(better: Better, threshold: f64, base: &[f64], head: &[f64]) -> Verdict {
@@ -112,11 +114,34 @@ fn one_process_a_side_decides_nothing_unless_the_values_are_equal() {
 
 #[test]
 fn values_that_never_vary_are_compared_exactly_and_the_threshold_itself_is_not_beyond_it() {
-    let exact = |head: f64| verdict(Better::Lower, 0.05, &[100.0; 2], &[head; 2]);
+    let exact = |head: f64| verdict(Better::Lower, 0.05, &[100.0; 3], &[head; 3]);
     assert_eq!(exact(105.0), Verdict::Unchanged);
     assert_eq!(exact(105.001), Verdict::Regressed);
     assert_eq!(exact(95.2), Verdict::Improved);
-    assert_eq!(verdict(Better::Lower, 0.0, &[100.0; 2], &[101.0; 2]), Verdict::Regressed);
+    assert_eq!(verdict(Better::Lower, 0.0, &[100.0; 3], &[101.0; 3]), Verdict::Regressed);
+}
+
+#[test]
+fn r3_exact_values_that_differ_are_believed_once_two_states_do_not_explain_them() {
+    let differ = |processes: usize| [vec![100.0; processes], vec![200.0; processes]];
+    // Of one row at 5 % three processes a side, of twenty at 5 % five: 4^-5 is below a twentieth of it.
+    for (rows, enough) in [(1, 3), (20, 5)] {
+        for (processes, expected) in [(enough - 1, Verdict::Inconclusive), (enough, Verdict::Regressed)] {
+            let [base, head] = differ(processes);
+            let all: Vec<Evidence> = (0..rows).map(|_| evidence(Better::Lower, 0.05, &base, &head)).collect();
+            for decision in decide(&all) {
+                assert_eq!(decision.verdict, expected, "{rows} {processes}: {decision:?}");
+                if expected == Verdict::Inconclusive {
+                    assert!(said(&decision.reason).contains(&format!("{processes} of the")), "{decision:?}");
+                    assert!(said(&decision.next).contains("--processes"), "{decision:?}");
+                }
+            }
+        }
+    }
+    // Nor are such that hardly vary.
+    let [base, head] = [[100.0, 100.001], [200.0, 200.001]];
+    let decision = &decide(&[evidence(Better::Lower, 0.05, &base, &head)])[0];
+    assert_eq!(decision.verdict, Verdict::Inconclusive, "{decision:?}");
 }
 
 /// A time that a tool prints with few digits.
@@ -156,11 +181,11 @@ fn one_side_that_never_varies_is_still_left_to_chance() {
 fn zero_and_negative_values_are_compared_by_their_differences() {
     let cases: [(Better, &[f64], &[f64], Verdict); 7] = [
         (Better::Lower, &[0.0, 0.0], &[0.0, 0.0], Verdict::Unchanged),
-        (Better::Lower, &[0.0, 0.0], &[3.0, 3.0], Verdict::Regressed),
-        (Better::Higher, &[0.0, 0.0], &[3.0, 3.0], Verdict::Improved),
+        (Better::Lower, &[0.0; 3], &[3.0; 3], Verdict::Regressed),
+        (Better::Higher, &[0.0; 3], &[3.0; 3], Verdict::Improved),
         (Better::Lower, &[0.0, 0.0, 0.0], &[3.0, 3.1, 2.9], Verdict::Regressed),
         (Better::Lower, &[-1.0, -1.01, -0.99], &[-2.0, -2.01, -1.99], Verdict::Improved),
-        (Better::Higher, &[-1.0, -1.0], &[-2.0, -2.0], Verdict::Regressed),
+        (Better::Higher, &[-1.0; 3], &[-2.0; 3], Verdict::Regressed),
         (Better::Lower, &[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0], Verdict::Inconclusive),
     ];
     for (better, base, head, expected) in cases {

@@ -141,5 +141,6 @@ fn n30_a_resumed_comparison_keeps_the_names_of_its_commits_and_says_that_nothing
     assert_eq!(sides(&again.err), sides(&first.err));
     assert!(sides(&again.err)[0].contains("HEAD~1"), "{again:?}");
     assert!(!again.err.contains("same as base"), "{again:?}");
+    assert!(again.err.contains("resume  20") && again.err.contains(", begun 20"), "which one: {again:?}");
     again.says("nothing is left to measure");
 }

@@ -234,7 +234,7 @@ fn parts_that_do_not_belong_together_are_refused_by_name() {
     refused(head, ["h100-1", "h100-3"], "no known commit");
     let pull = change(2, &|part| part.job.as_mut().unwrap().head = Some("5".repeat(40)));
     refused(pull, ["h100-1", "h100-3"], "pull request's head");
-    let rule = change(1, &|part| part.verdict.method.rule = "process-welch-holm".into());
+    let rule = change(1, &|part| part.verdict.method.rule = "process-welch-holm-2".into());
     refused(rule, ["h100-1", "h100-2"], "its rule is");
     let policy = change(2, &|part| part.verdict.method.inconclusive_fails = true);
     refused(policy, ["h100-1", "h100-3"], "inconclusive_fails is");

@@ -144,13 +144,14 @@ fn the_table_of_exit_codes_is_the_programs_own() {
 #[test]
 fn the_price_of_a_red_is_the_rules_own() {
     let page = text_of("docs/statistics.md");
-    let (_, table) = page.split_once("<!-- checked: SequentialLimits::least_fresh_rounds -->\n").unwrap();
+    let (_, table) = page.split_once("<!-- checked: SequentialLimits::least_rounds -->\n").unwrap();
     let limits = SequentialLimits {
-        version: Version::Two,
+        version: Version::Three,
         alpha: 0.01,
         alpha_improved: 0.05,
         screen_rounds: 3,
         most_rounds: 40,
+        beside: 0,
     };
     let rows: Vec<Vec<usize>> = table
         .lines()
@@ -161,7 +162,7 @@ fn the_price_of_a_red_is_the_rules_own() {
     assert!(rows.len() >= 5, "{rows:?}");
     for row in rows {
         let needed = limits.ln_red(row[0]).exp().round() as usize;
-        assert_eq!(row, [row[0], needed, limits.least_fresh_rounds(row[0])]);
+        assert_eq!(row, [row[0], needed, limits.least_rounds(row[0])]);
     }
 }
 

@@ -14,11 +14,12 @@ use crate::support::scripted::{
 };
 
 const LIMITS: SequentialLimits = SequentialLimits {
-    version: Version::Two,
+    version: Version::Three,
     alpha: 0.05,
     alpha_improved: 0.05,
     screen_rounds: 3,
     most_rounds: 12,
+    beside: 0,
 };
 
 fn read(folder: &ComparisonFolder) -> Vec<RunRecord> {

@@ -98,7 +98,7 @@ impl Case {
     }
 
     fn ours(&self, suite: &[Vec<f64>]) -> Vec<Status> {
-        let results = decide_as_needed(suite.len(), &LIMITS, |at, round| suite[at][round]);
+        let results = decide_as_needed(suite.len(), &[], &LIMITS, |at, round| suite[at][round]);
         results.iter().map(|result| result.status).collect()
     }
 

@@ -30,7 +30,7 @@ pub fn undecided(count: usize, seed: Seed) -> Cost {
     let mut cost = Cost { round: Duration::ZERO, all: Duration::ZERO, last: Duration::ZERO };
     for rounds in 1..=ROUNDS {
         let so_far: Vec<Vec<f64>> = differences.iter().map(|all| all[..rounds].to_vec()).collect();
-        let series = series(&so_far);
+        let series = series(&so_far, &[]);
         let begin = Instant::now();
         std::hint::black_box(decide(&series, &LIMITS));
         let took = begin.elapsed();

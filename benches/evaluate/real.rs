@@ -29,8 +29,8 @@ pub fn section(report: &Report) -> Result<(), String> {
     let seed = report.seed;
     let ours = |way| move |corpus: &Corpus, count, change, seed| corpus.ours(way, count, change, seed);
     let mut rows = vec![
-        row("**SEQ-E 2**", &corpus, (count, power), seed, ours(Way::LockStep)),
-        row("**SEQ-E 2, alternating**", &corpus, (count, power), seed, ours(Way::Alternating)),
+        row("**SEQ-E 3**", &corpus, (count, power), seed, ours(Way::LockStep)),
+        row("**SEQ-E 3, alternating**", &corpus, (count, power), seed, ours(Way::Alternating)),
     ];
     for (way, words) in [(Way::LockStep, "interleaved halves"), (Way::Alternating, "halves in time")] {
         type IsRed = Box<dyn Fn(&[f64], &[f64]) -> bool + Sync>;

@@ -96,7 +96,7 @@ impl Report {
     /// SEQ-E in every profile, against the fixed design of about equal power.
     pub fn profiles(&mut self) {
         let power = self.counts.planted_goals;
-        println!("## SEQ-E 2 in every profile\n");
+        println!("## SEQ-E 3 in every profile\n");
         println!(
             "Standard, lean, at most 24 rounds and alternating: red suites of {} each. Power and cost: standard; power from \
              {} slowed benchmarks each. Fixed: the cheapest fixed paired t (Bonferroni) with at least its power over +2 % and \
@@ -107,7 +107,7 @@ impl Report {
         );
         let mut rows = Vec::new();
         for profile in [QUIET, TYPICAL, BRIEF, NOISY] {
-            eprintln!("SEQ-E 2: {}", profile.name);
+            eprintln!("SEQ-E 3: {}", profile.name);
             rows.push(self.profile(&profile));
         }
         let header = [
@@ -141,7 +141,7 @@ impl Report {
             let what = format!("1. Red suites without a change, {}, the worst of four ways", profile.name);
             self.goal(what, Figure::Share(*worst), Bound::AtMost(2.0 / 600.0), Unit::Of);
         }
-        let standard = SeqE::USUAL.named("SEQ-E 2");
+        let standard = SeqE::USUAL.named("SEQ-E 3");
         let said = [2.0, 3.0, 5.0].map(|change| planted(&standard, profile, power, change, self.seed));
         let found = said.each_ref().map(|said| found(said, Status::Regressed));
         row.extend(found.map(|share| percent(share.value())));
@@ -184,7 +184,7 @@ impl Report {
         row.push(format!("{}", 2 * fixed.here * USUAL.all()));
         row.push(format!("{here:.1}x"));
         if let Some((.., bound)) = bounds {
-            let what = format!("4. Iterations of the best fixed design of equal power over SEQ-E 2, {name}");
+            let what = format!("4. Iterations of the best fixed design of equal power over SEQ-E 3, {name}");
             let figure = Figure::Between { low, value: here, high };
             self.goal(what, figure, Bound::AtLeast(bound), Unit::Times);
         }
@@ -254,7 +254,7 @@ impl Report {
             let cell = |share: Share| format!("{} %", percent(share.value()));
             rows.push(vec![case.name.to_owned(), cell(ours), cell(sequential)]);
         }
-        println!("{}", markdown(&["differences", "**SEQ-E 2**", "group-sequential t"], &rows));
+        println!("{}", markdown(&["differences", "**SEQ-E 3**", "group-sequential t"], &rows));
         let what = "1. Red suites, the worst awkward row of those in random order";
         self.goal(what, Figure::Share(worst), Bound::AtMost(0.01), Unit::Percent);
     }

@@ -116,7 +116,7 @@ impl Corpus {
         self.suites(count, seed, |benchmarks, random| {
             let mut launches = 0;
             let mut samples = 0;
-            let results = decide_as_needed(benchmarks.len(), &LIMITS, |at, round| {
+            let results = decide_as_needed(benchmarks.len(), &[], &LIMITS, |at, round| {
                 let [base, head] = benchmarks[at].pair(way, change(at, percent), random);
                 launches = launches.max(2 * (round + 1));
                 samples += base.len() + head.len();

@@ -21,7 +21,7 @@ use crate::micro::injected::{INJECTED, WORK};
 use crate::model::text::count;
 use crate::model::{Budget, Comparison, CounterState, Counting, Result, SequentialRule, Setting, Timing};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
-use crate::stats::seq_e;
+use crate::stats::seq_e::{self, PowerContext};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, common_cases};
 use crate::suite::{Action, Benchmark, Gate, Source, Suite};
@@ -230,8 +230,9 @@ fn found(document: &VerdictDocument, comparison: &Comparison) -> Planted {
     };
     let rule = &comparison.rule;
     let limits = limits_of(rule);
-    let fresh = limits.most_rounds - limits.screen_rounds;
-    let detectable = seq_e::detectable(fresh, sequence.noise, MIN_EFFECT, &limits, 1).exp_m1();
+    let power = PowerContext { noise: sequence.noise, min_effect: MIN_EFFECT, target: row.threshold.ln_1p() };
+    let bets = limits.bets_in(limits.most_rounds, 0);
+    let detectable = seq_e::detectable(bets, power, &limits, 1).exp_m1();
     Planted::Measured(PlantedControl {
         comparison: comparison.id.clone(),
         planted: f64::from(MORE) / f64::from(USUAL) - 1.0,

@@ -22,7 +22,7 @@ use crate::model::{
     CaseId, Comparison, Fault, Origin, Profile, Result, RunRecord, SequentialRule, Shard, Side, shell_word,
 };
 use crate::run::Finished;
-use crate::store::ComparisonFolder;
+use crate::store::{ComparisonFolder, note_begun};
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
@@ -68,8 +68,16 @@ pub(crate) fn measure(
             suites.go_on(resumed)?;
             resumed.sides.clone()
         }
-        None => trees::resolve(&home, &Range::parse(range.as_deref()))?,
+        None => {
+            let sides = trees::resolve(&home, &Range::parse(range.as_deref()))?;
+            note_begun(&artifacts, range.as_deref().unwrap_or_default())?;
+            sides
+        }
     };
+    if let Some(resumed) = &resumed {
+        let begun = resumed.records.first().map_or("", |record| record.started.as_str());
+        reporter.note(&format!("resume  {}, begun {begun}", resumed.comparison.id));
+    }
     if *audience == Audience::Person {
         reporter.note(&format!("base  {}", sides.base.words));
     }

@@ -6,7 +6,7 @@ use super::request::CommitsRequest;
 use super::stored_comparison::{StoredComparison, comparison_folder};
 use crate::model::text::short_commit;
 use crate::model::{Comparison, Fault, Result, RunRecord};
-use crate::store::ComparisonFolder;
+use crate::store::{ComparisonFolder, begun_for_nothing};
 use crate::trees::{self, Range, Revision, Sides};
 
 /// A comparison that is gone on with.
@@ -40,6 +40,14 @@ impl Resumed {
 
 /// A comparison to go on with, by its id, its folder, or as the latest one.
 pub(crate) fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resumed> {
+    if let (true, Some(range)) = (text.is_empty(), begun_for_nothing(artifacts)) {
+        let range = if range.is_empty() { range } else { format!(" {range}") };
+        let what = "the comparison that was begun last ended before anything was measured";
+        let next = format!(
+            "begin it again with `gbench-ci compare{range}`, or go on with an older one by its id: `--resume ID`"
+        );
+        return Err(Fault::at_flag("--resume", what, next));
+    }
     let path = comparison_folder(Some(text).filter(|text| !text.is_empty()), artifacts)?;
     let StoredComparison { base, head, control, .. } = StoredComparison::in_folder(&path)?;
     let folder = ComparisonFolder::open(&path)?;

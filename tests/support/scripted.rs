@@ -243,8 +243,10 @@ impl Decided {
                 target: 0.02,
                 min_effect: 0.0025,
                 family: 0,
+                cluster: None,
                 unresolved: &[],
                 shared: 0,
+                head_second: &[],
             })
             .collect();
         decide(&series, &self.0).1.iter().map(|ruling| (ruling.status, ruling.rounds)).collect()

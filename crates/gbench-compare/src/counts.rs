@@ -5,7 +5,7 @@
 //!  -10 spreads  head  +10 spreads        min_effect
 //!       |---------x---------|                |          unchanged: all of it within the target, the change within min_effect
 //!                     |---------x---------|             neither: the ordinary rule, with more rounds
-//!                                            |  |---x---|  changed, from six processes a side on
+//!                                            |  |---x---|  changed, from so many processes a side on
 //! ```
 //!
 //! What could fool it is a program whose count has two states by chance, such as one that sometimes takes another path: with equal
@@ -19,7 +19,7 @@ use super::evidence::is_instructions;
 use super::{Advice, Change, Evidence, Reason, Row, RowDecision, Verdict};
 use gbench_model::{Better, CaseId};
 
-/// Processes a side that a change takes.
+/// Processes a side that a change takes, by the rules before SEQ-E 3.
 pub(crate) const MIN_PROCESSES: usize = 6;
 /// Counts of one side that differ by more, largest less smallest as a share of their mean, are no sure ones.
 const MAX_SPREAD: f64 = 5e-4;
@@ -45,8 +45,9 @@ impl Counts {
 }
 
 /// The decision of a row whose counts agree so nearly that nothing is left to chance: also one that waits for more processes, and
-/// meanwhile is no candidate. `least`: processes a side that are needed at all. `None`: the ordinary rule decides.
-pub(crate) fn known(evidence: &Evidence, least: usize) -> Option<RowDecision> {
+/// meanwhile is no candidate. `least`: processes a side that are needed at all, `differing`: by a change. `None`: the ordinary rule
+/// decides.
+pub(crate) fn known(evidence: &Evidence, least: usize, differing: usize) -> Option<RowDecision> {
     let limits = evidence.limits;
     if !evidence.counted || !evidence.exact || limits.absolute {
         return None;
@@ -68,10 +69,10 @@ pub(crate) fn known(evidence: &Evidence, least: usize) -> Option<RowDecision> {
         return None;
     }
     let processes = base.processes.min(head.processes);
-    let missing = MIN_PROCESSES.saturating_sub(processes) as u32;
+    let missing = differing.saturating_sub(processes) as u32;
     if missing > 0 {
-        let reason = Reason::FewCounts { processes: processes as u32, needed: MIN_PROCESSES as u32 };
-        let rounds = MIN_PROCESSES as u32;
+        let reason = Reason::FewCounts { processes: processes as u32, needed: differing as u32 };
+        let rounds = differing as u32;
         let next = Advice::Resume { more_rounds: missing, rounds };
         return Some(RowDecision {
             change,

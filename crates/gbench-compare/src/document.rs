@@ -10,7 +10,7 @@ use serde_with::skip_serializing_none;
 use super::{Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, Reason, Verdict, Warning};
 use gbench_model::{
     Better, CaseId, CommonSuite, ForeignProcess, Interleaving, MovedFigure, NoReference, NothingMeasured,
-    Outcome, Profile, RunId, RunRecord, Side,
+    Outcome, Profile, RunId, RunRecord, SequentialRuleName, Side,
 };
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
@@ -145,7 +145,7 @@ pub struct SideSummary {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Method {
-    /// `seq-e-2`, `process-welch-holm`: see docs/statistics.md.
+    /// `seq-e-3`, `process-welch-holm-2`: see docs/statistics.md.
     pub rule: String,
     /// Chance of any false red or green in the whole suite.
     pub alpha: f64,
@@ -189,7 +189,7 @@ pub struct RoundsMethod {
     pub shared_screen: bool,
     /// Rounds after which an open case is inconclusive.
     pub most_rounds: u32,
-    /// M: rows that the screen left open; they share `alpha`.
+    /// Rows that share `alpha`: those that the screen left open; from `seq-e-3` on all but those that exact values show unchanged.
     #[serde(rename = "suspects")]
     pub candidates: u32,
     /// Seed of the order in which sides went first.
@@ -209,6 +209,13 @@ pub struct RoundsMethod {
     /// Those of them that came out changed, which they cannot be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flagged_controls: Vec<String>,
+}
+
+impl Method {
+    /// Rounds of the screen are evidence, and all rows share `alpha`; so from `seq-e-3` on.
+    pub fn counts_all_rounds(&self) -> bool {
+        self.rule == SequentialRuleName::SeqE3.into_str()
+    }
 }
 
 impl Change {
@@ -413,7 +420,7 @@ pub struct Sequence {
     pub min_effect: f64,
     /// Standard deviation of the difference in one round, over those rounds.
     pub noise: f64,
-    /// log10 of the e-value against "not worse than `min_effect`", over the rounds after the screen.
+    /// log10 of the e-value against "not worse than `min_effect`", over the rounds after the screen; from `seq-e-3` on over all.
     pub log10_worse: f64,
     /// Likewise against "not better".
     pub log10_better: f64,

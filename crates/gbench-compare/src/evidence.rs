@@ -19,6 +19,8 @@ pub struct Evidence<'a> {
     pub unit: &'a str,
     /// A size or a count: where its processes agree, its value is known and not merely rounded.
     pub exact: bool,
+    /// A figure of the device code that both sides ran: read from it, and no matter of processes.
+    pub of_code: bool,
     /// Executions were counted by the harness of the case or by the gate: no noise of the machine reaches such a figure, which
     /// from process to process is nearly the same.
     pub counted: bool,
@@ -69,6 +71,8 @@ pub struct ProcessValues<'a> {
     pub slot: Option<u8>,
     /// The process was shared with other cases, in a comparison whose evidence comes from processes of a case's own.
     pub screens: bool,
+    /// When it was started, where it was shared with other cases: that tells it from other processes.
+    pub shared_since: Option<&'a str>,
     /// In order of measuring; one number where the process stated a summary only. Never empty.
     pub samples: &'a [f64],
     pub stated: bool,
@@ -134,6 +138,9 @@ impl<'a> MeasuredSide<'a> {
                 round: run.and_then(|run| run.round),
                 slot: run.and_then(|run| run.slot),
                 screens: shared_screen && run.is_some_and(|run| run.shared.is_some()),
+                shared_since: run
+                    .filter(|run| run.shared.is_some_and(|cases| cases > 1))
+                    .map(|run| run.started.as_str()),
                 samples,
                 stated: stated.is_some(),
                 busy: conditions.is_some_and(|conditions| conditions.busy),

@@ -3,12 +3,43 @@
 
 use super::{Advice, Evidence, MeasuredSide, Reason, RowDecision, Verdict, counts, test};
 
-/// The decision of a row whose figures leave nothing to chance; also one that waits, and is open meanwhile. `least`: processes a
-/// side that are needed at all. `None`: the ordinary rule decides.
-pub(crate) fn known(evidence: &Evidence, least: usize) -> Option<RowDecision> {
+/// Processes a side that a row takes which is known without chance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needed {
+    /// To say that its sides agree.
+    pub agreeing: usize,
+    pub differing: Differing,
+}
+
+/// To say that they differ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Differing {
+    /// In a value that every process of a side gives alike.
+    values: usize,
+    /// In counts of instructions.
+    counts: usize,
+}
+
+impl Differing {
+    /// By the rules before SEQ-E 3.
+    pub(crate) fn usual(screen_rounds: usize) -> Self {
+        Self { values: screen_rounds, counts: counts::MIN_PROCESSES }
+    }
+
+    pub(crate) fn in_processes(number: usize) -> Self {
+        Self { values: number, counts: number }
+    }
+}
+
+/// The decision of a row whose figures leave nothing to chance; also one that waits, and is open meanwhile. `None`: the ordinary
+/// rule decides.
+pub(crate) fn known(evidence: &Evidence, needed: &Needed) -> Option<RowDecision> {
+    let least = needed.agreeing;
     let by = |evidence: &Evidence| {
-        test::known_exactly(evidence, least, evidence.limits.min_effect)
-            .or_else(|| counts::known(evidence, least))
+        let exactly = test::known_exactly(evidence, least, evidence.limits.min_effect);
+        let differing = if evidence.of_code { least } else { needed.differing.values };
+        let exactly = exactly.map(|decision| enough(evidence, decision, differing));
+        exactly.or_else(|| counts::known(evidence, least, needed.differing.counts))
     };
     let screens = |side: &MeasuredSide| side.processes.iter().any(|process| process.screens);
     if !screens(&evidence.base) && !screens(&evidence.head) {
@@ -40,6 +71,26 @@ pub(crate) fn known(evidence: &Evidence, least: usize) -> Option<RowDecision> {
         };
     }
     Some(decision)
+}
+
+/// The decision, or that it waits for as many processes as a difference takes.
+fn enough(evidence: &Evidence, decision: RowDecision, least: usize) -> RowDecision {
+    let processes = evidence.base.centres.len().min(evidence.head.centres.len());
+    if decision.verdict == Verdict::Unchanged || processes >= least {
+        return decision;
+    }
+    let more = (least - processes) as u32;
+    let reason = Reason::FewThatDiffer { processes: processes as u32, needed: least as u32 };
+    RowDecision {
+        change: decision.change,
+        open: true,
+        wants_rounds: Some(more),
+        ..RowDecision::plain(
+            Verdict::Inconclusive,
+            Some(reason),
+            Some(Advice::Resume { more_rounds: more, rounds: least as u32 }),
+        )
+    }
 }
 
 /// What shared processes show to be changed, until the case has processes of its own.

@@ -66,6 +66,7 @@ mod test;
 mod throttling;
 mod trace;
 pub mod trend;
+mod two_states;
 mod validity;
 mod verdict;
 mod warnings;
@@ -98,7 +99,7 @@ pub use rules::{ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, limits_of
 pub use stored_runs::one_session;
 pub(crate) use stored_runs::speedups_of;
 pub use throttling::slowed_by_hardware;
-pub use trace::{DecisionTrace, SequentialStep, decision_traces};
+pub use trace::{Basis, DecisionTrace, SequentialStep, decision_traces};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};
 pub use wording::{Advice, HeldDown, Reason, SettingEffect, Warning, count_it};

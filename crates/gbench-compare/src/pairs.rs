@@ -288,6 +288,7 @@ fn apart<'a>(
         unit: &metric.baseline.unit,
         // No gate: figures that never vary count as they stand.
         exact: true,
+        of_code: false,
         counted: false,
         of_pair: true,
         stated: [None, None],
@@ -297,7 +298,7 @@ fn apart<'a>(
         base,
         head,
     };
-    let decision = ProcessWelchHolm { alpha: ALPHA }.decide(&[evidence]).pop()?;
+    let decision = ProcessWelchHolm { alpha: ALPHA, believes_exact: true }.decide(&[evidence]).pop()?;
     let change = decision.change?;
     let (low, high) = (1.0 / (1.0 + change.high), 1.0 / (1.0 + change.low));
     (low.is_finite() && high.is_finite() && low > 0.0).then_some((low, high))

@@ -15,6 +15,8 @@ pub struct RoundDifferences {
     pub differences: Vec<f64>,
     /// The places of base and head themselves, of logarithms where the scale is one of these.
     places: Vec<[f64; 2]>,
+    /// Whether head ran second, by round; empty where the records do not tell it of every round.
+    pub head_second: Vec<bool>,
     /// Rounds of which something is known that speaks against them.
     pub disturbed: Vec<bool>,
     /// Rounds from the first on that screen and are no evidence, because the processes of a side were shared.
@@ -112,6 +114,7 @@ impl RoundDifferences {
         let positive = !absolute && is_positive(sides.filter(screened));
         let (mut places, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut lost_its_scale, mut shared) = (false, 0);
+        let mut head_second = Vec::new();
         for [base, head] in turns(evidence) {
             let [at_base, at_head] = [base, head].map(|process| place(process, positive, scratch));
             if at_base.is_nan() || at_head.is_nan() {
@@ -124,6 +127,7 @@ impl RoundDifferences {
             }
             places.push([at_base, at_head]);
             differences.push(sign * (at_head - at_base));
+            head_second.extend(base.slot.zip(head.slot).map(|(base, head)| base < head));
             // What both sides met, such as a power limit or work of others, is their common lot; a card that slows itself
             // down is another one each time.
             let one_side = base.busy != head.busy
@@ -145,8 +149,21 @@ impl RoundDifferences {
             }
             _ => (RoundScale::Absolute { sign }, margin),
         };
+        if head_second.len() != differences.len() {
+            head_second.clear();
+        }
         let unresolved = Vec::new();
-        Self { differences, places, disturbed, shared, scale, margin, lost_its_scale, unresolved }
+        Self {
+            differences,
+            head_second,
+            places,
+            disturbed,
+            shared,
+            scale,
+            margin,
+            lost_its_scale,
+            unresolved,
+        }
     }
 
     /// What stands for base and head over some of these rounds, in the metric's unit: the change over them is the ratio of the two.

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use gbench_model::{
-    Better, CaseId, CaseRecord, Metric, MetricDeclaration, OwnFigure, Side, direction_of_unit, is_counted,
-    is_time,
+    Better, CODE_FIGURES, CaseId, CaseRecord, Metric, MetricDeclaration, OwnFigure, Side, direction_of_unit,
+    is_counted, is_time,
 };
 
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
@@ -219,6 +219,7 @@ impl<'a> RowBuilder<'a, '_> {
             metric: &metric.name,
             unit: &metric.unit,
             exact: is_exact(declared, metric),
+            of_code: [base, head].iter().all(|(case, metric)| is_of_code(case, metric)),
             counted: [base, head].iter().all(|(case, metric)| is_instructions(&case.id, &metric.unit)),
             of_pair: self.of_pairs,
             stated: [only_stated(base.1), only_stated(metric)],
@@ -416,6 +417,13 @@ fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> 
         let value = samples.find(|value| **value <= 0.0)?;
         is_time.then_some((side, *value))
     }
+}
+
+/// What the device code of the case itself says of it.
+fn is_of_code(case: &CaseRecord, metric: &Metric) -> bool {
+    case.device_code.is_some()
+        && !case.device_code_varies
+        && CODE_FIGURES.iter().any(|(name, ..)| *name == metric.name)
 }
 
 /// Its value is known and not merely rounded: by declaration, else by its unit.

@@ -7,6 +7,7 @@ use gbench_stats::{SampleGroup, TQuantiles, Welch, holm};
 use super::evidence::spread;
 use super::quantized::{MIN_PROCESSES, Steps, Unit, centres_left_open, constants, digits_explain, steps_of};
 use super::scale::Scale;
+use super::two_states::{in_two_states, least_that_differ};
 use super::{Advice, Change, Evidence, Reason, RowDecision, Verdict, absolute, summary_only};
 
 /// Advising more processes a side than this would be no advice.
@@ -26,7 +27,39 @@ pub(crate) enum RowTest {
     Settled(RowDecision),
     /// A side has one process, which does not show how much processes differ; the decision that follows from it.
     Alone(RowDecision),
+    /// Each side's processes gave one exact value, and the two differ.
+    Differs(ExactDifference),
     Tested(Test),
+}
+
+/// Two exact values that differ by more than the threshold.
+pub(crate) struct ExactDifference {
+    /// If it is no chance.
+    decision: RowDecision,
+    counts: (u32, u32),
+}
+
+/// Processes a side that a difference of exact figures takes at this level, and how many there are of the side that has fewer.
+fn too_few(counts: (u32, u32), level: f64) -> (u32, u32) {
+    let processes = counts.0.min(counts.1);
+    (processes, (least_that_differ(1, level) as u32).max(processes + 1))
+}
+
+impl ExactDifference {
+    fn decide(self, level: f64) -> RowDecision {
+        if in_two_states(self.counts) <= level {
+            return RowDecision { tested: true, ..self.decision };
+        }
+        let (processes, needed) = too_few(self.counts, level);
+        RowDecision {
+            change: self.decision.change,
+            tested: true,
+            ..inconclusive(
+                Reason::FewThatDiffer { processes, needed },
+                Advice::MoreProcesses { processes: needed },
+            )
+        }
+    }
 }
 
 /// A row that is left to chance.
@@ -36,6 +69,8 @@ pub(crate) struct Test {
     /// Improved lies below, regressed above; in the scale's own unit.
     pub limits: (f64, f64),
     pub counts: (u32, u32),
+    /// Of figures that hardly vary, sizes and counts: how probable such a difference is at least if a program has two states.
+    pub chance: f64,
     /// How far the difference may lie from the truth because the figures come in steps, in the scale's own unit: no error
     /// that more processes make smaller, and added to every interval. With the steps, where it is not 0.
     pub unresolved: f64,
@@ -47,10 +82,12 @@ pub(crate) struct Test {
 }
 
 impl RowTest {
-    pub(crate) fn of(evidence: &Evidence, quantiles: &mut TQuantiles) -> Self {
+    /// `believes_exact`: see [`crate::ProcessWelchHolm`].
+    pub(crate) fn of(evidence: &Evidence, believes_exact: bool, quantiles: &mut TQuantiles) -> Self {
         if evidence.limits.absolute {
             return RowTest::Settled(absolute::apart(evidence, quantiles));
         }
+        let believes_exact = believes_exact || evidence.of_code;
         let (base, head) = (evidence.base.centres.as_slice(), evidence.head.centres.as_slice());
         let constants = constants([base, head]);
         let enough = base.len() > 1 && head.len() > 1;
@@ -59,7 +96,12 @@ impl RowTest {
             if (evidence.exact || all_zero) && (enough || base_value == head_value) {
                 let threshold = least_that_matters(evidence, base_value, head_value, evidence.threshold);
                 let decision = decide_exactly(base_value, head_value, evidence.better, threshold);
-                return RowTest::Settled(decision);
+                let counts = (base.len() as u32, head.len() as u32);
+                return match decision.verdict {
+                    _ if believes_exact => RowTest::Settled(decision),
+                    Verdict::Unchanged => RowTest::Settled(decision),
+                    _ => RowTest::Differs(ExactDifference { decision, counts }),
+                };
             }
         }
         let scale = Scale::of(base, head, evidence.better);
@@ -96,6 +138,11 @@ impl RowTest {
             steps,
             limits: scale.limits(evidence),
             counts: (base_group.count, head_group.count),
+            chance: if evidence.exact && !believes_exact {
+                in_two_states((base_group.count, head_group.count))
+            } else {
+                0.0
+            },
             spreads: (spread(base, &base_group), spread(head, &head_group)),
             sessions: None,
             scale,
@@ -107,10 +154,12 @@ impl RowTest {
     fn p(&self) -> Option<f64> {
         match self {
             RowTest::Settled(_) | RowTest::Alone(_) => None,
-            RowTest::Tested(Test { welch, limits, unresolved, .. }) => {
+            RowTest::Differs(difference) => Some(in_two_states(difference.counts)),
+            RowTest::Tested(Test { welch, limits, unresolved, chance, .. }) => {
                 let above = welch.p_above(limits.1 + unresolved);
                 let one_sided = above.min(welch.p_below(limits.0 - unresolved));
-                Some((2.0 * one_sided).min(1.0))
+                // Not the larger of both: the order of equal ones would be left to that of the rows.
+                Some(chance + (1.0 - chance) * (2.0 * one_sided).min(1.0))
             }
         }
     }
@@ -126,6 +175,7 @@ pub(crate) fn decide_all(
     let mut steps = holm(&p, alpha).into_iter();
     let mut decide = |row_test| match row_test {
         RowTest::Settled(decision) | RowTest::Alone(decision) => decision,
+        RowTest::Differs(difference) => difference.decide(steps.next().map_or(alpha, |step| step.level)),
         RowTest::Tested(test) => {
             // One step for each tested row, in order.
             let (level, adjusted_p) = steps.next().map_or((alpha, 1.0), |s| (s.level, s.adjusted_p));
@@ -215,6 +265,15 @@ impl Test {
             _ => (Verdict::Inconclusive, corrected, level),
         };
         let change = self.change(interval, error_rate, adjusted_p, level, quantiles);
+        if matches!(verdict, Verdict::Regressed | Verdict::Improved) && self.chance > level {
+            let (processes, needed) = too_few(self.counts, level);
+            let few = Reason::FewCounts { processes, needed };
+            return RowDecision {
+                change,
+                tested: true,
+                ..inconclusive(few, Advice::MoreProcesses { processes: needed })
+            };
+        }
         let (reason, next) = match verdict {
             Verdict::Inconclusive => {
                 let next = self.more(alpha, level, quantiles);

@@ -3,9 +3,9 @@
 use std::f64::consts::LN_10;
 
 use gbench_model::{CaseId, Result};
-use gbench_stats::seq_e::{self, SequentialLimits, SequentialResult};
+use gbench_stats::seq_e::{self, SequentialLimits, SequentialResult, Version};
 
-pub use gbench_stats::seq_e::SequentialStep;
+pub use gbench_stats::seq_e::{Basis, SequentialStep};
 
 use super::pairing::pair;
 use super::rounds::{MeasuredRound, measured_rounds};
@@ -45,14 +45,24 @@ impl DecisionTrace {
         self.result.confirms_from.min(self.measured_rounds.len())
     }
 
+    /// Rounds of the screen are evidence, and all rows share the error rate; so from `seq-e-3` on.
+    pub fn counts_all_rounds(&self) -> bool {
+        self.limits.version == Version::Three
+    }
+
+    /// Certified by ranks or by the orders, and not by its range of Student's t.
+    pub fn certified_by(&self) -> Option<Basis> {
+        self.result.certified.map(|interval| interval.basis)
+    }
+
     /// log10 of the e-value that a red needs.
     pub fn log10_red(&self) -> f64 {
-        self.limits.ln_red(self.candidates) / LN_10
+        self.result.ln_needed_worse / LN_10
     }
 
     /// log10 of the e-value that "improved" needs.
     pub fn log10_improved(&self) -> f64 {
-        self.limits.ln_improved(self.candidates) / LN_10
+        self.result.ln_needed_better / LN_10
     }
 }
 
@@ -79,11 +89,7 @@ pub fn decision_traces(
             metric: row.metric.clone(),
             rounds: state.rounds.clone(),
             measured_rounds: measured_rounds(state.evidence),
-            steps: seq_e::steps(
-                &state.series(&state.rounds.differences, state.rounds.shared),
-                &screen,
-                &limits,
-            ),
+            steps: seq_e::steps(&state.series(&state.all_rounds()), results[at].as_ref()?, &screen, &limits),
             result: results[at].clone()?,
             limits,
             candidates: screen.candidates,

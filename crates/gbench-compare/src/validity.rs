@@ -3,6 +3,9 @@
 //! The rule rests on one thing: that without a change the sign of every round's difference is as likely plus as minus, whatever the rounds before.
 //! State that stays with a side from round to round, such as a cache or a process that is reused, breaks it.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use gbench_stats::seq_e::Version;
 
 use super::quantized::constant_samples;
@@ -57,7 +60,9 @@ pub(crate) fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<
     };
     match version {
         Version::One => sides.into_iter().find_map(|side| cached(side).or_else(|| constant(side))),
-        Version::Two => sides.into_iter().find_map(cached).or_else(|| both_constant(evidence)),
+        Version::Two | Version::Three => {
+            sides.into_iter().find_map(cached).or_else(|| both_constant(evidence))
+        }
     }
 }
 
@@ -125,6 +130,27 @@ impl SerialCorrelation {
                 weight += row.len() as f64;
             }
         }
+        (weight > 0.0).then(|| Self { correlation: sum / weight, error: 1.0 / weight.sqrt() })
+    }
+
+    /// [`SerialCorrelation::pooled`] of rows of which those with one key share their noise, and together count as one.
+    pub(crate) fn clustered<'a, K: Eq + Hash>(
+        rows: impl IntoIterator<Item = (K, &'a [f64])>,
+    ) -> Option<Self> {
+        // Of each cluster: the sum of correlations times rounds, of rounds, and of rows.
+        let mut clusters: HashMap<K, [f64; 3]> = HashMap::new();
+        for (key, row) in rows {
+            if let Some(correlation) = lag_1(row) {
+                let rounds = row.len() as f64;
+                let cluster = clusters.entry(key).or_default();
+                [correlation * rounds, rounds, 1.0].iter().zip(cluster).for_each(|(one, sum)| *sum += one);
+            }
+        }
+        // In an order of their own: sums of numbers depend on it.
+        let mut clusters: Vec<[f64; 3]> = clusters.into_values().collect();
+        clusters.sort_by(|one, other| one[0].total_cmp(&other[0]).then(one[1].total_cmp(&other[1])));
+        let sum = clusters.iter().map(|[correlations, _, rows]| correlations / rows).sum::<f64>();
+        let weight = clusters.iter().map(|[_, rounds, rows]| rounds / rows).sum::<f64>();
         (weight > 0.0).then(|| Self { correlation: sum / weight, error: 1.0 / weight.sqrt() })
     }
 

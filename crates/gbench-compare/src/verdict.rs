@@ -58,7 +58,7 @@ pub fn compare_sides(
 }
 
 /// [`compare`] with what stored records say of the past. Records that are no sides of one comparison in rounds are judged by
-/// `process-welch-holm` within one session, or where policy asks for no history; else by `process-session`.
+/// `process-welch-holm-2` within one session, or where policy asks for no history; else by `process-session-2`.
 pub fn compare_with(
     history: &History,
     base: &SideInput,
@@ -78,7 +78,7 @@ fn compare_all(
     let (alpha, sessions) = (policy.alpha, policy.sessions);
     let Some(mut rule) = rule_of_rounds(base, head) else {
         return if sessions == 0 || one_session(base.record, head.record) {
-            compare_by(&ProcessWelchHolm { alpha }, base, head, policy)
+            compare_by(&ProcessWelchHolm { alpha, believes_exact: false }, base, head, policy)
         } else {
             compare_by(&ProcessSession { alpha, sessions, history }, base, head, policy)
         };
@@ -88,7 +88,7 @@ fn compare_all(
         let mut controlled = base.record.clone();
         controlled.cases.retain(|case| ids.contains(&case.id));
         let itself = SideInput { record: &controlled, name: base.name.clone() };
-        let against_itself = compare_by(&rule, &itself, control, policy)?;
+        let against_itself = compare_by(&rule.of_control(), &itself, control, policy)?;
         let changed = |row: &&Row| matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
         rule.controls = against_itself.rows.iter().filter(|row| row.sequence.is_some()).count() as u32;
         rule.flagged_controls =

@@ -153,6 +153,9 @@ pub struct BisectBeginning {
     pub bad: String,
     pub full: bool,
     pub any: bool,
+    /// The size of the finding of a history that it looks into, as a share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<f64>,
     pub confidence: f64,
     /// The suite file that all commits are measured with, as the user meets it; its text is `suite.toml`.
     pub suite: String,

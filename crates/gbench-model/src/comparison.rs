@@ -112,6 +112,9 @@ pub enum SequentialRuleName {
     #[serde(rename = "seq-e-2")]
     #[strum(to_string = "seq-e-2")]
     SeqE2,
+    #[serde(rename = "seq-e-3")]
+    #[strum(to_string = "seq-e-3")]
+    SeqE3,
 }
 
 /// The rule of a comparison in rounds, and what it is asked to hold.
@@ -138,7 +141,7 @@ impl SequentialRule {
     pub fn for_cases(cases: usize) -> Self {
         // Fewer than four variances lend each other nothing, so that each needs a round more.
         let screen_rounds = if cases < 4 { 4 } else { 3 };
-        let name = SequentialRuleName::SeqE2;
+        let name = SequentialRuleName::SeqE3;
         Self { name, alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40 }
     }
 }

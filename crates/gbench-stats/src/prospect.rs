@@ -3,7 +3,7 @@
 //! All figures are those that four runs of five keep to.
 
 use super::TQuantiles;
-use super::seq_e::{CERTIFY_LATER, CERTIFY_SCREEN, SequentialLimits, detectable};
+use super::seq_e::{CERTIFY_LATER, CERTIFY_SCREEN, PowerContext, SequentialLimits, detectable};
 
 /// More rounds than this are no prospect.
 pub const MAX_ROUNDS: usize = 10_000;
@@ -40,16 +40,12 @@ pub fn rounds_to_certify(noise: f64, target: f64, borrowed: f64, limits: &Sequen
 
 /// Rounds after which an effect, in logarithms, is called red; `None` beyond [`MAX_ROUNDS`].
 pub fn rounds_to_prove(
-    noise: f64,
     effect: f64,
-    min_effect: f64,
+    row: PowerContext,
     limits: &SequentialLimits,
     candidates: usize,
 ) -> Option<usize> {
-    let enough = |rounds: usize| {
-        let fresh = rounds - limits.screen_rounds;
-        detectable(fresh, noise, min_effect, limits, candidates) <= effect
-    };
+    let enough = |rounds: usize| detectable(limits.bets_in(rounds, 0), row, limits, candidates) <= effect;
     first(limits.screen_rounds + 1, enough)
 }
 
@@ -98,12 +94,13 @@ mod tests {
 
     #[test]
     fn most_true_changes_are_proven_by_then() {
-        let rounds = rounds_to_prove(0.03, 0.0296, 0.0025, &LIMITS, 1).unwrap();
+        let power = |noise| PowerContext { noise, min_effect: 0.0025, target: 0.02 };
+        let rounds = rounds_to_prove(0.0296, power(0.03), &LIMITS, 1).unwrap();
         let share = share(Status::Regressed, rounds, 0.0296, 0.03, 2);
         // The scale comes from four rounds alone here, which costs some of them.
         assert!((0.6..1.0).contains(&share), "{share} after {rounds}");
-        assert_eq!(rounds_to_prove(0.0001, 0.03, 0.0025, &LIMITS, 1), Some(4 + 11));
-        assert_eq!(rounds_to_prove(0.01, 0.002, 0.0025, &LIMITS, 1), None);
+        assert_eq!(rounds_to_prove(0.03, power(0.0001), &LIMITS, 1), Some(1 + 11));
+        assert_eq!(rounds_to_prove(0.002, power(0.01), &LIMITS, 1), None);
     }
 
     #[test]

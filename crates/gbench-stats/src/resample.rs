@@ -60,28 +60,42 @@ pub fn tries(
     let mut tries = Tries { suites, with_red: 0, candidates: 0.0, planted: vec![(0, 0); rows.len()] };
     let mut next = 0;
     let mut differences: Vec<Vec<f64>> = vec![Vec::with_capacity(rounds); rows.len()];
+    let mut orders: Vec<Vec<bool>> = vec![Vec::with_capacity(rounds); rows.len()];
     for _ in 0..suites {
         let planted: Vec<usize> = (0..plants.min(rows.len())).map(|at| (next + at) % rows.len()).collect();
         next += plants;
         differences.iter_mut().for_each(Vec::clear);
+        orders.iter_mut().for_each(Vec::clear);
         for round in 0..rounds {
             let place: f64 = random.random();
             let heads: Vec<bool> = (0..cases).map(|_| random.random()).collect();
             for (at, row) in rows.iter().enumerate() {
                 let there = row.series.differences;
-                let taken = match length {
-                    Length::AsMeasured => there.get(round),
-                    Length::Drawn(_) => there.get((place * there.len() as f64) as usize),
+                let from = match length {
+                    Length::AsMeasured => round,
+                    Length::Drawn(_) => (place * there.len() as f64) as usize,
                 };
-                let Some(taken) = taken else { continue };
+                let Some(taken) = there.get(from) else { continue };
                 let shift = if planted.contains(&at) { row.effect } else { 0.0 };
-                differences[at].push(if heads[row.case] { *taken } else { -taken } + shift);
+                let order = row.series.head_second.get(from);
+                // As a comparison has it, the second round takes the order opposite to the first one's.
+                let as_measured = match (round, order, orders[at].first()) {
+                    (1, Some(order), Some(first)) => order != first,
+                    _ => heads[row.case],
+                };
+                orders[at].extend(order.map(|order| *order == as_measured));
+                differences[at].push(if as_measured { *taken } else { -taken } + shift);
             }
         }
         let series: Vec<Series> = rows
             .iter()
-            .zip(&differences)
-            .map(|(row, differences)| Series { differences, shared: 0, ..row.series })
+            .zip(differences.iter().zip(&orders))
+            .map(|(row, (differences, head_second))| Series {
+                differences,
+                head_second,
+                shared: 0,
+                ..row.series
+            })
             .collect();
         let (screen, results) = decide(&series, &limits);
         let mut rest = results.iter().enumerate().filter(|(at, _)| !planted.contains(at));

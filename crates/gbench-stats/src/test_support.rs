@@ -51,15 +51,25 @@ pub(crate) fn close(
 }
 
 pub(crate) const LIMITS: SequentialLimits = SequentialLimits {
-    version: Version::Two,
+    version: Version::Three,
     alpha: 0.01,
     alpha_improved: 0.05,
     screen_rounds: 3,
     most_rounds: 40,
+    beside: 0,
 };
 
 pub(crate) fn row(differences: &[f64]) -> Series<'_> {
-    Series { differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[], shared: 0 }
+    Series {
+        differences,
+        target: 0.02,
+        min_effect: 0.0025,
+        family: 0,
+        cluster: None,
+        unresolved: &[],
+        shared: 0,
+        head_second: &[],
+    }
 }
 
 /// Numbers between -0.5 and 0.5.

@@ -24,7 +24,7 @@ pub(crate) use self::request::{BisectRequest, Bisected};
 
 use std::time::{Duration, Instant, SystemTime};
 
-use self::request::{MOST_ROUNDS, USUAL_CONFIDENCE};
+use self::request::{MOST_ROUNDS, USUAL_CONFIDENCE, USUAL_LEAST};
 use self::run::BisectRun;
 use self::state::BisectState;
 use self::trees::BisectTrees;
@@ -37,7 +37,9 @@ use crate::app::scheduler::rounded;
 use crate::app::side_suites::SideSuites;
 use crate::app::stores::folder_of;
 use crate::model::text::count;
-use crate::model::{BisectBeginning, Budget, Fault, Result, RunId, SCHEMA_BISECT_STATE, sha256_hex};
+use crate::model::{
+    BisectBeginning, Budget, Fault, Origin, Result, RunId, SCHEMA_BISECT_STATE, Settings, sha256_hex,
+};
 use crate::stats::noisy_bisection::BisectionRule;
 use crate::store::{BisectFolder, bisect_folder};
 use crate::suite::Benchmark;
@@ -100,6 +102,7 @@ pub(crate) fn bisect(
                 bad: range.commits[last].id.clone(),
                 full: wish.full,
                 any: wish.any,
+                finding: wish.finding,
                 confidence: wish.confidence,
                 suite: shown,
                 suite_sha256: sha256_hex(text.as_bytes()),
@@ -109,7 +112,8 @@ pub(crate) fn bisect(
         }
     };
     let benchmark = suite.benchmarks.first();
-    let least = benchmark.map_or(0.05, |benchmark| benchmark.settings.threshold.value).max(1e-4).ln_1p();
+    let least = benchmark.map_or(USUAL_LEAST, |benchmark| least_of(&benchmark.settings));
+    let least = wish.finding.map_or(least, |finding| least.min(finding / 2.0)).max(1e-4).ln_1p();
     let deadline = Some(suite.run.deadline.value.min(1e9)).filter(|seconds| *seconds > 0.0);
     trees.until = deadline.map(|seconds| since + Duration::from_secs_f64(seconds));
     let budget = request.budget.unwrap_or(suite.gate.budget.value);
@@ -123,6 +127,15 @@ pub(crate) fn bisect(
     run.ended(stopped, request)
 }
 
+/// The least change that a bisection looks for: what comparisons call unchanged within.
+fn least_of(settings: &Settings) -> f64 {
+    let asked = [&settings.target, &settings.threshold];
+    asked
+        .into_iter()
+        .find(|setting| setting.origin != Origin::Default)
+        .map_or(USUAL_LEAST, |setting| setting.value)
+}
+
 /// What is bisected, by the request or by the bisection that is resumed.
 struct Wish {
     case: String,
@@ -131,6 +144,8 @@ struct Wish {
     confidence: f64,
     full: bool,
     any: bool,
+    /// The size of the finding that it looks into, as a share: 0.03 is 3 %.
+    finding: Option<f64>,
 }
 
 impl Wish {
@@ -148,6 +163,7 @@ impl Wish {
                 confidence: request.confidence.unwrap_or(begun.confidence),
                 full: begun.full,
                 any: begun.any,
+                finding: begun.finding,
             });
         }
         let Some(case) = request.case.clone() else {
@@ -156,16 +172,18 @@ impl Wish {
         };
         let confidence = request.confidence.unwrap_or(USUAL_CONFIDENCE);
         let (full, any, mut metric) = (request.full, request.any, request.metric.clone());
+        let mut finding = None;
         let range = match &request.range {
             Some(range) => range.clone(),
             None => {
                 let proposed = range::from_history(&case, request, builtins)?;
                 reporter.note(&proposed.why);
                 metric.get_or_insert(proposed.metric);
+                finding = Some(proposed.change.abs());
                 proposed.text
             }
         };
-        Ok(Self { case, range, metric, confidence, full, any })
+        Ok(Self { case, range, metric, confidence, full, any, finding })
     }
 
     fn ancestry(&self) -> Ancestry {

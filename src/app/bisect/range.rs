@@ -12,6 +12,8 @@ pub(super) struct ProposedRange {
     /// `GOOD..BAD`.
     pub text: String,
     pub metric: String,
+    /// Of the metric, as a share.
+    pub change: f64,
     /// For the reader.
     pub why: String,
 }
@@ -66,5 +68,10 @@ fn newest(document: &TrendsDocument, any: bool) -> Option<ProposedRange> {
         signed_percent(change.change),
         document.store
     );
-    Some(ProposedRange { text: format!("{good}..{bad}"), metric: series.metric.clone(), why })
+    Some(ProposedRange {
+        text: format!("{good}..{bad}"),
+        metric: series.metric.clone(),
+        change: change.change,
+        why,
+    })
 }

@@ -8,6 +8,8 @@ use crate::model::{BisectDocument, Budget, RunId, shell_word};
 
 /// Probability of the answer where none is asked for.
 pub(super) const USUAL_CONFIDENCE: f64 = 0.95;
+/// The least change that is looked for where the suite asks for none, as a share.
+pub(super) const USUAL_LEAST: f64 = 0.02;
 /// Rounds after which a bisection gives up.
 pub(super) const MOST_ROUNDS: u32 = 200;
 #[derive(Clone, Debug, Default)]

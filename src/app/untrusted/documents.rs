@@ -22,7 +22,15 @@ use crate::trend::TrendsDocument;
 const MOST_SERIES: usize = 20_000;
 
 /// Rules that a verdict may have been decided by.
-const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
+const RULES: [&str; 7] = [
+    "process-welch-holm-2",
+    "process-session-2",
+    "seq-e",
+    "seq-e-2",
+    "seq-e-3",
+    "process-welch-holm",
+    "process-session",
+];
 
 /// A job from its text. `name`: of its folder, for messages.
 pub(crate) fn job(name: &str, text: &str) -> Result<Job> {

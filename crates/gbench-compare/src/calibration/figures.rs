@@ -87,12 +87,11 @@ pub(super) fn prospect(
     let scale = state.rounds.scale;
     let slowdown = |effect: f64| scale.slowdown(effect).filter(|it| it.is_finite());
     let found = |rounds: usize| {
-        let fresh = rounds.saturating_sub(limits.screen_rounds);
-        slowdown(seq_e::detectable(fresh, floor, state.min_effect, limits, *candidates))
+        slowdown(seq_e::detectable(limits.bets_in(rounds, 0), state.power(floor), limits, *candidates))
     };
     let certify = rounds_to_certify(floor, state.target, borrowed, limits);
     let planted = in_scale(scale, PLANTED);
-    let prove = rounds_to_prove(floor, planted, state.min_effect, limits, *candidates);
+    let prove = rounds_to_prove(planted, state.power(floor), limits, *candidates);
     let least = certified_within(floor, limits.most_rounds, borrowed, limits, &mut TQuantiles::default());
     let cost = |rounds: Option<usize>| rounds.map(|rounds| rounds as f64 * seconds);
     Prospect {

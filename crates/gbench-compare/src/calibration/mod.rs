@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use gbench_model::{CaseId, CaseRecord, Comparison, Fact, Manifest, Result, RunRecord, Strictness};
 use gbench_stats::resample::{Length, ResampledRow, Tries, tries};
-use gbench_stats::seq_e::SequentialLimits;
+use gbench_stats::seq_e::{SequentialLimits, Version};
 use gbench_stats::{Prior, sample_stddev};
 
 pub use document::*;
@@ -68,8 +68,9 @@ pub fn calibrate(
         (0..states.len()).filter(|at| prepared.open[*at].is_some() && is_open(&states[*at])).collect();
     let open_states: Vec<&RowState> = open.iter().map(|at| &states[*at]).collect();
     let [flipped, drawn, planted] = try_out(&open_states, &limits, comparison.seed);
-    // What the screen leaves open of an unchanged suite, and the row in question.
-    let candidates = drawn.candidates.round() as usize + 1;
+    // What the screen leaves open of an unchanged suite, and the row in question; from SEQ-E 3 on all rows.
+    let in_question = usize::from(limits.version != Version::Three);
+    let candidates = drawn.candidates.round() as usize + in_question;
     let shared = CalibrationContext { limits, measured: asked as usize, candidates };
     let mut rows = Vec::new();
     for (at, state) in states.iter().enumerate() {
@@ -90,7 +91,7 @@ pub fn calibrate(
     let differences = || open_states.iter().map(|state| state.rounds.differences.as_slice());
     let correlated = SerialCorrelation::pooled(differences());
     let mut warnings = verdict.warnings.clone();
-    let needed = limits.screen_rounds + limits.least_fresh_rounds(1);
+    let needed = limits.least_rounds(1);
     if differences().map(<[f64]>::len).max().is_some_and(|longest| longest < needed) {
         warnings.push(wording::too_few_for_a_red(needed));
     }
@@ -137,11 +138,7 @@ fn try_out(states: &[&RowState], limits: &SequentialLimits, seed: u64) -> [Tries
             cases.len() - 1
         });
         let effect = in_scale(state.rounds.scale, PLANTED);
-        rows.push(ResampledRow {
-            series: state.series(&state.rounds.differences, state.rounds.shared),
-            case,
-            effect,
-        });
+        rows.push(ResampledRow { series: state.series(&state.all_rounds()), case, effect });
     }
     let drawn = Length::Drawn(limits.most_rounds);
     // Suites of nothing would all be without a red.

@@ -45,7 +45,7 @@ struct Known {
 
 impl Rule for ProcessSession<'_> {
     fn name(&self) -> &str {
-        "process-session"
+        "process-session-2"
     }
 
     fn alpha(&self) -> f64 {
@@ -55,7 +55,7 @@ impl Rule for ProcessSession<'_> {
     fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
         let mut quantiles = TQuantiles::default();
         let row_tests: Vec<RowTest> =
-            evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles)).collect();
+            evidence.iter().map(|evidence| RowTest::of(evidence, false, &mut quantiles)).collect();
         let left_to_chance = |(row_test, evidence): (&RowTest, &Evidence)| {
             (!matches!(row_test, RowTest::Settled(_))).then(|| self.known(evidence))
         };
@@ -184,6 +184,8 @@ fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<
         steps: None,
         limits: known.scale.limits(evidence),
         counts: (base.len() as u32, head.len() as u32),
+        // The error is that of sessions, whose differences hold every state.
+        chance: 0.0,
         spreads: (None, None),
         sessions: Some((known.scale.share(spread.variance.sqrt()), known.stored)),
     })

@@ -16,9 +16,10 @@
 //!   (1979) shares `alpha` over all tested rows: the chance of even one false red or green is at most `alpha`.
 //! - Regressed and improved rest on the interval at the row's level after Holm: the one that the row shows, so
 //!   that interval and verdict cannot disagree. Unchanged rests on the plain `1 - alpha` interval of the row.
-//! - Where each side's processes all gave one value of a size or a count, nothing is left to chance: the values are
-//!   compared as they are, outside the correction. The same value of anything else is a rounded one, and what lies below
-//!   its last digit is the error.
+//! - Where each side's processes all gave one value of a size or a count, the values are compared as they are. Where they differ,
+//!   a program that takes one of two states in each process may explain it, with a chance of at most 4^-n for n processes a side:
+//!   that is the row's p-value, and takes part in the correction. The first version of the rule left it out of it. The same value of
+//!   anything else is a rounded one, and what lies below its last digit is the error.
 //! - Zero and negative values have no logarithm. Their differences are compared instead, in units of the base's
 //!   mean; where that is zero, any difference counts, and there is no ratio to show.
 //! - An absolute margin of the metric widens both limits where it is more than the threshold.
@@ -32,11 +33,13 @@ use crate::{Evidence, RowDecision, Rule};
 pub struct ProcessWelchHolm {
     /// Error rate of the whole suite, above 0 and below 1.
     pub alpha: f64,
+    /// Exact values that differ are believed from two processes on; for rankings, which are no gate.
+    pub believes_exact: bool,
 }
 
 impl Rule for ProcessWelchHolm {
     fn name(&self) -> &str {
-        "process-welch-holm"
+        "process-welch-holm-2"
     }
 
     fn alpha(&self) -> f64 {
@@ -45,7 +48,9 @@ impl Rule for ProcessWelchHolm {
 
     fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
         let mut quantiles = TQuantiles::default();
-        let row_tests = evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles)).collect();
+        let row_tests =
+            evidence.iter().map(|evidence| RowTest::of(evidence, self.believes_exact, &mut quantiles));
+        let row_tests = row_tests.collect();
         decide_all(row_tests, self.alpha, &mut quantiles)
     }
 }

@@ -210,6 +210,12 @@ pub enum Reason {
     /// Counts that differ between the sides, of too few processes for a verdict.
     #[display("its counts differ, in {} a side of the {needed} that a verdict takes", processes_of(*processes))]
     FewCounts { processes: u32, needed: u32 },
+    /// Every process of a side gave one figure, the sides differ, and they have too few processes for a verdict.
+    #[display(
+        "every process of a side gave the same figure and the sides differ, in {processes} of the {needed} processes a side after \
+         which that is no chance"
+    )]
+    FewThatDiffer { processes: u32, needed: u32 },
     /// Figures that leave nothing to chance differ between the sides in processes that several cases share, and the case has too
     /// few of its own for a verdict.
     #[display(

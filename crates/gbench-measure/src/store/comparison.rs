@@ -24,6 +24,33 @@ pub struct ComparisonFolder {
     root: PathBuf,
 }
 
+/// In the artifacts folder: the range of a comparison that was begun and has no folder yet.
+const BEGUN: &str = ".begun";
+
+/// Writes down that a comparison begins, before it has anything to keep. `range`: as typed.
+pub fn note_begun(artifacts: &Path, range: &str) -> Result<()> {
+    let note = || {
+        create_ignored_dir(artifacts)?;
+        std::fs::write(artifacts.join(BEGUN), range)
+    };
+    note().map_err(|error| {
+        let next = "choose a writable folder with `--artifacts`, on a disk with space";
+        Fault::of_io(artifacts, "the folder of comparisons cannot be written", &error, next)
+    })
+}
+
+/// The range of the comparison that was begun last, where it ended before anything was measured.
+pub fn begun_for_nothing(artifacts: &Path) -> Option<String> {
+    std::fs::read_to_string(artifacts.join(BEGUN)).ok()
+}
+
+fn remove_if_there(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 impl ComparisonFolder {
     /// Makes `artifacts/<id>`. Errors: the folder exists or cannot be made.
     pub fn create(artifacts: &Path, id: &RunId) -> Result<Self> {
@@ -32,7 +59,8 @@ impl ComparisonFolder {
             create_ignored_dir(artifacts)?;
             std::fs::create_dir(&root)?;
             std::fs::create_dir(root.join("reports"))?;
-            started::note(artifacts, id)
+            started::note(artifacts, id)?;
+            remove_if_there(&artifacts.join(BEGUN))
         };
         make().map_err(|error| {
             let next = "choose a writable folder with `--artifacts`, on a disk with space";

@@ -13,8 +13,8 @@ pub use atomic::{without_temporary, write_atomically};
 pub use baselines::{BaselineEntry, Store};
 pub use bisect::{BisectFolder, bisect_folder};
 pub use comparison::{
-    ComparisonFolder, comparison_of, comparisons_below, holds_run, keep_whole_rounds, latest_comparison,
-    read_comparison, read_sides,
+    ComparisonFolder, begun_for_nothing, comparison_of, comparisons_below, holds_run, keep_whole_rounds,
+    latest_comparison, note_begun, read_comparison, read_sides,
 };
 pub use frames::{FrameFile, FramesRead};
 pub use journal::{RunFolder, create_ignored_dir, latest_run};

@@ -4,7 +4,7 @@ use std::f64::consts::LN_10;
 
 use super::words::{Explained, Towards, e_value, least, side_of, slowdown};
 use crate::layout::number;
-use gbench_compare::{Change, Conclusion, DecisionTrace, SequentialStep, Verdict};
+use gbench_compare::{Basis, Change, Conclusion, DecisionTrace, SequentialStep, Verdict};
 use gbench_model::text::{count, percent};
 
 /// The steps to the verdict, in order.
@@ -52,7 +52,7 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
             "the screen of {} left it open: its range{seen} did not lie within {target} either way; it is one of {} that \
              share the chance of a false alarm",
             count(limits.screen_rounds, "round"),
-            count(trace.candidates, "candidate"),
+            count(trace.candidates, sharing(trace)),
         ));
         said.push(confirmed(trace, ruled, &target));
     }
@@ -92,6 +92,11 @@ fn estimate(rounds: usize, change: &Change) -> String {
     format!("over {} {} for this row alone)", count(rounds, "round"), with_range(change))
 }
 
+/// What shares the chance of a false alarm.
+fn sharing(trace: &DecisionTrace) -> &'static str {
+    if trace.counts_all_rounds() { "row" } else { "candidate" }
+}
+
 /// Up to the bracket that says more: `the change is +2.9 %, and its range +2.2 % to +3.6 % (99 % confidence`.
 fn with_range(change: &Change) -> String {
     let [slowdown, low, high] = [change.slowdown, change.low, change.high].map(number::signed_percent);
@@ -105,6 +110,7 @@ fn with_range(change: &Change) -> String {
 fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
     let (limits, result) = (&trace.limits, &trace.result);
     let fresh = match result.rounds.saturating_sub(result.confirms_from) {
+        all if trace.counts_all_rounds() && result.confirms_from == 0 => count(all, "round"),
         0 => count(result.rounds - limits.screen_rounds, "further round of the screen"),
         own => count(own, "fresh round"),
     };
@@ -115,22 +121,29 @@ fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
         .map_or_else(|| number::figure(trace.min_effect), percent);
     let [worse, better] = [result.ln_worse, result.ln_better].map(|ln| e_value(ln / LN_10));
     let [red, green] = [trace.log10_red(), trace.log10_improved()].map(e_value);
-    let candidates = count(trace.candidates, "candidate");
-    let [alpha, alpha_improved] = [limits.alpha, limits.alpha_improved].map(percent);
-    let proven = |way: &str, found: &str, needed: &str, alpha: &str| {
+    let proven = |way: &str, found: &str, needed: f64, alpha: f64| {
+        // By Holm's rule the rows that were called before leave the others a lower threshold.
+        let rows = (10_f64.powf(needed) * alpha).round() as usize;
+        let left = if rows < trace.candidates { " left" } else { "" };
         format!(
             "over {fresh} the evidence that it is more than {least} {way} grew to an e-value of {found}, and {needed} was \
-             needed ({candidates} / {alpha}): without a change, one candidate ever gets so far with a chance of at most 1 in \
-             {needed}"
+             needed ({rows}{left} / {alpha}): without a change, one {one} ever gets so far with a chance of at most 1 in {needed}",
+            needed = e_value(needed),
+            rows = count(rows, sharing(trace)),
+            alpha = percent(alpha),
+            one = sharing(trace),
         )
     };
-    let by_ranks = match result.ranks {
-        Some(_) => " by signed ranks (Hodges-Lehmann; a few wild rounds do not widen it)",
-        None => "",
+    let by_ranks = match trace.certified_by() {
+        Some(Basis::SignedRanks) => " by signed ranks (Hodges-Lehmann; a few wild rounds do not widen it)",
+        Some(Basis::Orders) => {
+            " by the contrast of the two orders (the process that ran second was slower or faster in every case)"
+        }
+        Some(Basis::StudentT) | None => "",
     };
     match ruled {
-        Verdict::Regressed => proven("worse", &worse, &red, &alpha),
-        Verdict::Improved => proven("better", &better, &green, &alpha_improved),
+        Verdict::Regressed => proven("worse", &worse, trace.log10_red(), limits.alpha),
+        Verdict::Improved => proven("better", &better, trace.log10_improved(), limits.alpha_improved),
         Verdict::Unchanged => format!(
             "after {fresh} all of its range{by_ranks} lay within {target} either way: certified unchanged. The evidence \
              for more than {least} worse had come to an e-value of {worse} of the {red} needed"

@@ -29,21 +29,28 @@ pub(crate) fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> Str
     )
 }
 
-/// Rows that the screen left open. The rule counts one where it leaves none, because a share of nothing is no share.
+/// Rows that the screen left open. Rules before `seq-e-3` count one where it leaves none, because a share of nothing is no share.
 fn candidates(document: &VerdictDocument, rounds: &RoundsMethod) -> usize {
-    let went_on = |row: &Row| {
+    let went_on = |row: &&Row| {
         let later = |sequence: &Sequence| {
             sequence.rounds != rounds.screen_rounds || row.verdict != Verdict::Unchanged
         };
         row.sequence.as_ref().is_some_and(later)
     };
-    let none = rounds.candidates == 1 && !document.rows.iter().any(went_on);
-    if none { 0 } else { rounds.candidates as usize }
+    let went_on = document.rows.iter().filter(went_on).count();
+    if document.method.counts_all_rounds() || rounds.candidates == 1 && went_on == 0 {
+        went_on
+    } else {
+        rounds.candidates as usize
+    }
 }
 
 /// The error rates of the verdicts, in one sentence.
 pub(crate) fn risk(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let share = match candidates(document, rounds) {
+        _ if document.method.counts_all_rounds() => {
+            format!("{} share it", count(rounds.candidates as usize, "row"))
+        }
         0 => "no row went on after the screen".to_owned(),
         1 => "for 1 candidate".to_owned(),
         several => format!("{} share it", count(several, "candidate")),
@@ -84,10 +91,14 @@ pub(crate) fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> Strin
     };
     let shared = if rounds.shared_screen { SHARED_SCREEN } else { "" };
     let confidence = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
+    let of_evidence = if document.method.counts_all_rounds() {
+        "went on, each until the evidence of its rounds"
+    } else {
+        "went on over fresh rounds, each until the evidence"
+    };
     format!(
         "Rule {}: every row was screened in {}; where the whole range of its change lay within {targets} either way, it \
-         was called unchanged. {went_on} went on over fresh rounds, each until the evidence for more than {least} worse, or \
-         better, was stronger than chance gives it with the probability said above, until its range lay within \
+         was called unchanged. {went_on} {of_evidence} for more than {least} worse, or better, was stronger than chance gives it with the probability said above, until its range lay within \
          {targets} after all, or until the rounds were over.{shared} Base and head are geometric means over the processes' \
          medians; ± below the rounds says how much the change differs from round to round. Of a change, plus is worse \
          and minus is better; the range holds it with {confidence} confidence, taken row by row.",

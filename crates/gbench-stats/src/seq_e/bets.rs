@@ -3,19 +3,22 @@
 //! For a difference `x` that is as likely as its negative, E[1 + w tanh(l x)] = 1 for every `l` and every `w` up to 1, and
 //! less where the centre of x lies below zero. SEQ-E bets with w = 1, where 1 + tanh(l x) = exp(l x) / cosh(l x): one
 //! large outlier of the wrong sign costs nearly everything. SEQ-E 2 bets with w = 0.8 beside it, and such a bet loses at
-//! most ln 5 in a round.
+//! most ln 5 in a round. SEQ-E 3 bets on an absolute scale, shares of the target, so that no round is needed to find the
+//! scale and every round counts.
 
-/// Which of the two rules decides. A record names its own and keeps it.
+/// Which of the rules decides. A record names its own and keeps it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
     /// SEQ-E: unbounded bets, certification by Student's t alone.
     One,
     /// SEQ-E 2: bounded bets as well, certification by signed ranks as well.
-    #[default]
     Two,
+    /// SEQ-E 3: evidence from the first round, Holm over all rows, effects of the order that all rows share.
+    #[default]
+    Three,
 }
 
-/// `l` and `w` of one bet; `l` in units of the row's scale.
+/// `l` and `w` of one bet; `l` in units of the row's scale, of SEQ-E 3 in units of its target.
 type Bet = (f64, f64);
 
 /// Mixed with equal weight: small `l` for small steady effects, large ones for large effects.
@@ -35,18 +38,54 @@ const TWO: [Bet; 12] = [
     (8.0, 1.0),
 ];
 
+const THREE: [Bet; 14] = [
+    (0.16, 0.8),
+    (0.16, 1.0),
+    (0.4, 0.8),
+    (0.4, 1.0),
+    (1.0, 0.8),
+    (1.0, 1.0),
+    (2.4, 0.8),
+    (2.4, 1.0),
+    (6.0, 0.8),
+    (6.0, 1.0),
+    (14.0, 0.8),
+    (14.0, 1.0),
+    (32.0, 0.8),
+    (32.0, 1.0),
+];
+/// An exponent of SEQ-E 3 reaches no further: it stays finite where a target is next to nothing.
+const FARTHEST: f64 = 345.0;
+
 impl Version {
     pub(super) fn bets(self) -> &'static [Bet] {
         match self {
             Version::One => &ONE,
             Version::Two => &TWO,
+            Version::Three => &THREE,
+        }
+    }
+
+    /// What `l` is in units of, for a row with this scale and this target.
+    pub(super) fn unit(self, scale: f64, target: f64) -> f64 {
+        match self {
+            Version::One | Version::Two => scale,
+            // A target of nothing asks for the sign alone.
+            Version::Three => target.max(1e-300),
+        }
+    }
+
+    /// ln of the factor by which one bet multiplies in a round.
+    pub(super) fn ln_factor(self, (lambda, weight): Bet, x: f64) -> f64 {
+        match self {
+            Version::One | Version::Two => ln_factor(weight, lambda * x),
+            Version::Three => ln_factor(weight, (lambda * x).clamp(-FARTHEST, FARTHEST)),
         }
     }
 }
 
-/// ln of the factor by which one bet multiplies in a round; finite for every finite `x`.
-pub(super) fn ln_factor((lambda, weight): Bet, x: f64) -> f64 {
-    let y = lambda * x;
+/// Finite for every finite `y`.
+fn ln_factor(weight: f64, y: f64) -> f64 {
     if weight < 1.0 {
         (weight * y.tanh()).ln_1p()
     } else {
@@ -58,29 +97,33 @@ pub(super) fn ln_factor((lambda, weight): Bet, x: f64) -> f64 {
 /// The e-process of one direction: the mean over all bets.
 #[derive(Clone)]
 pub(super) struct Mixture {
-    bets: &'static [Bet],
-    ln: [f64; TWO.len()],
+    version: Version,
+    ln: [f64; THREE.len()],
 }
 
 impl Mixture {
     pub(super) fn new(version: Version) -> Self {
-        Self { bets: version.bets(), ln: [0.0; TWO.len()] }
+        Self { version, ln: [0.0; THREE.len()] }
     }
 
     /// One round's difference beyond the minimum effect, in units of the scale.
     pub(super) fn add(&mut self, x: f64) {
-        for (ln, bet) in self.ln.iter_mut().zip(self.bets) {
-            *ln += ln_factor(*bet, x);
+        for (ln, bet) in self.ln.iter_mut().zip(self.version.bets()) {
+            *ln += self.version.ln_factor(*bet, x);
         }
     }
 
     /// ln of the e-value.
     pub(super) fn ln(&self) -> f64 {
-        let ln = &self.ln[..self.bets.len()];
-        let largest = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = ln.iter().map(|ln| (ln - largest).exp()).sum();
-        largest + (sum / ln.len() as f64).ln()
+        ln_mean(&self.ln[..self.version.bets().len()])
     }
+}
+
+/// ln of the mean of numbers that are given by their logarithms.
+pub(super) fn ln_mean(ln: &[f64]) -> f64 {
+    let largest = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = ln.iter().map(|ln| (ln - largest).exp()).sum();
+    largest + (sum / ln.len() as f64).ln()
 }
 
 /// ln cosh y without overflow.
@@ -95,10 +138,12 @@ mod tests {
 
     #[test]
     fn a_bet_is_fair_under_symmetry() {
-        for bet in ONE.into_iter().chain(TWO) {
-            for x in [0.1, 1.0, 3.0] {
-                let mean = (ln_factor(bet, x).exp() + ln_factor(bet, -x).exp()) / 2.0;
-                assert!((mean - 1.0).abs() < 1e-12, "{bet:?} at {x}: {mean}");
+        for version in [Version::One, Version::Two, Version::Three] {
+            for bet in version.bets() {
+                for x in [0.1, 1.0, 3.0, 300.0] {
+                    let mean = (version.ln_factor(*bet, x).exp() + version.ln_factor(*bet, -x).exp()) / 2.0;
+                    assert!((mean - 1.0).abs() < 1e-12, "{bet:?} at {x}: {mean}");
+                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! SEQ-E and SEQ-E 2: screen a suite in a few rounds, then confirm the candidates on fresh rounds by e-processes.
+//! SEQ-E, 2 and 3: screen a suite in a few rounds, then confirm what is left open by e-processes.
 //!
 //! The input is one number for each benchmark and round: the difference of ln location between head and base, turned so
 //! that up is worse. Base and head of a round run in a random order, so with identical programs each
@@ -10,16 +10,18 @@
 //! (`signed_ranks.rs`), and can cost power, never a false red.
 
 mod bets;
+mod course;
 mod power;
+mod rule;
 mod signed_ranks;
+mod slots;
 
 use super::prior::Prior;
 use super::{TQuantiles, mean, median, sample_stddev};
-use bets::Mixture;
 
 pub use bets::Version;
-pub use power::{POWER_Z, detectable, pace};
-pub use signed_ranks::{CERTIFY_LATER, Ranks};
+pub use power::{POWER_Z, PowerContext, detectable, pace};
+pub use rule::{at_least, decide, steps};
 
 /// The error rates and limits that the rule holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +35,8 @@ pub struct SequentialLimits {
     pub screen_rounds: usize,
     /// Most rounds in all, Rmax.
     pub most_rounds: usize,
+    /// Benchmarks that are judged in another way and share the error rates; from SEQ-E 3 on.
+    pub beside: usize,
 }
 
 /// One benchmark's differences by round.
@@ -45,6 +49,8 @@ pub struct Series<'a> {
     pub min_effect: f64,
     /// Benchmarks of one family share a prior of their variances.
     pub family: usize,
+    /// Benchmarks with the same number shared the processes of their first rounds, and so the noise of these; from SEQ-E 3 on.
+    pub cluster: Option<usize>,
     /// By number of rounds, from one on: how far the mean may lie from the truth because figures are rounded, in
     /// logarithms. Empty: not at all. What it explains is neither certified nor red.
     pub unresolved: &'a [f64],
@@ -52,12 +58,14 @@ pub struct Series<'a> {
     /// rounds behind them are of another kind, in processes of the benchmark's own, and certify by themselves. 0: all
     /// rounds are of one kind.
     pub shared: usize,
+    /// By round: whether head ran second. Empty where that is not known; used from SEQ-E 3 on.
+    pub head_second: &'a [bool],
 }
 
 impl Series<'_> {
     /// The first round that is evidence.
     fn confirms_from(&self, limits: &SequentialLimits) -> usize {
-        self.shared.max(limits.screen_rounds)
+        limits.confirms_from(self.shared)
     }
 
     /// The first of the rounds that an estimate after so many is made of.
@@ -99,8 +107,10 @@ pub struct SequentialResult {
     /// Half width of the t interval around it, by the moderated variance, at the level of the screen or of later
     /// rounds; infinite below 2 rounds.
     pub half: f64,
-    /// Estimate and interval by signed ranks, where "unchanged" rests on them and not on the t interval.
-    pub ranks: Option<Ranks>,
+    /// One-sided level of that interval.
+    pub level: f64,
+    /// By signed ranks or by the contrast of the orders, where "unchanged" rests on that and not on the t interval.
+    pub certified: Option<Interval>,
     /// The part of the mean that rounding leaves open.
     pub unresolved: f64,
     /// Standard deviation of one round's difference, moderated, from the screen: the unit of the e-process.
@@ -108,6 +118,9 @@ pub struct SequentialResult {
     /// ln of the e-values against "not worse" and "not better" than the minimum effect.
     pub ln_worse: f64,
     pub ln_better: f64,
+    /// ln of the e-values that a red and an improvement needed at the last look.
+    pub ln_needed_worse: f64,
+    pub ln_needed_better: f64,
     /// Of a benchmark that its own processes show unchanged: the mean difference of the shared ones, where it lies clearly
     /// beyond the minimum effect.
     pub shared_differ: Option<f64>,
@@ -116,10 +129,64 @@ pub struct SequentialResult {
 /// Limits that the screen fixed for the rounds after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screen {
-    /// M: benchmarks that the screen left open, at least 1.
+    /// Benchmarks among which the error rate is shared, at least 1: those that the screen left open; from SEQ-E 3 on all.
     pub candidates: usize,
     /// By family; the weight already bounded.
     priors: Vec<Prior>,
+    /// By family: its rows share an effect of the order.
+    slots: Vec<bool>,
+    /// By family, then by cluster: how far its rows are one witness of their noise and not many, from 0 to 1.
+    shared_noise: Vec<Vec<f64>>,
+}
+
+/// An estimate and an interval around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    pub centre: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Chance of lying outside, on each side.
+    pub level: f64,
+    pub basis: Basis,
+}
+
+/// What an interval rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    StudentT,
+    SignedRanks,
+    /// The contrast of the rounds in which head ran first with those in which it ran second.
+    Orders,
+}
+
+/// Which change evidence speaks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Worse,
+    Better,
+}
+
+impl Direction {
+    fn sign(self) -> f64 {
+        match self {
+            Direction::Worse => 1.0,
+            Direction::Better => -1.0,
+        }
+    }
+
+    fn called(self) -> Status {
+        match self {
+            Direction::Worse => Status::Regressed,
+            Direction::Better => Status::Improved,
+        }
+    }
+
+    fn ln_needed(self, limits: &SequentialLimits, candidates: usize) -> f64 {
+        match self {
+            Direction::Worse => limits.ln_red(candidates),
+            Direction::Better => limits.ln_improved(candidates),
+        }
+    }
 }
 
 /// One step of a benchmark's way, for explaining it.
@@ -130,18 +197,24 @@ pub struct SequentialStep {
     pub mean: f64,
     pub half: f64,
     /// The interval by signed ranks, where this rule and so many rounds give one.
-    pub ranks: Option<Ranks>,
+    pub ranks: Option<Interval>,
     pub unresolved: f64,
     pub ln_worse: f64,
     pub ln_better: f64,
 }
 
 /// One-sided level of the interval that certifies "unchanged" in the screen; [`CERTIFY_LATER`] after it.
-pub const CERTIFY_SCREEN: f64 = 0.01;
+pub(crate) const CERTIFY_SCREEN: f64 = 0.01;
 /// One-sided level at which shared processes are said to differ where those of a benchmark's own do not.
 const SHARED_DIFFER: f64 = 0.001;
 /// Standard deviations of a round by which the median of shared ones is far from its own.
 const FAR: f64 = 5.0;
+/// One-sided level of the interval that certifies "unchanged" after the screen.
+pub(crate) const CERTIFY_LATER: f64 = 0.003;
+/// One-sided level of the intervals of rows that shared their noise while they screened.
+const CERTIFY_SHARED: f64 = 0.002;
+/// Rows are said to share their noise from this correlation on.
+const SHARED_NOISE: f64 = 0.2;
 /// A prior never counts for more than this many rounds.
 const MAX_PRIOR: f64 = 8.0;
 /// Below this a difference of logarithms is no noise that a timer can show.
@@ -150,6 +223,21 @@ const MIN_SCALE: f64 = 2e-4;
 pub const MAX_UNRESOLVED: f64 = 0.5;
 
 impl SequentialLimits {
+    /// The first round that is evidence, where so many were in shared processes.
+    fn confirms_from(&self, shared: usize) -> usize {
+        match self.version {
+            Version::One | Version::Two => shared.max(self.screen_rounds),
+            Version::Three => shared,
+        }
+    }
+
+    /// How often so many rounds bet, where some were in shared processes.
+    pub fn bets_in(&self, rounds: usize, shared: usize) -> usize {
+        let bets = rounds.saturating_sub(self.confirms_from(shared));
+        // The first two share one coin.
+        if self.version == Version::Three && shared == 0 { bets.saturating_sub(1) } else { bets }
+    }
+
     /// ln of the e-value that a red needs among `candidates`.
     pub fn ln_red(&self, candidates: usize) -> f64 {
         (candidates.max(1) as f64 / self.alpha).ln()
@@ -159,8 +247,8 @@ impl SequentialLimits {
         (candidates.max(1) as f64 / self.alpha_improved).ln()
     }
 
-    /// Least fresh rounds after which a red is possible: each multiplies a bet by less than one and its weight.
-    pub fn least_fresh_rounds(&self, candidates: usize) -> usize {
+    /// Least bets after which a red is possible: each multiplies by less than one and its weight.
+    pub fn least_bets(&self, candidates: usize) -> usize {
         let (bets, needed) = (self.version.bets(), self.ln_red(candidates));
         let most = |rounds: i32| {
             let sum: f64 = bets.iter().map(|(_, weight)| (1.0 + weight).powi(rounds)).sum();
@@ -171,239 +259,17 @@ impl SequentialLimits {
     }
 }
 
-/// Decides every benchmark by the rounds that are there. Pure: the same numbers give the same results, bit for bit, in
-/// whatever portions they came.
-pub fn decide(series: &[Series], limits: &SequentialLimits) -> (Screen, Vec<SequentialResult>) {
-    let mut quantiles = TQuantiles::default();
-    let screen = screen(series, limits, &mut quantiles);
-    let results = series.iter().map(|one| follow(one, &screen, limits, &mut quantiles, None)).collect();
-    (screen, results)
-}
-
-/// Every step of one benchmark up to its decision, after [`decide`] has given the screen.
-pub fn steps(series: &Series, screen: &Screen, limits: &SequentialLimits) -> Vec<SequentialStep> {
-    let mut steps = Vec::new();
-    follow(series, screen, limits, &mut TQuantiles::default(), Some(&mut |step| steps.push(step)));
-    steps
-}
-
-fn screen(series: &[Series], limits: &SequentialLimits, quantiles: &mut TQuantiles) -> Screen {
-    let r1 = limits.screen_rounds;
-    let families = series.iter().map(|one| one.family + 1).max().unwrap_or(0);
-    let mut variances = vec![Vec::new(); families];
-    for one in series.iter().filter(|one| one.differences.len() >= r1) {
-        variances[one.family].push(variance(&one.differences[..r1]));
-    }
-    let freedom = (r1 - 1) as f64;
-    let priors: Vec<Prior> =
-        variances.iter().map(|family| Prior::fit(family, freedom).at_most(MAX_PRIOR)).collect();
-    // A row that is not screened yet may still become a candidate.
-    let survives = |one: &&Series| {
-        one.differences.len() < r1
-            || !ScreenedSeries::new(one, &priors, limits).inside(r1, CERTIFY_SCREEN, quantiles)
-    };
-    Screen { candidates: series.iter().filter(survives).count().max(1), priors }
-}
-
-fn follow(
-    series: &Series,
-    screen: &Screen,
-    limits: &SequentialLimits,
-    quantiles: &mut TQuantiles,
-    mut observe: Option<&mut dyn FnMut(SequentialStep)>,
-) -> SequentialResult {
-    let r1 = limits.screen_rounds;
-    let screened = ScreenedSeries::new(series, &screen.priors, limits);
-    let confirms_from = series.confirms_from(limits);
-    let (mut worse, mut better) = (Mixture::new(limits.version), Mixture::new(limits.version));
-    let there = series.differences.len().min(limits.most_rounds);
-    let mut status = Status::Open;
-    let mut rounds = there.min(r1);
-    let mut step = |rounds, worse: &Mixture, better: &Mixture, quantiles: &mut TQuantiles| {
-        let Some(observe) = &mut observe else { return };
-        let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
-        let (mean, half) = screened.interval(rounds, level, quantiles);
-        let ranked = limits.version == Version::Two && rounds > r1;
-        let ranks = ranked.then(|| Ranks::of(screened.estimated(rounds))).flatten();
-        let unresolved = series.unresolved_after(rounds);
-        observe(SequentialStep {
-            rounds,
-            mean,
-            half,
-            ranks,
-            unresolved,
-            ln_worse: worse.ln(),
-            ln_better: better.ln(),
-        });
-    };
-    for k in 2..=rounds {
-        step(k, &worse, &better, quantiles);
-    }
-    let mut ranks = None;
-    if there >= r1 {
-        let (red, green) = (limits.ln_red(screen.candidates), limits.ln_improved(screen.candidates));
-        if screened.inside(r1, CERTIFY_SCREEN, quantiles) {
-            status = Status::Unchanged;
-        }
-        while status == Status::Open && rounds < there {
-            let difference = series.differences[rounds];
-            if rounds >= confirms_from {
-                worse.add((difference - series.min_effect) / screened.scale);
-                better.add((-difference - series.min_effect) / screened.scale);
-            }
-            rounds += 1;
-            step(rounds, &worse, &better, quantiles);
-            status = if worse.ln() >= red && screened.exceeds_rounding(rounds, 1.0, red) {
-                Status::Regressed
-            } else if better.ln() >= green && screened.exceeds_rounding(rounds, -1.0, green) {
-                Status::Improved
-            } else if screened.inside(rounds, CERTIFY_LATER, quantiles) {
-                Status::Unchanged
-            } else if limits.version == Version::Two && screened.inside_by_ranks(rounds) {
-                ranks = Ranks::of(screened.estimated(rounds));
-                Status::Unchanged
-            } else {
-                Status::Open
-            };
-        }
-    }
-    if status == Status::Open && rounds >= limits.most_rounds {
-        status = Status::Exhausted;
-    }
-    let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
-    let (mean, half) = screened.interval(rounds, level, quantiles);
-    let from = series.estimates_from(rounds, limits);
-    let shared_differ = (status == Status::Unchanged && from > 0)
-        .then(|| screened.shared_differ(&series.differences[from..rounds], quantiles))
-        .flatten();
-    SequentialResult {
-        status,
-        rounds,
-        confirms_from,
-        from,
-        mean,
-        half,
-        ranks,
-        unresolved: series.unresolved_after(rounds),
-        scale: screened.scale,
-        ln_worse: worse.ln(),
-        ln_better: better.ln(),
-        shared_differ,
-    }
-}
-
-/// One benchmark with what the screen knows of its noise.
-struct ScreenedSeries<'a> {
-    series: &'a Series<'a>,
-    limits: &'a SequentialLimits,
-    prior: Prior,
-    scale: f64,
-}
-
-impl<'a> ScreenedSeries<'a> {
-    fn new(series: &'a Series<'a>, priors: &[Prior], limits: &'a SequentialLimits) -> Self {
-        let prior = priors.get(series.family).copied().unwrap_or(Prior::NONE);
-        let r1 = limits.screen_rounds;
-        let scale = if series.differences.len() >= r1 {
-            // A target below that is one of absolute differences, in a unit of its own.
-            let least = if series.target < MIN_SCALE { series.target / 100.0 } else { MIN_SCALE };
-            prior.moderate(variance(&series.differences[..r1]), (r1 - 1) as f64).sqrt().max(least)
-        } else {
-            f64::NAN
-        };
-        Self { series, limits, prior, scale }
-    }
-
-    /// The rounds that an estimate after so many is made of.
-    fn estimated(&self, rounds: usize) -> &'a [f64] {
-        &self.series.differences[self.series.estimates_from(rounds, self.limits)..rounds]
-    }
-
-    /// Mean after `rounds` and the half width of its one-sided `1 - beta` interval.
-    fn interval(&self, rounds: usize, beta: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
-        self.interval_of(self.estimated(rounds), beta, quantiles)
-    }
-
-    fn interval_of(&self, differences: &[f64], beta: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
-        let (centre, rounds) = (mean(differences).unwrap_or(f64::NAN), differences.len());
-        if rounds < 2 {
-            return (centre, f64::INFINITY);
-        }
-        let freedom = (rounds - 1) as f64;
-        let moderated = self.prior.moderate(variance(differences), freedom);
-        let quantile = quantiles.upper(beta, self.prior.freedom + freedom);
-        (centre, quantile * (moderated / rounds as f64).sqrt())
-    }
-
-    /// The mean of the shared rounds where they clearly differ from those of its own, `own`: the mean lies beyond the minimum
-    /// effect by its interval, or the median far beyond what a round of its own scatters.
-    fn shared_differ(&self, own: &[f64], quantiles: &mut TQuantiles) -> Option<f64> {
-        let shared = &self.series.differences[..self.series.shared];
-        let (centre, half) = self.interval_of(shared, SHARED_DIFFER, quantiles);
-        let scatter = self.prior.moderate(variance(own), own.len().saturating_sub(1) as f64).sqrt();
-        let apart = median(&mut shared.to_vec())? - mean(own)?;
-        let is_far = apart.abs() - FAR * scatter > self.series.min_effect;
-        (is_far || centre.abs() - half > self.series.min_effect).then_some(centre)
-    }
-
-    fn inside(&self, rounds: usize, beta: f64, quantiles: &mut TQuantiles) -> bool {
-        let (centre, half) = self.interval(rounds, beta, quantiles);
-        self.room(rounds).is_some_and(|room| centre.abs() + half < room)
-    }
-
-    fn inside_by_ranks(&self, rounds: usize) -> bool {
-        let room = self.room(rounds);
-        room.is_some_and(|room| signed_ranks::inside(self.estimated(rounds), room))
-    }
-
-    /// Where an interval must lie to certify: the target, less what rounding leaves open. `None` where nothing certifies,
-    /// also of fewer rounds than a screen takes.
-    fn room(&self, rounds: usize) -> Option<f64> {
-        if self.estimated(rounds).len() < self.limits.screen_rounds {
-            return None;
-        }
-        let (target, unresolved) = (self.series.target, self.series.unresolved_after(rounds));
-        (unresolved <= MAX_UNRESOLVED * target).then_some(target - unresolved)
-    }
-
-    /// Whether the evidence holds even if rounding moved every difference by as much as it can. `sign`: 1 for worse.
-    fn exceeds_rounding(&self, rounds: usize, sign: f64, needed: f64) -> bool {
-        let unresolved = self.series.unresolved_after(rounds);
-        if unresolved == 0.0 {
-            return true;
-        }
-        let mut mixture = Mixture::new(self.limits.version);
-        let fresh = &self.series.differences[self.series.confirms_from(self.limits)..rounds];
-        let effect = self.series.min_effect + unresolved;
-        fresh.iter().for_each(|difference| mixture.add((sign * difference - effect) / self.scale));
-        mixture.ln() >= needed
+impl SequentialLimits {
+    /// Least rounds after which a red is possible, where none is in shared processes.
+    pub fn least_rounds(&self, candidates: usize) -> usize {
+        let bets = self.least_bets(candidates);
+        (bets..).find(|rounds| self.bets_in(*rounds, 0) >= bets).unwrap_or(bets)
     }
 }
 
 /// Sample variance; 0 of fewer than two values.
 fn variance(values: &[f64]) -> f64 {
     sample_stddev(values).map_or(0.0, |deviation| deviation * deviation)
-}
-
-/// The largest minimum effect against which the fresh rounds `differences` would still have called a red: a lower
-/// bound of the true effect that holds at every look, for all `candidates` together, with probability `1 - alpha`.
-/// `None` where not even 0 is excluded.
-pub fn at_least(fresh: &[f64], scale: f64, limits: &SequentialLimits, candidates: usize) -> Option<f64> {
-    let needed = limits.ln_red(candidates);
-    let ln = |effect: f64| {
-        let mut mixture = Mixture::new(limits.version);
-        fresh.iter().for_each(|difference| mixture.add((difference - effect) / scale));
-        mixture.ln()
-    };
-    if ln(0.0) < needed {
-        return None;
-    }
-    let (mut low, mut high) = (0.0, fresh.iter().copied().fold(0.0, f64::max));
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if ln(middle) >= needed { low = middle } else { high = middle }
-    }
-    Some(low)
 }
 
 #[cfg(test)]

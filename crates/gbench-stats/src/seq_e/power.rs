@@ -1,28 +1,32 @@
 //! Power of the rule: which effects it finds, and how fast. Figures for advice, not for verdicts.
 
-use super::bets::ln_factor;
 use super::{MIN_SCALE, SequentialLimits, Version};
 
-/// The smallest effect, in logarithms, that `fresh` rounds of normal noise with deviation `noise` would be called red
-/// for, four times out of five. Infinite where the rounds are too few for any.
-pub fn detectable(
-    fresh: usize,
-    noise: f64,
-    min_effect: f64,
-    limits: &SequentialLimits,
-    candidates: usize,
-) -> f64 {
-    if fresh < limits.least_fresh_rounds(candidates) {
+/// What the power at one row depends on; all in logarithms, or in the scale of its differences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerContext {
+    /// Deviation of one round's difference.
+    pub noise: f64,
+    pub min_effect: f64,
+    pub target: f64,
+}
+
+/// The smallest effect that `bets` rounds of evidence with normal noise would be called red for, four times out of five. Infinite
+/// where the rounds are too few for any.
+pub fn detectable(rounds: usize, row: PowerContext, limits: &SequentialLimits, candidates: usize) -> f64 {
+    if rounds < limits.least_bets(candidates) {
         return f64::INFINITY;
     }
-    let scale = noise.max(MIN_SCALE);
+    let min_effect = row.min_effect;
+    let scale = row.noise.max(MIN_SCALE);
+    let unit = limits.version.unit(scale, row.target);
     let bets = limits.version.bets();
     let needed = limits.ln_red(candidates) + (bets.len() as f64).ln();
     let enough = |effect: f64| {
         bets.iter().any(|bet| {
-            let (mean, deviation) = growth(*bet, (effect - min_effect) / scale);
-            let fresh = fresh as f64;
-            fresh * mean - POWER_Z * fresh.sqrt() * deviation >= needed
+            let (mean, deviation) = growth(limits.version, *bet, (effect - min_effect) / unit, scale / unit);
+            let rounds = rounds as f64;
+            rounds * mean - POWER_Z * rounds.sqrt() * deviation >= needed
         })
     };
     let (mut low, mut high) = (min_effect, min_effect + scale);
@@ -40,18 +44,18 @@ pub fn detectable(
     high
 }
 
-/// Mean gain of ln e a round for an effect that lies `beyond` the minimum effect, in units of the scale; 0 or less
-/// where there is none.
-pub fn pace(beyond: f64, version: Version) -> f64 {
-    let best = version.bets().iter().map(|bet| growth(*bet, beyond).0).fold(f64::NEG_INFINITY, f64::max);
-    best.max(0.0)
+/// Mean gain of ln e a round for an effect that lies `beyond` the minimum effect; 0 or less where there is none.
+pub fn pace(beyond: f64, row: PowerContext, version: Version) -> f64 {
+    let unit = version.unit(row.noise, row.target);
+    let gain = |bet: &(f64, f64)| growth(version, *bet, beyond / unit, row.noise / unit).0;
+    version.bets().iter().map(gain).fold(0.0, f64::max)
 }
 
 /// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
 pub const POWER_Z: f64 = 0.841_621_233_572_914_2;
 
-/// Mean and deviation of one round's ln factor for `x ~ N(centre, 1)`, by the Gauss-Hermite rule of seven points.
-fn growth(bet: (f64, f64), centre: f64) -> (f64, f64) {
+/// Mean and deviation of one round's ln factor for `x ~ N(centre, noise^2)`, by the Gauss-Hermite rule of seven points.
+fn growth(version: Version, bet: (f64, f64), centre: f64, noise: f64) -> (f64, f64) {
     // Nodes and weights of the rule for the standard normal (Abramowitz & Stegun table 25.10, rescaled).
     const RULE: [(f64, f64); 7] = [
         (0.0, 0.457_142_857_142_857_1),
@@ -62,8 +66,8 @@ fn growth(bet: (f64, f64), centre: f64) -> (f64, f64) {
         (3.750_439_717_725_742, 0.000_548_268_855_972_218),
         (-3.750_439_717_725_742, 0.000_548_268_855_972_218),
     ];
-    let mean: f64 = RULE.iter().map(|(node, weight)| weight * ln_factor(bet, centre + node)).sum();
-    let square: f64 =
-        RULE.iter().map(|(node, weight)| weight * (ln_factor(bet, centre + node) - mean).powi(2)).sum();
+    let gains = RULE.map(|(node, weight)| (weight, version.ln_factor(bet, centre + noise * node)));
+    let mean: f64 = gains.iter().map(|(weight, gain)| weight * gain).sum();
+    let square: f64 = gains.iter().map(|(weight, gain)| weight * (gain - mean).powi(2)).sum();
     (mean, square.sqrt())
 }

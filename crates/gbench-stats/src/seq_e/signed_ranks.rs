@@ -7,8 +7,7 @@
 
 use std::sync::LazyLock;
 
-/// One-sided level of the interval that certifies "unchanged" after the screen.
-pub const CERTIFY_LATER: f64 = 0.003;
+use super::{Basis, CERTIFY_LATER, Interval};
 
 /// The exact distribution is tabulated up to here; beyond, the normal approximation is as good.
 const MAX_EXACT: usize = 150;
@@ -76,28 +75,23 @@ fn averages_from(ascending: impl Iterator<Item = f64> + Clone, bound: f64) -> us
     number
 }
 
-/// Estimate and interval, for showing; `None` where the differences are too few.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ranks {
-    /// The Hodges-Lehmann estimate: the median of the Walsh averages.
-    pub centre: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
-impl Ranks {
-    /// At the level of later rounds.
-    pub fn of(differences: &[f64]) -> Option<Self> {
-        let outside = count(differences.len());
-        let last = differences.len();
-        let pairs = (0..last).flat_map(|one| (one..last).map(move |other| (one, other)));
-        let mut averages: Vec<f64> =
-            pairs.map(|(one, other)| (differences[one] + differences[other]) / 2.0).collect();
-        averages.sort_by(f64::total_cmp);
-        let low = *averages.get(outside.checked_sub(1)?)?;
-        let high = averages[averages.len() - outside];
-        Some(Self { centre: crate::median(&mut averages)?, low, high })
-    }
+/// The Hodges-Lehmann estimate, the median of the Walsh averages, and its interval; `None` where the differences are too few.
+pub(super) fn interval(differences: &[f64]) -> Option<Interval> {
+    let outside = count(differences.len());
+    let last = differences.len();
+    let pairs = (0..last).flat_map(|one| (one..last).map(move |other| (one, other)));
+    let mut averages: Vec<f64> =
+        pairs.map(|(one, other)| (differences[one] + differences[other]) / 2.0).collect();
+    averages.sort_by(f64::total_cmp);
+    let low = *averages.get(outside.checked_sub(1)?)?;
+    let high = averages[averages.len() - outside];
+    Some(Interval {
+        centre: crate::median(&mut averages)?,
+        low,
+        high,
+        level: CERTIFY_LATER,
+        basis: Basis::SignedRanks,
+    })
 }
 
 #[cfg(test)]
@@ -116,10 +110,10 @@ mod tests {
     #[test]
     fn looking_inside_and_the_interval_agree() {
         let differences: Vec<f64> = (0..20).map(|n| 0.01 * f64::from(n * 37 % 20) - 0.08).collect();
-        let ranks = Ranks::of(&differences).unwrap();
+        let ranks = interval(&differences).unwrap();
         let reach = ranks.low.abs().max(ranks.high.abs());
         assert!(inside(&differences, reach * 1.001) && !inside(&differences, reach));
-        assert_eq!(Ranks::of(&differences[..8]), None);
+        assert_eq!(interval(&differences[..8]), None);
         assert!(!inside(&[0.0; 8], 1.0) && inside(&[0.0; 9], 1.0));
     }
 
@@ -127,7 +121,7 @@ mod tests {
     fn one_wild_difference_does_not_carry_it_away() {
         let mut differences: Vec<f64> = (0..30).map(|n| 0.001 * f64::from(n % 5) - 0.002).collect();
         differences[7] = 3.0;
-        let ranks = Ranks::of(&differences).unwrap();
+        let ranks = interval(&differences).unwrap();
         assert!(ranks.centre.abs() < 0.001 && ranks.high < 0.02, "{ranks:?}");
     }
 }

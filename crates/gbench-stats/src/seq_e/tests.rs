@@ -25,6 +25,34 @@ fn n1_statuses_rounds_and_priors_of_seq_e_2_are_those_of_the_reference() {
     held_to_the_reference("seq_e_2.json", 10, Version::Two, "seq_e2", &["profile"]);
 }
 
+#[test]
+fn r1_statuses_and_rounds_of_seq_e_3_and_its_order_effects_are_those_of_the_reference() {
+    reference("seq_e_3.json", 15, |suite| {
+        let _: (Value, Value) = (suite.take("profile"), suite.take("truth"));
+        let rounds: Vec<Vec<f64>> = suite.take("d");
+        let orders: Vec<Vec<i8>> = suite.take("order");
+        let orders: Vec<Vec<bool>> = orders.iter().map(|row| row.iter().map(|c| *c > 0).collect()).collect();
+        let (target, min_effect) = (0.02_f64.ln_1p(), 0.0025_f64.ln_1p());
+        let with_order = |(d, order)| Series { target, min_effect, head_second: order, ..row(d) };
+        let all: Vec<Series> =
+            rounds.iter().map(Vec::as_slice).zip(orders.iter().map(Vec::as_slice)).map(with_order).collect();
+        let t: f64 = suite.take("slot_t");
+        assert!((slots::slot_t(all.iter()) - t).abs() < 1e-6, "{t}");
+        drop(suite.take::<Value>("seq_e2"));
+        // Few rows lend each other nothing.
+        let screen_rounds = if all.len() < 4 { 4 } else { 3 };
+        let limits = SequentialLimits { version: Version::Three, screen_rounds, ..LIMITS };
+        assert_eq!(said(&decide(&all, &limits).1), suite.take::<Value>("seq_e3"));
+    });
+}
+
+/// As the references have it.
+fn said(results: &[SequentialResult]) -> Value {
+    let words: Vec<_> = results.iter().map(|result| word(result.status)).collect();
+    let rounds: Vec<_> = results.iter().map(|result| result.rounds).collect();
+    json!({"status": words, "rounds": rounds})
+}
+
 fn held_to_the_reference(file: &str, suites: usize, version: Version, rule: &str, not_ours: &[&str]) {
     reference(file, suites, |suite| {
         not_ours.iter().for_each(|field| drop(suite.take::<Value>(field)));
@@ -36,18 +64,25 @@ fn held_to_the_reference(file: &str, suites: usize, version: Version, rule: &str
         assert!((prior.variance / theirs["s0_sq"] - 1.0).abs() < 1e-5, "{prior:?}");
         let all: Vec<Series> = rounds.iter().map(|d| row(d)).collect();
         let (_, results) = decide(&all, &SequentialLimits { version, ..LIMITS });
-        let words: Vec<_> = results.iter().map(|result| word(result.status)).collect();
-        let rounds: Vec<_> = results.iter().map(|result| result.rounds).collect();
-        assert_eq!(json!({"status": words, "rounds": rounds}), suite.take::<Value>(rule));
+        assert_eq!(said(&results), suite.take::<Value>(rule));
     });
 }
 
 #[test]
 fn a_red_needs_its_rounds_however_large_the_effect() {
-    let (screen, results) = decide(&[row(&[0.5; 40]); 27], &LIMITS);
-    let one = SequentialLimits { version: Version::One, ..LIMITS };
-    assert_eq!((screen.candidates, LIMITS.least_fresh_rounds(27), one.least_fresh_rounds(27)), (27, 13, 12));
-    assert!(results.iter().all(|result| result.status == Status::Regressed && result.rounds == 16));
+    let of = |version| SequentialLimits { version, ..LIMITS };
+    let (screen, _) = decide(&[row(&[0.5; 40]); 27], &LIMITS);
+    let least =
+        [Version::One, Version::Two, Version::Three].map(|version| of(version).least_bets(screen.candidates));
+    assert_eq!((screen.candidates, least), (27, [12, 13, 13]));
+    // Rounds of the screen are none of the thirteen; from SEQ-E 3 on they are, the first two as one.
+    for (version, needed) in [(Version::Two, 16), (Version::Three, 14)] {
+        let (_, results) = decide(&[row(&[0.5; 40]); 27], &of(version));
+        assert!(
+            results.iter().all(|it| it.status == Status::Regressed && it.rounds == needed),
+            "{results:?}"
+        );
+    }
 }
 
 #[test]
@@ -75,13 +110,21 @@ fn about(shift: f64, uniform: &mut impl FnMut() -> f64) -> Vec<f64> {
 
 #[test]
 fn the_lower_bound_lies_between_the_minimum_effect_and_the_mean() {
-    let differences = about(0.05, &mut uniform(5));
-    let (screen, results) = decide(&[row(&differences)], &LIMITS);
-    let result = &results[0];
-    assert_eq!(result.status, Status::Regressed);
-    let bound = |rounds| at_least(&differences[3..rounds], result.scale, &LIMITS, screen.candidates);
-    assert!(bound(result.rounds).is_some_and(|bound| (0.0025..result.mean).contains(&bound)), "{result:?}");
-    assert_eq!(bound(5), None);
+    for version in [Version::One, Version::Two, Version::Three] {
+        for sign in [1.0, -1.0] {
+            let limits = SequentialLimits { version, ..LIMITS };
+            let differences: Vec<f64> =
+                about(0.05, &mut uniform(5)).iter().map(|difference| sign * difference).collect();
+            let series = row(&differences);
+            let (screen, results) = decide(&[series], &limits);
+            let result = &results[0];
+            assert_eq!(result.status, if sign > 0.0 { Status::Regressed } else { Status::Improved });
+            let bound = at_least(&series, result, &screen, &limits).unwrap();
+            assert!((0.0025..result.mean.abs()).contains(&bound), "{result:?}");
+        }
+    }
+    let (screen, results) = decide(&[row(&[0.0; 3])], &LIMITS);
+    assert_eq!(at_least(&row(&[0.0; 3]), &results[0], &screen, &LIMITS), None);
 }
 
 /// What is called detectable is found in about four of five simulated benchmarks, and half of it in few.
@@ -89,13 +132,14 @@ fn the_lower_bound_lies_between_the_minimum_effect_and_the_mean() {
 fn a_detectable_effect_is_mostly_found() {
     let mut normal = normal(9);
     let noise = 0.02;
-    let effect = detectable(37, noise, 0.0025, &LIMITS, 5);
+    let power = PowerContext { noise, min_effect: 0.0025, target: 0.02 };
+    let effect = detectable(37, power, &LIMITS, 5);
     assert!(effect > 0.01 && effect < 0.06, "{effect}");
     let mut found = |effect: f64| {
         let red = |_: &u32| {
-            let mut mixture = Mixture::new(Version::Two);
+            let mut mixture = bets::Mixture::new(LIMITS.version);
             (0..37).any(|_| {
-                mixture.add((effect + noise * normal() - 0.0025) / noise);
+                mixture.add((effect + noise * normal() - 0.0025) / LIMITS.version.unit(noise, power.target));
                 mixture.ln() >= LIMITS.ln_red(5)
             })
         };
@@ -103,7 +147,7 @@ fn a_detectable_effect_is_mostly_found() {
     };
     let (whole, half) = (found(effect), found(effect / 2.0));
     assert!((750..=950).contains(&whole) && half < 400, "{whole} {half}");
-    assert_eq!(detectable(5, noise, 0.0025, &LIMITS, 5), f64::INFINITY);
+    assert_eq!(detectable(5, power, &LIMITS, 5), f64::INFINITY);
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! The rules `seq-e` and `seq-e-2`: a screen over the whole suite, then e-processes over fresh rounds of the candidates. A record
+//! The rules `seq-e`, `seq-e-2` and `seq-e-3`: a screen over the whole suite, then e-processes over fresh rounds of the candidates. A record
 //! names its rule, and is judged by it for ever.
 //!
 //! [`gbench_stats::seq_e`] holds the arithmetic and why it may be believed; here stand the reasons, and the validity checks,
@@ -19,7 +19,9 @@ use std::f64::consts::LN_10;
 
 use gbench_model::{Comparison, Interleaving, RecordState, RunRecord, SequentialRule, SequentialRuleName};
 use gbench_stats::sample_stddev;
-use gbench_stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Status, Version};
+use gbench_stats::seq_e::{
+    self, Basis, Interval, Screen, SequentialLimits, SequentialResult, Status, Version,
+};
 
 use crate::validity::{SerialCorrelation, location_shift, repeated_numbers};
 use crate::wording::counted;
@@ -30,8 +32,8 @@ use crate::{
 
 use reasons::{further_rounds, steps_in_the_way, what_next, why_open};
 
-use state::results_of;
 pub(crate) use state::{RowState, results, row_states};
+use state::{Taken, results_of};
 
 /// Control rows that one reason names.
 const MAX_NAMED: usize = 3;
@@ -71,6 +73,17 @@ impl SeqE {
         Self { spent: comparison.budget.seconds().filter(|_| known), ..self }
     }
 
+    /// The rule for the base against itself. A row that changes there by chance takes all reds of the comparison with it, so that from
+    /// SEQ-E 3 on it may do so in one of a thousand comparisons.
+    pub(crate) fn of_control(&self) -> Self {
+        const EACH_WAY: f64 = 0.0005;
+        let mut rule = self.clone();
+        if let SequentialRuleName::SeqE3 = rule.rule.name {
+            (rule.rule.alpha, rule.rule.alpha_improved) = (EACH_WAY, EACH_WAY);
+        }
+        rule
+    }
+
     pub(crate) fn limits(&self) -> SequentialLimits {
         limits_of(&self.rule)
     }
@@ -82,11 +95,13 @@ pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
         version: match rule.name {
             SequentialRuleName::SeqE => Version::One,
             SequentialRuleName::SeqE2 => Version::Two,
+            SequentialRuleName::SeqE3 => Version::Three,
         },
         alpha: rule.alpha,
         alpha_improved: rule.alpha_improved,
         screen_rounds: (rule.screen_rounds as usize).max(2),
         most_rounds: (rule.most_rounds as usize).max(2),
+        beside: 0,
     }
 }
 
@@ -123,8 +138,16 @@ impl Rule for SeqE {
             || states.iter().zip(&results).filter_map(|(state, result)| Some((state, result.as_ref()?)));
         // A pair's speedup repeats what the rows of its times say.
         let independent = by_chance().filter(|(state, _)| !state.evidence.of_pair);
-        let used = independent.map(|(state, result)| &state.rounds.differences[result.from..result.rounds]);
-        let serial_correlation = SerialCorrelation::pooled(used);
+        let used = independent.map(|(state, result)| {
+            let differences = &state.rounds.differences[result.from..result.rounds];
+            (state.processes(result.from), differences)
+        });
+        let serial_correlation = match limits.version {
+            Version::One | Version::Two => {
+                SerialCorrelation::pooled(used.map(|(_, differences)| differences))
+            }
+            Version::Three => SerialCorrelation::clustered(used),
+        };
         let correlated = serial_correlation.filter(SerialCorrelation::is_clear);
         let undisturbed = undisturbed(&states, &limits);
 
@@ -227,14 +250,25 @@ fn undisturbed(states: &[RowState], limits: &SequentialLimits) -> Option<Vec<Opt
     if !states.iter().any(|state| state.rounds.disturbed.contains(&true)) {
         return None;
     }
-    let calm = |state: &RowState| -> (Vec<f64>, usize) {
-        let is_calm = |(_, disturbed): &(&f64, &bool)| !**disturbed;
-        let rounds = || state.rounds.differences.iter().zip(&state.rounds.disturbed);
-        let shared = rounds().take(state.rounds.shared).filter(is_calm).count();
-        (rounds().filter(is_calm).map(|(difference, _)| *difference).collect(), shared)
+    let calm = |state: &RowState| -> (Vec<f64>, Vec<bool>, usize) {
+        let disturbed = &state.rounds.disturbed;
+        let all = state.all_rounds();
+        let differences = calm_of(all.differences, disturbed);
+        (differences, calm_of(all.head_second, disturbed), calm_of(&disturbed[..all.shared], disturbed).len())
     };
-    let calm: Vec<(Vec<f64>, usize)> = states.iter().map(calm).collect();
-    Some(results_of(states, &calm, limits).1)
+    let calm: Vec<_> = states.iter().map(calm).collect();
+    let taken = calm.iter().map(|(differences, head_second, shared)| Taken {
+        differences,
+        head_second,
+        shared: *shared,
+    });
+    Some(results_of(states, &taken.collect::<Vec<_>>(), limits).1)
+}
+
+/// What belongs to rounds that nothing disturbed.
+fn calm_of<T: Copy>(of_rounds: &[T], disturbed: &[bool]) -> Vec<T> {
+    let calm = of_rounds.iter().zip(disturbed).filter(|(_, disturbed)| !**disturbed);
+    calm.map(|(of_round, _)| *of_round).collect()
 }
 
 /// The median slowdown over the metric that most rows measure.
@@ -274,22 +308,20 @@ fn decide(
     let (shared, own) = differences.split_at(result.from);
     // One round in processes of its own shows no spread: until the second, that of the shared ones stands for it.
     let noise = sample_stddev(own).or_else(|| sample_stddev(shared)).unwrap_or(0.0);
-    let fresh = differences.get(result.confirms_from..).unwrap_or_default();
     let scale = state.rounds.scale;
     let (candidates, rounds) = (screen.candidates, result.rounds as u32);
     let verdict = Verdict::from(result.status);
-    let at_least = (verdict == Verdict::Regressed)
-        .then(|| seq_e::at_least(fresh, result.scale, limits, candidates))
-        .flatten()
-        .and_then(|difference| scale.slowdown((difference - result.unresolved).max(0.0)));
-    let possible = limits.most_rounds.saturating_sub(result.confirms_from);
-    let least = noise.max(result.scale);
-    let detectable = seq_e::detectable(possible, least, state.min_effect, limits, candidates);
+    let proven = seq_e::at_least(&state.series(&state.all_rounds()), result, screen, limits)
+        .map(|difference| (difference - result.unresolved).max(0.0));
+    let at_least =
+        proven.filter(|_| verdict == Verdict::Regressed).and_then(|difference| scale.slowdown(difference));
+    let possible = limits.bets_in(limits.most_rounds, state.rounds.shared);
+    let power = state.power(noise.max(result.scale));
+    let detectable = seq_e::detectable(possible, power, limits, candidates);
     let detectable = scale.slowdown(detectable).filter(|slowdown| slowdown.is_finite());
-    let change = if result.rounds > 0 { change(state, result, limits, detectable) } else { None };
-    let further = (verdict == Verdict::Inconclusive)
-        .then(|| further_rounds(state, result, noise, limits, candidates))
-        .flatten();
+    let change = if result.rounds > 0 { change(state, result, limits, proven, detectable) } else { None };
+    let further =
+        (verdict == Verdict::Inconclusive).then(|| further_rounds(state, result, noise, limits)).flatten();
     let (reason, next) = match verdict {
         Verdict::Regressed => {
             (Some(Reason::WorseOverRounds { rounds, at_least, confidence: 1.0 - limits.alpha }), None)
@@ -299,7 +331,7 @@ fn decide(
         }
         Verdict::Inconclusive => {
             let next = match steps_in_the_way(state, result) {
-                Some(steps) => Advice::FinerFigures { launches: steps.batch(state.target) },
+                Some(steps) => Advice::FinerFigures { launches: steps.batch(state.shown()[0]) },
                 None => what_next(result, further, limits, spent.is_some()),
             };
             (Some(why_open(state, result, change.as_ref(), noise, limits, spent)), Some(next))
@@ -314,11 +346,11 @@ fn decide(
         change,
         sequence: Some(Sequence {
             rounds,
-            min_effect: state.min_effect,
+            min_effect: state.shown()[1],
             noise,
             log10_worse: result.ln_worse / LN_10,
             log10_better: result.ln_better / LN_10,
-            log10_needed: limits.ln_red(candidates) / LN_10,
+            log10_needed: result.ln_needed_worse / LN_10,
             at_least,
             more_rounds: further,
         }),
@@ -328,32 +360,49 @@ fn decide(
     }
 }
 
+/// `proven`: of a row that was called, what the evidence itself bounds the change by.
 fn change(
     state: &RowState,
     result: &SequentialResult,
     limits: &SequentialLimits,
+    proven: Option<f64>,
     detectable: Option<f64>,
 ) -> Option<Change> {
     /// An end beyond this says nothing more, and JSON has no infinity.
     const FARTHEST: f64 = 1e9;
     let scale = state.rounds.scale;
     let half = if result.half.is_finite() { result.half } else { FARTHEST };
-    // "Unchanged" that rests on ranks shows what it rests on; a wild round may have carried the mean far away.
-    let (centre, low, high) = match result.ranks {
-        Some(ranks) => (ranks.centre, ranks.low, ranks.high),
-        None => (result.mean, result.mean - half, result.mean + half),
-    };
-    let (low, high) = (low - result.unresolved, high + result.unresolved);
+    // "Unchanged" shows what it rests on; a wild round may have carried the mean far away.
+    let shown = result.certified.unwrap_or(Interval {
+        centre: result.mean,
+        low: result.mean - half,
+        high: result.mean + half,
+        level: result.level,
+        basis: Basis::StudentT,
+    });
+    let (mut low, mut high) = (shown.low - result.unresolved, shown.high + result.unresolved);
+    let (mut centre, mut outside) = (shown.centre, 2.0 * shown.level);
+    // A range that holds "slower" beside a verdict that is certain of "faster" explains nothing: one end is what the verdict proves.
+    if let Some(proven) = proven.filter(|_| limits.version == Version::Three) {
+        match result.status {
+            Status::Improved => {
+                (high, centre) = (-proven, centre.min(-proven));
+                (low, outside) = (low.min(centre), limits.alpha_improved + shown.level);
+            }
+            _ => {
+                (low, centre) = (proven, centre.max(proven));
+                (high, outside) = (high.max(centre), limits.alpha + shown.level);
+            }
+        }
+    }
     let slowdown = scale.slowdown(centre)?;
     let end = |difference: f64| scale.slowdown(difference).map(|end| end.clamp(-FARTHEST, FARTHEST));
-    let level =
-        if result.rounds <= limits.screen_rounds { seq_e::CERTIFY_SCREEN } else { seq_e::CERTIFY_LATER };
     Some(Change {
         ratio: scale.ratio(centre)?,
         slowdown,
         low: end(low)?,
         high: end(high)?,
-        confidence: 1.0 - 2.0 * level,
+        confidence: 1.0 - outside,
         adjusted_p: None,
         detectable,
     })

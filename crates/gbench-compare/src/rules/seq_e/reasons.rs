@@ -36,9 +36,10 @@ pub(super) fn why_open(
             unit: state.evidence.unit.to_owned(),
             share: steps.share(),
             unresolved: result.unresolved.exp_m1(),
-            target: state.target,
+            target: state.shown()[0],
         };
     }
+    let [target, min_effect] = state.shown();
     let own_rounds = (result.from > 0).then(|| rounds - result.from as u32);
     if !change.is_known() {
         return Reason::ChangeUnknown { rounds, own_rounds, noise, budget, ended_early };
@@ -48,8 +49,8 @@ pub(super) fn why_open(
         own_rounds,
         low: change.low,
         high: change.high,
-        target: state.target,
-        min_effect: state.min_effect,
+        target,
+        min_effect,
         noise,
         most_rounds: limits.most_rounds as u32,
         detectable: change.detectable,
@@ -85,7 +86,6 @@ pub(super) fn further_rounds(
     result: &SequentialResult,
     noise: f64,
     limits: &SequentialLimits,
-    candidates: usize,
 ) -> Option<u32> {
     let there = (result.rounds - result.from) as f64;
     if result.rounds < limits.screen_rounds {
@@ -98,11 +98,11 @@ pub(super) fn further_rounds(
     // Red or green: what the e-value still lacks, at the pace of an effect like the mean.
     let beyond = result.mean.abs() - state.min_effect - result.unresolved;
     let (ln, needed) = if result.mean > 0.0 {
-        (result.ln_worse, limits.ln_red(candidates))
+        (result.ln_worse, result.ln_needed_worse)
     } else {
-        (result.ln_better, limits.ln_improved(candidates))
+        (result.ln_better, result.ln_needed_better)
     };
-    let pace = seq_e::pace(beyond / result.scale, limits.version);
+    let pace = seq_e::pace(beyond, state.power(result.scale), limits.version);
     let prove = (pace > 0.0).then(|| ((needed - ln).max(1.0) / pace).ceil());
     let fewest = [certify, prove].into_iter().flatten().fold(f64::INFINITY, f64::min).max(1.0);
     (fewest <= MAX_FURTHER).then_some(fewest as u32)

@@ -1,8 +1,10 @@
 //! One row on its way to a decision by rounds.
 
-use crate::known::known;
-use crate::{Evidence, RoundDifferences, RoundScale, RowDecision};
-use gbench_stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Series, Version};
+use crate::known::{Differing, Needed, known};
+use crate::two_states::least_that_differ;
+use crate::{Evidence, RoundDifferences, RoundScale, RowDecision, Verdict};
+use gbench_model::CaseId;
+use gbench_stats::seq_e::{self, PowerContext, Screen, SequentialLimits, SequentialResult, Series, Version};
 
 /// One row on its way to a decision.
 pub(crate) struct RowState<'a, 'e> {
@@ -11,21 +13,68 @@ pub(crate) struct RowState<'a, 'e> {
     pub target: f64,
     pub min_effect: f64,
     pub family: usize,
+    /// Which of the shared processes it was measured in at first.
+    pub cluster: Option<usize>,
     /// Both sides gave exact values that never vary, or counts that hardly do: nothing is left to chance, and the row is none of the candidates.
     pub exact: Option<RowDecision>,
 }
 
+/// Whose noise a row has: its metrics have that of one case, and cases that share a process that of each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Processes<'e> {
+    Of(&'e CaseId),
+    /// When the first of them was started.
+    Shared(&'e str),
+}
+
+/// The rounds of a row, or some of them.
+pub(crate) struct Taken<'d> {
+    pub differences: &'d [f64],
+    pub head_second: &'d [bool],
+    /// How many of the first are of shared processes.
+    pub shared: usize,
+}
+
 impl RowState<'_, '_> {
-    /// `shared`: how many of the differences are of shared processes.
-    pub(crate) fn series<'d>(&'d self, differences: &'d [f64], shared: usize) -> Series<'d> {
+    /// The processes of its rounds from this one on.
+    pub(crate) fn processes(&self, from: usize) -> Processes<'_> {
+        let first = self.evidence.base.processes.first().filter(|_| from == 0);
+        let shared = first.and_then(|process| process.shared_since);
+        shared.map_or(Processes::Of(self.evidence.case), Processes::Shared)
+    }
+
+    pub(crate) fn all_rounds(&self) -> Taken<'_> {
+        let RoundDifferences { differences, head_second, shared, .. } = &self.rounds;
+        Taken { differences, head_second, shared: *shared }
+    }
+
+    pub(crate) fn series<'d>(&'d self, taken: &Taken<'d>) -> Series<'d> {
         Series {
-            differences,
+            differences: taken.differences,
             target: self.target,
             min_effect: self.min_effect,
             family: self.family,
+            cluster: self.cluster,
             unresolved: &self.rounds.unresolved,
-            shared,
+            shared: taken.shared,
+            head_second: taken.head_second,
         }
+    }
+
+    pub(crate) fn power(&self, noise: f64) -> PowerContext {
+        PowerContext { noise, min_effect: self.min_effect, target: self.target }
+    }
+
+    /// Target and least effect as a reader has them: as they were asked for, where no margin has widened them.
+    pub(crate) fn shown(&self) -> [f64; 2] {
+        let asked = self.evidence.limits;
+        [(self.target, asked.target), (self.min_effect, asked.min_effect)]
+            .map(|(used, asked)| if used == asked.ln_1p() { asked } else { used })
+    }
+
+    /// Known without chance not to have changed.
+    fn is_known_unchanged(&self) -> bool {
+        self.exact.as_ref().is_some_and(|decision| decision.verdict == Verdict::Unchanged)
     }
 }
 
@@ -35,6 +84,7 @@ pub(crate) fn row_states<'a, 'e>(
     limits: &SequentialLimits,
 ) -> Vec<RowState<'a, 'e>> {
     let screen_rounds = limits.screen_rounds;
+    let few = Differing::usual(screen_rounds);
     let mut families: Vec<&str> = Vec::new();
     let mut scratch = Vec::new();
     let state = |evidence: &'e Evidence<'a>| {
@@ -43,22 +93,48 @@ pub(crate) fn row_states<'a, 'e>(
             families.len() - 1
         });
         let rounds = RoundDifferences::of(evidence, screen_rounds, &mut scratch);
+        let asked = evidence.limits;
         let (target, min_effect) = match rounds.scale {
             // Shares of nothing mean nothing: there the margin alone says what matters.
             RoundScale::Absolute { .. } => (rounds.margin, rounds.margin),
-            _ => (evidence.limits.target.max(rounds.margin), evidence.limits.min_effect.max(rounds.margin)),
+            // Shares of 2 % are differences of ln 1.02; the rules before took them for logarithms.
+            RoundScale::Log { .. } if limits.version == Version::Three => {
+                (asked.target.ln_1p().max(rounds.margin), asked.min_effect.ln_1p().max(rounds.margin))
+            }
+            _ => (asked.target.max(rounds.margin), asked.min_effect.max(rounds.margin)),
         };
-        let exact = known(evidence, screen_rounds);
+        let exact = known(evidence, &Needed { agreeing: screen_rounds, differing: few });
         let rounds = match limits.version {
             // An error that is always the same is no coarse one.
-            Version::Two if exact.is_none() && !evidence.exact && !evidence.limits.absolute => {
+            Version::Two | Version::Three
+                if exact.is_none() && !evidence.exact && !evidence.limits.absolute =>
+            {
                 rounds.resolved(evidence, target)
             }
             _ => rounds,
         };
-        RowState { evidence, rounds, target, min_effect, family, exact }
+        RowState { evidence, rounds, target, min_effect, family, cluster: None, exact }
     };
-    evidence.iter().map(state).collect()
+    let mut states: Vec<RowState> = evidence.iter().map(state).collect();
+    let mut shared: Vec<&str> = Vec::new();
+    for state in &mut states {
+        let since = state.evidence.base.processes.first().and_then(|process| process.shared_since);
+        state.cluster = since.map(|since| {
+            shared.iter().position(|other| *other == since).unwrap_or_else(|| {
+                shared.push(since);
+                shared.len() - 1
+            })
+        });
+    }
+    if limits.version == Version::Three {
+        // What differs by chance differs so in one of 4^n comparisons of two states, at most: it takes part in alpha.
+        let at_stake = states.iter().filter(|state| !state.is_known_unchanged()).count();
+        let differing = Differing::in_processes(least_that_differ(at_stake, limits.alpha));
+        for state in states.iter_mut().filter(|state| state.exact.is_some()) {
+            state.exact = known(state.evidence, &Needed { agreeing: screen_rounds, differing });
+        }
+    }
+    states
 }
 
 /// What the rule says of the rows that are left to chance, none for the others.
@@ -66,20 +142,20 @@ pub(crate) fn results(
     states: &[RowState],
     limits: &SequentialLimits,
 ) -> (Screen, Vec<Option<SequentialResult>>) {
-    let differences = |state: &RowState| (state.rounds.differences.clone(), state.rounds.shared);
-    results_of(states, &states.iter().map(differences).collect::<Vec<_>>(), limits)
+    results_of(states, &states.iter().map(RowState::all_rounds).collect::<Vec<_>>(), limits)
 }
 
-/// `differences`: of each row, and how many of them are of shared processes.
+/// `taken`: of each row.
 pub(super) fn results_of(
     states: &[RowState],
-    differences: &[(Vec<f64>, usize)],
+    taken: &[Taken],
     limits: &SequentialLimits,
 ) -> (Screen, Vec<Option<SequentialResult>>) {
-    let by_chance = states.iter().zip(differences).filter(|(state, _)| state.exact.is_none());
-    let series: Vec<Series> =
-        by_chance.map(|(state, (differences, shared))| state.series(differences, *shared)).collect();
-    let (screen, results) = seq_e::decide(&series, limits);
+    let by_chance = states.iter().zip(taken).filter(|(state, _)| state.exact.is_none());
+    let series: Vec<Series> = by_chance.map(|(state, taken)| state.series(taken)).collect();
+    let known_to_differ = |state: &&RowState| state.exact.is_some() && !state.is_known_unchanged();
+    let beside = states.iter().filter(known_to_differ).count();
+    let (screen, results) = seq_e::decide(&series, &SequentialLimits { beside, ..*limits });
     let mut results = results.into_iter();
     let results = states.iter().map(|state| if state.exact.is_none() { results.next() } else { None });
     (screen, results.collect())

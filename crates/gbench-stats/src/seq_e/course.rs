@@ -1,0 +1,299 @@
+//! One row on its way through the rounds.
+
+use super::bets::{Mixture, ln_mean};
+use super::{
+    CERTIFY_LATER, CERTIFY_SCREEN, CERTIFY_SHARED, Direction, FAR, Interval, MAX_UNRESOLVED, MIN_SCALE,
+    Prior, SHARED_DIFFER, SHARED_NOISE, Screen, SequentialLimits, SequentialResult, SequentialStep, Series,
+    Status, TQuantiles, Version, mean, median, signed_ranks, slots, variance,
+};
+
+/// The evidence of one direction against one effect.
+struct Evidence {
+    direction: Direction,
+    effect: f64,
+    plain: Mixture,
+    /// Where rows share an order effect, half of the stake is centred on it.
+    centred: Option<Mixture>,
+}
+
+/// The difference that a round bets on.
+#[derive(Clone, Copy)]
+struct Bet {
+    difference: f64,
+    /// The round whose order may have added to it.
+    ordered_as: Option<usize>,
+}
+
+impl Evidence {
+    fn take(&mut self, bet: Option<Bet>, series: &Series, unit: f64) {
+        let Some(Bet { difference, ordered_as }) = bet else { return };
+        let sign = self.direction.sign();
+        self.plain.add((sign * difference - self.effect) / unit);
+        if let Some(centred) = &mut self.centred {
+            let by_order = ordered_as.map_or(0.0, |round| slots::expected(series, round));
+            centred.add((sign * (difference - by_order) - self.effect) / unit);
+        }
+    }
+
+    /// ln of the e-value.
+    fn ln(&self) -> f64 {
+        match &self.centred {
+            None => self.plain.ln(),
+            Some(centred) => ln_mean(&[self.plain.ln(), centred.ln()]),
+        }
+    }
+}
+
+pub(super) struct Course<'a> {
+    series: &'a Series<'a>,
+    limits: &'a SequentialLimits,
+    prior: Prior,
+    /// Rows of the family share an order effect.
+    slots: bool,
+    /// From 0 to 1: how far the rows of its cluster have one noise.
+    shared_noise: f64,
+    scale: f64,
+    worse: Evidence,
+    better: Evidence,
+    pub(super) status: Status,
+    /// Rounds whose evidence is in.
+    pub(super) rounds: usize,
+    /// What "unchanged" rests on, where that is not the t interval.
+    certified: Option<Interval>,
+    /// By direction: ln of the e-value that was needed at the last look.
+    pub(super) ln_needed: [f64; 2],
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(series: &'a Series<'a>, screen: &Screen, limits: &'a SequentialLimits) -> Self {
+        let prior = screen.priors.get(series.family).copied().unwrap_or(Prior::NONE);
+        let shared_noise =
+            series.cluster.and_then(|cluster| screen.shared_noise.get(series.family)?.get(cluster));
+        let shared_noise = shared_noise.copied().unwrap_or(0.0);
+        // What others saw of the same noise is nothing that they could lend.
+        let prior = prior.at_most(prior.freedom * (1.0 - shared_noise.sqrt()));
+        let slots = screen.slots.get(series.family).copied().unwrap_or(false);
+        let r1 = limits.screen_rounds;
+        let scale = if series.differences.len() >= r1 {
+            // A target below that is one of absolute differences, in a unit of its own.
+            let least = if series.target < MIN_SCALE { series.target / 100.0 } else { MIN_SCALE };
+            prior.moderate(variance(&series.differences[..r1]), (r1 - 1) as f64).sqrt().max(least)
+        } else {
+            f64::NAN
+        };
+        let evidence = |direction| Evidence {
+            direction,
+            effect: series.min_effect,
+            plain: Mixture::new(limits.version),
+            centred: slots.then(|| Mixture::new(limits.version)),
+        };
+        let (worse, better) = (evidence(Direction::Worse), evidence(Direction::Better));
+        let ln_needed = [Direction::Worse, Direction::Better]
+            .map(|direction| direction.ln_needed(limits, screen.candidates));
+        let (status, rounds, certified) = (Status::Open, 0, None);
+        Self {
+            series,
+            limits,
+            prior,
+            slots,
+            shared_noise,
+            scale,
+            worse,
+            better,
+            status,
+            rounds,
+            certified,
+            ln_needed,
+        }
+    }
+
+    /// Rounds that are there and may be used.
+    pub(super) fn there(&self) -> usize {
+        self.series.differences.len().min(self.limits.most_rounds)
+    }
+
+    pub(super) fn ln(&self, direction: Direction) -> f64 {
+        match direction {
+            Direction::Worse => self.worse.ln(),
+            Direction::Better => self.better.ln(),
+        }
+    }
+
+    /// Takes in the evidence of the next round.
+    pub(super) fn advance(&mut self) {
+        self.rounds += 1;
+        let bet = self.bet(self.rounds);
+        self.worse.take(bet, self.series, self.unit());
+        self.better.take(bet, self.series, self.unit());
+    }
+
+    fn unit(&self) -> f64 {
+        self.limits.version.unit(self.scale, self.series.target)
+    }
+
+    /// What the evidence after so many rounds has more than that after one less.
+    fn bet(&self, rounds: usize) -> Option<Bet> {
+        let differences = self.series.differences;
+        match self.limits.version {
+            Version::Three if self.series.shared == 0 && rounds < 2 => None,
+            // They have opposite orders and share one coin: one bet, in whose mean an effect of the order cancels.
+            Version::Three if self.series.shared == 0 && rounds == 2 => {
+                Some(Bet { difference: (differences[0] + differences[1]) / 2.0, ordered_as: None })
+            }
+            _ => (rounds > self.series.confirms_from(self.limits))
+                .then(|| Bet { difference: differences[rounds - 1], ordered_as: Some(rounds - 1) }),
+        }
+    }
+
+    /// ln of the e-value of these rounds against another effect.
+    pub(super) fn ln_against(&self, effect: f64, direction: Direction, rounds: usize) -> f64 {
+        let mixture = || Mixture::new(self.limits.version);
+        let centred = self.slots.then(mixture);
+        let mut evidence = Evidence { direction, effect, plain: mixture(), centred };
+        for rounds in 1..=rounds {
+            evidence.take(self.bet(rounds), self.series, self.unit());
+        }
+        evidence.ln()
+    }
+
+    /// Whether the evidence holds even if rounding moved every difference by as much as it can.
+    pub(super) fn exceeds_rounding(&self, direction: Direction, needed: f64) -> bool {
+        let unresolved = self.series.unresolved_after(self.rounds);
+        unresolved == 0.0
+            || self.ln_against(self.series.min_effect + unresolved, direction, self.rounds) >= needed
+    }
+
+    /// Certified by the rounds of the screen.
+    pub(super) fn certify_screen(&mut self, quantiles: &mut TQuantiles) {
+        if self.inside(self.level(), quantiles) {
+            self.status = Status::Unchanged;
+        }
+    }
+
+    /// Certified by the rounds so far.
+    pub(super) fn certify(&mut self, quantiles: &mut TQuantiles) {
+        if self.inside(self.level(), quantiles) {
+            self.status = Status::Unchanged;
+            return;
+        }
+        let Some(room) = self.room() else { return };
+        if self.limits.version != Version::One && signed_ranks::inside(self.estimated(self.rounds), room) {
+            self.status = Status::Unchanged;
+            self.certified = signed_ranks::interval(self.estimated(self.rounds));
+        } else if let Some(contrast) = self.contrast(quantiles)
+            && contrast.centre.abs() + (contrast.high - contrast.centre) < room
+        {
+            self.status = Status::Unchanged;
+            self.certified = Some(contrast);
+        }
+    }
+
+    fn contrast(&self, quantiles: &mut TQuantiles) -> Option<Interval> {
+        let from = self.series.estimates_from(self.rounds, self.limits);
+        let level = CERTIFY_LATER / 2.0;
+        self.slots.then(|| slots::contrast(self.series, from, self.rounds, level, quantiles)).flatten()
+    }
+
+    /// One-sided level of the t interval after this many rounds: with the contrast of the orders beside it, each has half.
+    fn level(&self) -> f64 {
+        let of_two = if self.slots { 2.0 } else { 1.0 };
+        if self.shared_noise >= SHARED_NOISE {
+            CERTIFY_SHARED / of_two
+        } else if self.rounds <= self.limits.screen_rounds {
+            CERTIFY_SCREEN
+        } else {
+            CERTIFY_LATER / of_two
+        }
+    }
+
+    /// The rounds that an estimate after so many is made of.
+    fn estimated(&self, rounds: usize) -> &'a [f64] {
+        &self.series.differences[self.series.estimates_from(rounds, self.limits)..rounds]
+    }
+
+    /// Mean so far and the half width of its one-sided `1 - beta` interval.
+    fn interval(&self, beta: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        self.interval_of(self.estimated(self.rounds), beta, quantiles)
+    }
+
+    fn interval_of(&self, differences: &[f64], beta: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        let (centre, rounds) = (mean(differences).unwrap_or(f64::NAN), differences.len());
+        if rounds < 2 {
+            return (centre, f64::INFINITY);
+        }
+        let freedom = (rounds - 1) as f64;
+        let moderated = self.prior.moderate(variance(differences), freedom);
+        let quantile = quantiles.upper(beta, self.prior.freedom + freedom);
+        (centre, quantile * (moderated / rounds as f64).sqrt())
+    }
+
+    /// The mean of the shared rounds where they clearly differ from those of its own, `own`: the mean lies beyond the minimum
+    /// effect by its interval, or the median far beyond what a round of its own scatters.
+    fn shared_differ(&self, own: &[f64], quantiles: &mut TQuantiles) -> Option<f64> {
+        let shared = &self.series.differences[..self.series.shared];
+        let (centre, half) = self.interval_of(shared, SHARED_DIFFER, quantiles);
+        let scatter = self.prior.moderate(variance(own), own.len().saturating_sub(1) as f64).sqrt();
+        let apart = median(&mut shared.to_vec())? - mean(own)?;
+        let is_far = apart.abs() - FAR * scatter > self.series.min_effect;
+        (is_far || centre.abs() - half > self.series.min_effect).then_some(centre)
+    }
+
+    pub(super) fn inside(&self, beta: f64, quantiles: &mut TQuantiles) -> bool {
+        let (centre, half) = self.interval(beta, quantiles);
+        self.room().is_some_and(|room| centre.abs() + half < room)
+    }
+
+    /// Where an interval must lie to certify: the target, less what rounding leaves open. `None` where nothing certifies,
+    /// also of fewer rounds than a screen takes.
+    fn room(&self) -> Option<f64> {
+        if self.estimated(self.rounds).len() < self.limits.screen_rounds {
+            return None;
+        }
+        let (target, unresolved) = (self.series.target, self.series.unresolved_after(self.rounds));
+        (unresolved <= MAX_UNRESOLVED * target).then_some(target - unresolved)
+    }
+
+    pub(super) fn step(&self, quantiles: &mut TQuantiles) -> SequentialStep {
+        let (mean, half) = self.interval(self.level(), quantiles);
+        let ranked = self.limits.version != Version::One && self.rounds > self.limits.screen_rounds;
+        SequentialStep {
+            rounds: self.rounds,
+            mean,
+            half,
+            ranks: ranked.then(|| signed_ranks::interval(self.estimated(self.rounds))).flatten(),
+            unresolved: self.series.unresolved_after(self.rounds),
+            ln_worse: self.worse.ln(),
+            ln_better: self.better.ln(),
+        }
+    }
+
+    pub(super) fn result(&self, quantiles: &mut TQuantiles) -> SequentialResult {
+        let (series, limits, rounds) = (self.series, self.limits, self.rounds);
+        let (mean, half) = self.interval(self.level(), quantiles);
+        let from = series.estimates_from(rounds, limits);
+        let unchanged = self.status == Status::Unchanged;
+        let shared_differ = (unchanged && from > 0)
+            .then(|| self.shared_differ(&series.differences[from..rounds], quantiles))
+            .flatten();
+        SequentialResult {
+            status: match self.status {
+                Status::Open if rounds >= limits.most_rounds => Status::Exhausted,
+                status => status,
+            },
+            rounds,
+            confirms_from: series.confirms_from(limits),
+            from,
+            mean,
+            half,
+            level: self.level(),
+            certified: self.certified,
+            unresolved: series.unresolved_after(rounds),
+            scale: self.scale,
+            ln_worse: self.worse.ln(),
+            ln_better: self.better.ln(),
+            ln_needed_worse: self.ln_needed[Direction::Worse as usize],
+            ln_needed_better: self.ln_needed[Direction::Better as usize],
+            shared_differ,
+        }
+    }
+}
