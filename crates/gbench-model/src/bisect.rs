@@ -113,7 +113,7 @@ pub struct V1BisectCommit {
 #[serde(tag = "entry", rename_all = "snake_case", deny_unknown_fields)]
 pub enum BisectEntry {
     /// The first line.
-    Begun(BisectBeginning),
+    Begun(Box<BisectBeginning>),
     /// Once, before the first process.
     Metric { metric: String, unit: String, better: Option<Better> },
     /// A commit was checked out and built, or it was found broken.

@@ -81,7 +81,7 @@ pub(super) fn resumed(root: &Path, suite_file: Option<&Path>) -> Result<ResumedB
         let what = "the bisection goes on with the suite file that it was begun with";
         return Err(Fault::at_flag("--suite-file", what, "take the flag out, or begin a new bisection"));
     }
-    Ok(ResumedBisection { folder, beginning, entries, suite })
+    Ok(ResumedBisection { folder, beginning: *beginning, entries, suite })
 }
 
 /// The facts of this machine that have to agree for a suite.
@@ -122,7 +122,7 @@ impl BisectState {
 
     pub(super) fn begun(folder: BisectFolder, beginning: BisectBeginning) -> Result<Self> {
         let mut state = Self::new(folder, beginning);
-        state.folder.append(&BisectEntry::Begun(state.beginning.clone()))?;
+        state.folder.append(&BisectEntry::Begun(Box::new(state.beginning.clone())))?;
         Ok(state)
     }
 
