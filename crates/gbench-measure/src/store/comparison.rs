@@ -29,11 +29,11 @@ const BEGUN: &str = ".begun";
 
 /// Writes down that a comparison begins, before it has anything to keep. `range`: as typed.
 pub fn note_begun(artifacts: &Path, range: &str) -> Result<()> {
-    let note = || {
-        create_ignored_dir(artifacts)?;
-        std::fs::write(artifacts.join(BEGUN), range)
-    };
-    note().map_err(|error| {
+    // Without the folder there is no older comparison that it could be taken for.
+    if !artifacts.is_dir() {
+        return Ok(());
+    }
+    std::fs::write(artifacts.join(BEGUN), range).map_err(|error| {
         let next = "choose a writable folder with `--artifacts`, on a disk with space";
         Fault::of_io(artifacts, "the folder of comparisons cannot be written", &error, next)
     })

@@ -45,7 +45,7 @@ struct V1Argument {
     /// In the scale of the differences, as are all figures below but those of `rounds`.
     target: f64,
     min_effect: f64,
-    /// The moderated deviation of one round's difference: the unit of the evidence.
+    /// The moderated deviation of one round's difference: the unit of the evidence; from `seq-e-3` on that is the target.
     scale: f64,
     log10_needed_worse: f64,
     log10_needed_better: f64,

@@ -41,13 +41,15 @@ fn glyphs(style: Style) -> Glyphs {
 /// A title, and each round's difference as a dot between the lines of zero, least effect and target.
 pub(super) fn differences(trace: &DecisionTrace, style: Style) -> (String, Vec<String>) {
     let ink = glyphs(style);
-    let disturbed = if trace.rounds.disturbed.contains(&true) {
-        format!(", {} busy or throttled", ink.disturbed)
-    } else {
-        String::new()
-    };
-    let title =
-        format!("Change in each round, worse is up ({} screen, {} later{disturbed})", ink.screen, ink.dot);
+    let mut signs = Vec::new();
+    if trace.screened() > 0 {
+        signs.extend([format!("{} screen", ink.screen), format!("{} later", ink.dot)]);
+    }
+    if trace.rounds.disturbed.contains(&true) {
+        signs.push(format!("{} busy or throttled", ink.disturbed));
+    }
+    let signs = if signs.is_empty() { String::new() } else { format!(" ({})", signs.join(", ")) };
+    let title = format!("Change in each round, worse is up{signs}");
     let reach = reach(trace);
     let mut canvas = Canvas::new(DIFFERENCE_LINES, trace.rounds.differences.len(), style);
     let at = |difference: f64| share(difference, -reach, reach);

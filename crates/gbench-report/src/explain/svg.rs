@@ -79,8 +79,9 @@ fn radius(trace: &DecisionTrace) -> f64 {
 
 /// The rounds of the screen, and where the decision fell.
 fn marks(svg: &mut Svg, trace: &DecisionTrace, (top, bottom): (f64, f64)) {
-    let screened = trace.screened() as f64;
-    svg.rect("shade", (LEFT, top), (middle(trace, screened - 0.5), bottom));
+    if trace.screened() > 0 {
+        svg.rect("shade", (LEFT, top), (middle(trace, trace.screened() as f64 - 0.5), bottom));
+    }
     let decided = trace.result.rounds;
     if decided < trace.measured_rounds.len() {
         let x = middle(trace, decided as f64 - 0.5);
@@ -215,9 +216,12 @@ fn rounds_axis(svg: &mut Svg, trace: &DecisionTrace, clocks: bool) {
 /// What the colours mean, at the foot of an image of this height.
 fn legend(svg: &mut Svg, trace: &DecisionTrace, height: f64) {
     let screen = trace.screened();
+    let shaded = match screen {
+        0 => String::new(),
+        _ => format!("Shaded: the screen of {screen} rounds. "),
+    };
     let note = format!(
-        "Shaded: the screen of {screen} rounds. Green band: the target. Blue band: where the change may lie, as known after \
-         each round."
+        "{shaded}Green band: the target. Blue band: where the change may lie, as known after each round."
     );
     svg.text("soft", 20.0, height - 12.0, &note);
 }

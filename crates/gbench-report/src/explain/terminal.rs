@@ -73,6 +73,8 @@ fn every_round(explained: &Explained, trace: &DecisionTrace, page: &mut Terminal
         let e_value = match step {
             _ if at < trace.screened() => "screen".to_owned(),
             Some(step) => words::e_value(side.log10(step)),
+            // The first round is half a bet.
+            None if at < trace.result.rounds => String::new(),
             None => "decided".to_owned(),
         };
         let (base, head) = number::pair(turn.base, turn.head, &explained.row.unit);
