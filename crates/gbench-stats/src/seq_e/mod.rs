@@ -6,7 +6,8 @@
 //! For such a symmetric x each factor of the e-value has mean 1 (see `bets.rs`), and less where the centre lies below the
 //! minimum effect. The product over fresh rounds, averaged over the bets, is a nonnegative supermartingale, and by Ville's
 //! inequality exceeds `M / alpha` with probability at most `alpha / M`: over `M` candidates, `alpha` at most, whenever one
-//! looks and however often. Certifying "unchanged" rests on Student's t, in SEQ-E 2 also on signed ranks
+//! looks and however often. SEQ-E 3 chooses nothing by what was measured before it bets, so that its rounds of the screen are evidence,
+//! too; there `M` is all rows, and by Holm's rule `n` red rows leave the others `(M - n) / alpha`. Certifying "unchanged" rests on Student's t, in SEQ-E 2 also on signed ranks
 //! (`signed_ranks.rs`), and can cost power, never a false red.
 
 mod bets;

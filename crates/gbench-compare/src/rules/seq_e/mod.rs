@@ -330,7 +330,9 @@ fn decide(
             (Some(Reason::BetterOverRounds { rounds, confidence: 1.0 - limits.alpha_improved }), None)
         }
         Verdict::Inconclusive => {
-            let next = match steps_in_the_way(state, result) {
+            // Of a screen that is not over, more rounds are what is missing, whatever the figures are.
+            let is_screened = result.rounds >= limits.screen_rounds || limits.version != Version::Three;
+            let next = match steps_in_the_way(state, result).filter(|_| is_screened) {
                 Some(steps) => Advice::FinerFigures { launches: steps.batch(state.shown()[0]) },
                 None => what_next(result, further, limits, spent.is_some()),
             };
