@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 /// Two benchmarks that print a constant, which is declared to be counted, so that every verdict is exact.
-const SUITE: &str = "[suite]\nname = \"s\"\n[defaults]\nprocesses = 3\n\
+const SUITE: &str = "[suite]\nname = \"s\"\n[defaults]\nprocesses = 4\n\
                      [metrics.time]\nexact = true\n\
                      [[benchmark]]\nid = \"a\"\nshell = \"echo 5 ms\"\nmatrix.n = [1, 2]\n\
                      [[benchmark.extract]]\nmetric = \"time\"\nunit = \"ms\"\nregex = '([0-9]+) ms'\n";

@@ -114,18 +114,18 @@ fn one_process_a_side_decides_nothing_unless_the_values_are_equal() {
 
 #[test]
 fn values_that_never_vary_are_compared_exactly_and_the_threshold_itself_is_not_beyond_it() {
-    let exact = |head: f64| verdict(Better::Lower, 0.05, &[100.0; 3], &[head; 3]);
+    let exact = |head: f64| verdict(Better::Lower, 0.05, &[100.0; 4], &[head; 4]);
     assert_eq!(exact(105.0), Verdict::Unchanged);
     assert_eq!(exact(105.001), Verdict::Regressed);
     assert_eq!(exact(95.2), Verdict::Improved);
-    assert_eq!(verdict(Better::Lower, 0.0, &[100.0; 3], &[101.0; 3]), Verdict::Regressed);
+    assert_eq!(verdict(Better::Lower, 0.0, &[100.0; 4], &[101.0; 4]), Verdict::Regressed);
 }
 
 #[test]
 fn r3_exact_values_that_differ_are_believed_once_two_states_do_not_explain_them() {
     let differ = |processes: usize| [vec![100.0; processes], vec![200.0; processes]];
-    // Of one row at 5 % three processes a side, of twenty at 5 % five: 4^-5 is below a twentieth of it.
-    for (rows, enough) in [(1, 3), (20, 5)] {
+    // As at 1 %, which exact rows may have at most: of one row four processes a side, of twenty six.
+    for (rows, enough) in [(1, 4), (20, 6)] {
         for (processes, expected) in [(enough - 1, Verdict::Inconclusive), (enough, Verdict::Regressed)] {
             let [base, head] = differ(processes);
             let all: Vec<Evidence> = (0..rows).map(|_| evidence(Better::Lower, 0.05, &base, &head)).collect();
@@ -181,11 +181,11 @@ fn one_side_that_never_varies_is_still_left_to_chance() {
 fn zero_and_negative_values_are_compared_by_their_differences() {
     let cases: [(Better, &[f64], &[f64], Verdict); 7] = [
         (Better::Lower, &[0.0, 0.0], &[0.0, 0.0], Verdict::Unchanged),
-        (Better::Lower, &[0.0; 3], &[3.0; 3], Verdict::Regressed),
-        (Better::Higher, &[0.0; 3], &[3.0; 3], Verdict::Improved),
-        (Better::Lower, &[0.0, 0.0, 0.0], &[3.0, 3.1, 2.9], Verdict::Regressed),
-        (Better::Lower, &[-1.0, -1.01, -0.99], &[-2.0, -2.01, -1.99], Verdict::Improved),
-        (Better::Higher, &[-1.0; 3], &[-2.0; 3], Verdict::Regressed),
+        (Better::Lower, &[0.0; 4], &[3.0; 4], Verdict::Regressed),
+        (Better::Higher, &[0.0; 4], &[3.0; 4], Verdict::Improved),
+        (Better::Lower, &[0.0; 4], &[3.0, 3.1, 2.9, 3.0], Verdict::Regressed),
+        (Better::Lower, &[-1.0, -1.01, -0.99, -1.0], &[-2.0, -2.01, -1.99, -2.0], Verdict::Improved),
+        (Better::Higher, &[-1.0; 4], &[-2.0; 4], Verdict::Regressed),
         (Better::Lower, &[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0], Verdict::Inconclusive),
     ];
     for (better, base, head, expected) in cases {
@@ -244,8 +244,10 @@ fn suites_without_a_change_are_seldom_called_changed() {
             (0..processes).map(|process| 1.0 + 0.02 * noise([*suite, row, side, process])).collect()
         };
         let data: Vec<_> = (0..rows).map(|row| (values(row, 0), values(row, 1))).collect();
-        let evidence: Vec<_> =
-            data.iter().map(|(base, head)| evidence(Better::Lower, 0.0, base, head)).collect();
+        let of_times = data
+            .iter()
+            .map(|(base, head)| Evidence { exact: false, ..evidence(Better::Lower, 0.0, base, head) });
+        let evidence: Vec<_> = of_times.collect();
         decide(&evidence).iter().any(|decision| decision.verdict != Verdict::Inconclusive)
     });
     // 5 % of 400 are 20; the seeds are fixed, and 30 is two deviations above.

@@ -40,17 +40,31 @@ pub(crate) struct ExactDifference {
 }
 
 /// Processes a side that a difference of exact figures takes at this level, and how many there are of the side that has fewer.
-fn too_few(counts: (u32, u32), level: f64) -> (u32, u32) {
+fn too_few(counts: (u32, u32), level: f64, alpha: f64) -> (u32, u32) {
     let processes = counts.0.min(counts.1);
-    (processes, (least_that_differ(1, level) as u32).max(processes + 1))
+    (processes, (least_that_differ(1, level / beyond_most(alpha)) as u32).max(processes + 1))
+}
+
+/// The chance of a false red that differences of exact figures may have over a suite, where its error rate is larger: a size that changes
+/// by itself is as annoying in a nightly as in a pull request.
+const MOST_ALPHA: f64 = 0.01;
+
+/// How many times the error rate of a suite is what exact figures may have of it.
+fn beyond_most(alpha: f64) -> f64 {
+    (alpha / MOST_ALPHA).max(1.0)
+}
+
+/// The p-value of a difference between exact figures, as one that is held against the error rate of the suite.
+fn exact_p(counts: (u32, u32), alpha: f64) -> f64 {
+    (in_two_states(counts) * beyond_most(alpha)).min(1.0)
 }
 
 impl ExactDifference {
-    fn decide(self, level: f64) -> RowDecision {
-        if in_two_states(self.counts) <= level {
+    fn decide(self, level: f64, alpha: f64) -> RowDecision {
+        if exact_p(self.counts, alpha) <= level {
             return RowDecision { tested: true, ..self.decision };
         }
-        let (processes, needed) = too_few(self.counts, level);
+        let (processes, needed) = too_few(self.counts, level, alpha);
         RowDecision {
             change: self.decision.change,
             tested: true,
@@ -69,8 +83,8 @@ pub(crate) struct Test {
     /// Improved lies below, regressed above; in the scale's own unit.
     pub limits: (f64, f64),
     pub counts: (u32, u32),
-    /// Of figures that hardly vary, sizes and counts: how probable such a difference is at least if a program has two states.
-    pub chance: f64,
+    /// As times do; sizes and counts hardly do, so that two states of a program may explain how they differ.
+    pub varies: bool,
     /// How far the difference may lie from the truth because the figures come in steps, in the scale's own unit: no error
     /// that more processes make smaller, and added to every interval. With the steps, where it is not 0.
     pub unresolved: f64,
@@ -138,11 +152,7 @@ impl RowTest {
             steps,
             limits: scale.limits(evidence),
             counts: (base_group.count, head_group.count),
-            chance: if evidence.exact && !believes_exact {
-                in_two_states((base_group.count, head_group.count))
-            } else {
-                0.0
-            },
+            varies: !evidence.exact || believes_exact,
             spreads: (spread(base, &base_group), spread(head, &head_group)),
             sessions: None,
             scale,
@@ -151,11 +161,12 @@ impl RowTest {
     }
 
     /// Two-sided p-value of "the change is within the threshold".
-    fn p(&self) -> Option<f64> {
+    fn p(&self, alpha: f64) -> Option<f64> {
         match self {
             RowTest::Settled(_) | RowTest::Alone(_) => None,
-            RowTest::Differs(difference) => Some(in_two_states(difference.counts)),
-            RowTest::Tested(Test { welch, limits, unresolved, chance, .. }) => {
+            RowTest::Differs(difference) => Some(exact_p(difference.counts, alpha)),
+            RowTest::Tested(Test { welch, limits, unresolved, counts, varies, .. }) => {
+                let chance = if *varies { 0.0 } else { exact_p(*counts, alpha) };
                 let above = welch.p_above(limits.1 + unresolved);
                 let one_sided = above.min(welch.p_below(limits.0 - unresolved));
                 // Not the larger of both: the order of equal ones would be left to that of the rows.
@@ -171,11 +182,13 @@ pub(crate) fn decide_all(
     alpha: f64,
     quantiles: &mut TQuantiles,
 ) -> Vec<RowDecision> {
-    let p: Vec<f64> = row_tests.iter().filter_map(RowTest::p).collect();
+    let p: Vec<f64> = row_tests.iter().filter_map(|row_test| row_test.p(alpha)).collect();
     let mut steps = holm(&p, alpha).into_iter();
     let mut decide = |row_test| match row_test {
         RowTest::Settled(decision) | RowTest::Alone(decision) => decision,
-        RowTest::Differs(difference) => difference.decide(steps.next().map_or(alpha, |step| step.level)),
+        RowTest::Differs(difference) => {
+            difference.decide(steps.next().map_or(alpha, |step| step.level), alpha)
+        }
         RowTest::Tested(test) => {
             // One step for each tested row, in order.
             let (level, adjusted_p) = steps.next().map_or((alpha, 1.0), |s| (s.level, s.adjusted_p));
@@ -265,8 +278,11 @@ impl Test {
             _ => (Verdict::Inconclusive, corrected, level),
         };
         let change = self.change(interval, error_rate, adjusted_p, level, quantiles);
-        if matches!(verdict, Verdict::Regressed | Verdict::Improved) && self.chance > level {
-            let (processes, needed) = too_few(self.counts, level);
+        if matches!(verdict, Verdict::Regressed | Verdict::Improved)
+            && !self.varies
+            && exact_p(self.counts, alpha) > level
+        {
+            let (processes, needed) = too_few(self.counts, level, alpha);
             let few = Reason::FewCounts { processes, needed };
             return RowDecision {
                 change,

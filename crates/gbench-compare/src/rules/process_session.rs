@@ -185,7 +185,7 @@ fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<
         limits: known.scale.limits(evidence),
         counts: (base.len() as u32, head.len() as u32),
         // The error is that of sessions, whose differences hold every state.
-        chance: 0.0,
+        varies: true,
         spreads: (None, None),
         sessions: Some((known.scale.share(spread.variance.sqrt()), known.stored)),
     })
