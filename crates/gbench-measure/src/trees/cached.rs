@@ -19,7 +19,18 @@ pub struct Tree {
     cache: PathBuf,
     /// The user's checkout; a bare repository has none.
     checkout: Option<PathBuf>,
-    _lock: File,
+    _lock: TreeLock,
+}
+
+/// Held as long as it lives.
+#[derive(Debug)]
+struct TreeLock(File);
+
+impl Drop for TreeLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that another thread has just forked holds the file until its exec.
+        let _ = self.0.unlock();
+    }
 }
 
 impl Tree {
@@ -137,7 +148,7 @@ fn made(folder: &Path) -> io::Result<PathBuf> {
 }
 
 /// One for each tree. Not waited for: the other gate may take an hour, and CI should hear of it now.
-fn lock(folder: &Path, name: &str, words: &str) -> Result<File> {
+fn lock(folder: &Path, name: &str, words: &str) -> Result<TreeLock> {
     let path = folder.join(format!("{name}.lock"));
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| {
@@ -145,7 +156,7 @@ fn lock(folder: &Path, name: &str, words: &str) -> Result<File> {
         Fault::at_path(&path, what, "choose a writable folder with `store` in [run]")
     })?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(TreeLock(file)),
         // Nothing is wrong with the command: the machine is busy with the same.
         Err(TryLockError::WouldBlock) => Err(Fault::at_path(
             folder,
