@@ -216,14 +216,9 @@ fn judged(profile: &Profile, setting: &SeqE, change: impl Fn(usize) -> f64, mut 
         .iter()
         .zip(&open)
         .map(|(differences, unresolved)| Series {
-            differences,
-            target: TARGET,
-            min_effect: MIN_EFFECT,
-            family: 0,
-            cluster: None,
             unresolved,
-            shared: 0,
             head_second: &rounds.head_second,
+            ..Series::new(differences, TARGET, MIN_EFFECT)
         })
         .collect();
     let mut said = said(&decide(&series, &setting.limits).1, setting.iterations);

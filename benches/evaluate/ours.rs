@@ -121,16 +121,7 @@ pub fn decide_as_needed(
 pub fn series<'d>(differences: &'d [Vec<f64>], head_second: &'d [bool]) -> Vec<Series<'d>> {
     differences
         .iter()
-        .map(|differences| Series {
-            differences,
-            target: TARGET,
-            min_effect: MIN_EFFECT,
-            family: 0,
-            cluster: None,
-            unresolved: &[],
-            shared: 0,
-            head_second,
-        })
+        .map(|differences| Series { head_second, ..Series::new(differences, TARGET, MIN_EFFECT) })
         .collect()
 }
 

@@ -236,19 +236,8 @@ impl Decided {
             values(base).iter().zip(values(head)).map(|(base, head)| (head / base).ln()).collect()
         };
         let all: Vec<Vec<f64>> = base.cases.iter().zip(&head.cases).map(differences).collect();
-        let series: Vec<Series> = all
-            .iter()
-            .map(|differences| Series {
-                differences,
-                target: 0.02,
-                min_effect: 0.0025,
-                family: 0,
-                cluster: None,
-                unresolved: &[],
-                shared: 0,
-                head_second: &[],
-            })
-            .collect();
+        let series: Vec<Series> =
+            all.iter().map(|differences| Series::new(differences, 0.02, 0.0025)).collect();
         decide(&series, &self.0).1.iter().map(|ruling| (ruling.status, ruling.rounds)).collect()
     }
 }

@@ -45,8 +45,8 @@ impl Counts {
 }
 
 /// The decision of a row whose counts agree so nearly that nothing is left to chance: also one that waits for more processes, and
-/// meanwhile is no candidate. `least`: processes a side that are needed at all, `differing`: by a change. `None`: the ordinary rule
-/// decides.
+/// meanwhile is not a candidate. `least` and `differing`: processes a side that "unchanged" and a change take. `None`: the ordinary
+/// rule decides.
 pub(crate) fn known(evidence: &Evidence, least: usize, differing: usize) -> Option<RowDecision> {
     let limits = evidence.limits;
     if !evidence.counted || !evidence.exact || limits.absolute {

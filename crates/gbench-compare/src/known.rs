@@ -3,31 +3,20 @@
 
 use super::{Advice, Evidence, MeasuredSide, Reason, RowDecision, Verdict, counts, test};
 
-/// Processes a side that a row takes which is known without chance.
+/// Processes a side that the decision of a row takes whose figures leave nothing to chance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needed {
-    /// To say that its sides agree.
+    /// To say that the sides agree.
     pub agreeing: usize,
-    pub differing: Differing,
+    /// To say that they differ: in a value that every process of a side gives alike, and in counts of instructions.
+    pub differing: usize,
+    pub counts: usize,
 }
 
-/// To say that they differ.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Differing {
-    /// In a value that every process of a side gives alike.
-    values: usize,
-    /// In counts of instructions.
-    counts: usize,
-}
-
-impl Differing {
+impl Needed {
     /// By the rules before SEQ-E 3.
-    pub(crate) fn usual(screen_rounds: usize) -> Self {
-        Self { values: screen_rounds, counts: counts::MIN_PROCESSES }
-    }
-
-    pub(crate) fn in_processes(number: usize) -> Self {
-        Self { values: number, counts: number }
+    pub(crate) fn before_seq_e_3(screen_rounds: usize) -> Self {
+        Self { agreeing: screen_rounds, differing: screen_rounds, counts: counts::MIN_PROCESSES }
     }
 }
 
@@ -37,9 +26,9 @@ pub(crate) fn known(evidence: &Evidence, needed: &Needed) -> Option<RowDecision>
     let least = needed.agreeing;
     let by = |evidence: &Evidence| {
         let exactly = test::known_exactly(evidence, least, evidence.limits.min_effect);
-        let differing = if evidence.of_code { least } else { needed.differing.values };
+        let differing = if evidence.of_code { least } else { needed.differing };
         let exactly = exactly.map(|decision| enough(evidence, decision, differing));
-        exactly.or_else(|| counts::known(evidence, least, needed.differing.counts))
+        exactly.or_else(|| counts::known(evidence, least, needed.counts))
     };
     let screens = |side: &MeasuredSide| side.processes.iter().any(|process| process.screens);
     if !screens(&evidence.base) && !screens(&evidence.head) {

@@ -419,7 +419,7 @@ fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> 
     }
 }
 
-/// What the device code of the case itself says of it.
+/// Whether the metric is read from the device code of its case.
 fn is_of_code(case: &CaseRecord, metric: &Metric) -> bool {
     case.device_code.is_some()
         && !case.device_code_varies

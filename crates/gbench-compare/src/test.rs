@@ -34,7 +34,7 @@ pub(crate) enum RowTest {
 
 /// Two exact values that differ by more than the threshold.
 pub(crate) struct ExactDifference {
-    /// If it is no chance.
+    /// The decision if chance does not explain the difference.
     decision: RowDecision,
     counts: (u32, u32),
 }
@@ -283,7 +283,7 @@ impl Test {
             && exact_p(self.counts, alpha) > level
         {
             let (processes, needed) = too_few(self.counts, level, alpha);
-            let few = Reason::FewCounts { processes, needed };
+            let few = Reason::FewThatDiffer { processes, needed };
             return RowDecision {
                 change,
                 tested: true,

@@ -218,6 +218,27 @@ mod tests {
     }
 
     #[test]
+    fn r4_rows_of_one_process_are_one_witness_of_what_sticks() {
+        let mut random = rand_pcg::Pcg64::seed_from_u64(5);
+        let mut draw = || random.random::<f64>() - 0.5;
+        let (mut by_rows, mut by_processes) = (0, 0);
+        for _ in 0..400 {
+            // Fourteen rounds of one noise and nearly nothing else, in twenty rows.
+            let noise: Vec<f64> = (0..14).map(|_| draw()).collect();
+            let rows: Vec<Vec<f64>> =
+                (0..20).map(|_| noise.iter().map(|noise| noise + 0.05 * draw()).collect()).collect();
+            by_rows += u32::from(pooled(&rows).unwrap().is_clear());
+            let clustered = SerialCorrelation::clustered(rows.iter().map(|row| (0, row.as_slice())));
+            by_processes += u32::from(clustered.unwrap().is_clear());
+        }
+        // Half a percent of the comparisons are two.
+        assert!(by_processes <= 2 && by_rows > 40, "{by_processes} {by_rows}");
+        let apart = [vec![0.1, -0.1, 0.2, -0.2, 0.1, -0.3], vec![0.2, 0.1, -0.1, -0.2, 0.1, 0.3]];
+        let keyed = apart.iter().enumerate().map(|(key, row)| (key, row.as_slice()));
+        assert_eq!(SerialCorrelation::clustered(keyed), pooled(&apart), "each in a process of its own");
+    }
+
+    #[test]
     fn a_whole_suite_that_moved_is_said_and_a_few_rows_are_not() {
         let moved: Vec<f64> = (0..20).map(|row| 0.01 + 0.001 * f64::from(row % 3)).collect();
         let (median, warning) = location_shift(&moved);

@@ -119,7 +119,7 @@ pub(crate) fn told(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split("@@@ ").skip(1).map(|part| part.trim_end().split_once('\n').expect("a name and what is given"))
 }
 
-/// What is built by `begin` from the first line, changed by the others.
+/// `begin` builds a value from the first line; the other lines change it.
 pub(crate) fn given<T: Serialize + DeserializeOwned>(lines: &str, begin: impl FnOnce(&str, Value) -> T) -> T {
     let mut lines = lines.lines();
     let (word, rest) = split(lines.next().expect("a line that says where to begin"));

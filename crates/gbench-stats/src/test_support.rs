@@ -60,16 +60,7 @@ pub(crate) const LIMITS: SequentialLimits = SequentialLimits {
 };
 
 pub(crate) fn row(differences: &[f64]) -> Series<'_> {
-    Series {
-        differences,
-        target: 0.02,
-        min_effect: 0.0025,
-        family: 0,
-        cluster: None,
-        unresolved: &[],
-        shared: 0,
-        head_second: &[],
-    }
+    Series::new(differences, 0.02, 0.0025)
 }
 
 /// Numbers between -0.5 and 0.5.

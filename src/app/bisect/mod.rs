@@ -112,8 +112,7 @@ pub(crate) fn bisect(
         }
     };
     let benchmark = suite.benchmarks.first();
-    let least = benchmark.map_or(USUAL_LEAST, |benchmark| least_of(&benchmark.settings));
-    let least = wish.finding.map_or(least, |finding| least.min(finding / 2.0)).max(1e-4).ln_1p();
+    let least = least_of(benchmark.map(|benchmark| &benchmark.settings), wish.finding).ln_1p();
     let deadline = Some(suite.run.deadline.value.min(1e9)).filter(|seconds| *seconds > 0.0);
     trees.until = deadline.map(|seconds| since + Duration::from_secs_f64(seconds));
     let budget = request.budget.unwrap_or(suite.gate.budget.value);
@@ -127,13 +126,13 @@ pub(crate) fn bisect(
     run.ended(stopped, request)
 }
 
-/// The least change that a bisection looks for: what comparisons call unchanged within.
-fn least_of(settings: &Settings) -> f64 {
-    let asked = [&settings.target, &settings.threshold];
-    asked
-        .into_iter()
-        .find(|setting| setting.origin != Origin::Default)
-        .map_or(USUAL_LEAST, |setting| setting.value)
+/// The least change that a bisection looks for, as a share: within it comparisons of the case call it unchanged, and half of the
+/// finding that it looks into is no reason to find nothing.
+fn least_of(settings: Option<&Settings>, finding: Option<f64>) -> f64 {
+    let asked = settings.into_iter().flat_map(|settings| [&settings.target, &settings.threshold]);
+    let asked = asked.filter(|setting| setting.origin != Origin::Default).map(|setting| setting.value).next();
+    let least = asked.unwrap_or(USUAL_LEAST);
+    finding.map_or(least, |finding| least.min(finding / 2.0)).max(1e-4)
 }
 
 /// What is bisected, by the request or by the bisection that is resumed.
@@ -205,4 +204,22 @@ fn announce(range: &CommitRange, state: &BisectState, budget: Budget, reporter: 
         state.beginning.case,
         state.beginning.suite
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Setting;
+
+    #[test]
+    fn it_looks_for_what_comparisons_look_for_and_for_the_finding() {
+        let mut settings = Settings::default();
+        assert_eq!([None, Some(&settings)].map(|settings| least_of(settings, None)), [0.02; 2]);
+        assert_eq!([0.03, 0.3].map(|finding| least_of(None, Some(finding))), [0.015, 0.02]);
+        settings.threshold = Setting { value: 0.1, origin: Origin::Benchmark };
+        assert_eq!(least_of(Some(&settings), None), 0.1);
+        settings.target = Setting { value: 0.03, origin: Origin::Benchmark };
+        assert_eq!(least_of(Some(&settings), None), 0.03);
+        assert_eq!(least_of(Some(&settings), Some(0.0)), 1e-4, "never nothing");
+    }
 }

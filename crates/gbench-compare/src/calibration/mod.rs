@@ -68,7 +68,7 @@ pub fn calibrate(
         (0..states.len()).filter(|at| prepared.open[*at].is_some() && is_open(&states[*at])).collect();
     let open_states: Vec<&RowState> = open.iter().map(|at| &states[*at]).collect();
     let [flipped, drawn, planted] = try_out(&open_states, &limits, comparison.seed);
-    // What the screen leaves open of an unchanged suite, and the row in question; from SEQ-E 3 on all rows.
+    // SEQ-E 3 shares alpha over all rows; the rules before over those that the screen leaves open, and the row in question.
     let in_question = usize::from(limits.version != Version::Three);
     let candidates = drawn.candidates.round() as usize + in_question;
     let shared = CalibrationContext { limits, measured: asked as usize, candidates };

@@ -33,7 +33,7 @@ use crate::{Evidence, RowDecision, Rule};
 pub struct ProcessWelchHolm {
     /// Error rate of the whole suite, above 0 and below 1.
     pub alpha: f64,
-    /// Exact values that differ are believed from two processes on; for rankings, which are no gate.
+    /// Two processes a side suffice for exact values that differ. Rankings ask for it: they are not a gate.
     pub believes_exact: bool,
 }
 

@@ -210,10 +210,10 @@ pub enum Reason {
     /// Counts that differ between the sides, of too few processes for a verdict.
     #[display("its counts differ, in {} a side of the {needed} that a verdict takes", processes_of(*processes))]
     FewCounts { processes: u32, needed: u32 },
-    /// Every process of a side gave one figure, the sides differ, and they have too few processes for a verdict.
+    /// Sizes or counts differ between the sides, which have too few processes for a verdict.
     #[display(
-        "every process of a side gave the same figure and the sides differ, in {processes} of the {needed} processes a side after \
-         which that is no chance"
+        "the sides differ in {processes} of the {needed} processes a side that a verdict takes: so far a program that takes one of \
+         two states in each process may explain it"
     )]
     FewThatDiffer { processes: u32, needed: u32 },
     /// Figures that leave nothing to chance differ between the sides in processes that several cases share, and the case has too

@@ -34,7 +34,7 @@ fn every_case_is_answered_as_its_file_says() {
     walk(env!("CARGO_MANIFEST_DIR"), kinds.map(|kind| (kind, answer)), 517);
 }
 
-/// What a case gives, without the newline at the end of each text.
+/// The answer of a case; no text of it ends in a newline.
 struct Given<'a>(&'a case_files::Given<'a>);
 
 impl Given<'_> {

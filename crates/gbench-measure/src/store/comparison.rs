@@ -29,7 +29,7 @@ const BEGUN: &str = ".begun";
 
 /// Writes down that a comparison begins, before it has anything to keep. `range`: as typed.
 pub fn note_begun(artifacts: &Path, range: &str) -> Result<()> {
-    // Without the folder there is no older comparison that it could be taken for.
+    // Without the folder there is no older comparison to confuse it with.
     if !artifacts.is_dir() {
         return Ok(());
     }

@@ -92,7 +92,7 @@ fn estimate(rounds: usize, change: &Change) -> String {
     format!("over {} {} for this row alone)", count(rounds, "round"), with_range(change))
 }
 
-/// What shares the chance of a false alarm.
+/// The noun for the rows among which the error rate is shared.
 fn sharing(trace: &DecisionTrace) -> &'static str {
     if trace.counts_all_rounds() { "row" } else { "candidate" }
 }

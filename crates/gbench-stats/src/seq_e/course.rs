@@ -16,21 +16,24 @@ struct Evidence {
     centred: Option<Mixture>,
 }
 
-/// The difference that a round bets on.
+/// The difference that is bet on.
 #[derive(Clone, Copy)]
 struct Bet {
     difference: f64,
-    /// The round whose order may have added to it.
-    ordered_as: Option<usize>,
+    /// The part of it that the order is expected to have added; 0 where no order effect is taken out.
+    by_order: f64,
 }
 
 impl Evidence {
-    fn take(&mut self, bet: Option<Bet>, series: &Series, unit: f64) {
-        let Some(Bet { difference, ordered_as }) = bet else { return };
+    fn new(direction: Direction, effect: f64, version: Version, slots: bool) -> Self {
+        let mixture = || Mixture::new(version);
+        Self { direction, effect, plain: mixture(), centred: slots.then(mixture) }
+    }
+
+    fn add(&mut self, Bet { difference, by_order }: Bet, unit: f64) {
         let sign = self.direction.sign();
         self.plain.add((sign * difference - self.effect) / unit);
         if let Some(centred) = &mut self.centred {
-            let by_order = ordered_as.map_or(0.0, |round| slots::expected(series, round));
             centred.add((sign * (difference - by_order) - self.effect) / unit);
         }
     }
@@ -53,6 +56,8 @@ pub(super) struct Course<'a> {
     /// From 0 to 1: how far the rows of its cluster have one noise.
     shared_noise: f64,
     scale: f64,
+    /// Of the rounds so far.
+    bets: Vec<Bet>,
     worse: Evidence,
     better: Evidence,
     pub(super) status: Status,
@@ -81,12 +86,7 @@ impl<'a> Course<'a> {
         } else {
             f64::NAN
         };
-        let evidence = |direction| Evidence {
-            direction,
-            effect: series.min_effect,
-            plain: Mixture::new(limits.version),
-            centred: slots.then(|| Mixture::new(limits.version)),
-        };
+        let evidence = |direction| Evidence::new(direction, series.min_effect, limits.version, slots);
         let (worse, better) = (evidence(Direction::Worse), evidence(Direction::Better));
         let ln_needed = [Direction::Worse, Direction::Better]
             .map(|direction| direction.ln_needed(limits, screen.candidates));
@@ -98,6 +98,7 @@ impl<'a> Course<'a> {
             slots,
             shared_noise,
             scale,
+            bets: Vec::new(),
             worse,
             better,
             status,
@@ -122,45 +123,42 @@ impl<'a> Course<'a> {
     /// Takes in the evidence of the next round.
     pub(super) fn advance(&mut self) {
         self.rounds += 1;
-        let bet = self.bet(self.rounds);
-        self.worse.take(bet, self.series, self.unit());
-        self.better.take(bet, self.series, self.unit());
+        let Some(bet) = self.newest_bet() else { return };
+        let unit = self.unit();
+        self.worse.add(bet, unit);
+        self.better.add(bet, unit);
+        self.bets.push(bet);
     }
 
     fn unit(&self) -> f64 {
         self.limits.version.unit(self.scale, self.series.target)
     }
 
-    /// What the evidence after so many rounds has more than that after one less.
-    fn bet(&self, rounds: usize) -> Option<Bet> {
-        let differences = self.series.differences;
-        match self.limits.version {
-            Version::Three if self.series.shared == 0 && rounds < 2 => None,
-            // They have opposite orders and share one coin: one bet, in whose mean an effect of the order cancels.
-            Version::Three if self.series.shared == 0 && rounds == 2 => {
-                Some(Bet { difference: (differences[0] + differences[1]) / 2.0, ordered_as: None })
-            }
-            _ => (rounds > self.series.confirms_from(self.limits))
-                .then(|| Bet { difference: differences[rounds - 1], ordered_as: Some(rounds - 1) }),
+    /// The bet that the newest round adds.
+    fn newest_bet(&self) -> Option<Bet> {
+        let (differences, newest) = (self.series.differences, self.rounds - 1);
+        if self.limits.version == Version::Three && self.series.shared == 0 && newest < 2 {
+            // The first two have opposite orders and share one coin: one bet, in whose mean an effect of the order cancels.
+            let mean = || (differences[0] + differences[1]) / 2.0;
+            return (newest == 1).then(|| Bet { difference: mean(), by_order: 0.0 });
         }
+        let by_order = || if self.slots { slots::expected(self.series, newest) } else { 0.0 };
+        (newest >= self.series.confirms_from(self.limits))
+            .then(|| Bet { difference: differences[newest], by_order: by_order() })
     }
 
-    /// ln of the e-value of these rounds against another effect.
-    pub(super) fn ln_against(&self, effect: f64, direction: Direction, rounds: usize) -> f64 {
-        let mixture = || Mixture::new(self.limits.version);
-        let centred = self.slots.then(mixture);
-        let mut evidence = Evidence { direction, effect, plain: mixture(), centred };
-        for rounds in 1..=rounds {
-            evidence.take(self.bet(rounds), self.series, self.unit());
-        }
+    /// ln of the e-value of the rounds so far against another effect.
+    pub(super) fn ln_against(&self, effect: f64, direction: Direction) -> f64 {
+        let mut evidence = Evidence::new(direction, effect, self.limits.version, self.slots);
+        let unit = self.unit();
+        self.bets.iter().for_each(|bet| evidence.add(*bet, unit));
         evidence.ln()
     }
 
     /// Whether the evidence holds even if rounding moved every difference by as much as it can.
     pub(super) fn exceeds_rounding(&self, direction: Direction, needed: f64) -> bool {
         let unresolved = self.series.unresolved_after(self.rounds);
-        unresolved == 0.0
-            || self.ln_against(self.series.min_effect + unresolved, direction, self.rounds) >= needed
+        unresolved == 0.0 || self.ln_against(self.series.min_effect + unresolved, direction) >= needed
     }
 
     /// Certified by the rounds of the screen.

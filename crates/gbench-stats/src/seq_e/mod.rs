@@ -63,7 +63,22 @@ pub struct Series<'a> {
     pub head_second: &'a [bool],
 }
 
-impl Series<'_> {
+impl<'a> Series<'a> {
+    /// Rounds of one kind in processes of the benchmark's own, of figures that are not rounded, in orders that are not known. `target` and
+    /// `min_effect` are logarithms.
+    pub fn new(differences: &'a [f64], target: f64, min_effect: f64) -> Self {
+        Self {
+            differences,
+            target,
+            min_effect,
+            family: 0,
+            cluster: None,
+            unresolved: &[],
+            shared: 0,
+            head_second: &[],
+        }
+    }
+
     /// The first round that is evidence.
     fn confirms_from(&self, limits: &SequentialLimits) -> usize {
         limits.confirms_from(self.shared)

@@ -153,9 +153,10 @@ pub fn at_least(
         Status::Improved => Direction::Better,
         _ => return None,
     };
-    let course = Course::new(series, screen, limits);
+    let mut course = Course::new(series, screen, limits);
+    (0..result.rounds).for_each(|_| course.advance());
     let needed = direction.ln_needed(limits, screen.candidates);
-    let ln = |effect: f64| course.ln_against(effect, direction, result.rounds);
+    let ln = |effect: f64| course.ln_against(effect, direction);
     let least = match limits.version {
         Version::One | Version::Two => 0.0,
         // What Holm's rule has called is beyond the minimum effect, and no bound but Bonferroni's holds for all rows at once.

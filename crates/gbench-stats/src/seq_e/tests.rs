@@ -127,6 +127,32 @@ fn the_lower_bound_lies_between_the_minimum_effect_and_the_mean() {
     assert_eq!(at_least(&row(&[0.0; 3]), &results[0], &screen, &LIMITS), None);
 }
 
+/// Rows that screen in one process have its noise in common: its luck is not the calm of twenty of them.
+#[test]
+fn r4_rows_that_share_a_process_are_one_witness_of_its_noise() {
+    const SUITES: usize = 400;
+    let mut normal = normal(11);
+    let (mut wrong, mut planted) = ([0, 0], 0);
+    for _ in 0..SUITES {
+        let common: Vec<f64> = (0..3).map(|_| 0.021 * normal()).collect();
+        let of_row = |row: usize, normal: &mut dyn FnMut() -> f64| -> Vec<f64> {
+            let shift = if row < 4 { 0.03_f64.ln_1p() } else { 0.0 };
+            let own = (3..20).map(|_| 0.021 * normal()).collect::<Vec<_>>();
+            common.iter().chain(&own).map(|noise| shift + noise + 0.004 * normal()).collect()
+        };
+        let rows: Vec<Vec<f64>> = (0..20).map(|row| of_row(row, &mut normal)).collect();
+        planted += 4;
+        for (at, cluster) in [Some(0), None].into_iter().enumerate() {
+            let series: Vec<Series> = rows.iter().map(|d| Series { cluster, shared: 3, ..row(d) }).collect();
+            let results = decide(&series, &LIMITS).1;
+            wrong[at] += results[..4].iter().filter(|result| result.status == Status::Unchanged).count();
+        }
+    }
+    println!("+3 % called unchanged: {wrong:?} of {planted}, told of the shared process and not");
+    // 0.2 % are three; seven of a Poisson number of three or more come in 3 % of seeds, and this one is fixed.
+    assert!(wrong[0] <= 6 && wrong[1] > wrong[0], "{wrong:?} of {planted}");
+}
+
 /// What is called detectable is found in about four of five simulated benchmarks, and half of it in few.
 #[test]
 fn a_detectable_effect_is_mostly_found() {

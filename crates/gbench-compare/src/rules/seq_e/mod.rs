@@ -265,7 +265,7 @@ fn undisturbed(states: &[RowState], limits: &SequentialLimits) -> Option<Vec<Opt
     Some(results_of(states, &taken.collect::<Vec<_>>(), limits).1)
 }
 
-/// What belongs to rounds that nothing disturbed.
+/// The values of the undisturbed rounds.
 fn calm_of<T: Copy>(of_rounds: &[T], disturbed: &[bool]) -> Vec<T> {
     let calm = of_rounds.iter().zip(disturbed).filter(|(_, disturbed)| !**disturbed);
     calm.map(|(of_round, _)| *of_round).collect()

@@ -1,6 +1,6 @@
 //! One row on its way to a decision by rounds.
 
-use crate::known::{Differing, Needed, known};
+use crate::known::{Needed, known};
 use crate::two_states::least_that_differ;
 use crate::{Evidence, RoundDifferences, RoundScale, RowDecision, Verdict};
 use gbench_model::CaseId;
@@ -23,8 +23,8 @@ pub(crate) struct RowState<'a, 'e> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Processes<'e> {
     Of(&'e CaseId),
-    /// When the first of them was started.
-    Shared(&'e str),
+    /// By [`RowState::cluster`].
+    Shared(usize),
 }
 
 /// The rounds of a row, or some of them.
@@ -38,8 +38,7 @@ pub(crate) struct Taken<'d> {
 impl RowState<'_, '_> {
     /// The processes of its rounds from this one on.
     pub(crate) fn processes(&self, from: usize) -> Processes<'_> {
-        let first = self.evidence.base.processes.first().filter(|_| from == 0);
-        let shared = first.and_then(|process| process.shared_since);
+        let shared = self.cluster.filter(|_| from == 0);
         shared.map_or(Processes::Of(self.evidence.case), Processes::Shared)
     }
 
@@ -72,6 +71,11 @@ impl RowState<'_, '_> {
             .map(|(used, asked)| if used == asked.ln_1p() { asked } else { used })
     }
 
+    /// Not left to chance, and not unchanged: changed, or waiting for more processes.
+    fn is_known_to_differ(&self) -> bool {
+        self.exact.is_some() && !self.is_known_unchanged()
+    }
+
     /// Known without chance not to have changed.
     fn is_known_unchanged(&self) -> bool {
         self.exact.as_ref().is_some_and(|decision| decision.verdict == Verdict::Unchanged)
@@ -84,7 +88,7 @@ pub(crate) fn row_states<'a, 'e>(
     limits: &SequentialLimits,
 ) -> Vec<RowState<'a, 'e>> {
     let screen_rounds = limits.screen_rounds;
-    let few = Differing::usual(screen_rounds);
+    let needed = Needed::before_seq_e_3(screen_rounds);
     let mut families: Vec<&str> = Vec::new();
     let mut scratch = Vec::new();
     let state = |evidence: &'e Evidence<'a>| {
@@ -103,7 +107,7 @@ pub(crate) fn row_states<'a, 'e>(
             }
             _ => (asked.target.max(rounds.margin), asked.min_effect.max(rounds.margin)),
         };
-        let exact = known(evidence, &Needed { agreeing: screen_rounds, differing: few });
+        let exact = known(evidence, &needed);
         let rounds = match limits.version {
             // An error that is always the same is no coarse one.
             Version::Two | Version::Three
@@ -127,11 +131,12 @@ pub(crate) fn row_states<'a, 'e>(
         });
     }
     if limits.version == Version::Three {
-        // What differs by chance differs so in one of 4^n comparisons of two states, at most: it takes part in alpha.
-        let at_stake = states.iter().filter(|state| !state.is_known_unchanged()).count();
-        let differing = Differing::in_processes(least_that_differ(at_stake, limits.alpha));
-        for state in states.iter_mut().filter(|state| state.exact.is_some()) {
-            state.exact = known(state.evidence, &Needed { agreeing: screen_rounds, differing });
+        // Two states of a program explain a difference in at most 4^-n of comparisons, so these rows share alpha with the others.
+        let sharing = states.iter().filter(|state| !state.is_known_unchanged()).count();
+        let processes = least_that_differ(sharing, limits.alpha);
+        let needed = Needed { differing: processes, counts: processes, ..needed };
+        for state in states.iter_mut().filter(|state| state.is_known_to_differ()) {
+            state.exact = known(state.evidence, &needed);
         }
     }
     states
@@ -153,8 +158,7 @@ pub(super) fn results_of(
 ) -> (Screen, Vec<Option<SequentialResult>>) {
     let by_chance = states.iter().zip(taken).filter(|(state, _)| state.exact.is_none());
     let series: Vec<Series> = by_chance.map(|(state, taken)| state.series(taken)).collect();
-    let known_to_differ = |state: &&RowState| state.exact.is_some() && !state.is_known_unchanged();
-    let beside = states.iter().filter(known_to_differ).count();
+    let beside = states.iter().filter(|state| state.is_known_to_differ()).count();
     let (screen, results) = seq_e::decide(&series, &SequentialLimits { beside, ..*limits });
     let mut results = results.into_iter();
     let results = states.iter().map(|state| if state.exact.is_none() { results.next() } else { None });
