@@ -50,7 +50,7 @@ impl Hub {
         fake.collaborator("rico", "read");
         let token = fake.actions_token(&["pull_requests", "checks", "actions"]);
         let runs = std::cell::Cell::new(5_550_000);
-        Self { fake, folder: tempfile::tempdir().unwrap(), token, runs }
+        Self { fake, folder: crate::support::tempdir().unwrap(), token, runs }
     }
 
     fn step(&self, event: &str, line: &str, changes: &[(&str, &str)]) -> Command {

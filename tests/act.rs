@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::support::act::{Stage, pull_request, repository};
-use crate::support::gbench;
+use crate::support::{copy_program, gbench};
 
 /// A gbench-ci that writes down what it is given, and ends with `CODE`.
 fn recorder(stage: &Stage, place: &str, version: &str) -> PathBuf {
@@ -56,7 +56,7 @@ fn release(stage: &Stage, version: &str) -> PathBuf {
     let packed = stage.at("pack").join(&name).join("gbench-ci");
     let stripped = Command::new("strip").args(words).arg(&packed).arg(gbench()).status();
     if !stripped.is_ok_and(|status| status.success()) {
-        std::fs::copy(gbench(), &packed).unwrap();
+        copy_program(&gbench(), &packed);
     }
     let archive = format!("mirror/v{version}/{name}.tar.gz");
     stage.sh(&format!(

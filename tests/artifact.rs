@@ -77,7 +77,7 @@ fn t3_what_a_job_leaves_is_read_from_an_archive_and_from_a_folder_alike() {
     let expected = VerdictPart { name: "gbench-h100/c".into(), ..good() };
     assert_eq!(contents.parts, [expected]);
     assert_eq!((contents.gaps.len(), contents.merged.len()), (0, 0));
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let root = folder.path().join("gbench-h100");
     write(&VerdictPart { name: "c".into(), ..good() }, &root);
     let of_folder = read_folder(&root).unwrap();
@@ -421,7 +421,7 @@ fn t3_a_merged_document_beside_graver_parts_is_refused() {
 
 #[test]
 fn t3_a_folder_is_read_without_following_any_link() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let root = folder.path().join("parts");
     let place = write(&good(), &root);
     assert!(read_folder(&root).is_ok());
@@ -442,7 +442,7 @@ fn t3_a_folder_is_read_without_following_any_link() {
 
 #[test]
 fn t3_logs_of_a_run_are_not_counted_and_other_folders_are() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let place = write(&good(), folder.path());
     let logs = place.join("base/logs");
     std::fs::create_dir_all(&logs).unwrap();

@@ -70,7 +70,7 @@ fn an_unknown_placeholder_is_refused_before_anything_is_measured() {
 
 #[test]
 fn an_embedding_verdict_carries_both_records_whole() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let [base, head] = ["base.json", "head.json"].map(|name| {
         let from = fixture("comparisons/slower20").join(name);
         std::fs::copy(&from, folder.path().join(name)).unwrap();

@@ -341,7 +341,7 @@ fn a_list_and_a_run_have_the_same_shards() {
 
 #[test]
 fn the_store_of_a_job_is_named_as_that_of_a_comparison() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for command in ["ci", "compare"] {
         let help = ended(outside(folder.path(), &format!("{command} --help"))).exits(0);
         let words: Vec<&str> = help.out.split_whitespace().collect();
@@ -386,7 +386,7 @@ fn n17_the_command_for_one_s_own_machine_keeps_what_the_job_was_told_to_measure(
 
 /// As actions/checkout does with a number for `fetch-depth` and no `ref`: the merge commit, and so much of what is below it.
 fn cut(checkout: &Checkout, depth: u32) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let line = format!(
         "git init -q . && git -c protocol.file.allow=always fetch -q --no-tags --depth={depth} 'file://{}' \
          HEAD:refs/remotes/pull/42/merge && git checkout -q --detach refs/remotes/pull/42/merge",

@@ -43,7 +43,7 @@ type Broken<'a> = (&'a str, &'a dyn Fn(&Path));
 
 /// The same for a changed copy of the comparison, put back afterwards.
 fn each_is_refused(it: &Repository, changes: &[Broken]) {
-    let kept = tempfile::tempdir().unwrap();
+    let kept = crate::support::tempdir().unwrap();
     let folder = it.latest();
     copy(&folder, kept.path());
     for (words, change) in changes {

@@ -207,7 +207,7 @@ fn settings_of_a_measurement_are_refused_where_nothing_is_measured() {
 
 #[test]
 fn flags_that_mean_nothing_between_commits_are_refused_rather_than_passed_over() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for flag in ["--processes 3", "--sessions 3", "--anchor v1.2", "--embed"] {
         let name = flag.split(' ').next().unwrap();
         let refused = ran(folder.path(), &format!("compare HEAD~1..HEAD {flag}")).exits(2);

@@ -20,7 +20,7 @@ fn settings() -> insta::Settings {
 
 /// A folder with one comparison in its artifacts.
 fn kept(story: &Story) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     story.write(&folder.path().join("artifacts"));
     folder
 }
@@ -132,7 +132,7 @@ fn a_case_is_found_by_name_by_glob_and_its_neighbours_are_named() {
     ran(path, &format!("explain gemm artifacts/{ID}")).exits(0);
     ran(path, "explain gemm 20261121T110000.000Z-000000").exits(2).says(&format!("the latest one is {ID}"));
     ran(path, "explain gemm artifacts").exits(2).says("the folder holds neither a comparison nor a run");
-    let empty = tempfile::tempdir().unwrap();
+    let empty = crate::support::tempdir().unwrap();
     ran(empty.path(), "explain gemm").exits(2).says("no comparison in rounds is kept here");
 }
 
@@ -167,7 +167,7 @@ fn rows_that_rounds_did_not_decide_say_why() {
 fn a_replay_elsewhere_is_bit_identical() {
     for story in [stories::red(), stories::open(), stories::clean()] {
         let first = kept(&story);
-        let elsewhere = tempfile::tempdir().unwrap();
+        let elsewhere = crate::support::tempdir().unwrap();
         let copied = elsewhere.path().join("some/other place");
         copy(&first.path().join("artifacts").join(ID), &copied);
         let kept =

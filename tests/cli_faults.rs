@@ -14,7 +14,7 @@ const SUITE: &str = "[suite]\nname = 's'\n[[benchmark]]\nid = 'a'\nprocesses = 1
 
 /// A folder with a suite, a plain file where a folder might be expected, and a record.
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let path = folder.path();
     std::fs::write(path.join("gbench.toml"), SUITE).unwrap();
     std::fs::write(path.join("file"), "plain\n").unwrap();
@@ -124,7 +124,7 @@ const REPLACED: [&str; 3] = [
 #[test]
 fn a_benchmark_that_replaces_the_gates_folder_fails_and_nothing_else_is_emptied() {
     for (at, replace) in REPLACED.into_iter().enumerate() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         let (temporary, victim) = (folder.path().join("tmp"), folder.path().join("victim"));
         std::fs::create_dir(&temporary).unwrap();
         std::fs::create_dir_all(victim.join("sub")).unwrap();

@@ -151,7 +151,7 @@ fn what_is_not_there_is_said_with_what_to_do() {
     base.says("the branch holds no history");
     ran(&root, "compare main head.json --store git:a..b").exits(2).says("cannot name a branch");
     ran(&root, "compare main head.json --store github:acme/kernels").exits(2).says("names no branch");
-    let outside = tempfile::tempdir().unwrap();
+    let outside = crate::support::tempdir().unwrap();
     ran(outside.path(), &format!("baseline list {STORE}")).exits(2).says("no git repository holds it");
 }
 
@@ -192,7 +192,7 @@ fn a_history_on_github_is_read_with_the_token_of_the_environment() {
     for number in 1..=6 {
         history.append(&past(number)).unwrap();
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     write(folder.path(), "head.json", &session(7, 1.0));
     let line = "compare main head.json --store github:acme/kernels@gbench-history";
     let before = fake.requests().len();

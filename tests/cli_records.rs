@@ -53,7 +53,7 @@ fn every_bad_record_is_refused_by_compare_and_by_report() {
 
 /// A folder with one of everything that is no record.
 fn confusion() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     std::fs::create_dir(folder.path().join("hollow")).unwrap();
     write("gbench.toml", "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"a\"\ncommand = [\"true\"]\n");
@@ -93,7 +93,7 @@ fn what_is_confused_with_a_record_is_told_apart() {
 
 #[test]
 fn a_record_can_be_shown_by_the_folder_of_its_run() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("results")).unwrap();
     let record = fixture("comparisons/same/base.json");
     std::fs::copy(&record, folder.path().join("results/record.json")).unwrap();

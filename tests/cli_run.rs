@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::runner::assert_nothing_alive;
-use crate::support::cli::{command, newest, ran, runs, stdout_of};
+use crate::support::cli::{command, ended, newest, ran, runs, stdout_of};
 use crate::support::wait::{wait_for, wait_until};
 use crate::support::{case, folder_with};
 
@@ -215,7 +215,7 @@ fn a_cold_start_has_empty_caches_and_an_identity_of_its_own() {
 
 #[test]
 fn a_benchmark_of_the_micro_suite_measures_for_the_time_it_is_given() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let samples = |duration: &str| {
         let line = format!("run --quiet --benchmark micro/mem_latency --processes 1 --duration {duration}");
         ran(folder.path(), &line).exits(0);
@@ -228,10 +228,13 @@ fn a_benchmark_of_the_micro_suite_measures_for_the_time_it_is_given() {
 
 #[test]
 fn the_micro_suite_measures_this_machine_and_leaves_no_file() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     // Those of the GPU are tried in `gpu_suite`, on a stand-in.
     let host = "run --quiet --suite micro --component cpu,ram,storage,network --processes 2 --iterations 3";
-    ran(folder.path(), host).exits(0);
+    // `disk_io` measures a disk.
+    let mut command = command(folder.path(), host);
+    command.env("TMPDIR", std::env::temp_dir());
+    ended(command).exits(0);
     let record = newest(folder.path());
     assert_eq!(record.cases.len(), 6);
     for case in &record.cases {

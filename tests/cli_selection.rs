@@ -17,7 +17,7 @@ fn gate(folder: &Path, line: &str) -> Output {
 
 #[test]
 fn a_narrower_run_is_compared_on_what_it_selects_and_a_benchmark_that_is_gone_is_missing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), format!("{SUITE}{SECOND}")).unwrap();
     assert_eq!(gate(folder.path(), "run -q").status.code(), Some(0));
     assert_eq!(gate(folder.path(), "baseline save main").status.code(), Some(0));
@@ -37,7 +37,7 @@ fn a_narrower_run_is_compared_on_what_it_selects_and_a_benchmark_that_is_gone_is
 
 #[test]
 fn the_command_that_is_said_to_repeat_a_comparison_repeats_it_after_the_baseline_has_moved_on() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), SUITE).unwrap();
     gate(folder.path(), "run -q");
     gate(folder.path(), "baseline save main");

@@ -29,7 +29,7 @@ fn session(number: u32, factor: f64) -> RunRecord {
 
 /// A folder with the sessions `numbers` stored as `main`, and the next one as `head.json`.
 fn stored(numbers: std::ops::RangeInclusive<u32>, factor: f64) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let path = folder.path();
     for number in numbers.clone() {
         save(path, "main", &session(number, 1.0));
@@ -93,7 +93,7 @@ fn a_stored_record_that_cannot_be_read_is_named_and_is_no_history() {
 
 #[test]
 fn steps_that_are_each_too_small_to_matter_are_red_against_the_release() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let path = folder.path();
     save(path, "v1.2", &session(1, 1.0));
     // Three commits of the branch and the head itself cost 3.5 % each, below the threshold of 5 %.

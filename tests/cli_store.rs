@@ -21,7 +21,7 @@ fn save(folder: &Path, name: &str, record: &RunRecord, flags: &str) -> Ran {
 
 #[test]
 fn a_run_that_is_not_whole_is_no_baseline_unless_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mut cut = record(1);
     cut.state = RecordState::Interrupted;
     cut.cases[0].outcome =
@@ -46,7 +46,7 @@ fn a_run_that_is_not_whole_is_no_baseline_unless_asked_for() {
 
 #[test]
 fn baselines_are_listed_told_apart_and_removed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let path = folder.path();
     for (name, second) in [("main", 1), ("main", 2), ("v1.2", 3)] {
         save(path, name, &record(second), "").exits(0);
@@ -69,7 +69,7 @@ fn baselines_are_listed_told_apart_and_removed() {
 
 #[test]
 fn an_older_run_does_not_silently_take_the_newers_place() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     save(folder.path(), "main", &record(2), "").exits(0);
     let older = save(folder.path(), "main", &record(1), "").exits(0);
     older.says(&format!("`main` still means the newer run {}", record(2).run_id));
@@ -77,7 +77,7 @@ fn an_older_run_does_not_silently_take_the_newers_place() {
 
 #[test]
 fn a_name_keeps_as_many_records_as_the_suite_says() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let suite = "[suite]\nname = 's'\n[run]\nkeep = 2\n[[benchmark]]\nid = 'a'\ncommand = ['true']\n";
     std::fs::write(folder.path().join("gbench.toml"), suite).unwrap();
     for second in 1..=4 {
@@ -92,7 +92,7 @@ fn a_name_keeps_as_many_records_as_the_suite_says() {
 fn gates_that_save_at_once_lose_nothing() {
     const GATES: u32 = 8;
     const SAVES: u32 = 6;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::thread::scope(|scope| {
         for gate in 0..GATES {
             let root = folder.path();
@@ -119,7 +119,7 @@ fn gates_that_save_at_once_lose_nothing() {
 
 #[test]
 fn two_gates_of_one_command_line_save_at_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for second in 1..=2 {
         write(folder.path(), &format!("{second}.json"), &record(second));
     }

@@ -94,7 +94,7 @@ fn n26_a_suite_file_that_is_named_measures_both_sides_and_the_bases_own_still_ju
         "[gate]\nalpha = 1e-30\nfailed = \"pass\"\n[[gate.rule]]\ntarget = \"90%\"\nmin_effect = \"90%\"\n";
     let text = suite(CASES + 1).replacen("[gate]", loose, 1).replace("\"c6\"]", "\"c0\"]");
     let text = text.replacen("watch = false\n", "", 1).replacen(loose, &format!("{loose}\n"), 1);
-    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = crate::support::tempdir().unwrap();
     let file = elsewhere.path().join("mine.toml");
     std::fs::write(&file, text).unwrap();
 

@@ -40,7 +40,7 @@ struct Contained {
 
 impl Contained {
     fn new(entry: &str) -> Self {
-        let (folder, bin) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (folder, bin) = (crate::support::tempdir().unwrap(), crate::support::tempdir().unwrap());
         let suite = format!("[suite]\nname = \"s\"\n[[benchmark]]\nid = \"b\"\nprocesses = 2\n{entry}\n");
         std::fs::write(folder.path().join("gbench.toml"), suite).unwrap();
         for name in ["sh", "cat", "sleep", "dirname", "kill", "cp"] {

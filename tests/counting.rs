@@ -27,7 +27,7 @@ fn repository(base: &str, head: &str, more: &str) -> Repository {
 }
 
 fn folder(conf: &str, more: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), suite(more)).unwrap();
     std::fs::write(folder.path().join("harness.conf"), conf).unwrap();
     folder
@@ -157,7 +157,7 @@ fn where_nothing_counts_the_record_says_so_and_the_time_is_judged() {
 #[test]
 fn what_cannot_be_counted_is_refused_and_in_defaults_it_means_what_can() {
     let refused = |text: &str, words: &str| {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
         ran(folder.path(), "list").exits(2).says(words);
     };
@@ -175,7 +175,7 @@ fn what_cannot_be_counted_is_refused_and_in_defaults_it_means_what_can() {
         )
     };
     refused(&benchmark("go-test", "\"./a.test\""), "executions of go test -bench cannot be counted");
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let text =
         format!("[defaults]\ncount = \"auto\"\n[[benchmark]]\nid = \"y\"\ncommand = [\"true\"]\n{hyperfine}");
     std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
@@ -188,7 +188,7 @@ fn what_cannot_be_counted_is_refused_and_in_defaults_it_means_what_can() {
 /// The hidden program that counts for its child, by an event that every kernel has.
 #[test]
 fn the_counting_process_ends_as_its_target_does_and_leaves_what_it_counted() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let run = |events: &str, script: &str| {
         let mut command = gate();
         command.args(["__count"]).arg(folder.path()).args([events, "sh", "-c", script]);

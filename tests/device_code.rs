@@ -160,7 +160,7 @@ fn processes_of_one_side_that_disagree_are_no_comparison() {
 
 #[test]
 fn reports_and_documents_tell_of_it_and_read_back() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (mut a, mut b) = (standard(1), standard(2));
     case_of(&mut a, "kernels/gemm").device_code = Some(code(&[("saxpy", "1", 16, 0)]));
     case_of(&mut b, "kernels/gemm").device_code = Some(code(&[("saxpy", "2", 40, 520)]));

@@ -26,7 +26,7 @@ const FILES: [&str; 12] = [
 const BENCH: &str = "problem_size: {shape: [2, 1024], tolerance: 1.0e-5}\nprecisions: [fp32, fp16]\nbackends: [cpu]\nwarmups: 3\n";
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for path in FILES {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -118,7 +118,7 @@ fn init_writes_one_entry_for_each_layout_and_says_how_much_it_holds() {
 
 #[test]
 fn a_sweep_over_operators_is_measured_by_its_own_file() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let keys = ["operation", "implementation", "batch_size", "time_ms", "memory_mb", "inference_speed"];
     let row: String = keys.iter().map(|key| format!("'{key}': 'x' if '{key}'[-1] in 'n' else 2, ")).collect();
     let script = format!(
@@ -138,7 +138,7 @@ fn a_sweep_over_operators_is_measured_by_its_own_file() {
 
 #[test]
 fn a_folder_that_is_not_there_and_one_with_nothing_in_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     ran(folder.path(), "discover nowhere").exits(2).says("this folder cannot be read");
     std::fs::write(folder.path().join("file"), "").unwrap();
     ran(folder.path(), "discover file").exits(2).says("this is no folder");

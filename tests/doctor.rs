@@ -6,7 +6,7 @@ use crate::fake_nvml;
 use crate::manifest::gbench;
 
 fn doctor(settings: &str, arguments: &[&str], exit: i32) -> String {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mut command = gbench(folder.path());
     command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", settings);
     let output = command.arg("doctor").args(arguments).assert().code(exit).get_output().clone();
@@ -45,7 +45,7 @@ fn a_missing_gpu_matters_only_where_one_is_required() {
 
 #[test]
 fn a_gpu_that_is_hidden_is_not_usable() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mut command = gbench(folder.path());
     command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("CUDA_VISIBLE_DEVICES", "");
     let output = command.args(["doctor", "--require-gpu"]).assert().code(5).get_output().stdout.clone();
@@ -54,7 +54,7 @@ fn a_gpu_that_is_hidden_is_not_usable() {
 
 #[test]
 fn a_folder_for_temporary_files_that_takes_none_is_a_problem() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mut command = gbench(folder.path());
     command.env("TMPDIR", folder.path().join("gone"));
     let output = command.arg("doctor").assert().code(5).get_output().stdout.clone();

@@ -55,7 +55,7 @@ fn n30_a_full_disk_is_the_machines_and_not_the_command_lines() {
 
 #[test]
 fn n30_a_fifo_as_suite_file_is_refused_and_not_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     nix::unistd::mkfifo(&folder.path().join("gbench.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     git::init(&folder.path().join("repository"));
     for line in ["list", "run", "config show", "compare a.json b.json", "compare HEAD..HEAD"] {
@@ -67,7 +67,7 @@ fn n30_a_fifo_as_suite_file_is_refused_and_not_waited_for() {
 
 #[test]
 fn n30_a_suite_file_is_bounded_by_its_cases_and_by_its_size() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let file = folder.path().join("gbench.toml");
     let many: Vec<String> = (0..100_001).map(|id| format!("{{id=\"{id}\",command=[\"a\"]}}")).collect();
     std::fs::write(&file, format!("benchmark=[{}]\n", many.join(","))).unwrap();
@@ -81,7 +81,7 @@ fn n30_a_suite_file_is_bounded_by_its_cases_and_by_its_size() {
 
 #[test]
 fn n30_a_folder_whose_name_is_no_text_is_measured_and_compared() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let here = folder.path().join(OsStr::from_bytes(b"b\xff d"));
     let repository = git::init(&here);
     for text in ["one", "two"] {
@@ -101,7 +101,7 @@ fn n30_a_folder_whose_name_is_no_text_is_measured_and_compared() {
 
 #[test]
 fn n30_a_suite_file_is_found_by_way_of_its_parents() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let here = folder.path().join("here");
     let repository = git::init(&here);
     for text in ["one", "two"] {
@@ -122,7 +122,7 @@ fn n30_a_suite_file_is_found_by_way_of_its_parents() {
 
 #[test]
 fn n30_a_resumed_comparison_keeps_the_names_of_its_commits_and_says_that_nothing_is_left() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let repository = git::init(folder.path());
     // Numbers that never vary: decided after the screen.
     let suite = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"a\"\ncommand = [\"sh\", \"-c\", \"echo t=1.0\"]\n\

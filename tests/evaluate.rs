@@ -211,7 +211,7 @@ fn the_u_test_rejects_where_scipy_does() {
 /// Caches of real traces are cut short now and then, and failed configurations have no times.
 #[test]
 fn traces_are_read_from_a_cache_that_was_cut_short() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let traces: String = (0..150)
         .map(|index| {
             let time = |at: usize| format!("{}", 1.0 + 1e-3 * ((at * 7 + index) % 5) as f64);
@@ -229,6 +229,6 @@ fn traces_are_read_from_a_cache_that_was_cut_short() {
     let said = corpus.ours(ours::Way::LockStep, 2, 5.0, SEED);
     assert_eq!(found(&said, Status::Regressed), Share { hits: 10, of: 10 });
     assert!(corpus.histories().unwrap().is_empty());
-    let empty = tempfile::tempdir().unwrap();
+    let empty = crate::support::tempdir().unwrap();
     assert!(traces::Corpus::read(empty.path()).is_err_and(|what| what.contains("holds traces")));
 }

@@ -22,7 +22,7 @@ fn suites() -> PathBuf {
 
 /// A suite's folder by itself, as someone copies it; without what runs left behind.
 fn copied(suite: &str) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     copy(&suites().join(suite), folder.path());
     folder
 }
@@ -47,7 +47,7 @@ struct Programs(TempDir);
 
 impl Programs {
     fn basic() -> Programs {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         for name in ["sh", "cat", "sed", "grep", "mktemp", "rm"] {
             let program = on_path(name).unwrap_or_else(|| panic!("no {name} on the PATH"));
             symlink(program, folder.path().join(name)).unwrap();

@@ -6,7 +6,7 @@ use crate::support::cli::{Ran, newest, ran};
 
 /// Runs one benchmark that prints `output`, of which `rule` is extracted.
 fn run(output: &str, rule: &str) -> (Ran, RunRecord) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("output"), output).unwrap();
     let suite = format!(
         "[[benchmark]]\nid = \"x\"\nshell = \"cat output\"\nprocesses = 2\n\
@@ -58,7 +58,7 @@ fn n28_a_command_that_failed_is_not_measured_in_no_time() {
 
 #[test]
 fn n28_a_threshold_of_five_is_asked_about_wherever_it_stands() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let with = |line: &str, value: &str| {
         let text = format!("{line}{value}\n[[benchmark]]\nid = \"x\"\nshell = \"true\"\n");
         std::fs::write(folder.path().join("gbench.toml"), text).unwrap();

@@ -110,7 +110,7 @@ fn n10_a_run_shows_them_and_stored_runs_are_held_to_them() {
 /// Errors and peaks alone are no measurement.
 #[test]
 fn n10_a_program_that_sends_nothing_but_its_errors_has_measured_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let text = "[suite]\nname = 's'\n[defaults]\nprocesses = 2\ntiming = 'protocol'\n[[benchmark]]\nid = 'a'\n\
                 shell = '''echo '{\"event\":\"validation\",\"passed\":true,\"errors\":{\"rmse\":0.1}}' >> $GBENCH_EVENTS'''\n";
     std::fs::write(folder.path().join("gbench.toml"), text).unwrap();

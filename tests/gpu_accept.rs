@@ -41,12 +41,13 @@ fn has_bash() -> bool {
 }
 
 #[test]
+#[ignore = "30 s of a processor: `.ci/run nightly`"]
 fn the_acceptance_passes_on_the_stand_in_and_what_it_found_there_is_not_kept() {
     let Some(stand_in) = StandIn::new() else { return };
     if !has_bash() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let out = folder.path().join("out");
     let kernels = ["saxpy_plain", "saxpy_right", "saxpy_wrong"].map(|name| (name, name));
     let library = folder.path().join("checked.so");
@@ -127,7 +128,7 @@ fn where_no_gpu_can_be_used_the_acceptance_is_skipped_and_says_why() {
     if !has_bash() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mut none = stand_in.command_without_driver(folder.path(), "");
     none.env("GBENCH_NVML_LIBRARY", "/nowhere/libnvidia-ml.so.1");
     let output = accept(&none, &folder.path().join("none")).output().unwrap();

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use crate::support::act::{Stage, pull_request};
 use crate::support::cli::{Ran, ended, ran};
 use crate::support::fake_github::{FakeGithub, RunSeed};
-use crate::support::fixture;
 use crate::support::job::outside;
 use crate::support::wait::wait_until;
+use crate::support::{copy_program, fixture};
 
 const HEAD: &str = "8c1f0a2e5b7d49c3a6e0f1d2b3c4d5e6f7081923";
 const PULL: &str = ".github/workflows/gbench-pull-request.yml";
@@ -31,7 +31,7 @@ struct Sent {
 
 impl Machine {
     fn new(flags: &str) -> Self {
-        let it = Self { folder: tempfile::tempdir().unwrap() };
+        let it = Self { folder: crate::support::tempdir().unwrap() };
         std::fs::create_dir(it.at("runner")).unwrap();
         it.install(&format!("--repository acme/kernels {flags}")).exits(0);
         it
@@ -79,7 +79,7 @@ impl Machine {
         std::fs::write(self.at("event.json"), job.event.to_string()).unwrap();
         let worker = self.at("runner/Runner.Worker");
         if !worker.exists() {
-            std::fs::copy("/bin/bash", &worker).unwrap();
+            copy_program(Path::new("/bin/bash"), &worker);
         }
         let (always, pid) = (self.at("always"), self.at("pid"));
         for path in [&always, &pid] {

@@ -25,7 +25,7 @@ fn suite(gate: &str, more: &str) -> String {
 
 /// A folder with the suite and what the harness is to do.
 fn folder(conf: &str, more: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), suite("", more)).unwrap();
     std::fs::write(folder.path().join("harness.conf"), conf).unwrap();
     folder
@@ -301,7 +301,7 @@ fn sides(repository: &Repository) -> [RunRecord; 2] {
 
 /// A folder with a suite of one benchmark of this harness and command, and with scripts.
 fn other(harness: &str, command: &str, scripts: &[(&str, String)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let suite = format!(
         "[suite]\nname = \"s\"\n[gate]\nwatch = false\n[[benchmark]]\nid = \"h\"\nharness = \"{harness}\"\n{command}\n"
     );

@@ -10,7 +10,7 @@ const SUITE: &str = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"a\"\nshell = \
 
 /// A repository with two commits on `main`, and its folder.
 fn repository() -> (tempfile::TempDir, git2::Repository) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let repository = git::init(&folder.path().join("here"));
     std::fs::write(folder.path().join("here/gbench.toml"), SUITE).unwrap();
     for text in ["one", "two"] {
@@ -57,7 +57,7 @@ fn n25_a_word_that_names_nothing_is_answered_by_the_names_that_are_near() {
 
 #[test]
 fn n25_a_repository_without_a_commit_is_not_told_to_fetch() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     git::init(folder.path());
     std::fs::write(folder.path().join("gbench.toml"), SUITE).unwrap();
     for line in ["compare HEAD..HEAD", "compare main", "compare main --rounds 5", "compare a..b", "compare"] {

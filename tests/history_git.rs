@@ -398,7 +398,7 @@ fn the_git_program_reads_the_branch_and_finds_nothing_wrong_with_it() {
 
 #[test]
 fn a_repository_that_is_not_there_is_said() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let address = "git:gbench-history".parse().unwrap();
     let fault = HistoryBranch::open(&address, folder.path(), None).err().unwrap();
     assert!(fault.what.contains("no git repository holds it"), "{fault}");
@@ -432,7 +432,7 @@ fn all_are_there(repository: &Repository, folder: &Path) {
 
 #[test]
 fn eight_writers_at_once_lose_nothing_in_a_bare_repository() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let repository = bare(folder.path());
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {

@@ -337,7 +337,7 @@ fn a_full_month_goes_on_in_a_second_folder() {
 #[test]
 fn eight_writers_at_once_lose_nothing_though_every_tenth_request_goes_wrong() {
     const WRITERS: u32 = 8;
-    const COMMITS: u32 = 25;
+    const COMMITS: u32 = 10;
     let place = Place::new();
     place.fake.rate_limit(1_000_000, Duration::from_secs(3_600));
     let conflict = |status, words: &str| FaultKind::Status(status, words.into());

@@ -54,7 +54,7 @@ fn size(row: &gbench_ci::compare::Row) -> i64 {
 
 #[test]
 fn g3_five_files_a_side_find_the_one_size_that_is_slower_and_no_other() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for run in 0..5 {
         let slow = |size: u64| if size == 1 << 18 { 1.08 } else { 1.0 };
         write(folder.path(), &format!("base/{run}.log"), nccl_log(run, |_| 1.0));
@@ -90,7 +90,7 @@ fn g3_five_files_a_side_find_the_one_size_that_is_slower_and_no_other() {
 
 /// A file that failed by its own words is no number, and never green.
 fn never_green(fixture_path: &str, good: &str, words: &str) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let path = fixture(fixture_path);
     let name = path.file_name().unwrap().to_str().unwrap();
     for side in ["base", "head"] {
@@ -172,7 +172,7 @@ fn operators() -> String {
 
 #[test]
 fn g2_a_list_of_288_rows_is_288_cases_looked_at_by_parameters_and_given_back() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     write(folder.path(), "sweep.json", operators());
     ran(folder.path(), "ingest sweep.json -o record.json").exits(0);
     assert_eq!(read_record(&folder.path().join("record.json")).unwrap().cases.len(), 288);
@@ -229,7 +229,7 @@ fn g2_a_list_of_288_rows_is_288_cases_looked_at_by_parameters_and_given_back() {
 
 #[test]
 fn a_winner_is_told_with_its_margin_against_noise_where_several_files_show_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mut random = Pcg64::seed_from_u64(8);
     for run in 0..5 {
         let mut lines = String::new();
@@ -270,7 +270,7 @@ fn without(mut record: RunRecord, name: &str) -> RunRecord {
 
 #[test]
 fn a_file_that_no_format_is_certain_of_is_refused_with_what_to_do() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     write(folder.path(), "table.csv", "N,fast,slow\n1024,10.5,9\n2048,12,10\n");
     let refused = ran(folder.path(), "ingest table.csv").exits(2);
     assert!(refused.err.contains("no format is known for certain"), "{}", refused.err);
@@ -338,7 +338,7 @@ fn a_file_of_several_runs_becomes_a_history_and_no_processes_of_one() {
 
 #[test]
 fn files_that_name_different_cards_are_not_compared() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for run in 0..3 {
         let log = nccl_log(run, |_| 1.0);
         write(folder.path(), &format!("base/{run}.log"), &log);
@@ -354,7 +354,7 @@ fn files_that_name_different_cards_are_not_compared() {
 
 #[test]
 fn files_of_two_programs_are_no_one_side() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     write(folder.path(), "base/a.log", nccl_log(1, |_| 1.0));
     write(folder.path(), "base/b.json", operators());
     let refused = ran(folder.path(), "ingest base").exits(2);
@@ -363,7 +363,7 @@ fn files_of_two_programs_are_no_one_side() {
 
 #[test]
 fn a_program_of_a_suite_whose_table_is_a_known_format_has_its_rows_as_cases() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     write(folder.path(), "table.log", nccl_log(1, |_| 1.0));
     let suite = |command: &str, more: &str| {
         format!(
@@ -408,7 +408,7 @@ fn a_program_of_a_suite_whose_table_is_a_known_format_has_its_rows_as_cases() {
 
 #[test]
 fn the_rows_that_extract_describes_are_cases_with_parameters() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let rows = r#"{"results": [
         {"op": "gelu", "shape": [2, 8], "ms": 1.5, "gb": 4}, {"op": "gelu", "shape": [4, 8], "ms": 3, "gb": 4},
         {"op": "swish", "shape": [2, 8], "ms": 2, "gb": 5}]}"#;
@@ -460,7 +460,7 @@ fn the_rows_that_extract_describes_are_cases_with_parameters() {
 
 #[test]
 fn a_run_is_exported_for_benchstat() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for run in 0..2 {
         write(folder.path(), &format!("runs/{run}.log"), nccl_log(run, |_| 1.0));
     }
@@ -480,7 +480,7 @@ fn a_run_is_exported_for_benchstat() {
 
 #[test]
 fn a_comparison_of_a_sweep_is_shown_by_its_parameters() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for run in 0..5 {
         write(folder.path(), &format!("base/{run}.log"), nccl_log(run, |_| 1.0));
         write(
@@ -504,7 +504,7 @@ fn a_comparison_of_a_sweep_is_shown_by_its_parameters() {
 
 #[test]
 fn files_of_a_side_belong_together() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let log = nccl_log(1, |_| 1.0);
     write(folder.path(), "twice/a.log", &log);
     write(folder.path(), "twice/b.log", &log);
@@ -525,7 +525,7 @@ fn files_of_a_side_belong_together() {
 
 #[test]
 fn a_case_that_some_files_lack_is_not_judged_by_the_others() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for run in 0..5 {
         write(folder.path(), &format!("base/{run}.log"), nccl_log(run, |_| 1.0));
         let whole = nccl_log(100 + run, |_| 1.0);
@@ -542,7 +542,7 @@ fn a_case_that_some_files_lack_is_not_judged_by_the_others() {
 
 #[test]
 fn flags_that_speak_of_files_contradict_nothing_and_are_never_without_effect() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for (name, time) in [("b", 1.0), ("h", 2.0)] {
         write(
             folder.path(),
@@ -576,7 +576,7 @@ fn flags_that_speak_of_files_contradict_nothing_and_are_never_without_effect() {
 
 #[test]
 fn a_sweep_of_one_parameter_has_one_contest() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     write(folder.path(), "r.json", "[{\"impl\": \"a\", \"ms\": 1}, {\"impl\": \"b\", \"ms\": 2}]");
     ran(folder.path(), "ingest r.json --parameters impl --metric time=ms:ms -o record.json").exits(0);
     let out = ran(folder.path(), "report record.json --group-by impl --format json").exits(0).out;

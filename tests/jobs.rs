@@ -19,7 +19,7 @@ struct Folder(TempDir);
 
 impl Folder {
     fn new(benchmarks: &str) -> Self {
-        let folder = Self(tempfile::tempdir().unwrap());
+        let folder = Self(crate::support::tempdir().unwrap());
         let suite = format!("[suite]\nname = 's'\n[run]\ncalm_wait = '0s'\n{benchmarks}");
         std::fs::write(folder.at("gbench.toml"), suite).unwrap();
         folder

@@ -69,7 +69,7 @@ fn n9_ten_iterations_against_thirty_are_no_regression() {
 
 /// A suite of one program that says which device it ran on.
 fn on(device: &str, claim: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let text = format!(
         "[suite]\nname = 's'\n[gate]\nwatch = false\n[defaults]\nprocesses = 3\ndevice = '{device}'\ntiming = 'protocol'\n\
          [[benchmark]]\nid = 'a'\ncommand = ['sh', 'a.sh']\n"

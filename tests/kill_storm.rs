@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::support::wait::wait_for;
-use crate::support::{child, gbench, git};
+use crate::support::{child, copy_program, gbench, git};
 
 /// Busy loops beside the gates: more than this machine has processors to spare.
 const LOOPS: usize = 4;
@@ -46,7 +46,7 @@ impl Storm {
         std::fs::hard_link(gbench(), root.join("gbench-ci")).unwrap();
         std::fs::create_dir(root.join("tmp")).unwrap();
         let repository = git::init(&root.join("work"));
-        std::fs::copy(child(), root.join("work/child")).unwrap();
+        copy_program(child(), &root.join("work/child"));
         std::fs::write(root.join("work/gbench.toml"), SUITE).unwrap();
         git::commit_all(&repository);
         std::fs::write(root.join("work/note"), "so that there is a change\n").unwrap();
@@ -209,7 +209,7 @@ fn readable(run: &Path) -> Option<RunRecord> {
 }
 
 fn kills() -> u32 {
-    std::env::var("GBENCH_TEST_KILLS").map_or(8, |text| text.parse().expect("a number of kills"))
+    std::env::var("GBENCH_TEST_KILLS").map_or(4, |text| text.parse().expect("a number of kills"))
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn selections_reach_the_built_in_suite_beside_a_file_and_without_one() {
     assert_eq!(ids(&list), ["kernels/gemm"]);
     let list = json(&kernels(), "list --json --benchmark micro/cpu_flops --benchmark gemm");
     assert_eq!(ids(&list), ["micro/cpu_flops", "kernels/gemm"]);
-    let empty = tempfile::tempdir().unwrap();
+    let empty = crate::support::tempdir().unwrap();
     let list = json(empty.path(), "list --json --component cpu,ram");
     assert!(ids(&list).contains(&"micro/mem_bandwidth"));
     assert_eq!(list["suite"], "micro");
@@ -98,7 +98,7 @@ fn config_show_gives_each_value_its_origin() {
 
 #[test]
 fn init_writes_a_file_that_list_reads() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("bench_sort.py"), "print(1)").unwrap();
     let said = run(folder.path(), "init");
     assert!(said.contains("bench_sort") && said.contains("next: "), "{said}");

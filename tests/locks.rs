@@ -20,7 +20,7 @@ struct Machine(TempDir);
 
 impl Machine {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(crate::support::tempdir().unwrap())
     }
 
     fn at(&self, name: &str) -> PathBuf {

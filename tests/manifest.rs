@@ -31,7 +31,7 @@ fn manifest(command: &mut Command) -> Manifest {
 
 /// The GPUs as seen through a stand-in library with those settings.
 fn gpus(cfg: &'static str, settings: &str) -> Probe<GpuFacts> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let library = fake_nvml::library(cfg);
     manifest(gbench(folder.path()).env("GBENCH_NVML_LIBRARY", library).env("FAKE_NVML", settings)).gpu
 }
@@ -127,7 +127,7 @@ fn a_library_without_shutdown_is_read_without_a_panic() {
 
 #[test]
 fn the_library_is_shut_down_when_the_facts_are_read() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mark = folder.path().join("mark");
     let library = fake_nvml::library("");
     manifest(gbench(folder.path()).env("GBENCH_NVML_LIBRARY", library).env("FAKE_NVML_SHUTDOWN", &mark));
@@ -136,7 +136,7 @@ fn the_library_is_shut_down_when_the_facts_are_read() {
 
 #[test]
 fn a_library_that_was_asked_for_must_be_one() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let text = folder.path().join("text.so");
     std::fs::write(&text, "not a library").unwrap();
     for library in [text, folder.path().join("missing.so")] {
@@ -150,7 +150,7 @@ fn a_library_that_was_asked_for_must_be_one() {
 
 #[test]
 fn a_tool_on_the_path_is_asked_without_the_jobs_secrets() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let nvcc = folder.path().join("nvcc");
     let script = "#!/bin/sh\necho nvcc: NVIDIA\necho \"release 12.4 ${GITHUB_TOKEN:-no token} $PLAIN\"\n";
     std::fs::write(&nvcc, script).unwrap();
@@ -164,7 +164,7 @@ fn a_tool_on_the_path_is_asked_without_the_jobs_secrets() {
 
 #[test]
 fn the_environment_is_an_allow_list_without_secrets() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mut command = gbench(folder.path());
     command
         .env("CUDA_VISIBLE_DEVICES", "0")
@@ -183,7 +183,7 @@ fn the_environment_is_an_allow_list_without_secrets() {
 
 #[test]
 fn the_table_of_the_manifest_fits_eighty_columns() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let output =
         gbench(folder.path()).args(["manifest", "show"]).assert().success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
@@ -202,7 +202,7 @@ fn saved(folder: &Path, name: &str, change: impl FnOnce(&mut Manifest)) {
 
 #[test]
 fn differences_are_listed_between_manifests_records_and_folders() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     saved(folder.path(), "a.json", |_| {});
     saved(folder.path(), "b.json", |manifest| {
         manifest.host.kernel = Probe::Known("9.9-other".into());
@@ -230,7 +230,7 @@ fn differences_are_listed_between_manifests_records_and_folders() {
 
 #[test]
 fn a_file_that_is_no_manifest_is_a_fault_with_its_place() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     saved(folder.path(), "good.json", |_| {});
     std::fs::create_dir(folder.path().join("empty")).unwrap();
     std::fs::write(folder.path().join("broken.json"), "{\n  \"host\": }\n").unwrap();

@@ -59,7 +59,7 @@ fn facts(folder: &Path) -> GitFacts {
 
 #[test]
 fn a_clean_tree_has_a_commit_a_time_and_a_branch() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (_, id) = with_a_commit(folder.path());
     let expected = GitFacts {
         commit: Some(id.to_string()),
@@ -77,7 +77,7 @@ fn a_clean_tree_has_a_commit_a_time_and_a_branch() {
 
 #[test]
 fn a_folder_below_the_root_finds_its_repository() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (_, id) = with_a_commit(folder.path());
     let below = folder.path().join("x/y");
     std::fs::create_dir_all(&below).unwrap();
@@ -86,7 +86,7 @@ fn a_folder_below_the_root_finds_its_repository() {
 
 #[test]
 fn changed_staged_and_untracked_files_are_counted_apart() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (repository, _) = with_a_commit(folder.path());
     let counts = |tracked, staged, untracked| DirtyFacts { tracked, staged, untracked };
 
@@ -111,7 +111,7 @@ fn changed_staged_and_untracked_files_are_counted_apart() {
 
 #[test]
 fn a_detached_head_has_a_commit_and_no_branch() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (repository, id) = with_a_commit(folder.path());
     repository.set_head_detached(id).unwrap();
     let facts = facts(folder.path());
@@ -120,7 +120,7 @@ fn a_detached_head_has_a_commit_and_no_branch() {
 
 #[test]
 fn a_merge_names_its_base_and_its_head_also_in_a_shallow_clone() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (repository, base) = with_a_commit(folder.path());
     let tree = repository.find_commit(base).unwrap().tree().unwrap();
     let parent = repository.find_commit(base).unwrap();
@@ -139,7 +139,7 @@ fn a_merge_names_its_base_and_its_head_also_in_a_shallow_clone() {
 
 #[test]
 fn no_repository_is_in_order_and_a_broken_one_is_not() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     assert!(matches!(probe(folder.path()), Probe::Absent(_)));
     let (repository, _) = with_a_commit(folder.path());
     std::fs::write(repository.path().join("refs/heads/trunk"), format!("{}\n", "1".repeat(40))).unwrap();
@@ -148,7 +148,7 @@ fn no_repository_is_in_order_and_a_broken_one_is_not() {
 
 #[test]
 fn a_repository_before_its_first_commit_has_a_branch_and_untracked_files() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     repository(folder.path());
     std::fs::write(folder.path().join("a"), "").unwrap();
     let facts = facts(folder.path());
@@ -158,7 +158,7 @@ fn a_repository_before_its_first_commit_has_a_branch_and_untracked_files() {
 
 #[test]
 fn a_bare_repository_has_nothing_dirty() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     Repository::init_bare(folder.path()).unwrap();
     let facts = facts(folder.path());
     assert_eq!((facts.commit, facts.dirty), (None, DirtyFacts::default()));
@@ -166,7 +166,7 @@ fn a_bare_repository_has_nothing_dirty() {
 
 #[test]
 fn a_linked_work_tree_has_its_own_branch_and_changes() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (repository, id) = with_a_commit(&folder.path().join("main"));
     repository.worktree("side", &folder.path().join("side"), None).unwrap();
     std::fs::write(folder.path().join("side/a"), "changed here").unwrap();
@@ -179,7 +179,7 @@ fn a_linked_work_tree_has_its_own_branch_and_changes() {
 
 #[test]
 fn submodules_name_the_commit_that_is_checked_out() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (_, inner) = with_a_commit(&folder.path().join("inner"));
     let (outer, _) = with_a_commit(&folder.path().join("outer"));
     let url = folder.path().join("inner").display().to_string();
@@ -200,7 +200,7 @@ fn submodules_name_the_commit_that_is_checked_out() {
 /// others see the ordinary case here.
 #[test]
 fn a_tree_of_another_user_is_read_like_ones_own() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (repository, id) = with_a_commit(&folder.path().join("main"));
     repository.worktree("side", &folder.path().join("side"), None).unwrap();
     std::fs::write(folder.path().join("main/b"), "").unwrap();

@@ -303,7 +303,7 @@ fn adds_only(kept: &str, now: &str) -> bool {
 /// Writes the fixture's parts, or holds them to the builder.
 fn held(folder: &Path, parts: &[VerdictPart]) {
     for part in parts {
-        let fresh = tempfile::tempdir().unwrap();
+        let fresh = crate::support::tempdir().unwrap();
         let written = merging::write(part, fresh.path());
         for file in ["job.json", "reports/verdict.json"] {
             let kept = folder.join(&part.name).join(file);
@@ -323,7 +323,7 @@ fn the_kept_parts_give_the_kept_merge_by_the_command() {
     for (name, parts, code) in [("three_shards", three_shards("h100", false), 0), ("two_gpus", gpus, 1)] {
         let folder = fixture("merged").join(name);
         held(&folder.join("parts"), &parts);
-        let fresh = tempfile::tempdir().unwrap();
+        let fresh = crate::support::tempdir().unwrap();
         let line =
             format!("merge parts --expect {} --output {}", parts.len(), fresh.path().join("out").display());
         ran(&folder, &line).exits(code).says("merged.json");
@@ -366,7 +366,7 @@ fn a_merge_is_reported_in_every_format_with_its_code() {
 
 #[test]
 fn a_merge_with_gaps_shows_them_in_every_format() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mut parts = three_shards("h100", false);
     parts.remove(2);
     parts.iter().for_each(|part| drop(merging::write(part, &folder.path().join("parts"))));
@@ -381,7 +381,7 @@ fn a_merge_with_gaps_shows_them_in_every_format() {
 
 #[test]
 fn folders_that_hold_no_verdict_are_gaps_by_the_command() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let parts = folder.path().join("parts");
     merging::write(&part("h100", None, false), &parts);
     ran(folder.path(), "merge parts").exits(0);
@@ -404,7 +404,7 @@ fn folders_that_hold_no_verdict_are_gaps_by_the_command() {
 
 #[test]
 fn a_merge_among_its_own_parts_is_no_part_and_alone_it_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     three_shards("h100", false).iter().for_each(|part| drop(merging::write(part, folder.path())));
     ran(folder.path(), "merge .").exits(0);
     let first = std::fs::read(folder.path().join("merged/merged.json")).unwrap();
@@ -415,7 +415,7 @@ fn a_merge_among_its_own_parts_is_no_part_and_alone_it_is_refused() {
 
 #[test]
 fn the_same_part_twice_is_refused_by_the_command() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     merging::write(&part("h100", None, false), folder.path());
     ran(folder.path(), "merge h100 h100").exits(2).says("both judge");
 }
@@ -460,7 +460,7 @@ fn newest(folder: &Path) -> String {
 
 #[test]
 fn a_matrix_is_one_line_that_a_workflow_reads() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let line = "matrix --shards 2 --machine h100=self-hosted,gpu,h100 --machine a100=self-hosted,a100";
     let out = ran(folder.path(), line).exits(0).out;
     assert_eq!(

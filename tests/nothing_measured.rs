@@ -29,7 +29,7 @@ fn suite_with(interpreter: &str, programs: &[&str]) -> String {
 }
 
 fn run(programs: &[(&str, &str)]) -> (Ran, RunRecord) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let names: Vec<&str> = programs.iter().map(|(name, _)| *name).collect();
     std::fs::write(folder.path().join("gbench.toml"), suite_with("./sh", &names)).unwrap();
     // Another process writes it: where a test of another thread forks while it is open here, it is "text file busy".
@@ -105,7 +105,7 @@ fn n19_a_verdict_over_programs_that_decline_says_so_and_replays_alike() {
 
 #[test]
 fn n19_init_writes_what_a_program_needs_and_asks_for_the_rest() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(
         folder.path().join("bench_gpu.sh"),
         "python3 -c 'import torch; torch.cuda.init()' || echo no CUDA\n",

@@ -72,7 +72,7 @@ fn compared(folder: &Path, module: &str, way: &str, run: &str) -> Option<(Vec<Va
 
 #[test]
 fn c6_one_command_measures_a_sweep_of_36_shapes_and_the_report_says_which_implementation_wins_where() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let run = "--processes 3 --duration 10ms --burnin-seconds 1ms";
     let Some((groups, best)) = compared(folder.path(), LAYER_NORM, "function", run) else { return };
     assert_eq!(
@@ -99,7 +99,7 @@ fn c6_one_command_measures_a_sweep_of_36_shapes_and_the_report_says_which_implem
 
 #[test]
 fn c6_a_margin_that_is_no_more_than_the_noise_is_said_to_be_chance() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let run = "--processes 5 --iterations 1 --warmup 0";
     let Some((groups, best)) = compared(folder.path(), SELF_TIMED, "self-timed", run) else { return };
     let (equal, apart): (Vec<&Value>, Vec<&Value>) =

@@ -28,7 +28,7 @@ timing = "process"
 "#;
 
 fn folder(suite: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), suite).unwrap();
     std::fs::write(folder.path().join("cost"), "2\n").unwrap();
     folder

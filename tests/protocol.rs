@@ -32,7 +32,7 @@ fn is_there(tool: &str, probe: &str) -> bool {
 
 /// Runs `argv` as the gate does, with a FIFO that is inherited as descriptor 3 and named too.
 fn events_of(argv: &[&str]) -> Vec<Event> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let path = folder.path().join("events");
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR).unwrap();
     let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
@@ -121,7 +121,7 @@ fn the_example_in_cpp_speaks_the_protocol() {
     if !is_there("c++", "--version") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let program = folder.path().join("example");
     let compiled = Command::new("c++")
         .args(["-std=c++17", "-O2", "-Wall", "-Werror", "-o"])

@@ -36,7 +36,7 @@ impl Hub {
         fake.repository(SLUG);
         fake.pull(42, HEAD, "faster-gemm", SLUG, "main");
         let token = fake.actions_token(permissions);
-        Self { fake, folder: tempfile::tempdir().unwrap(), token }
+        Self { fake, folder: crate::support::tempdir().unwrap(), token }
     }
 
     /// `gbench-ci LINE` as a step that an event started; the event is about [`HEAD`].

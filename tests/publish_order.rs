@@ -37,7 +37,7 @@ impl Desk {
         fake.repository(SLUG);
         fake.pull(42, HEAD, "topic", SLUG, "main");
         let token = fake.actions_token(permissions);
-        Self { fake, folder: tempfile::tempdir().unwrap(), token }
+        Self { fake, folder: crate::support::tempdir().unwrap(), token }
     }
 
     /// A run that has measured something slower, or not.

@@ -256,7 +256,7 @@ def bench(n):
 
 /// Two commits of such a module, the case `slow` 5 % slower in the second, and the folder of the log. `pause`: seconds of the import.
 pub fn heavy(slow: &str, isolation: &str, pause: f64) -> (Repository, tempfile::TempDir) {
-    let log = tempfile::tempdir().unwrap();
+    let log = crate::support::tempdir().unwrap();
     let starts = log.path().join("starts");
     let numbers: Vec<String> = (0..100).map(|n| n.to_string()).collect();
     let suite = format!(

@@ -817,8 +817,7 @@ fn s2_27_the_fastest_is_one_of_those_that_are_right() {
 
 #[test]
 fn s2_5_an_implementation_that_is_not_here_is_skipped_and_fails_the_gate_where_the_base_had_it() {
-    let keys =
-        "processes = 5\nmatrix = { operation = [\"GELU\"], implementation = [\"pytorch\", \"triton\"] }";
+    let keys = "threshold = \"1000%\"\nprocesses = 5\nmatrix = { operation = [\"GELU\"], implementation = [\"pytorch\", \"triton\"] }";
     let text = suite(keys, "file = \"m.py\"\nway = \"class\"");
     let folder = folder(&[("gbench.toml", &text), ("m.py", IMPLEMENTATIONS)]);
     let [base, head] = before_and_after(folder.path(), "m.py", ("TRITON = True", "TRITON = False"));

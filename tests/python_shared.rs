@@ -35,7 +35,7 @@ def work(n):
 
 #[test]
 fn a_case_that_an_interrupt_cuts_off_says_how_many_of_its_processes_it_had() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     suite(folder.path(), 5, INTERRUPTS);
     ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 5 processes");
     let record = newest(folder.path());
@@ -46,7 +46,7 @@ fn a_case_that_an_interrupt_cuts_off_says_how_many_of_its_processes_it_had() {
         assert_eq!(case.outcome.cause(), "SIGINT came after 2 of 5 processes");
     }
     // One that comes in the last process ends no differently.
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     suite(folder.path(), 3, INTERRUPTS);
     ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 3 processes");
 }
@@ -64,7 +64,7 @@ def work(n):
 
 #[test]
 fn cases_that_share_a_process_are_not_each_blamed_for_what_it_leaves() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     suite(folder.path(), 2, LEAVES);
     ran(folder.path(), "run")
         .exits(0)
@@ -95,7 +95,7 @@ def work(n):
 
 #[test]
 fn a_pool_that_was_joined_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     suite(folder.path(), 2, POOL);
     // On a busy machine the tracker may end later than the supervisor waits. Without that wait no run would do.
     wait_for(|| {
@@ -119,7 +119,7 @@ def work(n):
 
 #[test]
 fn processes_that_cases_share_are_counted_once_before_they_start_too() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     suite(folder.path(), 2, STARTS);
     ran(folder.path(), "run --dry-run").exits(0).says("3 cases in at least 2 processes;");
     ran(folder.path(), "run")
@@ -135,7 +135,7 @@ fn processes_that_cases_share_are_counted_once_before_they_start_too() {
 
 #[test]
 fn what_a_sweep_asks_for_in_vain_is_said_before_anything_is_measured() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     suite(folder.path(), 2, STARTS);
     for (flags, words) in [
         ("--by nope", "no case has the parameter `nope`"),

@@ -46,7 +46,7 @@ fn gate(arguments: &[&str]) -> Output {
 fn the_main_command_of_the_readme_does_what_it_says() {
     let command = marked(&text_of("README.md"), "demo");
     let arguments = command.strip_prefix("cargo run --release -- ").expect("a command of cargo");
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let output = folder.path().join("demo");
     let arguments: Vec<&str> = arguments.split(' ').chain(["--quiet", "--output"]).collect();
     let ran = crate::support::gate().args(&arguments).arg(&output).output().unwrap();
@@ -171,7 +171,7 @@ fn the_suite_file_of_the_readme_is_one() {
     let files = blocks(&text_of("README.md"), "toml");
     // An entry more for the same file.
     assert_eq!(files.len(), 2);
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let path = folder.path().join("gbench.toml");
     std::fs::write(&path, files.join("\n")).unwrap();
     let listed = gate(&["list", "--config", path.to_str().unwrap()]);

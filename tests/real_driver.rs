@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::support::cli::{Ran, ended};
-use crate::support::{gbench, tools};
+use crate::support::{copy_program, gbench, tools};
 
 const NODE: &str = "/dev/nvidiactl";
 
@@ -35,7 +35,7 @@ impl Place {
             std::fs::copy(libraries.join(name), folder.path().join(name)).unwrap();
         }
         let program = folder.path().join("gbench-ci");
-        std::fs::copy(gbench(), &program).unwrap();
+        copy_program(&gbench(), &program);
         for name in ["gbench-ci", "libcuda.so.1", "libnvidia-ml.so.1"] {
             let path = folder.path().join(name);
             std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();

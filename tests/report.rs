@@ -77,7 +77,7 @@ impl Files {
         let reproduce = Reproduce::Command("gbench-ci compare a.json b.json --sessions 0".into());
         let policy = Policy { reproduce, sessions: 0, ..Policy::default() };
         let verdict = compare::compare(&side(&base, "a.json"), &side(&head, "b.json"), &policy).unwrap();
-        let files = Self { folder: tempfile::tempdir().unwrap() };
+        let files = Self { folder: crate::support::tempdir().unwrap() };
         std::fs::write(files.path("verdict.json"), serde_json::to_string(&verdict).unwrap()).unwrap();
         std::fs::write(files.path("record.json"), serde_json::to_string(&head).unwrap()).unwrap();
         files

@@ -21,7 +21,7 @@ fn suite(programs: &[(&str, &str)]) -> String {
 }
 
 fn run(programs: &[(&str, &str)]) -> (tempfile::TempDir, RunRecord) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), suite(programs)).unwrap();
     ran(folder.path(), "run --quiet");
     let record = newest(folder.path());

@@ -15,7 +15,7 @@ use crate::support::{folder_with, gbench};
 
 #[test]
 fn every_round_gives_each_side_a_process_in_the_drawn_order() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let plan = plan(&["s/a", "s/b"], 1);
     let comparison = new_folder(folder.path());
     let (finished, started) = compare(&plan, &noisy, &comparison, &mut Rounded(6));
@@ -51,7 +51,7 @@ fn every_round_gives_each_side_a_process_in_the_drawn_order() {
 
 #[test]
 fn what_one_side_alone_has_is_measured_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (base, head) = (suite(&["s/a", "s/gone"], "/base"), suite(&["s/a", "s/new"], "/head"));
     let plan = RoundsPlan::new(&base, &head, &[], 7);
     let (finished, _) = compare(&plan, &noisy, &new_folder(folder.path()), &mut Rounded(4));
@@ -64,7 +64,7 @@ fn what_one_side_alone_has_is_measured_once() {
 
 #[test]
 fn a_side_that_breaks_ends_its_pair_and_no_other() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let plan = plan(&["s/a", "s/b", "s/c"], 0);
     let script = |started: &Started, nth: usize| match (started.case.as_str(), started.side, started.process)
     {
@@ -95,7 +95,7 @@ fn a_build_that_fails_settles_its_side_and_the_other_is_measured_once() {
     let (base_suite, head_suite) = (load(&base), load(&head));
     let controls = gbench_ci::suite::plan::common_cases(&base_suite, &head_suite);
     let plan = RoundsPlan::new(&base_suite, &head_suite, &controls, 1);
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
     let mut run = rounds(&plan, &mut executor, &comparison);
@@ -116,7 +116,7 @@ fn real_processes_are_compared_side_by_side() {
     let (base, head) = (folder_with(suite), folder_with(suite));
     let load = |folder: &tempfile::TempDir| Suite::load(&folder.path().join("gbench.toml"), &[]).unwrap();
     let plan = RoundsPlan::new(&load(&base), &load(&head), &[], 1);
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
     let mut run = rounds(&plan, &mut executor, &comparison);
@@ -141,7 +141,7 @@ fn an_interrupt_leaves_whole_rounds_only() {
     let plan = plan(&["s/a", "s/b"], 1);
     let whole = 4 * 5;
     for at in 0..whole {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         let script = |started: &Started, nth: usize| match nth == at {
             true => Fate::Ends(StopReason::Interrupt(2)),
             false => noisy(started, nth),
@@ -167,7 +167,7 @@ fn an_interrupt_leaves_whole_rounds_only() {
 
 #[test]
 fn the_suites_deadline_ends_the_rounds() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let script = |started: &Started, nth: usize| match nth {
         5 => Fate::Ends(StopReason::RunDeadline),
         _ => noisy(started, nth),
@@ -196,7 +196,7 @@ impl StoppingPolicy for Budget {
 
 #[test]
 fn where_the_time_is_up_a_round_ends_between_two_cases() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let plan = plan(&["s/a", "s/b", "s/c"], 0);
     let rounds_of = |budget: u32| -> Vec<usize> {
         let (finished, _) =
@@ -233,7 +233,7 @@ impl ConditionsProbe for EveryThird {
 
 #[test]
 fn conditions_stand_with_the_process_that_they_were_seen_at() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (plan, comparison) = (plan(&["s/a"], 0), new_folder(folder.path()));
     let mut executor = Scripted::new(&noisy);
     let mut watch = EveryThird::default();
@@ -254,7 +254,7 @@ fn conditions_stand_with_the_process_that_they_were_seen_at() {
 
 #[test]
 fn a_comparison_needs_a_folder_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let id = RunId::new(std::time::SystemTime::now(), 1);
     ComparisonFolder::create(folder.path(), &id).unwrap();
     let fault = ComparisonFolder::create(folder.path(), &id).unwrap_err();

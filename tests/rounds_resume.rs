@@ -74,7 +74,7 @@ fn eventful(started: &Started, nth: usize) -> Fate {
 
 #[test]
 fn a_comparison_killed_at_any_process_goes_on_as_if_nothing_had_been() {
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let plan = plan(&["s/a", "s/breaks", "s/slow"], 2);
     let (whole, started) = compare(&plan, &eventful, &new_folder(artifacts.path()), &mut Rounded(3));
     let whole: Vec<RunRecord> = whole.into_iter().map(|side| side.record).collect();
@@ -90,7 +90,7 @@ fn a_comparison_killed_at_any_process_goes_on_as_if_nothing_had_been() {
 /// Between the two journals of a round, or in the middle of a line.
 #[test]
 fn a_kill_while_journals_are_written_costs_the_running_round_only() {
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let plan = plan(&["s/a", "s/slow"], 1);
     let (whole, _) = compare(&plan, &noisy, &new_folder(artifacts.path()), &mut Rounded(3));
     let whole: Vec<RunRecord> = whole.into_iter().map(|side| side.record).collect();
@@ -116,7 +116,7 @@ fn a_kill_while_journals_are_written_costs_the_running_round_only() {
 
 #[test]
 fn interrupting_again_and_again_changes_no_verdict() {
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let plan = plan(&["s/a", "s/b", "s/slow", "s/c"], 1);
     let (whole, started) = compare(&plan, &noisy, &new_folder(artifacts.path()), &mut Decided(LIMITS));
     let whole: Vec<RunRecord> = whole.into_iter().map(|side| side.record).collect();
@@ -151,7 +151,7 @@ fn interrupting_again_and_again_changes_no_verdict() {
 
 #[test]
 fn a_finished_comparison_takes_more_rounds() {
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let plan = plan(&["s/a", "s/b"], 1);
     let (whole, _) = compare(&plan, &noisy, &new_folder(artifacts.path()), &mut Rounded(5));
     let whole: Vec<RunRecord> = whole.into_iter().map(|side| side.record).collect();
@@ -165,7 +165,7 @@ fn a_finished_comparison_takes_more_rounds() {
 
 #[test]
 fn another_comparison_is_not_gone_on_with() {
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let first = plan(&["s/a", "s/b"], 0);
     let folder = new_folder(artifacts.path());
     compare(&first, &noisy, &folder, &mut Rounded(2));
@@ -193,7 +193,7 @@ fn another_comparison_is_not_gone_on_with() {
 /// A journal grows with the record, whatever the number of rounds.
 #[test]
 fn a_journal_grows_by_what_is_new() {
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let plan = plan(&["s/a"], 0);
     let length = |rounds: usize| {
         let folder = killed(&plan, &noisy, rounds * 2, artifacts.path(), &mut Rounded(u32::MAX));

@@ -77,7 +77,7 @@ fn begin<'a>(
     script: Script<'a>,
     most: u32,
 ) -> (Vec<RunRecord>, Scripted<'a>) {
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     go(plan, headers, script, &new_folder(artifacts.path()), Vec::new(), most)
 }
 
@@ -158,7 +158,7 @@ fn what_does_not_fit_in_memory_together_alternates_from_the_second_round_on() {
     let (base, head) = (folder_with(&suite("a")), folder_with(&suite("a")));
     let load = |folder: &tempfile::TempDir| Suite::load(&folder.path().join("gbench.toml"), &[]).unwrap();
     let plan = RoundsPlan::new(&load(&base), &load(&head), &[], 7);
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut headers = asking(&plan);
     // A machine that a single page would fill.
@@ -236,7 +236,7 @@ fn both_sides_of_a_pair_have_the_same_conditions() {
         }
     }
     let plan = plan_with(&["s/a"], 0, &in_turns);
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let folder = new_folder(artifacts.path());
     let (mut executor, mut watch) = (Scripted::new(&noisy), Counting::default());
     let mut run = rounds(&plan, &mut executor, &folder);
@@ -259,7 +259,7 @@ fn after_a_timeout_the_command_runs_for_the_side_that_was_stopped() {
         ("s/a", "head") => Fate::Ends(StopReason::Stage { stage: Stage::Measure, limit: 1.0, spent: 1.0 }),
         _ => noisy(started, nth),
     };
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let folder = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
     let mut both = Both { scripted: Scripted::new(&script), real: &mut executor };
@@ -303,7 +303,7 @@ fn eventful(started: &Started, nth: usize) -> Fate {
 
 /// The gate dies, or is interrupted, at any process, and the comparison goes on.
 fn cut_anywhere(plan: &RoundsPlan, headers: &dyn Fn() -> Vec<RunRecord>, script: Script<'_>) {
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let (whole, executor) = go(plan, headers(), script, &new_folder(artifacts.path()), Vec::new(), 3);
     for fate in [Fate::Killed, Fate::Ends(StopReason::Interrupt(2))] {
         for at in 0..executor.started.len() {
@@ -376,7 +376,7 @@ fn points_that_are_decided_are_no_longer_asked_for() {
         }
     }
     let plan = plan_with(&["s/a"], 0, &shared);
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let folder = new_folder(artifacts.path());
     let mut executor = Scripted::new(&noisy);
     let run = rounds(&plan, &mut executor, &folder);
@@ -433,7 +433,7 @@ fn real_processes_take_turns_and_are_shared() {
     let (base, head) = (folder_with(&healthy), folder_with(suite));
     let load = |folder: &tempfile::TempDir| Suite::load(&folder.path().join("gbench.toml"), &[]).unwrap();
     let plan = RoundsPlan::new(&load(&base), &load(&head), &[], 1);
-    let artifacts = tempfile::tempdir().unwrap();
+    let artifacts = crate::support::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
     let mut run = rounds(&plan, &mut executor, &comparison);
@@ -495,7 +495,7 @@ fn n7_records_of_every_way_hold_their_own_claims() {
     };
     for (index, (way, with)) in ways.into_iter().enumerate() {
         let plan = plan_with(&["s/a", "s/breaks", "s/silent", "s/gone"], 2, with);
-        let artifacts = tempfile::tempdir().unwrap();
+        let artifacts = crate::support::tempdir().unwrap();
         let whole = artifacts.path().join("whole");
         std::fs::create_dir(&whole).unwrap();
         let folder = new_folder(&whole);

@@ -19,7 +19,7 @@ struct Asker {
 impl Asker {
     fn new() -> Option<Self> {
         let include = tools::cuda()?.join("include");
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         let library = fake_nvml::library("");
         let mut cc = Command::new("cc");
         cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations"]);
@@ -88,7 +88,7 @@ fn each_function_of_the_stand_in_has_the_type_that_nvml_h_gives_it() {
     let exported = String::from_utf8(exported.stdout).unwrap();
     assert_eq!(found, exported.lines().filter(|line| line.contains(" T nvml")).count(), "{exported}");
 
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     for name in ["card.rs", "clocks.rs", "profiles.rs", "settings.rs"] {
         std::fs::copy(fake_nvml::source(name), folder.path().join(name)).unwrap();
     }
@@ -217,7 +217,7 @@ fn each_profile_is_read_by_the_gate_as_the_card_that_it_is() {
         ("h200", "NVIDIA H200", "9.0", 143_771, 1980, 700.0, 5, true),
         ("b200", "NVIDIA B200", "10.0", 183_359, 1965, 1000.0, 5, true),
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         let mut command = gbench(folder.path());
         command.env("GBENCH_NVML_LIBRARY", fake_nvml::library(""));
         command.env("FAKE_NVML", format!("count=1 profile={key}"));

@@ -141,7 +141,7 @@ fn every_example_of_the_reference_is_a_suite_file() {
         reference.split("```toml\n").skip(1).map(|s| s.split("```").next().unwrap()).collect();
     assert!(blocks.len() >= 4, "{} examples are found", blocks.len());
     for (index, text) in blocks.into_iter().enumerate() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
         std::fs::create_dir(folder.path().join("kernels")).unwrap();
         std::fs::write(folder.path().join("kernels/saxpy.cu"), "").unwrap();

@@ -9,7 +9,7 @@ use crate::support::job::{Checkout, obeyed, outside, suite, work};
 
 /// A checkout whose suite leaves a file behind as soon as anything of it is started.
 fn telltale() -> (Checkout, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let mark = folder.path().join("started");
     let text = format!(
         "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"a\"\nshell = \"touch '{0}'\"\nbuild = {{ shell = \"touch '{0}'\" }}\n",
@@ -199,7 +199,7 @@ const SECRET: &str = "ghs_thisIsTheTokenOfTheMeasuringStep";
 
 #[test]
 fn t10_benchmarks_find_no_token_where_the_step_has_none() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let dump = folder.path().join("dump");
     // The supervisor and the gate; whoever else runs here meanwhile may have a token of its own.
     let parents = "/proc/$PPID/environ /proc/$(cut -d ' ' -f 4 /proc/$PPID/stat)/environ";
@@ -215,7 +215,7 @@ fn t10_benchmarks_find_no_token_where_the_step_has_none() {
 
 #[test]
 fn t10_a_token_that_the_step_has_is_shed_before_anything_starts_and_warned_of() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let dump = folder.path().join("dump");
     let keep = "\"GITHUB_TOKEN\", \"GH_TOKEN\", \"ACTIONS_RUNTIME_TOKEN\", \"GBENCH_TOKEN\"";
     let everybody = "/proc/[0-9]*/environ";

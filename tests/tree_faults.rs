@@ -81,7 +81,7 @@ fn a_shallow_clone_is_to_be_deepened() {
 
 #[test]
 fn a_bare_repository_has_no_working_tree() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     Repository::init_bare(folder.path()).unwrap();
     check("bare", &unresolved(folder.path(), Some("main")), folder.path());
 }

@@ -229,7 +229,7 @@ fn n17_what_is_untouched_never_stands_for_what_is_missing() {
 
 #[test]
 fn n17_parts_that_measured_nothing_merge_only_with_their_like() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let hub = Hub::new();
     let shard = |index| Some(Shard { index, of: 2 });
     let put = |name: &str, job: &Job| {
@@ -248,7 +248,7 @@ fn n17_parts_that_measured_nothing_merge_only_with_their_like() {
     // Beside one that did measure it is a gap.
     let measured = pull("", &[("work", &work(&[1.0; 2])), ("bench.sh", BENCH)]);
     measured.ran("pull_request.synchronize", "ci --quiet --rounds 4 --shard 1/2").exits(0);
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let parts = folder.path().join("parts");
     let copy =
         format!("mkdir -p '{0}' && cp -R '{1}' '{0}/a'", parts.display(), measured.comparison().display());

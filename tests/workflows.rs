@@ -59,7 +59,7 @@ fn git(folder: &Path, line: &str) {
 
 /// A repository with the workflows in it.
 fn generated(files: &[(&str, &str)], flags: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     git(folder.path(), "init -q -b main .");
     for (path, text) in files {
         let path = folder.path().join(path);
@@ -283,7 +283,7 @@ fn a_workflow_that_is_there_is_overwritten_by_force_only_and_the_suite_file_neve
 
 #[test]
 fn from_a_folder_within_the_workflows_lie_at_the_root_and_name_the_suite() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     git(folder.path(), "init -q -b trunk .");
     std::fs::create_dir_all(folder.path().join("native/bench")).unwrap();
     let line = format!("init --github --runner gpu --action acme/gbench-ci@{ACTION_SHA}");
@@ -303,7 +303,7 @@ fn from_a_folder_within_the_workflows_lie_at_the_root_and_name_the_suite() {
 /// What is published must not hang on a branch's name that was guessed: of a wrong one nobody would hear.
 #[test]
 fn the_night_publishes_on_the_default_branch_whatever_it_is_called() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     git(folder.path(), "init -q -b some-topic .");
     let line = format!("init --github --runner gpu --action acme/gbench-ci@{ACTION_SHA}");
     ran(folder.path(), &line).exits(0);
@@ -384,7 +384,7 @@ fn a_single_machine_with_a_name_is_called_so() {
 
 /// What `init --github FLAGS` says in an empty repository.
 fn said(flags: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     git(folder.path(), "init -q -b main .");
     ran(folder.path(), &format!("init --github {flags}")).exits(0).out
 }
@@ -417,7 +417,7 @@ fn what_comes_next_is_numbered_and_fits_a_terminal_and_names_what_will_be_there(
 #[test]
 fn where_nothing_was_found_the_last_words_say_that_nothing_of_the_users_is_measured() {
     for flags in ["", "--github --runner gpu --action ./"] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         git(folder.path(), "init -q -b main .");
         let text = ran(folder.path(), &format!("init {flags}")).exits(0).out;
         let end =
@@ -438,7 +438,7 @@ fn where_nothing_was_found_the_last_words_say_that_nothing_of_the_users_is_measu
 
 #[test]
 fn a_cuda_source_becomes_a_benchmark_with_its_build_and_what_it_needs() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gemm_bench.cu"), "int main() {}\n").unwrap();
     ran(folder.path(), "init").exits(0).says("/gemm_bench");
     let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
@@ -470,7 +470,7 @@ fn the_linters_file_is_its_owners_and_the_labels_that_it_lacks_are_named() {
 
 #[test]
 fn what_could_not_be_written_safely_is_refused_before_anything_is_written() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     git(folder.path(), "init -q -b main .");
     for (flags, words) in [
         ("--runner gpu --action acme/gbench-ci@v1", "no full commit id"),

@@ -70,7 +70,7 @@ fn the_virtual_clock_is_exact_and_shows_launches_only_without_a_spin_kernel() {
 
 #[test]
 fn a_file_of_the_tree_changes_times_and_a_stretch_is_throttled() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let file = folder.path().join("side");
     std::fs::write(&file, "# slower here\nkernel.copy=0.206\n").unwrap();
     // Kernels 6 to 13 are those of the third sample, with its stamps and its spin kernel.
@@ -84,7 +84,7 @@ fn a_file_of_the_tree_changes_times_and_a_stretch_is_throttled() {
 
 #[test]
 fn noise_is_the_same_for_the_same_process_of_a_count() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let settings = |name: &str| {
         format!(
             "clock=virtual noise=0.005 process_noise=0.01 seed=3 counter={}",
@@ -130,7 +130,7 @@ fn a_user_s_file_gets_twins_without_naming_them() {
     if driver().is_none() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::tempdir().unwrap();
     let (source, out) = (folder.path().join("user.cu"), folder.path().join("user.so"));
     let text = "extern \"C\" __global__ void plain(float *p) { p[threadIdx.x] = 1.0f; }\n\
                 template <class T> __global__ void filled(T *p, T v) { p[threadIdx.x] = v; }\n";

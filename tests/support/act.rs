@@ -30,7 +30,7 @@ impl Stage {
     /// `None` where there is no `act`.
     pub fn new() -> Option<Self> {
         let act = tools::act()?;
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         let environment = vec![("GBENCH_LOCKS".into(), "off".into())];
         let stage = Self { folder, act, environment, path: Vec::new(), token: TOKEN.into() };
         for name in ["repository", "home", "artifacts", "bin", "action/.github"] {

@@ -17,7 +17,7 @@ impl Sandbox {
     }
 
     pub fn called(name: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         let repository = init(&folder.path().join(name));
         Self { folder, repository }
     }

@@ -9,6 +9,7 @@ pub mod git;
 pub mod github;
 pub mod gpu;
 pub mod history;
+pub mod in_memory;
 pub mod job;
 pub mod json;
 pub mod kernels;
@@ -40,6 +41,7 @@ use gbench_ci::suite::Suite;
 use gbench_ci::suite::plan::Plan;
 
 use built::built;
+pub use in_memory::tempdir;
 
 /// The binary under test.
 pub fn gbench() -> PathBuf {
@@ -49,7 +51,7 @@ pub fn gbench() -> PathBuf {
 /// The binary, which takes no turns with other tests.
 pub fn gate() -> Command {
     let mut gate = Command::new(gbench());
-    gate.env("GBENCH_LOCKS", "off").env("PATH", path());
+    gate.env("GBENCH_LOCKS", "off").env("PATH", path()).env("TMPDIR", in_memory::place());
     gate
 }
 
@@ -87,6 +89,12 @@ fn write_program(path: &Path, script: &str) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
+/// A copy of a program that can be started at once. This process does not write it itself: a child that another thread forks
+/// meanwhile would hold the file open for writing, and Linux starts no such file.
+pub fn copy_program(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success(), "{} is copied", from.display());
+}
+
 /// A file or folder under `fixtures/`.
 pub fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)
@@ -117,7 +125,7 @@ fn compiled(name: &str) -> PathBuf {
 
 /// A folder with these files.
 pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempdir().unwrap();
     for (name, text) in files {
         let path = folder.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -128,9 +136,9 @@ pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 /// A temporary folder with a suite file and the fixture program as `./child`.
 pub fn folder_with(suite: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), suite).unwrap();
-    std::fs::copy(child(), folder.path().join("child")).unwrap();
+    copy_program(child(), &folder.path().join("child"));
     folder
 }
 

@@ -201,7 +201,7 @@ impl World {
 
 impl Repository {
     pub fn new(id: u64, slug: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::tempdir().unwrap();
         let mut options = git2::RepositoryInitOptions::new();
         let options = options.bare(true).external_template(false).initial_head("main");
         Self {
