@@ -128,6 +128,7 @@ pub(crate) fn measure(
         Some((shard, common)) => of_shard(rule_of(&gate, common / shard.of as usize), shard),
         None => rule_of(&gate, cases.len()),
     };
+    let rule = if plan.screens_in_shared_processes() { rule.with_programs() } else { rule };
     let suite_file = suites.of_comparison(&base_tree)?;
     if let Some(common) = &suite_file {
         reporter.note(&common.sentence());
@@ -235,7 +236,8 @@ pub(crate) fn rule_of(gate: &Gate, cases: usize) -> SequentialRule {
 /// suite promises (the union bound). The rounds of the screen are the same in all, as the smallest needs them.
 fn of_shard(rule: SequentialRule, shard: Shard) -> SequentialRule {
     let part = f64::from(shard.of);
-    SequentialRule { alpha: rule.alpha / part, alpha_improved: rule.alpha_improved / part, ..rule }
+    let (alpha, alpha_improved) = (rule.alpha / part, rule.alpha_improved / part);
+    SequentialRule { alpha, alpha_improved, alpha_programs: rule.alpha_programs / part, ..rule }
 }
 
 /// An eighth of the cases at most, unless a user sets the number: in a small suite each control is dear.

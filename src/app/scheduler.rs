@@ -5,15 +5,21 @@
 //! it open. Under a budget every open case gets an equal share of the time before any gets more, and what is left of the
 //! shares goes to the cases that are soonest decided; choosing by what was seen so far is allowed, because an e-process
 //! holds whenever one stops.
+//!
+//! Where cases share processes at first, a budget buys most evidence in these: one round is a round of every case. Until they have
+//! decided whether the program is red, a case gets processes of its own only where the time is enough for both. Then the time goes to
+//! the cases that changed most clearly, one after the other.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::progress::Reporter;
-use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
+use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress, limits_of};
 use crate::model::text::count;
-use crate::model::{Budget, CaseId, Comparison, RunRecord};
+use crate::model::{BenchmarkId, Budget, CaseId, Comparison, RunRecord};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
+use crate::stats::seq_e::SequentialLimits;
+use crate::suite::plan::RoundsPlan;
 
 /// Rounds of shared processes after which a case that is still open gets processes of its own. With the one that lists, a
 /// harness in which nothing changed is so started at most nine times a side.
@@ -36,6 +42,8 @@ pub(crate) struct SequentialStopping {
     share: Option<f64>,
     /// What was seen before the round of this number.
     seen: (u32, Seen),
+    /// Cases that have got processes of their own.
+    alone: HashSet<usize>,
     pub out_of_time: bool,
 }
 
@@ -50,6 +58,7 @@ impl SequentialStopping {
             reported: None,
             share: None,
             seen: Default::default(),
+            alone: HashSet::new(),
             out_of_time: false,
         }
     }
@@ -69,8 +78,12 @@ impl SequentialStopping {
                 chosen.filter_map(|it| pairs.get(&it.case).copied()).collect()
             };
             let look_changed = those(|it| it.open && it.looks_changed);
-            let seen = Seen { look_changed, counts_decided: those(|it| it.counts_decided) };
-            self.seen = (state.passes + 1, seen);
+            let counts_decided = those(|it| it.counts_decided);
+            let of_red_program = those(|it| it.of_red_program);
+            let open = standings.iter().filter(|it| it.open);
+            let clarity = open.filter_map(|it| Some((*pairs.get(&it.case)?, it.clarity))).collect();
+            self.seen = (state.passes + 1, Seen { look_changed, counts_decided, of_red_program, clarity });
+            self.leave_the_others(state);
         }
         &self.seen.1
     }
@@ -101,14 +114,80 @@ impl SequentialStopping {
         candidates
     }
 
+    /// Chooses the cases that get processes of their own from now on, of those that share them while they screen. Without a budget: those
+    /// that look changed, and those that were screened for so long that their noise and not their change keeps them open.
+    /// With one: of these the clearest first, as far as the time is enough to decide them beside the shared rounds that are
+    /// still to come. A case that has had a process of its own stays alone.
+    fn leave_the_others(&mut self, state: &RoundsState<'_>) {
+        let seen = &self.seen.1;
+        let screening: Vec<usize> = (0..state.pairs.len()).filter(|pair| screens(*pair, state)).collect();
+        self.alone.extend(screening.iter().copied().filter(|pair| was_alone(*pair, state)));
+        let is_screened = |pair: &&usize| state.pairs[**pair].rounds >= self.rule.rule.screen_rounds;
+        let is_suspect = |pair: &&usize| {
+            state.pairs[**pair].rounds >= MAX_SHARED_ROUNDS || seen.look_changed.contains(*pair)
+        };
+        let suspects = screening.iter().filter(is_screened).filter(is_suspect).copied();
+        let mut suspects: Vec<usize> = suspects.filter(|pair| !self.alone.contains(pair)).collect();
+        let Some(left) = self.budget.left(state.seconds) else {
+            self.alone.extend(suspects);
+            return;
+        };
+        let clarity = |pair: &usize| seen.clarity.get(pair).copied().unwrap_or(0.0);
+        suspects.retain(|pair| seen.clarity.contains_key(pair));
+        suspects.sort_by(|one, other| clarity(other).total_cmp(&clarity(one)));
+        let needed = self.rounds_of_a_red(screening.len());
+        let shared = programs(state, &self.alone);
+        let to_come =
+            |program: &SharedProgram| match program.pairs.iter().any(|it| seen.of_red_program.contains(it)) {
+                true => 0.0,
+                false => program.seconds_per_round * f64::from(needed.saturating_sub(program.rounds)),
+            };
+        let mut left = left - shared.values().map(to_come).sum::<f64>();
+        // Those that are alone already come first.
+        let of_alone = |pair: &usize| match seen.clarity.contains_key(pair) {
+            true => own_seconds(*pair, state) * f64::from(needed.saturating_sub(own_rounds(*pair, state))),
+            false => 0.0,
+        };
+        left -= self.alone.iter().map(of_alone).sum::<f64>();
+        for pair in suspects {
+            left -= own_seconds(pair, state) * f64::from(needed);
+            if left < 0.0 {
+                break;
+            }
+            self.alone.insert(pair);
+        }
+    }
+
+    /// Rounds after which a clear change is red among so many rows, with some to spare.
+    fn rounds_of_a_red(&self, rows: usize) -> u32 {
+        const SPARE: usize = 2;
+        let rule = &self.rule.rule;
+        let alpha = if rule.alpha_programs > 0.0 { rule.alpha_programs } else { rule.alpha };
+        let limits = SequentialLimits { alpha, ..limits_of(rule) };
+        (limits.least_rounds(rows) + SPARE) as u32
+    }
+
     /// The candidates, sorted, that are measured in the next round. Without a budget: all. With one, every candidate first gets
     /// its share of the time that was left when the screen was over; what the soonest decided leave of theirs then goes to
     /// those that it probably suffices for, at least one.
     fn chosen(&mut self, candidates: &[Candidate], state: &RoundsState<'_>) -> Vec<usize> {
         let all = || candidates.iter().map(|candidate| candidate.pair);
         let Some(left) = self.budget.left(state.seconds) else { return all().collect() };
-        let share = *self.share.get_or_insert(left / candidates.len() as f64);
-        affordable(candidates, share, left)
+        let (shares, alone): (Vec<&Candidate>, Vec<&Candidate>) =
+            candidates.iter().partition(|it| screens(it.pair, state) && !self.alone.contains(&it.pair));
+        if shares.is_empty() && !candidates.iter().any(|it| screens(it.pair, state)) {
+            let share = *self.share.get_or_insert(left / candidates.len() as f64);
+            return affordable(candidates, share, left);
+        }
+        // What shares processes goes on until it shows whether the program is red, and again when nothing else is left.
+        let needed =
+            self.rounds_of_a_red((0..state.pairs.len()).filter(|pair| screens(*pair, state)).count());
+        let is_due = |it: &&&Candidate| {
+            state.pairs[it.pair].rounds < needed && !self.seen.1.of_red_program.contains(&it.pair)
+        };
+        let due: Vec<usize> = shares.iter().filter(is_due).map(|it| it.pair).collect();
+        let chosen: Vec<usize> = due.into_iter().chain(alone.iter().map(|it| it.pair)).collect();
+        if chosen.is_empty() { shares.iter().map(|it| it.pair).collect() } else { chosen }
     }
 
     fn report(&mut self, state: &RoundsState<'_>, screening: Option<u32>, candidates: &[Candidate]) {
@@ -171,6 +250,65 @@ struct Seen {
     look_changed: HashSet<usize>,
     /// Their counts of executions need no further one.
     counts_decided: HashSet<usize>,
+    of_red_program: HashSet<usize>,
+    /// How clearly those changed that are open.
+    clarity: HashMap<usize, f64>,
+}
+
+/// Cases of one program that still share its processes.
+#[derive(Default)]
+struct SharedProgram {
+    pairs: Vec<usize>,
+    /// Whole rounds of the one that has most.
+    rounds: u32,
+    seconds_per_round: f64,
+}
+
+/// The programs whose cases share processes, without those that are measured alone, by their benchmark.
+fn programs<'a>(state: &RoundsState<'a>, alone: &HashSet<usize>) -> HashMap<&'a BenchmarkId, SharedProgram> {
+    let mut programs: HashMap<&BenchmarkId, SharedProgram> = HashMap::new();
+    for pair in state.open().into_iter().filter(|pair| screens(*pair, state) && !alone.contains(pair)) {
+        let plan: &'a RoundsPlan = state.plan;
+        let program = programs.entry(&plan.pairs[pair].id().benchmark).or_default();
+        program.pairs.push(pair);
+        program.rounds = program.rounds.max(state.pairs[pair].rounds);
+        program.seconds_per_round += state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+    }
+    programs
+}
+
+/// Whether a pair shares its processes until it is a candidate.
+fn screens(pair: usize, state: &RoundsState<'_>) -> bool {
+    let planned = &state.plan.pairs[pair];
+    planned.cases.iter().any(|case| case.benchmark.shares(true) && !case.benchmark.shares(false))
+}
+
+fn was_alone(pair: usize, state: &RoundsState<'_>) -> bool {
+    let newest = |(record, index): (&&RunRecord, &Option<usize>)| {
+        record.cases.get((*index)?)?.processes.last().map(|process| process.shared.is_none())
+    };
+    state.records.iter().zip(&state.pairs[pair].cases).find_map(newest) == Some(true)
+}
+
+/// Rounds of a pair in processes of its own.
+fn own_rounds(pair: usize, state: &RoundsState<'_>) -> u32 {
+    let case = state.pairs[pair].cases[0].and_then(|index| state.records.first()?.cases.get(index));
+    case.map_or(0, |case| case.processes.iter().filter(|process| process.shared.is_none()).count() as u32)
+}
+
+/// What a round of a pair alone will probably take: starting its processes takes as long as in a shared round, and measuring
+/// the others is saved.
+fn own_seconds(pair: usize, state: &RoundsState<'_>) -> f64 {
+    let of_benchmark = &state.plan.pairs[pair].id().benchmark;
+    let of_pairs =
+        (0..state.pairs.len()).filter(|other| state.plan.pairs[*other].id().benchmark == *of_benchmark);
+    let shared: f64 = of_pairs.clone().filter_map(|other| state.pairs[other].seconds_per_round()).sum();
+    let sides = state.plan.pairs[pair].cases.len() as f64;
+    let settings = &state.plan.pairs[pair].cases[0].benchmark.settings;
+    let measuring = sides * (settings.duration.value + settings.burnin.value);
+    let others = of_pairs.count().saturating_sub(1) as f64;
+    let own = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+    (shared - others * measuring).max(own)
 }
 
 /// A case that another round may decide.
@@ -196,6 +334,7 @@ impl StoppingPolicy for SequentialStopping {
             let behind = unscreened.iter().copied().filter(|pair| state.pairs[*pair].rounds == fewest);
             return NextRound::Measure(behind.collect());
         }
+        self.seen(state);
         let candidates = self.candidates(state);
         self.report(state, None, &candidates);
         if candidates.is_empty() {
@@ -205,21 +344,10 @@ impl StoppingPolicy for SequentialStopping {
         NextRound::Measure(self.chosen(&candidates, state))
     }
 
-    /// A case that screens in shared processes is a candidate once it looks changed, or was screened for so long that its
-    /// noise and not its change keeps it open. It stays one.
+    /// See [`SequentialStopping::leave_the_others`].
     fn is_candidate(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
-        let planned = &state.plan.pairs[pair];
-        let screens =
-            planned.cases.iter().any(|case| case.benchmark.shares(true) && !case.benchmark.shares(false));
-        let rounds = state.pairs[pair].rounds;
-        if !screens || rounds < self.rule.rule.screen_rounds {
-            return false;
-        }
-        let newest = |(record, index): (&&RunRecord, &Option<usize>)| {
-            record.cases.get((*index)?)?.processes.last().map(|process| process.shared.is_none())
-        };
-        let was_alone = state.records.iter().zip(&state.pairs[pair].cases).find_map(newest) == Some(true);
-        was_alone || rounds >= MAX_SHARED_ROUNDS || self.seen(state).look_changed.contains(&pair)
+        self.seen(state);
+        self.alone.contains(&pair)
     }
 
     fn wants_counts(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
@@ -227,7 +355,9 @@ impl StoppingPolicy for SequentialStopping {
     }
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
-        let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+        let own = || state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+        let shared = programs(state, &self.alone).into_values().find(|program| program.pairs.contains(&pair));
+        let round = shared.map_or_else(own, |program| program.seconds_per_round);
         let may = self.budget.has_room(state.seconds, round);
         self.out_of_time |= !may;
         may

@@ -12,11 +12,15 @@ use super::measure::new_comparison;
 use super::progress::Reporter;
 use super::scheduler::SequentialStopping;
 use crate::adapters::{CaseName, Harness};
-use crate::compare::{Verdict, VerdictDocument, verdict_of};
+use crate::compare::{Reason, Verdict, VerdictDocument, verdict_of};
 use crate::model::{
-    ProcessEnd, RecordState, RunId, RunRecord, RunSource, SCHEMA_RECORD, Setting, Side, Timing, ToolInfo,
+    Comparison, ProcessEnd, RecordState, RunId, RunRecord, RunSource, SCHEMA_RECORD, Setting, Side, Timing,
+    ToolInfo,
 };
-use crate::run::{Execution, ExecutionEnd, Executor, Launch, RoundsSession, RunSession, Silent, Turns};
+use crate::run::{
+    Execution, ExecutionEnd, Executor, Launch, NextRound, RoundsSession, RoundsState, RunSession, Silent,
+    StoppingPolicy, Turns,
+};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::RoundsPlan;
 use crate::suite::{Action, Benchmark, Gate, HarnessEntry, Listing, Source, Suite};
@@ -128,13 +132,33 @@ fn header(side: Option<Side>, salt: u32) -> RunRecord {
     }
 }
 
+/// So many rounds of shared processes, and no other: what a short budget buys.
+struct SharedAlone(u32);
+
+impl StoppingPolicy for SharedAlone {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
+        if state.rounds() < self.0 { NextRound::Measure(state.open()) } else { NextRound::Stop }
+    }
+}
+
 /// One comparison from the plan to the verdict.
 fn compared(simulated: &mut Simulated, seed: u64) -> VerdictDocument {
+    compared_by(simulated, seed, |comparison| {
+        Box::new(SequentialStopping::new(comparison, Reporter::new(Silent)))
+    })
+}
+
+fn compared_by(
+    simulated: &mut Simulated,
+    seed: u64,
+    stopping: impl FnOnce(&Comparison) -> Box<dyn StoppingPolicy>,
+) -> VerdictDocument {
     let cases = simulated.noise.len();
     let (base, head) = (suite("/base", cases), suite("/head", cases));
     let plan = RoundsPlan::new(&base, &head, &[], seed);
     let gate = Gate::default();
-    let comparison = new_comparison(["base", "head"], seed, &gate, rule_of(&gate, cases));
+    assert!(plan.screens_in_shared_processes());
+    let comparison = new_comparison(["base", "head"], seed, &gate, rule_of(&gate, cases).with_programs());
     let artifacts = tempfile::tempdir().unwrap();
     let folder = ComparisonFolder::create(artifacts.path(), &comparison.id).unwrap();
     let headers = plan.arms.iter().enumerate().map(|(index, arm)| {
@@ -150,15 +174,15 @@ fn compared(simulated: &mut Simulated, seed: u64) -> VerdictDocument {
         calm_wait: 0.0,
         after_timeout: Default::default(),
     };
-    let mut stopping = SequentialStopping::new(&comparison, Reporter::new(Silent));
+    let mut stopping = stopping(&comparison);
     let rounds = RoundsSession { plan: &plan, session, folder: &folder, resume: Vec::new() };
-    let finished = rounds.run(headers.collect(), &mut stopping).unwrap();
+    let finished = rounds.run(headers.collect(), stopping.as_mut()).unwrap();
     verdict_of(&finished[0].record, &finished[1].record, None).unwrap()
 }
 
 fn rows(document: &VerdictDocument, verdict: Verdict) -> Vec<String> {
     let rows = document.rows.iter().filter(|row| row.verdict == verdict);
-    rows.map(|row| row.case.params["case"].to_string()).collect()
+    rows.map(|row| row.case.params.get("case").map_or("the program".into(), ToString::to_string)).collect()
 }
 
 /// Suites of those seeds that are red though nothing changed.
@@ -212,4 +236,57 @@ fn f3_an_interaction_is_never_red_and_mostly_named() {
     }
     // Where it came first in most rounds of the screen, shared processes did not show it.
     assert!(named >= 4, "{named} of 6");
+}
+
+/// A comparison of eight cases in 20 rounds of shared processes.
+fn shared_alone(simulated: &mut Simulated, seed: u64) -> VerdictDocument {
+    compared_by(simulated, seed, |_| Box::new(SharedAlone(20)))
+}
+
+/// The rows that are red, and the case that the reason of a red program names.
+fn red_and_likeliest(document: &VerdictDocument) -> (Vec<String>, Option<String>) {
+    let likeliest = document.rows.iter().find_map(|row| match &row.why {
+        Some(Reason::ProgramWorse { likeliest, .. }) => Some(likeliest.clone()),
+        _ => None,
+    });
+    (rows(document, Verdict::Regressed), likeliest)
+}
+
+#[test]
+fn e11_programs_without_a_change_are_not_red() {
+    let red = |seed: &u64| {
+        !rows(&shared_alone(&mut Simulated::new(*seed, 8), *seed), Verdict::Regressed).is_empty()
+    };
+    // One may be chance.
+    assert!((3000..3020).filter(red).count() <= 1);
+}
+
+#[test]
+fn e11_shared_rounds_make_the_program_red_and_name_its_likeliest_case() {
+    let mut found = 0;
+    for seed in 4000..4006 {
+        let mut simulated = Simulated::new(seed, 8);
+        simulated.head[3] = 1.1;
+        simulated.noise[3] = 0.01;
+        let document = shared_alone(&mut simulated, seed);
+        let (red, likeliest) = red_and_likeliest(&document);
+        // No case is red by shared processes.
+        assert!(red.is_empty() || red == ["the program"], "{red:?}");
+        if let Some(likeliest) = likeliest {
+            assert!(likeliest.contains("case_3"), "{likeliest}");
+            assert_eq!((document.exit_code, document.rows[0].case.params.len()), (1, 0));
+            found += 1;
+        }
+    }
+    assert!(found >= 5, "{found} of 6");
+}
+
+#[test]
+fn e11_a_case_that_slows_its_neighbours_makes_the_program_red_and_none_of_them() {
+    for seed in 5000..5006 {
+        let mut simulated = Simulated::new(seed, 8);
+        simulated.head_behind = vec![1.2; 8];
+        let document = shared_alone(&mut simulated, seed);
+        assert_eq!(red_and_likeliest(&document).0, ["the program"], "seed {seed}");
+    }
 }

@@ -26,7 +26,7 @@ impl Emulator {
     pub fn start(slug: &str) -> Option<Self> {
         let program = tools::emulate()?;
         let (owner, name) = slug.split_once('/').unwrap();
-        let folder = crate::support::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let seed = folder.path().join("seed.yaml");
         let text = format!(
             "tokens:\n  test_token_admin:\n    login: {owner}\n    scopes: [repo]\n\

@@ -95,7 +95,7 @@ pub use quantized::{Unit, unresolved};
 pub use replay::{named_sides, verdict_of};
 pub use rounds::{MeasuredRound, RoundDifferences, RoundScale};
 pub(crate) use rules::ProcessSession;
-pub use rules::{ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, limits_of};
+pub use rules::{ProcessWelchHolm, ProgramDecision, RowDecision, Rule, RuleOutput, SeqE, limits_of};
 pub use stored_runs::one_session;
 pub(crate) use stored_runs::speedups_of;
 pub use throttling::slowed_by_hardware;

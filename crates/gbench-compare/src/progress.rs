@@ -7,7 +7,7 @@ use gbench_model::{CaseId, INSTRUCTIONS, Result};
 use super::pairing::pair;
 use super::rows::prepare;
 use super::speedups::Speedups;
-use super::{Policy, Reason, Row, Rule, SeqE, SideInput};
+use super::{Policy, ProgramDecision, Reason, Row, Rule, SeqE, SideInput};
 
 /// One case as the rounds stand.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,10 @@ pub struct CaseProgress {
     pub rounds: u32,
     /// Further rounds that the slowest of its metrics probably needs; `None` where no number of rounds is in sight.
     pub more_rounds: Option<u32>,
+    /// How clearly one of its open metrics changed: the change, in halves of its interval. 0 where nothing is known.
+    pub clarity: f64,
+    /// Its program as a whole is red.
+    pub of_red_program: bool,
 }
 
 /// Every case that both sides have measured, in the order of the base's record, by the same rule that gives the verdict:
@@ -37,6 +41,8 @@ pub fn case_progress(
     let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
     let prepared = prepare(&pairs, &speedups, policy, false, true);
     let output = rule.judge(&prepared.evidence);
+    let of_red = |program: &ProgramDecision| &prepared.evidence[program.likeliest].case.benchmark;
+    let red_programs: Vec<_> = output.programs.iter().map(of_red).collect();
     let mut progress: Vec<CaseProgress> = Vec::new();
     let mut known: HashMap<CaseId, usize> = HashMap::new();
     for (index, decision) in prepared.open.iter().zip(&output.decisions) {
@@ -48,6 +54,10 @@ pub fn case_progress(
         let change = decision.change.as_ref().filter(|_| decision.open);
         // A change without a ratio, such as from zero, is known by what it waits for.
         let waits = decision.open && matches!(decision.reason, Some(Reason::FewOwnProcesses { .. }));
+        let clarity = change.map_or(0.0, |change| {
+            let clarity = (change.low + change.high).abs() / (change.high - change.low);
+            if clarity.is_finite() { clarity } else { 0.0 }
+        });
         let looks_changed = waits || change.is_some_and(|change| change.low > 0.0 || change.high < 0.0);
         let more =
             decision.sequence.as_ref().and_then(|sequence| sequence.more_rounds).or(decision.wants_rounds);
@@ -59,6 +69,7 @@ pub fn case_progress(
                     of_case.looks_changed |= looks_changed;
                     of_case.counts_decided |= is_count && !decision.open;
                     of_case.rounds = of_case.rounds.max(rounds);
+                    of_case.clarity = of_case.clarity.max(clarity);
                     if decision.open {
                         of_case.more_rounds = if of_case.open {
                             of_case.more_rounds.zip(more).map(|(a, b)| a.max(b))
@@ -75,6 +86,8 @@ pub fn case_progress(
                     counts_decided: is_count && !decision.open,
                     rounds,
                     more_rounds: more.filter(|_| decision.open),
+                    clarity,
+                    of_red_program: red_programs.contains(&&case.benchmark),
                 }),
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use gbench_model::text::short_commit;
-use gbench_model::{CaseId, CommonSuite, Manifest, Probe, Result, RunRecord, Side};
+use gbench_model::{CaseId, CommonSuite, Manifest, Params, Probe, Result, RunRecord, Side};
 
 use super::code_remarks;
 use super::comparability::differences;
@@ -14,7 +14,7 @@ use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
 use super::profiles;
 use super::rows::prepare;
-use super::rules::RowDecision;
+use super::rules::{ProgramDecision, RowDecision};
 use super::speedups::{Speedups, doubt_with_members, tell_of_members};
 use super::warnings::{of_comparison, of_side};
 use super::{
@@ -161,6 +161,14 @@ pub fn compare_by(
             if let Some(remark) = throttling::remark(evidence).filter(|_| row.verdict != Verdict::Unchanged) {
                 row.add_remark(&remark);
             }
+        }
+        for ProgramDecision { likeliest, decision } in output.programs {
+            let Some(of_case) = prepared.open[likeliest].map(|index| &prepared.rows[index]) else { continue };
+            // The row of the program: its cases without what tells them apart.
+            let case = CaseId { params: Params::new(), ..of_case.case.clone() };
+            let mut row = Row { case, ..of_case.clone() };
+            decision.settle(&mut row);
+            prepared.rows.push(row);
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
         doubt_with_members(&mut prepared.rows, &prepared.members);

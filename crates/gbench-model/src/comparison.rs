@@ -134,15 +134,24 @@ pub struct SequentialRule {
     pub screen_rounds: u32,
     /// Rounds after which a case that is still open is inconclusive.
     pub most_rounds: u32,
+    /// The part of `alpha` that programs may spend whose cases share processes at first: their shared rounds can make the program red,
+    /// without saying which case it was. Absent: none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub alpha_programs: f64,
 }
 
 impl SequentialRule {
+    /// The rule of a comparison in which cases share their processes at first: their programs get half of `alpha`.
+    pub fn with_programs(self) -> Self {
+        Self { alpha_programs: self.alpha / 2.0, ..self }
+    }
+
     /// The newest rule, with the usual figures for a comparison of so many cases.
     pub fn for_cases(cases: usize) -> Self {
         // Fewer than four variances lend each other nothing, so that each needs a round more.
         let screen_rounds = if cases < 4 { 4 } else { 3 };
         let name = SequentialRuleName::SeqE3;
-        Self { name, alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40 }
+        Self { name, alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40, alpha_programs: 0.0 }
     }
 }
 

@@ -61,9 +61,19 @@ pub trait Rule {
 pub struct RuleOutput {
     /// One for each piece of evidence, in the same order.
     pub decisions: Vec<RowDecision>,
+    /// Programs that regressed though none of their rows did for certain.
+    pub programs: Vec<ProgramDecision>,
     /// Of a rule over rounds.
     pub rounds: Option<RoundsMethod>,
     pub warnings: Vec<Warning>,
+}
+
+/// The output of a rule for a program as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramDecision {
+    /// The row of it that changed most clearly, by its place among the evidence; the figures are of it.
+    pub likeliest: usize,
+    pub decision: RowDecision,
 }
 
 /// The output of a rule for one row.

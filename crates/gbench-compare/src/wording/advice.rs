@@ -25,6 +25,11 @@ pub enum Advice {
         /// The value of `--rounds` that allows them.
         rounds: u32,
     },
+    /// A program is red: look at its likeliest case, or let it have rounds in processes of its own.
+    #[display(
+        "look at that case first; rounds in processes of its own would confirm it: give them time with `--budget`, or compare          it alone"
+    )]
+    ConfirmTheCase {},
     /// The budget ended the rounds: allow more time.
     #[display(
         "give it more time with `--budget`: there was some for {rounds} of {}; if they go on to differ as \

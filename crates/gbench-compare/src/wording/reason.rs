@@ -25,6 +25,23 @@ pub enum Reason {
         at_least: Option<f64>,
         confidence: f64,
     },
+    /// Regressed, of a program as a whole: what its cases show in the processes that they share is strong enough for the suite.
+    #[display(
+        "worse over {}, {} of them in processes that {rows} cases share, {}; most likely {likeliest}, {}, but one case can slow another",
+        rounds_of(*rounds), shared_rounds, confident(*confidence), signed_percent(*slowdown)
+    )]
+    ProgramWorse {
+        /// The case that changed most clearly.
+        likeliest: String,
+        /// Rows that share its processes.
+        rows: u32,
+        rounds: u32,
+        /// Of them in shared processes.
+        shared_rounds: u32,
+        /// The slowdown of that case.
+        slowdown: f64,
+        confidence: f64,
+    },
     /// Improved: the evidence for "better" is strong enough for the whole suite.
     #[display("better over {}, {}", rounds_of(*rounds), confident(*confidence))]
     BetterOverRounds { rounds: u32, confidence: f64 },

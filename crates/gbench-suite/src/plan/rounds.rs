@@ -91,6 +91,13 @@ impl RoundsPlan {
         alone + shared.len()
     }
 
+    /// Whether cases share processes until one of them is a candidate, so that their program has evidence of its own.
+    pub fn screens_in_shared_processes(&self) -> bool {
+        let screens = |pair: &&PlannedPair| pair.is_comparable() && pair.shares(true) && !pair.shares(false);
+        let mut seen = HashSet::new();
+        self.pairs.iter().filter(screens).any(|pair| !seen.insert(&pair.id().benchmark))
+    }
+
     /// Processes that count executions in one round, at most: two of each side of a case whose suite asks for it.
     pub fn counting_processes(&self) -> usize {
         let sides = self.pairs.iter().filter(|pair| pair.is_comparable()).flat_map(|pair| &pair.cases);

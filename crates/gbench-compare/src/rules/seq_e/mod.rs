@@ -12,6 +12,7 @@
 //!        -target    -min_effect  min_effect   target
 //! ```
 
+mod programs;
 mod reasons;
 mod state;
 
@@ -26,10 +27,11 @@ use gbench_stats::seq_e::{
 use crate::validity::{SerialCorrelation, location_shift, repeated_numbers};
 use crate::wording::counted;
 use crate::{
-    Advice, Change, Evidence, Reason, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence, Verdict,
-    Warning, throttling,
+    Advice, Change, Evidence, ProgramDecision, Reason, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence,
+    Verdict, Warning, throttling,
 };
 
+use programs::{OfPrograms, RedProgram};
 use reasons::{further_rounds, steps_in_the_way, what_next, why_open};
 
 pub(crate) use state::{RowState, results, row_states};
@@ -80,6 +82,7 @@ impl SeqE {
         let mut rule = self.clone();
         if let SequentialRuleName::SeqE3 = rule.rule.name {
             (rule.rule.alpha, rule.rule.alpha_improved) = (EACH_WAY, EACH_WAY);
+            rule.rule.alpha_programs = 0.0;
         }
         rule
     }
@@ -89,7 +92,7 @@ impl SeqE {
     }
 }
 
-/// What the arithmetic is asked to hold by a rule as records have it.
+/// What the arithmetic is asked to hold for rows by a rule as records have it.
 pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
     SequentialLimits {
         version: match rule.name {
@@ -97,7 +100,7 @@ pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
             SequentialRuleName::SeqE2 => Version::Two,
             SequentialRuleName::SeqE3 => Version::Three,
         },
-        alpha: rule.alpha,
+        alpha: rule.alpha - rule.alpha_programs,
         alpha_improved: rule.alpha_improved,
         screen_rounds: (rule.screen_rounds as usize).max(2),
         most_rounds: (rule.most_rounds as usize).max(2),
@@ -149,7 +152,13 @@ impl Rule for SeqE {
             Version::Three => SerialCorrelation::clustered(used),
         };
         let correlated = serial_correlation.filter(SerialCorrelation::is_clear);
-        let undisturbed = undisturbed(&states, &limits);
+        let of_programs = |taken: &[Taken]| OfPrograms::of(&states, taken, &limits, self.rule.alpha_programs);
+        let all: Vec<Taken> = states.iter().map(RowState::all_rounds).collect();
+        let all = of_programs(&all);
+        let calm_rounds = calm_rounds(&states);
+        let calm =
+            calm_rounds.as_ref().map(|rounds| rounds.iter().map(CalmRounds::taken).collect::<Vec<_>>());
+        let undisturbed = calm.as_ref().map(|calm| results_of(&states, calm, &limits).1);
 
         let mut decisions = Vec::with_capacity(states.len());
         for (index, (state, result)) in states.iter().zip(&results).enumerate() {
@@ -158,7 +167,8 @@ impl Rule for SeqE {
                 continue;
             };
             let spent = self.spent.filter(|_| result.status == Status::Open);
-            let mut decision = decide(state, result, &screen, &limits, spent);
+            let of_all = all.as_ref().and_then(|all| all.result(index));
+            let mut decision = decide(state, result, of_all, &screen, &limits, spent);
             if let Some(repeated) = repeated_numbers(state.evidence, limits.version) {
                 decision.open = repeated.may_change && state.rounds.differences.len() < limits.most_rounds;
                 weaken(&mut decision, repeated.reason, repeated.next);
@@ -217,6 +227,13 @@ impl Rule for SeqE {
             }
             decisions.push(decision);
         }
+        // What casts doubt on every red row does so on programs, too.
+        let programs = all.as_ref().filter(|_| correlated.is_none() && self.flagged_controls.is_empty());
+        let programs = programs.map_or(Vec::new(), |all| {
+            let calm = calm.as_ref().and_then(|calm| of_programs(calm));
+            let red = all.red(&states, &results, calm.as_ref());
+            red.iter().filter_map(|program| decide_program(program, &states, &all.limits)).collect()
+        });
         let (location_shift, warning) = suite_location_shift(&by_chance().collect::<Vec<_>>());
         let mut warnings: Vec<Warning> = warning.into_iter().collect();
         let warning =
@@ -224,6 +241,7 @@ impl Rule for SeqE {
         warnings.extend(correlated.map(warning));
         RuleOutput {
             decisions,
+            programs,
             rounds: Some(RoundsMethod {
                 alpha_improved: self.rule.alpha_improved,
                 screen_rounds: limits.screen_rounds as u32,
@@ -245,24 +263,33 @@ impl Rule for SeqE {
     }
 }
 
-/// The same rows without their disturbed rounds; `None` where there are none.
-fn undisturbed(states: &[RowState], limits: &SequentialLimits) -> Option<Vec<Option<SequentialResult>>> {
+/// The undisturbed rounds of a row.
+struct CalmRounds {
+    differences: Vec<f64>,
+    head_second: Vec<bool>,
+    shared: usize,
+}
+
+impl CalmRounds {
+    fn taken(&self) -> Taken<'_> {
+        Taken { differences: &self.differences, head_second: &self.head_second, shared: self.shared }
+    }
+}
+
+/// Every row without its disturbed rounds; `None` where there are none.
+fn calm_rounds(states: &[RowState]) -> Option<Vec<CalmRounds>> {
     if !states.iter().any(|state| state.rounds.disturbed.contains(&true)) {
         return None;
     }
-    let calm = |state: &RowState| -> (Vec<f64>, Vec<bool>, usize) {
-        let disturbed = &state.rounds.disturbed;
-        let all = state.all_rounds();
-        let differences = calm_of(all.differences, disturbed);
-        (differences, calm_of(all.head_second, disturbed), calm_of(&disturbed[..all.shared], disturbed).len())
+    let calm = |state: &RowState| {
+        let (all, disturbed) = (state.all_rounds(), &state.rounds.disturbed);
+        CalmRounds {
+            differences: calm_of(all.differences, disturbed),
+            head_second: calm_of(all.head_second, disturbed),
+            shared: calm_of(&disturbed[..all.shared], disturbed).len(),
+        }
     };
-    let calm: Vec<_> = states.iter().map(calm).collect();
-    let taken = calm.iter().map(|(differences, head_second, shared)| Taken {
-        differences,
-        head_second,
-        shared: *shared,
-    });
-    Some(results_of(states, &taken.collect::<Vec<_>>(), limits).1)
+    Some(states.iter().map(calm).collect())
 }
 
 /// The values of the undisturbed rounds.
@@ -296,16 +323,75 @@ fn weaken(decision: &mut RowDecision, reason: Reason, next: Advice) {
     }
 }
 
-/// `spent`: the budget whose end has ended the row's rounds.
+/// The decision about a program, with the figures of the row that changed most clearly. `None` where these are doubtful.
+fn decide_program(
+    program: &RedProgram,
+    states: &[RowState],
+    limits: &SequentialLimits,
+) -> Option<ProgramDecision> {
+    let RedProgram { likeliest, rows, result, at_least } = program;
+    let state = &states[*likeliest];
+    if state.rounds.lost_its_scale || repeated_numbers(state.evidence, limits.version).is_some() {
+        return None;
+    }
+    let scale = state.rounds.scale;
+    let proven = at_least.map(|difference| (difference - result.unresolved).max(0.0));
+    let at_least = proven.and_then(|difference| scale.slowdown(difference));
+    let change = change(state, result, limits, proven, None);
+    let reason = Reason::ProgramWorse {
+        likeliest: state.evidence.case.to_string(),
+        rows: *rows,
+        rounds: result.rounds as u32,
+        shared_rounds: state.rounds.shared.min(result.rounds) as u32,
+        slowdown: change.as_ref()?.slowdown,
+        confidence: 1.0 - limits.alpha,
+    };
+    let noise = sample_stddev(&state.rounds.differences[..result.rounds]).unwrap_or(0.0);
+    let decision = RowDecision {
+        centres: state.rounds.centres(state.evidence, 0..result.rounds),
+        change,
+        sequence: Some(sequence(state, result, noise, at_least, None)),
+        tested: true,
+        ..RowDecision::plain(Verdict::Regressed, Some(reason), Some(Advice::ConfirmTheCase {}))
+    };
+    Some(ProgramDecision { likeliest: *likeliest, decision })
+}
+
+fn sequence(
+    state: &RowState,
+    result: &SequentialResult,
+    noise: f64,
+    at_least: Option<f64>,
+    more_rounds: Option<u32>,
+) -> Sequence {
+    Sequence {
+        rounds: result.rounds as u32,
+        min_effect: state.shown()[1],
+        noise,
+        log10_worse: result.ln_worse / LN_10,
+        log10_better: result.ln_better / LN_10,
+        log10_needed: result.ln_needed_worse / LN_10,
+        at_least,
+        more_rounds,
+    }
+}
+
+/// `of_all`: what the shared rounds of a row show together with its own, where programs are judged by them. `spent`: the budget whose end
+/// has ended the row's rounds.
 fn decide(
     state: &RowState,
     result: &SequentialResult,
+    of_all: Option<&SequentialResult>,
     screen: &Screen,
     limits: &SequentialLimits,
     spent: Option<f64>,
 ) -> RowDecision {
-    let differences = &state.rounds.differences[..result.rounds];
-    let (shared, own) = differences.split_at(result.from);
+    // Few rounds of its own say less of an open row than the shared ones before them.
+    let has_few =
+        matches!(result.status, Status::Open | Status::Exhausted) && result.rounds < 2 * result.from;
+    let shown = of_all.filter(|_| has_few).unwrap_or(result);
+    let differences = &state.rounds.differences[..shown.rounds];
+    let (shared, own) = differences.split_at(shown.from);
     // One round in processes of its own shows no spread: until the second, that of the shared ones stands for it.
     let noise = sample_stddev(own).or_else(|| sample_stddev(shared)).unwrap_or(0.0);
     let scale = state.rounds.scale;
@@ -319,9 +405,10 @@ fn decide(
     let power = state.power(noise.max(result.scale));
     let detectable = seq_e::detectable(possible, power, limits, candidates);
     let detectable = scale.slowdown(detectable).filter(|slowdown| slowdown.is_finite());
-    let change = if result.rounds > 0 { change(state, result, limits, proven, detectable) } else { None };
+    let change = if result.rounds > 0 { change(state, shown, limits, proven, detectable) } else { None };
+    let forecast = SequentialResult { mean: shown.mean, ..result.clone() };
     let further =
-        (verdict == Verdict::Inconclusive).then(|| further_rounds(state, result, noise, limits)).flatten();
+        (verdict == Verdict::Inconclusive).then(|| further_rounds(state, &forecast, noise, limits)).flatten();
     let (reason, next) = match verdict {
         Verdict::Regressed => {
             (Some(Reason::WorseOverRounds { rounds, at_least, confidence: 1.0 - limits.alpha }), None)
@@ -336,7 +423,7 @@ fn decide(
                 Some(steps) => Advice::FinerFigures { launches: steps.batch(state.shown()[0]) },
                 None => what_next(result, further, limits, spent.is_some()),
             };
-            (Some(why_open(state, result, change.as_ref(), noise, limits, spent)), Some(next))
+            (Some(why_open(state, shown, change.as_ref(), noise, limits, spent)), Some(next))
         }
         _ => (None, None),
     };
@@ -344,18 +431,9 @@ fn decide(
         verdict,
         reason,
         next,
-        centres: state.rounds.centres(state.evidence, result.from..result.rounds),
+        centres: state.rounds.centres(state.evidence, shown.from..shown.rounds),
         change,
-        sequence: Some(Sequence {
-            rounds,
-            min_effect: state.shown()[1],
-            noise,
-            log10_worse: result.ln_worse / LN_10,
-            log10_better: result.ln_better / LN_10,
-            log10_needed: result.ln_needed_worse / LN_10,
-            at_least,
-            more_rounds: further,
-        }),
+        sequence: Some(sequence(state, result, noise, at_least, further)),
         tested: true,
         open: result.status == Status::Open,
         wants_rounds: None,
