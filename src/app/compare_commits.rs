@@ -15,7 +15,7 @@ use super::scheduler::{SequentialStopping, rounded};
 use super::side_suites::SideSuites;
 use super::stores::folder_of;
 use super::verdict_files::write_reports;
-use super::{calibration, environment};
+use super::{budgeted_time, calibration, environment};
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
@@ -118,6 +118,9 @@ pub(crate) fn measure(
     if let Some(resumed) = &resumed {
         resumed.allows(request)?;
     }
+    let begun = resumed.as_ref().map(|resumed| resumed.records.first());
+    let shortened = budgeted_time::fit([&mut base, &mut head], &gate.budget, begun.flatten());
+    shortened.into_iter().for_each(|note| reporter.note(&note));
     let begun = resumed.as_ref().map(|resumed| &resumed.comparison);
     let seed = begun.map(|begun| begun.seed).or(request.rounds.order_seed).unwrap_or_else(new_seed);
     let cases = common_cases(&base, &head);

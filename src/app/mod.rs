@@ -3,6 +3,7 @@
 
 pub(crate) mod baselines;
 pub(crate) mod bisect;
+mod budgeted_time;
 pub(crate) mod builtins;
 pub(crate) mod calibrate;
 pub(crate) mod calibration;

@@ -137,18 +137,18 @@ impl SequentialStopping {
         suspects.sort_by(|one, other| clarity(other).total_cmp(&clarity(one)));
         let needed = self.rounds_of_a_red(screening.len());
         let shared = programs(state, &self.alone);
-        let to_come =
-            |program: &SharedProgram| match program.pairs.iter().any(|it| seen.of_red_program.contains(it)) {
-                true => 0.0,
-                false => program.seconds_per_round * f64::from(needed.saturating_sub(program.rounds)),
-            };
-        let mut left = left - shared.values().map(to_come).sum::<f64>();
-        // Those that are alone already come first.
-        let of_alone = |pair: &usize| match seen.clarity.contains_key(pair) {
-            true => own_seconds(*pair, state) * f64::from(needed.saturating_sub(own_rounds(*pair, state))),
-            false => 0.0,
+        let is_undecided =
+            |program: &&SharedProgram| !program.pairs.iter().any(|it| seen.of_red_program.contains(it));
+        let to_come = |program: &SharedProgram| {
+            program.seconds_per_round * f64::from(needed.saturating_sub(program.rounds))
         };
-        left -= self.alone.iter().map(of_alone).sum::<f64>();
+        let mut left = left - shared.values().filter(is_undecided).map(to_come).sum::<f64>();
+        // Those that are alone already come first.
+        let is_open = |pair: &&usize| seen.clarity.contains_key(*pair);
+        let of_alone = |pair: &usize| {
+            own_seconds(*pair, state) * f64::from(needed.saturating_sub(own_rounds(*pair, state)))
+        };
+        left -= self.alone.iter().filter(is_open).map(of_alone).sum::<f64>();
         for pair in suspects {
             left -= own_seconds(pair, state) * f64::from(needed);
             if left < 0.0 {

@@ -89,7 +89,7 @@ impl Executor for Simulated {
     }
 }
 
-fn suite(dir: &str, cases: usize) -> Suite {
+pub(super) fn suite(dir: &str, cases: usize) -> Suite {
     let action = Action::Command(vec!["./bench".into()]);
     let mut benchmark = Benchmark::new("s/h".parse().unwrap(), action, dir.into());
     benchmark.timing = Timing::Harness;

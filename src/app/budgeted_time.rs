@@ -1,0 +1,118 @@
+//! How long each case of a harness is measured where a budget has to hold many of them: rounds buy evidence, samples do not.
+
+use crate::model::{Budget, CaseRecord, Isolation, Origin, RunRecord, Setting, format_duration};
+use crate::suite::words::parse_seconds;
+use crate::suite::{Benchmark, Suite};
+
+/// A clear change is red after about so many rounds.
+const ROUNDS: f64 = 16.0;
+/// The share of a budget that they may take by their measuring alone: starting programs takes time, too.
+const SHARE: f64 = 0.6;
+/// Below this a sample is mostly the cost of taking it.
+const LEAST: f64 = 0.01;
+const LEAST_WARMUP: f64 = 0.001;
+
+/// Shortens the time of cases that share processes, on both sides alike, so that enough rounds fit into the budget; only where the
+/// suite file does not say how long. The note says so. `begun`: the base's record of the comparison that is gone on with,
+/// which keeps its times.
+pub(crate) fn fit(
+    sides: [&mut Suite; 2],
+    budget: &Setting<Budget>,
+    begun: Option<&RunRecord>,
+) -> Option<String> {
+    let [base, head] = sides;
+    let times: Vec<(String, [f64; 2], Origin)> = match begun {
+        Some(record) => record.cases.iter().filter_map(time_of).collect(),
+        None => {
+            let factor = factor(base, budget.value.seconds()?)?;
+            let of = |benchmark: &Benchmark| {
+                let settings = &benchmark.settings;
+                let shorter =
+                    |seconds: f64, least: f64| (seconds * factor * 1e3).round().max(least * 1e3) / 1e3;
+                let times =
+                    [shorter(settings.duration.value, LEAST), shorter(settings.burnin.value, LEAST_WARMUP)];
+                (benchmark.id.to_string(), times, budget.origin.clone())
+            };
+            base.benchmarks.iter().filter(|it| is_free(it)).map(of).collect()
+        }
+    };
+    let mut shortest = f64::INFINITY;
+    for benchmark in base.benchmarks.iter_mut().chain(&mut head.benchmarks).filter(|it| is_free(it)) {
+        let id = benchmark.id.to_string();
+        let Some((_, [duration, burnin], origin)) = times.iter().find(|(of, ..)| *of == id) else { continue };
+        benchmark.settings.duration = Setting { value: *duration, origin: origin.clone() };
+        benchmark.settings.burnin = Setting { value: *burnin, origin: origin.clone() };
+        shortest = shortest.min(*duration);
+    }
+    shortest.is_finite().then(|| {
+        format!(
+            "each case of a harness is measured for {}, so that enough rounds fit into the budget",
+            format_duration(shortest)
+        )
+    })
+}
+
+/// What a case was measured for, where a budget said so.
+fn time_of(case: &CaseRecord) -> Option<(String, [f64; 2], Origin)> {
+    let shown = |name: &str| {
+        let shown = case.config.get(name)?;
+        Some((parse_seconds(shown.value.as_str()?).ok()?, &shown.origin))
+    };
+    let ((duration, origin), (burnin, _)) = (shown("duration")?, shown("burnin")?);
+    (*origin != Origin::Default).then(|| (case.id.benchmark.to_string(), [duration, burnin], origin.clone()))
+}
+
+/// Whether nobody has said how long its cases are measured, which share processes at first.
+fn is_free(benchmark: &Benchmark) -> bool {
+    let settings = &benchmark.settings;
+    benchmark.harness.is_some()
+        && settings.isolation.value == Isolation::SharedScreen
+        && settings.duration.origin == Origin::Default
+        && settings.burnin.origin == Origin::Default
+}
+
+/// What the times have to be multiplied by; `None` where they fit.
+fn factor(suite: &Suite, budget: f64) -> Option<f64> {
+    let of_case = |it: &Benchmark| it.settings.duration.value + it.settings.burnin.value;
+    let free = suite.benchmarks.iter().filter(|it| is_free(it));
+    let of_round: f64 = free.map(|it| 2.0 * it.points.len() as f64 * of_case(it)).sum();
+    let factor = SHARE * budget / (ROUNDS * of_round);
+    (factor < 1.0).then_some(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::shared_screen_tests;
+
+    fn suite(cases: usize) -> Suite {
+        let mut suite = shared_screen_tests::suite("/", cases);
+        let settings = &mut suite.benchmarks[0].settings;
+        (settings.duration, settings.burnin) = (Setting::default(0.1), Setting::default(0.02));
+        suite
+    }
+
+    #[test]
+    fn many_cases_are_measured_for_less_and_few_as_ever() {
+        let time = |cases: usize, seconds: f64| {
+            let (mut base, mut head) = (suite(cases), suite(cases));
+            let budget =
+                Setting { value: Budget::from_seconds(seconds), origin: Origin::Cli("--budget".into()) };
+            let note = fit([&mut base, &mut head], &budget, None);
+            let times = [base, head].map(|suite| suite.benchmarks[0].settings.duration.clone());
+            assert_eq!(times[0], times[1]);
+            assert_eq!(note.is_some(), times[0].origin != Origin::Default);
+            times[0].value
+        };
+        assert_eq!(time(20, 240.0), 0.1);
+        assert_eq!(time(100, 240.0), 0.038);
+        assert_eq!(time(5000, 240.0), LEAST);
+        assert_eq!(time(100, 0.0), 0.1, "no budget");
+        let mut said = [suite(100), suite(100)];
+        said.iter_mut()
+            .for_each(|it| it.benchmarks[0].settings.duration.origin = Origin::File("gbench.toml:7".into()));
+        let [base, head] = &mut said;
+        let budget = Setting::default(Budget::from_seconds(240.0));
+        assert_eq!(fit([base, head], &budget, None), None, "the suite file says how long");
+    }
+}
