@@ -187,6 +187,8 @@ pub struct RoundsMethod {
     /// Cases of a harness shared their processes while they screened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_screen: bool,
+    /// The part of `alpha` that programs have whose cases shared processes. Absent where no program is judged.
+    pub alpha_programs: Option<f64>,
     /// Rounds after which an open case is inconclusive.
     pub most_rounds: u32,
     /// Rows that share `alpha`: those that the screen left open; from `seq-e-3` on all but those that exact values show unchanged.
@@ -391,6 +393,14 @@ pub struct MemberShift {
 }
 
 impl Row {
+    /// Of the row of a program as a whole: the case that changed most clearly.
+    pub fn likeliest(&self) -> Option<&str> {
+        match &self.why {
+            Some(Reason::ProgramWorse { likeliest, .. }) => Some(likeliest),
+            _ => None,
+        }
+    }
+
     /// The end of the trace of what broke: the head's before the base's.
     pub fn trace(&self) -> Option<&str> {
         [&self.head, &self.base].into_iter().flatten().find_map(|side| side.trace.as_deref())

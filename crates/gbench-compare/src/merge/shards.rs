@@ -1,6 +1,6 @@
 //! The parts of one machine as one verdict: as if the suite had not been cut.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::code_remarks;
 use crate::conclusion::{FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order};
@@ -42,6 +42,9 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     no_row_twice(&parts)?;
     let mut rows: Vec<Row> = parts.iter().flat_map(|part| part.verdict.rows.iter().cloned()).collect();
     rows.sort_by(severity_order);
+    // A program whose cases lie in several shards can be red in each of them: the largest change stands for all.
+    let mut programs = HashSet::new();
+    rows.retain(|row| row.likeliest().is_none() || programs.insert((row.case.clone(), row.metric.clone())));
     let mut differences: Vec<_> = Vec::new();
     for difference in parts.iter().flat_map(|part| &part.verdict.differences) {
         if !differences.contains(difference) {
@@ -132,7 +135,7 @@ fn by_one_rule(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
 fn no_row_twice(parts: &[VerdictPart]) -> Result<()> {
     let mut seen: HashMap<(&CaseId, &str), &VerdictPart> = HashMap::new();
     for part in parts {
-        for row in &part.verdict.rows {
+        for row in part.verdict.rows.iter().filter(|row| row.likeliest().is_none()) {
             let Some(other) = seen.insert((&row.case, &row.metric), part) else { continue };
             let row = format!("{} {}", row.case, row.metric);
             let what = format!("`{}` and `{}` both judge {}", other.name, part.name, row.trim_end());
@@ -169,6 +172,10 @@ fn rounds(parts: &[VerdictPart], rows: &[Row]) -> Option<(RoundsMethod, Option<W
         alpha_improved: total(all.iter().map(|rounds| rounds.alpha_improved)),
         screen_rounds: greatest(|rounds| rounds.screen_rounds),
         shared_screen: all.iter().any(|rounds| rounds.shared_screen),
+        alpha_programs: all
+            .iter()
+            .any(|rounds| rounds.alpha_programs.is_some())
+            .then(|| total(all.iter().filter_map(|rounds| rounds.alpha_programs))),
         most_rounds: greatest(|rounds| rounds.most_rounds),
         candidates: sum(|rounds| rounds.candidates),
         seed: first.seed,

@@ -41,13 +41,22 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
         Conclusion::Incomparable => incomparable(differences),
         Conclusion::Regressed => {
             let cases = |verdicts: &dyn Fn(&Row) -> bool| {
-                let rows = rows.iter().filter(|row| verdicts(row));
+                let rows = rows.iter().filter(|row| verdicts(row) && row.likeliest().is_none());
                 rows.map(|row| &row.case).collect::<BTreeSet<_>>().len()
             };
+            let red = || rows.iter().filter(|row| row.verdict == Verdict::Regressed);
+            let of_cases: Vec<String> =
+                red().filter(|row| row.likeliest().is_none()).map(with_change).collect();
+            let of_programs: Vec<String> =
+                red().filter_map(|row| Some(of_program(row, row.likeliest()?))).collect();
             let regressed = cases(&|row| row.verdict == Verdict::Regressed);
             let all = count(cases(&was_compared), "case");
-            let names = names(rows, Verdict::Regressed, with_change);
-            format!("{regressed} of {all} regressed: {}{}.", list(&names, MAX_NAMED), gaps())
+            let some = format!("{regressed} of {all} regressed: {}", list(&of_cases, MAX_NAMED));
+            let parts =
+                [(some, of_cases.is_empty()), (list(&of_programs, MAX_NAMED), of_programs.is_empty())];
+            let parts: Vec<String> =
+                parts.into_iter().filter(|(_, is_empty)| !is_empty).map(|(text, _)| text).collect();
+            format!("{}{}.", parts.join("; "), gaps())
         }
         _ if rows.is_empty() => {
             "Nothing was compared: neither side holds a measurement that can be judged.".into()
@@ -156,20 +165,29 @@ fn names(rows: &[Row], verdict: Verdict, name: impl Fn(&Row) -> String) -> Vec<S
     rows.iter().filter(|row| row.verdict == verdict).map(name).collect()
 }
 
+/// `program s/bench regressed, most likely s/bench[case=a] time 20 % worse (3 % to 31 %)`.
+fn of_program(row: &Row, likeliest: &str) -> String {
+    format!("program {} regressed, most likely {likeliest} {} {}", row.case, row.metric, by(row))
+}
+
 fn label(row: &Row) -> String {
     if row.metric.is_empty() { row.case.to_string() } else { format!("{} {}", row.case, row.metric) }
 }
 
 /// `kernels/gemm[n=1024] time 10.2 % worse (8.1 % to 12.3 %)`.
 fn with_change(row: &Row) -> String {
-    let label = label(row);
+    format!("{} {}", label(row), by(row))
+}
+
+/// `10.2 % worse (8.1 % to 12.3 %)`.
+fn by(row: &Row) -> String {
     match &row.change {
-        None if row.margin.is_some() => format!("{label} worse, by an absolute difference"),
-        None => format!("{label} worse, from zero"),
+        None if row.margin.is_some() => "worse, by an absolute difference".into(),
+        None => "worse, from zero".into(),
         Some(change) => {
             let [worse, low, high] = [change.slowdown, change.low, change.high].map(percent);
             let range = if change.low == change.high { String::new() } else { format!(" ({low} to {high})") };
-            format!("{label} {worse} worse{range}")
+            format!("{worse} worse{range}")
         }
     }
 }

@@ -76,6 +76,10 @@ pub(crate) fn next(document: &VerdictDocument) -> Option<String> {
     ))
 }
 
+/// What rounds with shared processes are worth where programs are judged, too.
+const SHARED_PROGRAMS: &str = " Rounds of processes that cases of a harness share can make their program red, and no case: a \
+                               red or an improvement of a case rests on processes of its own.";
+
 /// What rounds with shared processes are worth.
 const SHARED_SCREEN: &str = " Rounds of processes that cases of a harness share only screen: a red or an \
                              improvement of such a case rests on processes of its own.";
@@ -89,7 +93,11 @@ pub(crate) fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> Strin
         0 => "No row".to_owned(),
         candidates => count(candidates, "candidate"),
     };
-    let shared = if rounds.shared_screen { SHARED_SCREEN } else { "" };
+    let shared = match rounds.alpha_programs {
+        Some(_) => SHARED_PROGRAMS,
+        None if rounds.shared_screen => SHARED_SCREEN,
+        None => "",
+    };
     let confidence = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
     let of_evidence = if document.method.counts_all_rounds() {
         "went on, each until the evidence of its rounds"

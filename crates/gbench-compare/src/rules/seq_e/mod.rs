@@ -246,6 +246,7 @@ impl Rule for SeqE {
                 alpha_improved: self.rule.alpha_improved,
                 screen_rounds: limits.screen_rounds as u32,
                 shared_screen: states.iter().any(|state| state.rounds.shared > 0),
+                alpha_programs: Some(self.rule.alpha_programs).filter(|_| all.is_some()),
                 most_rounds: limits.most_rounds as u32,
                 candidates: screen.candidates as u32,
                 seed: self.seed,
