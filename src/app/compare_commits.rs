@@ -11,7 +11,7 @@ use super::profiling::profile_regressions;
 use super::progress::Reporter;
 use super::request::{Audience, CommitsRequest, shell_flags};
 use super::resume::resumed;
-use super::scheduler::{SequentialStopping, rounded};
+use super::scheduler::{Rest, SequentialStopping, rounded};
 use super::side_suites::SideSuites;
 use super::stores::folder_of;
 use super::verdict_files::write_reports;
@@ -36,8 +36,8 @@ pub(crate) struct MeasuredCommits {
     pub plan: RoundsPlan,
     /// The head's measurements, and where its files lie.
     pub head: (Suite, PathBuf),
-    /// A case could not be measured further because the budget was spent.
-    pub out_of_time: bool,
+    /// Present where the budget was spent before all was decided.
+    pub rest: Option<Rest>,
     /// Base and head, held while profilers are still to look into them; else given back already.
     _trees: Vec<Tree>,
 }
@@ -177,7 +177,7 @@ pub(crate) fn measure(
         folder,
         plan,
         head,
-        out_of_time: stopping.out_of_time,
+        rest: stopping.rest,
         _trees: if is_profiled { vec![base_tree, head_tree] } else { Vec::new() },
     })
 }
@@ -383,14 +383,8 @@ mod tests {
         let head = (Suite::new("s", Source::Builtin, Vec::new()), PathBuf::new());
         let order = RunOrder::from(1);
         let plan = RoundsPlan { arms: Vec::new(), pairs: Vec::new(), order };
-        let measured = MeasuredCommits {
-            finished: Vec::new(),
-            folder,
-            plan,
-            head,
-            out_of_time: false,
-            _trees: Vec::new(),
-        };
+        let measured =
+            MeasuredCommits { finished: Vec::new(), folder, plan, head, rest: None, _trees: Vec::new() };
         assert_eq!(
             measured.resume_command(None, &CommitsRequest::default()),
             format!("gbench-ci compare --resume {id}")

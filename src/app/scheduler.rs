@@ -44,7 +44,33 @@ pub(crate) struct SequentialStopping {
     seen: (u32, Seen),
     /// Cases that have got processes of their own.
     alone: HashSet<usize>,
-    pub out_of_time: bool,
+    /// Once the budget was spent: what was left to do then.
+    pub rest: Option<Rest>,
+}
+
+/// What the end of a budget has left open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rest {
+    /// That would probably decide `cases`, by the rates measured.
+    seconds: f64,
+    cases: usize,
+    /// Cases that are open.
+    open: usize,
+}
+
+impl Rest {
+    /// `about 6m more would probably decide 9 of 12 open cases`.
+    pub(crate) fn words(&self) -> String {
+        let Self { seconds, cases, open } = *self;
+        let open_cases = count(open, "open case");
+        match cases {
+            0 => format!("more time would hardly decide {open_cases}"),
+            _ if cases == open => {
+                format!("about {} more would probably decide {open_cases}", rounded(seconds))
+            }
+            _ => format!("about {} more would probably decide {cases} of {open_cases}", rounded(seconds)),
+        }
+    }
 }
 
 impl SequentialStopping {
@@ -59,7 +85,7 @@ impl SequentialStopping {
             share: None,
             seen: Default::default(),
             alone: HashSet::new(),
-            out_of_time: false,
+            rest: None,
         }
     }
 
@@ -188,6 +214,22 @@ impl SequentialStopping {
         let due: Vec<usize> = shares.iter().filter(is_due).map(|it| it.pair).collect();
         let chosen: Vec<usize> = due.into_iter().chain(alone.iter().map(|it| it.pair)).collect();
         if chosen.is_empty() { shares.iter().map(|it| it.pair).collect() } else { chosen }
+    }
+
+    fn rest(&self, state: &RoundsState<'_>) -> Rest {
+        let screen = self.rule.rule.screen_rounds;
+        let (unscreened, screened): (Vec<usize>, Vec<usize>) =
+            state.open().into_iter().partition(|pair| state.pairs[*pair].rounds < screen);
+        let to_screen = |pair: &usize| {
+            let pair = &state.pairs[*pair];
+            pair.seconds_per_round().unwrap_or(0.0) * f64::from(screen - pair.rounds)
+        };
+        let candidates = self.candidates(state);
+        let of_screened = || candidates.iter().filter(|it| !it.out_of_reach && screened.contains(&it.pair));
+        let seconds =
+            unscreened.iter().map(to_screen).sum::<f64>() + of_screened().map(|it| it.probably).sum::<f64>();
+        let open = unscreened.len() + candidates.iter().filter(|it| screened.contains(&it.pair)).count();
+        Rest { seconds, cases: unscreened.len() + of_screened().count(), open }
     }
 
     fn report(&mut self, state: &RoundsState<'_>, screening: Option<u32>, candidates: &[Candidate]) {
@@ -359,7 +401,9 @@ impl StoppingPolicy for SequentialStopping {
         let shared = programs(state, &self.alone).into_values().find(|program| program.pairs.contains(&pair));
         let round = shared.map_or_else(own, |program| program.seconds_per_round);
         let may = self.budget.has_room(state.seconds, round);
-        self.out_of_time |= !may;
+        if !may && self.rest.is_none() {
+            self.rest = Some(self.rest(state));
+        }
         may
     }
 }
@@ -389,6 +433,14 @@ pub(crate) fn rounded(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_budget_says_what_more_time_would_decide() {
+        let rest = |cases| Rest { seconds: 61.2, cases, open: 3 }.words();
+        assert_eq!(rest(3), "about 1m 2s more would probably decide 3 open cases");
+        assert_eq!(rest(1), "about 1m 2s more would probably decide 1 of 3 open cases");
+        assert_eq!(rest(0), "more time would hardly decide 3 open cases");
+    }
 
     #[test]
     fn n29_every_open_case_gets_its_share_before_any_gets_its_last() {

@@ -279,7 +279,8 @@ fn commits(
         write_verdict_page(&document, Some(measured.folder.root()), path, builtins)?;
     }
     if let (Format::Terminal, Some(resume)) = (args.format, measured.resume_open(&document, &request)) {
-        let why = if measured.out_of_time { "  # the budget was spent" } else { "" };
+        let why =
+            measured.rest.map_or(String::new(), |rest| format!("  # the budget was spent: {}", rest.words()));
         wrote(writeln!(out, "resume  {resume}{why}"))?;
     }
     Ok(with_profiles(exit_from(&document), &request.profile, measured.profiles()))
