@@ -134,5 +134,6 @@ mod tree_words;
 mod trees;
 mod trends;
 mod trends_told;
+mod two_states;
 mod untouched;
 mod workflows;
