@@ -12,17 +12,17 @@ use super::measure::new_comparison;
 use super::progress::Reporter;
 use super::scheduler::SequentialStopping;
 use crate::adapters::{CaseName, Harness};
-use crate::compare::{Reason, Verdict, VerdictDocument, verdict_of};
+use crate::compare::{Reason, Row, Verdict, VerdictDocument, verdict_of};
 use crate::model::{
-    Comparison, ProcessEnd, RecordState, RunId, RunRecord, RunSource, SCHEMA_RECORD, Setting, Side, Timing,
-    ToolInfo,
+    Comparison, Isolation, ProcessEnd, RecordState, RunId, RunRecord, RunSource, SCHEMA_RECORD, Setting,
+    Side, Timing, ToolInfo,
 };
 use crate::run::{
     Execution, ExecutionEnd, Executor, Launch, NextRound, RoundsSession, RoundsState, RunSession, Silent,
     StoppingPolicy, Turns,
 };
 use crate::store::ComparisonFolder;
-use crate::suite::plan::RoundsPlan;
+use crate::suite::plan::{RoundsPlan, choose_controls, common_cases};
 use crate::suite::{Action, Benchmark, Gate, HarnessEntry, Listing, Source, Suite};
 
 /// What a process of the harness gives, in circumstances that are not kind.
@@ -33,6 +33,10 @@ struct Simulated {
     /// Time of a case on the head, as a multiple of the base's; and where it was measured behind another one.
     head: Vec<f64>,
     head_behind: Vec<f64>,
+    /// Deviation of what all cases of a process share.
+    process: f64,
+    /// Every round is of shared processes, and one case is a control.
+    always_shared: bool,
     started: [usize; 2],
     /// Time of the machine: it drifts.
     clock: f64,
@@ -44,7 +48,16 @@ impl Simulated {
         // From 0.2 % to 3 %, as real suites have it.
         let noise = (0..cases).map(|_| 0.002 * 15_f64.powf(random.random())).collect();
         let even = vec![1.0; cases];
-        Self { random, noise, head: even.clone(), head_behind: even, started: [0; 2], clock: 0.0 }
+        Self {
+            random,
+            noise,
+            head: even.clone(),
+            head_behind: even,
+            process: 0.005,
+            always_shared: false,
+            started: [0; 2],
+            clock: 0.0,
+        }
     }
 
     fn normal(&mut self) -> f64 {
@@ -60,7 +73,7 @@ impl Executor for Simulated {
         self.started[usize::from(is_head)] += 1;
         self.clock += 1.0;
         // The whole process is lucky or not, whoever comes second is a little slower, and so is what runs late.
-        let process = 0.005 * self.normal() + 0.002 * (self.clock / 7.0).sin();
+        let process = self.process * self.normal() + 0.002 * (self.clock / 7.0).sin();
         let mut entries = Vec::new();
         for (place, name) in asked.split('|').enumerate() {
             let case: usize = name.strip_prefix("case_").unwrap().parse().unwrap();
@@ -103,7 +116,7 @@ pub(super) fn suite(dir: &str, cases: usize) -> Suite {
         file: None,
         built: false,
     });
-    benchmark.settings.isolation = Setting::default(crate::model::Isolation::SharedScreen);
+    benchmark.settings.isolation = Setting::default(Isolation::SharedScreen);
     benchmark.settings.iterations = Setting::default(1);
     benchmark.take_cases((0..cases).map(|case| CaseName::plain(format!("case_{case}"))).collect());
     Suite::new("s", Source::Builtin, vec![benchmark])
@@ -154,11 +167,20 @@ fn compared_by(
     stopping: impl FnOnce(&Comparison) -> Box<dyn StoppingPolicy>,
 ) -> VerdictDocument {
     let cases = simulated.noise.len();
-    let (base, head) = (suite("/base", cases), suite("/head", cases));
-    let plan = RoundsPlan::new(&base, &head, &[], seed);
+    let [base, head] = ["/base", "/head"].map(|dir| {
+        let mut suite = suite(dir, cases);
+        if simulated.always_shared {
+            suite.benchmarks[0].settings.isolation = Setting::default(Isolation::Shared);
+        }
+        suite
+    });
+    let controls = choose_controls(&common_cases(&base, &head), usize::from(simulated.always_shared), seed);
+    let plan = RoundsPlan::new(&base, &head, &controls, seed);
     let gate = Gate::default();
-    assert!(plan.screens_in_shared_processes());
-    let comparison = new_comparison(["base", "head"], seed, &gate, rule_of(&gate, cases).with_programs());
+    let rule = rule_of(&gate, cases);
+    assert_eq!(plan.screens_in_shared_processes(), !simulated.always_shared);
+    let rule = if simulated.always_shared { rule } else { rule.with_programs() };
+    let comparison = new_comparison(["base", "head"], seed, &gate, rule);
     let artifacts = tempfile::tempdir().unwrap();
     let folder = ComparisonFolder::create(artifacts.path(), &comparison.id).unwrap();
     let headers = plan.arms.iter().enumerate().map(|(index, arm)| {
@@ -177,7 +199,8 @@ fn compared_by(
     let mut stopping = stopping(&comparison);
     let rounds = RoundsSession { plan: &plan, session, folder: &folder, resume: Vec::new() };
     let finished = rounds.run(headers.collect(), stopping.as_mut()).unwrap();
-    verdict_of(&finished[0].record, &finished[1].record, None).unwrap()
+    verdict_of(&finished[0].record, &finished[1].record, finished.get(2).map(|control| &control.record))
+        .unwrap()
 }
 
 fn rows(document: &VerdictDocument, verdict: Verdict) -> Vec<String> {
@@ -289,4 +312,40 @@ fn e11_a_case_that_slows_its_neighbours_makes_the_program_red_and_none_of_them()
         let document = shared_alone(&mut simulated, seed);
         assert_eq!(red_and_likeliest(&document).0, ["the program"], "seed {seed}");
     }
+}
+
+/// Comparisons of `isolation = "shared"` with process noise of 1.5 %: one of ten cases is 5 % slower, or all are 3 % slower. Those in
+/// which every red was taken back, and the rows that came out unchanged.
+fn shared_noise(seeds: std::ops::Range<u64>) -> (usize, usize) {
+    let compared = |seed: u64, change: fn(usize) -> f64| {
+        let mut simulated = Simulated::new(seed, 10);
+        (simulated.process, simulated.always_shared) = (0.015, true);
+        simulated.head = (0..10).map(change).collect();
+        compared(&mut simulated, seed)
+    };
+    let is_withdrawn = |seed: &u64| {
+        let document = compared(*seed, |case| if case == 3 { 1.05 } else { 1.0 });
+        let withdrawn = |row: &Row| {
+            matches!(row.why, Some(Reason::SerialCorrelation { .. } | Reason::ControlChanged { .. }))
+        };
+        document.rows.iter().any(withdrawn)
+    };
+    let withdrawn = seeds.clone().filter(is_withdrawn).count();
+    let unchanged = |seed: u64| rows(&compared(seed, |_| 1.03), Verdict::Unchanged).len();
+    (withdrawn, seeds.map(unchanged).sum())
+}
+
+#[test]
+fn r4_shared_noise_takes_no_red_back_and_certifies_no_slowdown() {
+    let (withdrawn, unchanged) = shared_noise(6000..6003);
+    assert!(withdrawn <= 1 && unchanged <= 1, "{withdrawn} of 3, {unchanged} of 30 rows");
+}
+
+#[test]
+#[ignore = "some minutes; `just shared-screens` runs it"]
+fn r4_of_200_suites_with_shared_noise_few_are_withdrawn_or_certified() {
+    let (withdrawn, unchanged) = shared_noise(6000..6200);
+    println!("+5 %, all reds taken back: {withdrawn} of 200; +3 % unchanged: {unchanged} of 2,000 rows");
+    // The goals are 0.5 % of comparisons and 0.2 % of rows; so few of them may miss these by chance.
+    assert!(withdrawn <= 4 && unchanged <= 11, "{withdrawn} of 200, {unchanged} of 2,000 rows");
 }
