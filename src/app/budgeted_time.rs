@@ -7,7 +7,7 @@ use crate::suite::{Benchmark, Suite};
 /// A clear change is red after about so many rounds.
 const ROUNDS: f64 = 16.0;
 /// The share of a budget that they may take by their measuring alone: starting programs takes time, too.
-const SHARE: f64 = 0.6;
+const SHARE: f64 = 0.5;
 /// Below this a sample is mostly the cost of taking it.
 const LEAST: f64 = 0.01;
 const LEAST_WARMUP: f64 = 0.001;
@@ -18,13 +18,14 @@ const LEAST_WARMUP: f64 = 0.001;
 pub(crate) fn fit(
     sides: [&mut Suite; 2],
     budget: &Setting<Budget>,
+    has_controls: bool,
     begun: Option<&RunRecord>,
 ) -> Option<String> {
     let [base, head] = sides;
     let times: Vec<(String, [f64; 2], Origin)> = match begun {
         Some(record) => record.cases.iter().filter_map(time_of).collect(),
         None => {
-            let factor = factor(base, budget.value.seconds()?)?;
+            let factor = factor(base, budget.value.seconds()?, has_controls)?;
             let of = |benchmark: &Benchmark| {
                 let settings = &benchmark.settings;
                 let shorter =
@@ -72,10 +73,12 @@ fn is_free(benchmark: &Benchmark) -> bool {
 }
 
 /// What the times have to be multiplied by; `None` where they fit.
-fn factor(suite: &Suite, budget: f64) -> Option<f64> {
+fn factor(suite: &Suite, budget: f64, has_controls: bool) -> Option<f64> {
+    // The control of a shared process measures all that base measures.
+    let sides = if has_controls { 3.0 } else { 2.0 };
     let of_case = |it: &Benchmark| it.settings.duration.value + it.settings.burnin.value;
     let free = suite.benchmarks.iter().filter(|it| is_free(it));
-    let of_round: f64 = free.map(|it| 2.0 * it.points.len() as f64 * of_case(it)).sum();
+    let of_round: f64 = free.map(|it| sides * it.points.len() as f64 * of_case(it)).sum();
     let factor = SHARE * budget / (ROUNDS * of_round);
     (factor < 1.0).then_some(factor)
 }
@@ -98,14 +101,14 @@ mod tests {
             let (mut base, mut head) = (suite(cases), suite(cases));
             let budget =
                 Setting { value: Budget::from_seconds(seconds), origin: Origin::Cli("--budget".into()) };
-            let note = fit([&mut base, &mut head], &budget, None);
+            let note = fit([&mut base, &mut head], &budget, true, None);
             let times = [base, head].map(|suite| suite.benchmarks[0].settings.duration.clone());
             assert_eq!(times[0], times[1]);
             assert_eq!(note.is_some(), times[0].origin != Origin::Default);
             times[0].value
         };
         assert_eq!(time(20, 240.0), 0.1);
-        assert_eq!(time(100, 240.0), 0.038);
+        assert_eq!(time(100, 240.0), 0.021);
         assert_eq!(time(5000, 240.0), LEAST);
         assert_eq!(time(100, 0.0), 0.1, "no budget");
         let mut said = [suite(100), suite(100)];
@@ -113,6 +116,6 @@ mod tests {
             .for_each(|it| it.benchmarks[0].settings.duration.origin = Origin::File("gbench.toml:7".into()));
         let [base, head] = &mut said;
         let budget = Setting::default(Budget::from_seconds(240.0));
-        assert_eq!(fit([base, head], &budget, None), None, "the suite file says how long");
+        assert_eq!(fit([base, head], &budget, true, None), None, "the suite file says how long");
     }
 }

@@ -119,7 +119,8 @@ pub(crate) fn measure(
         resumed.allows(request)?;
     }
     let begun = resumed.as_ref().map(|resumed| resumed.records.first());
-    let shortened = budgeted_time::fit([&mut base, &mut head], &gate.budget, begun.flatten());
+    let has_controls = gate.controls.value > 0;
+    let shortened = budgeted_time::fit([&mut base, &mut head], &gate.budget, has_controls, begun.flatten());
     shortened.into_iter().for_each(|note| reporter.note(&note));
     let begun = resumed.as_ref().map(|resumed| &resumed.comparison);
     let seed = begun.map(|begun| begun.seed).or(request.rounds.order_seed).unwrap_or_else(new_seed);

@@ -8,6 +8,7 @@
 //! analysis   change points, drift and noise of one series
 //! document   the public document
 //! check      whether a document hangs together
+//! common     steps that most cases took at once
 //! open       what of it a person should hear of
 //! ```
 //!
@@ -16,6 +17,7 @@
 mod analysis;
 mod breaks;
 mod check;
+mod common;
 mod document;
 mod encoding;
 mod open;
@@ -26,6 +28,7 @@ pub use analysis::{
     LEAST_SEARCHED, LastingChange, SeriesDrift, SeriesState, SeriesTrend, is_worse, trends_of,
 };
 pub use breaks::{BrokenField, SeriesBreak};
+pub use common::CommonStep;
 pub use document::{
     SCHEMA_TRENDS, TrendsDocument, V1AcceptedChange, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point,
     V1Series, V1TrendRun, V1Unmeasured,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::analysis::SeriesState;
+use super::common::CommonStep;
 use super::document::{TrendsDocument, V1ChangePoint, V1Drift, V1Series, V1TrendRun};
 use gbench_model::sha256_hex;
 
@@ -76,6 +77,21 @@ impl<'d> OpenTrends<'d> {
         if let Some(drift) = series.drift.as_ref().filter(|drift| drift.worse == Some(true)) {
             self.standing.push(finding(OpenFinding::Drift(drift)));
         }
+    }
+
+    /// The steps of `standing` that most cases of their machine took at once.
+    pub fn common(&self) -> Vec<CommonStep<'d>> {
+        let mut documents: Vec<&TrendsDocument> = Vec::new();
+        for open in &self.standing {
+            if !documents.iter().any(|document| std::ptr::eq(*document, open.document)) {
+                documents.push(open.document);
+            }
+        }
+        let is_step = |open: &&OpenTrend<'_>| matches!(open.finding, OpenFinding::Step(_));
+        let stands = |series: &V1Series| {
+            self.standing.iter().filter(is_step).any(|open| std::ptr::eq(open.series, series))
+        };
+        documents.into_iter().flat_map(|document| CommonStep::all(document, stands)).collect()
     }
 
     /// Takes out of `standing` what a person has put aside.

@@ -9,7 +9,8 @@ use crate::layout::names::CaseNames;
 use crate::layout::number::{p_value, signed_percent};
 use crate::trends::{fields, spark};
 use gbench_compare::trend::{
-    OpenFinding, OpenTrend, OpenTrends, SeriesState, ToldTrend, TrendsDocument, V1ChangePoint, V1Drift,
+    CommonStep, OpenFinding, OpenTrend, OpenTrends, SeriesState, ToldTrend, TrendsDocument, V1ChangePoint,
+    V1Drift,
 };
 use gbench_model::shell_word;
 use gbench_model::text::{capitalized, count, short_commit};
@@ -40,7 +41,11 @@ pub fn trends_issue(open: &OpenTrends<'_>, context: &PublishContext) -> (String,
         count(runs, "run"),
         plain(store, 200).replace('`', ""),
     );
-    body += &view.steps(&open.standing, &mut budget);
+    let common = open.common();
+    body += &budget.fit(view.common(&common));
+    let apart: Vec<OpenTrend<'_>> =
+        open.standing.iter().filter(|it| !common.iter().any(|step| step.has(it.series))).copied().collect();
+    body += &view.steps(&apart, &mut budget);
     body += &view.drifts(&mut budget);
     let list = |title: &str, found: &[OpenTrend<'_>], end: &str| {
         let items: String = found.iter().take(MAX_ROWS).map(|it| view.item(it, end)).collect();
@@ -58,10 +63,16 @@ pub fn trends_issue(open: &OpenTrends<'_>, context: &PublishContext) -> (String,
 
 /// `2 cases lastingly worse, 1 drifting for the worse`.
 fn counted(open: &OpenTrends<'_>) -> String {
+    let common = open.common();
     let is_step = |it: &&OpenTrend<'_>| matches!(it.finding, OpenFinding::Step(_));
+    let at_once: usize = common.iter().map(|step| step.members.len()).sum();
     let steps = open.standing.iter().filter(is_step).count();
     let drifts = open.standing.len() - steps;
-    let parts = [(steps, "lastingly worse"), (drifts, "drifting for the worse")];
+    let parts = [
+        (at_once, "worse at once"),
+        (steps - at_once, "lastingly worse"),
+        (drifts, "drifting for the worse"),
+    ];
     let parts = parts.into_iter().filter(|(series, _)| *series > 0);
     parts.map(|(series, what)| format!("{series} series {what}")).collect::<Vec<_>>().join(", ")
 }
@@ -136,6 +147,37 @@ impl<'v> View<'v> {
             more => format!("\nand {more} more\n"),
         };
         format!("{head}{}{more}\n", shown.concat())
+    }
+
+    /// An item for each step that most cases took at once, with the names of its members.
+    fn common(&self, steps: &[CommonStep<'_>]) -> String {
+        let item = |step: &CommonStep<'_>| {
+            let [low, high] = step.range().map(|end| prose(&signed_percent(end), 40));
+            let run = step.members.first().and_then(|(series, _)| {
+                let open = self.open.standing.iter().find(|open| std::ptr::eq(open.series, *series))?;
+                open.document.runs.get(step.run)
+            });
+            let since = run.map_or("", |run| run.started.get(..10).unwrap_or(&run.started));
+            let narrowest = step.members.iter().min_by_key(|(_, change)| change.to - change.from);
+            let commits = narrowest.map_or(String::new(), |(_, change)| self.commits(change));
+            let names: Vec<String> = step.members.iter().map(|(series, _)| series.case.to_string()).collect();
+            let short = ShortNames::new(names.iter().map(String::as_str), 60);
+            let names: Vec<String> = names.iter().take(MAX_ROWS).map(|name| short.name(name)).collect();
+            let more = match step.members.len() - names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!(
+                "- **{} of {} at once**, {low} to {high} since {} {commits}: look at the machine and the toolchain first, then at \
+                 code that all of them run.\n  <details><summary>Which</summary>\n\n  {}{more}\n\n  </details>\n",
+                step.cases,
+                count(step.searched, "case"),
+                prose(since, 20),
+                names.join(", "),
+            )
+        };
+        let items: String = steps.iter().map(item).collect();
+        if items.is_empty() { items } else { items + "\n" }
     }
 
     fn steps(&self, open: &[OpenTrend<'v>], budget: &mut ByteBudget) -> String {

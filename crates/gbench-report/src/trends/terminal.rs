@@ -10,7 +10,8 @@ use crate::layout::names::CaseNames;
 use crate::layout::number::{p_value, signed_percent, spread, value};
 use crate::layout::terminal::{GridRow, Style, TerminalLayout};
 use gbench_compare::trend::{
-    LEAST_SEARCHED, SeriesState, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Series, V1TrendRun,
+    CommonStep, LEAST_SEARCHED, SeriesState, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Series,
+    V1TrendRun,
 };
 use gbench_model::text::{capitalized, count, list, short_commit};
 
@@ -137,7 +138,15 @@ impl<'d> View<'d> {
             ("Worse, and accepted", Emphasis::Plain, is(TrendFinding::Accepted)),
             ("Shifted while the code stayed the same", Emphasis::Doubt, is(TrendFinding::SameCommit)),
         ];
+        let common = CommonStep::all(self.document, |series| {
+            let finding = TrendFinding::of(series);
+            matches!(finding, TrendFinding::Worse | TrendFinding::Better | TrendFinding::Changed)
+        });
+        page.list("At once in most cases", Emphasis::Bad, common.iter().map(|step| self.common(step)));
         for (heading, emphasis, mut series) in groups {
+            if !all {
+                series.retain(|series| !common.iter().any(|step| step.has(series)));
+            }
             if series.is_empty() {
                 continue;
             }
@@ -206,6 +215,21 @@ impl<'d> View<'d> {
         if shown < not_judged.len() {
             page.line(&format!("{} more are not judged; `--all` shows them.", not_judged.len() - shown));
         }
+    }
+
+    /// A step that most cases took at once.
+    fn common(&self, step: &CommonStep<'_>) -> String {
+        let [low, high] = step.range().map(signed_percent);
+        let day = self.document.runs.get(step.run).map(|run| self.day(run)).unwrap_or_default();
+        let commits = step.commits().map_or(String::new(), |(good, bad)| {
+            format!(" in {}..{}", short_commit(good), short_commit(bad))
+        });
+        format!(
+            "{} of {} changed by {low} to {high} since {day}{commits}: look at the machine and the toolchain first, then at code that \
+             all of them run; `--all` shows each",
+            step.cases,
+            count(step.searched, "case"),
+        )
     }
 
     fn why_not_judged(&self, series: &V1Series) -> String {
