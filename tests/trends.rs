@@ -86,6 +86,22 @@ fn a_step_is_found_with_its_commits_and_the_rest_is_steady() {
 }
 
 #[test]
+fn e6_a_step_that_all_cases_take_in_one_night_is_told_once() {
+    let nights = (0..60).map(|number| {
+        let worse: f64 = if number < 40 { 1.0 } else { 1.06 };
+        let times = ["kernels/gemm", "kernels/norm", "kernels/scan"].map(|case| (case, worse));
+        // A rate.
+        night(number, &[&times[..], &[("kernels/softmax", 1.0 / worse)]].concat())
+    });
+    let sandbox = repository(nights);
+    let told = ran(&sandbox.root(), "history").exits(0);
+    let told =
+        told.says("4 lastingly worse").says("At once in most cases").says("4 of 5 cases became worse by 5.");
+    assert!(!told.out.contains("Worse, and staying so"), "{}", told.out);
+    ran(&sandbox.root(), "history --all").says("At once in most cases").says("Worse, and staying so");
+}
+
+#[test]
 fn a_new_driver_is_a_break_and_no_change() {
     let nights = (0..60).map(|number| {
         let mut entry = night(number, &[("kernels/gemm", if number < 30 { 1.0 } else { 1.2 })]);

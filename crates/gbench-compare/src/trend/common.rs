@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::analysis::SeriesState;
 use super::document::{TrendsDocument, V1ChangePoint, V1Series};
-use gbench_model::CaseId;
+use gbench_model::text::{percent, signed_percent};
+use gbench_model::{Better, CaseId};
 
 /// Fewer cases than these have no step in common.
 const LEAST_CASES: usize = 4;
@@ -20,6 +21,8 @@ pub struct CommonStep<'d> {
     /// Distinct cases of the members, and of all series of their branch and machine that were searched.
     pub cases: usize,
     pub searched: usize,
+    /// As of every member.
+    pub worse: Option<bool>,
     /// Index of a run before which every member may have changed.
     pub run: usize,
 }
@@ -38,9 +41,9 @@ impl<'d> CommonStep<'d> {
             }
         }
         let mut found = Vec::new();
-        for ((branch, label, _), mut left) in changed {
+        for ((branch, label, worse), mut left) in changed {
             let searched = searched[&(branch, label)].len();
-            while let Some(step) = Self::largest(&left, searched) {
+            while let Some(step) = Self::largest(&left, worse, searched) {
                 left.retain(|(series, _)| !step.has(series));
                 found.push(step);
             }
@@ -49,7 +52,11 @@ impl<'d> CommonStep<'d> {
         found
     }
 
-    fn largest(changed: &[(&'d V1Series, &'d V1ChangePoint)], searched: usize) -> Option<Self> {
+    fn largest(
+        changed: &[(&'d V1Series, &'d V1ChangePoint)],
+        worse: Option<bool>,
+        searched: usize,
+    ) -> Option<Self> {
         let run =
             |series: &V1Series, point: u32| series.points.get(point as usize).map(|point| point.run as usize);
         let step = |(series, change): &(&V1Series, &V1ChangePoint)| {
@@ -60,7 +67,7 @@ impl<'d> CommonStep<'d> {
             };
             let members: Vec<_> = changed.iter().filter(may_lie_there).copied().collect();
             let cases = members.iter().map(|(series, _)| &series.case).collect::<BTreeSet<_>>().len();
-            Some(Self { members, cases, searched, run: at })
+            Some(Self { members, cases, searched, worse, run: at })
         };
         let is_common = |step: &Self| {
             step.cases >= LEAST_CASES && step.cases as f64 >= LEAST_SHARE * step.searched as f64
@@ -72,10 +79,30 @@ impl<'d> CommonStep<'d> {
         self.members.iter().any(|(member, _)| std::ptr::eq(*member, series))
     }
 
-    /// The least and the greatest change of its members.
+    /// The least and the greatest change of its members, as shares; above 0 is worse where the metrics have a direction.
     pub fn range(&self) -> [f64; 2] {
-        let changes = || self.members.iter().map(|(_, change)| change.change);
+        let slowdown = |(series, change): &(&V1Series, &V1ChangePoint)| match series.better {
+            Some(Better::Higher) => 1.0 / (1.0 + change.change) - 1.0,
+            _ => change.change,
+        };
+        let changes = || self.members.iter().map(slowdown);
         [changes().fold(f64::INFINITY, f64::min), changes().fold(f64::NEG_INFINITY, f64::max)]
+    }
+
+    /// How its members changed: `became worse by 2 % to 3.4 %`.
+    pub fn words(&self) -> String {
+        let mut ends = self.range();
+        let how = match self.worse {
+            Some(true) => "became worse by",
+            Some(false) => "became better by",
+            None => "changed by",
+        };
+        if self.worse == Some(false) {
+            ends = [-ends[1], -ends[0]];
+        }
+        let [low, high] =
+            ends.map(|end| if self.worse.is_some() { percent(end) } else { signed_percent(end) });
+        format!("{how} {low} to {high}")
     }
 
     /// The narrowest range of commits that any member gives.

@@ -152,7 +152,6 @@ impl<'v> View<'v> {
     /// An item for each step that most cases took at once, with the names of its members.
     fn common(&self, steps: &[CommonStep<'_>]) -> String {
         let item = |step: &CommonStep<'_>| {
-            let [low, high] = step.range().map(|end| prose(&signed_percent(end), 40));
             let run = step.members.first().and_then(|(series, _)| {
                 let open = self.open.standing.iter().find(|open| std::ptr::eq(open.series, *series))?;
                 open.document.runs.get(step.run)
@@ -168,10 +167,11 @@ impl<'v> View<'v> {
                 more => format!(" and {more} more"),
             };
             format!(
-                "- **{} of {} at once**, {low} to {high} since {} {commits}: look at the machine and the toolchain first, then at \
+                "- **{} of {} at once** {} since {} {commits}: look at the machine and the toolchain first, then at \
                  code that all of them run.\n  <details><summary>Which</summary>\n\n  {}{more}\n\n  </details>\n",
                 step.cases,
                 count(step.searched, "case"),
+                prose(&step.words(), 80),
                 prose(since, 20),
                 names.join(", "),
             )

@@ -219,16 +219,16 @@ impl<'d> View<'d> {
 
     /// A step that most cases took at once.
     fn common(&self, step: &CommonStep<'_>) -> String {
-        let [low, high] = step.range().map(signed_percent);
         let day = self.document.runs.get(step.run).map(|run| self.day(run)).unwrap_or_default();
         let commits = step.commits().map_or(String::new(), |(good, bad)| {
             format!(" in {}..{}", short_commit(good), short_commit(bad))
         });
         format!(
-            "{} of {} changed by {low} to {high} since {day}{commits}: look at the machine and the toolchain first, then at code that \
+            "{} of {} {} since {day}{commits}: look at the machine and the toolchain first, then at code that \
              all of them run; `--all` shows each",
             step.cases,
             count(step.searched, "case"),
+            step.words(),
         )
     }
 
