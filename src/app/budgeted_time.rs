@@ -1,5 +1,7 @@
 //! How long each case of a harness is measured where a budget has to hold many of them: rounds buy evidence, samples do not.
 
+use std::collections::BTreeSet;
+
 use crate::model::{Budget, CaseRecord, Isolation, Origin, RunRecord, Setting, format_duration};
 use crate::suite::words::parse_seconds;
 use crate::suite::{Benchmark, Suite};
@@ -23,14 +25,28 @@ pub(crate) fn fit(
     begun: Option<&RunRecord>,
 ) -> Option<String> {
     let [base, head] = sides;
+    // What one side alone says of its time would set two measurements side by side that are not alike.
+    let free = |suite: &Suite| -> BTreeSet<String> {
+        suite.benchmarks.iter().filter(|it| is_free(it)).map(|it| it.id.to_string()).collect()
+    };
+    let (of_base, of_head) = (free(base), free(head));
+    let is_one_sided = |id: &String| {
+        let other = |own: &BTreeSet<String>, suite: &Suite| {
+            !own.contains(id) && suite.benchmarks.iter().any(|it| it.id.to_string() == *id)
+        };
+        other(&of_base, base) || other(&of_head, head)
+    };
+    let free: BTreeSet<String> = of_base.union(&of_head).filter(|id| !is_one_sided(id)).cloned().collect();
     let times: Vec<(String, [f64; 2], Origin)> = match begun {
         Some(record) => record.cases.iter().filter_map(time_of).collect(),
         None => {
             let factor = factor(base, budget.value.seconds()?, has_controls)?;
             let of = |benchmark: &Benchmark| {
                 let settings = &benchmark.settings;
-                let shorter =
-                    |seconds: f64, least: f64| (seconds * factor * 1e3).round().max(least * 1e3) / 1e3;
+                // Neither more than was asked for, nor none of it.
+                let shorter = |seconds: f64, least: f64| {
+                    ((seconds * factor * 1e3).round() / 1e3).max(least).min(seconds)
+                };
                 let times =
                     [shorter(settings.duration.value, LEAST), shorter(settings.burnin.value, LEAST_WARMUP)];
                 (benchmark.id.to_string(), times, budget.origin.clone())
@@ -39,7 +55,9 @@ pub(crate) fn fit(
         }
     };
     let mut shortest = f64::INFINITY;
-    for benchmark in base.benchmarks.iter_mut().chain(&mut head.benchmarks).filter(|it| is_free(it)) {
+    for benchmark in
+        base.benchmarks.iter_mut().chain(&mut head.benchmarks).filter(|it| free.contains(&it.id.to_string()))
+    {
         let id = benchmark.id.to_string();
         let Some((_, [duration, burnin], origin)) = times.iter().find(|(of, ..)| *of == id) else { continue };
         benchmark.settings.duration = Setting { value: *duration, origin: origin.clone() };
@@ -64,10 +82,12 @@ fn time_of(case: &CaseRecord) -> Option<(String, [f64; 2], Origin)> {
     (*origin != Origin::Default).then(|| (case.id.benchmark.to_string(), [duration, burnin], origin.clone()))
 }
 
-/// Whether nobody has said how long its cases are measured, which share processes at first.
+/// Whether nobody has said how long its cases are measured, which share processes at first. Python modules are measured by the driver,
+/// and may say it themselves.
 fn is_free(benchmark: &Benchmark) -> bool {
     let settings = &benchmark.settings;
-    benchmark.harness.is_some()
+    benchmark.harness.as_ref().is_some_and(|entry| entry.harness.is_some())
+        && settings.duration.value > 0.0
         && settings.isolation.value == Isolation::SharedScreen
         && settings.duration.origin == Origin::Default
         && settings.burnin.origin == Origin::Default

@@ -8,7 +8,7 @@ use super::ingest::IngestOptions;
 use super::stored_comparison::{ArtifactsRequest, StoredComparison};
 use super::subject::Subject;
 use crate::compare::{
-    DecisionTrace, Policy, SeqE, SideInput, VerdictDocument, compare_sides, decision_traces, named_sides,
+    DecisionTrace, Policy, Row, SeqE, SideInput, VerdictDocument, compare_sides, decision_traces, named_sides,
 };
 use crate::model::{CaseId, Fault, Result, RunRecord, near};
 use crate::report::Input;
@@ -121,7 +121,11 @@ impl ExplainedVerdict {
         let fits = self.metric.as_deref().map(|glob| fitting("--metric", glob)).transpose()?;
         // A case that failed has a row without a metric, which speaks for each of them.
         let is_meant = |metric: &str| metric.is_empty() || fits.as_ref().is_none_or(|fits| fits(metric));
-        let of_case: Vec<_> = document.rows.iter().filter(|row| self.cases.contains(&row.case)).collect();
+        let is_of_program = |row: &&Row| {
+            row.likeliest().is_some() && self.cases.iter().any(|case| case.benchmark == row.case.benchmark)
+        };
+        let is_chosen = |row: &&Row| self.cases.contains(&row.case) || is_of_program(row);
+        let of_case: Vec<_> = document.rows.iter().filter(is_chosen).collect();
         let rows: Vec<Explained> = of_case
             .iter()
             .filter(|row| is_meant(&row.metric))

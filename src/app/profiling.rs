@@ -59,8 +59,11 @@ pub(super) fn profile_regressions(
 fn worst_regressed(document: &VerdictDocument) -> Vec<&CaseId> {
     let mut cases: Vec<&CaseId> = Vec::new();
     for row in document.rows.iter().filter(|row| row.verdict == Verdict::Regressed) {
-        if !cases.contains(&&row.case) && cases.len() < MAX_PROFILED {
-            cases.push(&row.case);
+        // Of a program its likeliest case.
+        let of_case = |name: &str| document.rows.iter().find(|row| row.case.to_string() == name);
+        let case = row.likeliest().map_or(Some(row), of_case).map(|row| &row.case);
+        if let Some(case) = case.filter(|case| !cases.contains(case) && cases.len() < MAX_PROFILED) {
+            cases.push(case);
         }
     }
     cases

@@ -108,8 +108,15 @@ impl SequentialStopping {
             let of_red_program = those(|it| it.of_red_program);
             let open = standings.iter().filter(|it| it.open);
             let clarity = open.filter_map(|it| Some((*pairs.get(&it.case)?, it.clarity))).collect();
-            self.seen = (state.passes + 1, Seen { look_changed, counts_decided, of_red_program, clarity });
+            self.seen = (
+                state.passes + 1,
+                Seen { look_changed, counts_decided, of_red_program, clarity, ..Seen::default() },
+            );
             self.leave_the_others(state);
+            let shared = programs(state, &self.alone, &self.seen.1.clarity).into_values();
+            let seconds =
+                shared.flat_map(|it| it.pairs.into_iter().map(move |pair| (pair, it.seconds_per_round)));
+            self.seen.1.shared_seconds = seconds.collect();
         }
         &self.seen.1
     }
@@ -153,16 +160,23 @@ impl SequentialStopping {
             state.pairs[**pair].rounds >= MAX_SHARED_ROUNDS || seen.look_changed.contains(*pair)
         };
         let suspects = screening.iter().filter(is_screened).filter(is_suspect).copied();
-        let mut suspects: Vec<usize> = suspects.filter(|pair| !self.alone.contains(pair)).collect();
+        let suspects: Vec<usize> = suspects.filter(|pair| !self.alone.contains(pair)).collect();
         let Some(left) = self.budget.left(state.seconds) else {
             self.alone.extend(suspects);
             return;
         };
+        // What shares its processes with nobody costs the same alone, and only then is evidence.
+        let (in_company, single): (Vec<usize>, Vec<usize>) =
+            suspects.into_iter().partition(|pair| has_company(*pair, state));
+        self.alone.extend(single);
+        let mut suspects = in_company;
         let clarity = |pair: &usize| seen.clarity.get(pair).copied().unwrap_or(0.0);
         suspects.retain(|pair| seen.clarity.contains_key(pair));
         suspects.sort_by(|one, other| clarity(other).total_cmp(&clarity(one)));
         let needed = self.rounds_of_a_red(screening.len());
-        let shared = programs(state, &self.alone);
+        let mut shared = programs(state, &self.alone, &seen.clarity);
+        // Without a share of alpha no program can be red.
+        shared.retain(|_, program| self.rule.rule.alpha_programs > 0.0 && program.pairs.len() > 1);
         let is_undecided =
             |program: &&SharedProgram| !program.pairs.iter().any(|it| seen.of_red_program.contains(it));
         let to_come = |program: &SharedProgram| {
@@ -199,21 +213,24 @@ impl SequentialStopping {
     fn chosen(&mut self, candidates: &[Candidate], state: &RoundsState<'_>) -> Vec<usize> {
         let all = || candidates.iter().map(|candidate| candidate.pair);
         let Some(left) = self.budget.left(state.seconds) else { return all().collect() };
-        let (shares, alone): (Vec<&Candidate>, Vec<&Candidate>) =
-            candidates.iter().partition(|it| screens(it.pair, state) && !self.alone.contains(&it.pair));
-        if shares.is_empty() && !candidates.iter().any(|it| screens(it.pair, state)) {
-            let share = *self.share.get_or_insert(left / candidates.len() as f64);
-            return affordable(candidates, share, left);
-        }
+        let is_of_program = |it: &&Candidate| screens(it.pair, state);
+        let (of_programs, ordinary): (Vec<&Candidate>, Vec<&Candidate>) =
+            candidates.iter().partition(is_of_program);
+        let (alone, sharing): (Vec<&Candidate>, Vec<&Candidate>) =
+            of_programs.into_iter().partition(|it| self.alone.contains(&it.pair));
+        let share = *self.share.get_or_insert(left / candidates.len() as f64);
+        let ordinary = affordable(&ordinary, share, left);
         // What shares processes goes on until it shows whether the program is red, and again when nothing else is left.
         let needed =
             self.rounds_of_a_red((0..state.pairs.len()).filter(|pair| screens(*pair, state)).count());
         let is_due = |it: &&&Candidate| {
-            state.pairs[it.pair].rounds < needed && !self.seen.1.of_red_program.contains(&it.pair)
+            let is_red = self.seen.1.of_red_program.contains(&it.pair);
+            let may_be_red = self.rule.rule.alpha_programs > 0.0 && has_company(it.pair, state);
+            may_be_red && state.pairs[it.pair].rounds < needed && !is_red
         };
-        let due: Vec<usize> = shares.iter().filter(is_due).map(|it| it.pair).collect();
-        let chosen: Vec<usize> = due.into_iter().chain(alone.iter().map(|it| it.pair)).collect();
-        if chosen.is_empty() { shares.iter().map(|it| it.pair).collect() } else { chosen }
+        let due = sharing.iter().filter(is_due).map(|it| it.pair);
+        let chosen: Vec<usize> = due.chain(alone.iter().map(|it| it.pair)).chain(ordinary).collect();
+        if chosen.is_empty() { sharing.iter().map(|it| it.pair).collect() } else { chosen }
     }
 
     fn rest(&self, state: &RoundsState<'_>) -> Rest {
@@ -226,8 +243,13 @@ impl SequentialStopping {
         };
         let candidates = self.candidates(state);
         let of_screened = || candidates.iter().filter(|it| !it.out_of_reach && screened.contains(&it.pair));
+        // To decide a case takes processes of its own, which cost more than its part of shared ones.
+        let probably = |it: &Candidate| {
+            let dearer = if screens(it.pair, state) { own_seconds(it.pair, state) / it.round } else { 1.0 };
+            it.probably * if dearer.is_finite() { dearer } else { 1.0 }
+        };
         let seconds =
-            unscreened.iter().map(to_screen).sum::<f64>() + of_screened().map(|it| it.probably).sum::<f64>();
+            unscreened.iter().map(to_screen).sum::<f64>() + of_screened().map(probably).sum::<f64>();
         let open = unscreened.len() + candidates.iter().filter(|it| screened.contains(&it.pair)).count();
         Rest { seconds, cases: unscreened.len() + of_screened().count(), open }
     }
@@ -270,11 +292,11 @@ impl SequentialStopping {
 
 /// Of candidates that are sorted by what they will probably cost: those that have not used up their share of the time; where
 /// there is none, those that the seconds left probably suffice for, at least one.
-fn affordable(candidates: &[Candidate], share: f64, mut left: f64) -> Vec<usize> {
-    let pair = |candidate: &Candidate| candidate.pair;
-    let has_share_left = |candidate: &&Candidate| candidate.spent + candidate.round <= share;
+fn affordable(candidates: &[&Candidate], share: f64, mut left: f64) -> Vec<usize> {
+    let pair = |candidate: &&Candidate| candidate.pair;
+    let has_share_left = |candidate: &&&Candidate| candidate.spent + candidate.round <= share;
     let due: Vec<usize> = candidates.iter().filter(has_share_left).map(pair).collect();
-    if !due.is_empty() {
+    if !due.is_empty() || candidates.is_empty() {
         return due;
     }
     let fits = candidates.iter().take_while(|candidate| {
@@ -295,6 +317,8 @@ struct Seen {
     of_red_program: HashSet<usize>,
     /// How clearly those changed that are open.
     clarity: HashMap<usize, f64>,
+    /// Of those that share processes in the next round: the seconds that it will probably take, of all of them.
+    shared_seconds: HashMap<usize, f64>,
 }
 
 /// Cases of one program that still share its processes.
@@ -306,10 +330,15 @@ struct SharedProgram {
     seconds_per_round: f64,
 }
 
-/// The programs whose cases share processes, without those that are measured alone, by their benchmark.
-fn programs<'a>(state: &RoundsState<'a>, alone: &HashSet<usize>) -> HashMap<&'a BenchmarkId, SharedProgram> {
+/// The programs whose open cases share processes, without those that are measured alone, by their benchmark.
+fn programs<'a>(
+    state: &RoundsState<'a>,
+    alone: &HashSet<usize>,
+    open: &HashMap<usize, f64>,
+) -> HashMap<&'a BenchmarkId, SharedProgram> {
     let mut programs: HashMap<&BenchmarkId, SharedProgram> = HashMap::new();
-    for pair in state.open().into_iter().filter(|pair| screens(*pair, state) && !alone.contains(pair)) {
+    let shares = |pair: &usize| screens(*pair, state) && !alone.contains(pair) && open.contains_key(pair);
+    for pair in state.open().into_iter().filter(shares) {
         let plan: &'a RoundsPlan = state.plan;
         let program = programs.entry(&plan.pairs[pair].id().benchmark).or_default();
         program.pairs.push(pair);
@@ -323,6 +352,12 @@ fn programs<'a>(state: &RoundsState<'a>, alone: &HashSet<usize>) -> HashMap<&'a 
 fn screens(pair: usize, state: &RoundsState<'_>) -> bool {
     let planned = &state.plan.pairs[pair];
     planned.cases.iter().any(|case| case.benchmark.shares(true) && !case.benchmark.shares(false))
+}
+
+/// Whether a pair has others of its benchmark.
+fn has_company(pair: usize, state: &RoundsState<'_>) -> bool {
+    let own = &state.plan.pairs[pair].id().benchmark;
+    state.plan.pairs.iter().filter(|other| other.id().benchmark == *own).nth(1).is_some()
 }
 
 fn was_alone(pair: usize, state: &RoundsState<'_>) -> bool {
@@ -397,9 +432,8 @@ impl StoppingPolicy for SequentialStopping {
     }
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
-        let own = || state.pairs[pair].seconds_per_round().unwrap_or(0.0);
-        let shared = programs(state, &self.alone).into_values().find(|program| program.pairs.contains(&pair));
-        let round = shared.map_or_else(own, |program| program.seconds_per_round);
+        let own = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+        let round = self.seen.1.shared_seconds.get(&pair).copied().unwrap_or(own);
         let may = self.budget.has_room(state.seconds, round);
         if !may && self.rest.is_none() {
             self.rest = Some(self.rest(state));
@@ -462,7 +496,7 @@ mod tests {
         let share = left / 5.0;
         let mut spent = [0.0; 5];
         while left > 0.05 {
-            let chosen = affordable(&candidates, share, left);
+            let chosen = affordable(&candidates.iter().collect::<Vec<_>>(), share, left);
             let beyond = chosen.iter().any(|pair| spent[*pair] + rounds_of[*pair] > share);
             let all_had_theirs = (0..5).all(|pair| spent[pair] + rounds_of[pair] > share);
             assert!(!beyond || all_had_theirs, "{chosen:?} after {spent:?}");

@@ -27,7 +27,7 @@ pub enum Advice {
     },
     /// A program is red: look at its likeliest case, or let it have rounds in processes of its own.
     #[display(
-        "look at that case first; rounds in processes of its own would confirm it: give them time with `--budget`, or compare          it alone"
+        "look at that case first; rounds in processes of its own would confirm it: give them time with `--budget`, or compare it alone"
     )]
     ConfirmTheCase {},
     /// The budget ended the rounds: allow more time.

@@ -27,14 +27,14 @@ pub enum Reason {
     },
     /// Regressed, of a program as a whole: what its cases show in the processes that they share is strong enough for the suite.
     #[display(
-        "worse over {}, {} of them in processes that {rows} cases share, {}; most likely {likeliest}, {}, but one case can slow another",
+        "worse over {}, {} of them in processes that {cases} cases share, {}; most likely {likeliest}, {}, but one case can slow another",
         rounds_of(*rounds), shared_rounds, confident(*confidence), signed_percent(*slowdown)
     )]
     ProgramWorse {
         /// The case that changed most clearly.
         likeliest: String,
-        /// Rows that share its processes.
-        rows: u32,
+        /// Cases that share its processes.
+        cases: u32,
         rounds: u32,
         /// Of them in shared processes.
         shared_rounds: u32,

@@ -82,7 +82,9 @@ impl SeqE {
         let mut rule = self.clone();
         if let SequentialRuleName::SeqE3 = rule.rule.name {
             (rule.rule.alpha, rule.rule.alpha_improved) = (EACH_WAY, EACH_WAY);
-            rule.rule.alpha_programs = 0.0;
+            if rule.rule.alpha_programs > 0.0 {
+                rule.rule.alpha_programs = EACH_WAY / 2.0;
+            }
         }
         rule
     }
@@ -231,7 +233,10 @@ impl Rule for SeqE {
         let programs = all.as_ref().filter(|_| correlated.is_none() && self.flagged_controls.is_empty());
         let programs = programs.map_or(Vec::new(), |all| {
             let calm = calm.as_ref().and_then(|calm| of_programs(calm));
-            let red = all.red(&states, &results, calm.as_ref());
+            let usable = |state: &RowState| {
+                !state.rounds.lost_its_scale && repeated_numbers(state.evidence, limits.version).is_none()
+            };
+            let red = all.red(&states, &decisions, calm.as_ref(), usable);
             red.iter().filter_map(|program| decide_program(program, &states, &all.limits)).collect()
         });
         let (location_shift, warning) = suite_location_shift(&by_chance().collect::<Vec<_>>());
@@ -324,24 +329,21 @@ fn weaken(decision: &mut RowDecision, reason: Reason, next: Advice) {
     }
 }
 
-/// The decision about a program, with the figures of the row that changed most clearly. `None` where these are doubtful.
+/// The decision about a program, with the figures of the row that changed most clearly. `None` where these have no ratio.
 fn decide_program(
     program: &RedProgram,
     states: &[RowState],
     limits: &SequentialLimits,
 ) -> Option<ProgramDecision> {
-    let RedProgram { likeliest, rows, result, at_least } = program;
+    let RedProgram { likeliest, cases, result, at_least } = program;
     let state = &states[*likeliest];
-    if state.rounds.lost_its_scale || repeated_numbers(state.evidence, limits.version).is_some() {
-        return None;
-    }
     let scale = state.rounds.scale;
     let proven = at_least.map(|difference| (difference - result.unresolved).max(0.0));
     let at_least = proven.and_then(|difference| scale.slowdown(difference));
     let change = change(state, result, limits, proven, None);
     let reason = Reason::ProgramWorse {
         likeliest: state.evidence.case.to_string(),
-        rows: *rows,
+        cases: *cases,
         rounds: result.rounds as u32,
         shared_rounds: state.rounds.shared.min(result.rounds) as u32,
         slowdown: change.as_ref()?.slowdown,
@@ -424,7 +426,8 @@ fn decide(
                 Some(steps) => Advice::FinerFigures { launches: steps.batch(state.shown()[0]) },
                 None => what_next(result, further, limits, spent.is_some()),
             };
-            (Some(why_open(state, shown, change.as_ref(), noise, limits, spent)), Some(next))
+            let shown = SequentialResult { status: result.status, ..shown.clone() };
+            (Some(why_open(state, &shown, change.as_ref(), noise, limits, spent)), Some(next))
         }
         _ => (None, None),
     };

@@ -2,17 +2,21 @@
 //! coin are random, so that every row's bets are fair, whatever the rows share. They can therefore make a program red, by Holm's
 //! rule over its rows. They cannot name a row for certain, because one case can slow the next one: that takes processes of its own.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use gbench_model::BenchmarkId;
 use gbench_stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
 
 use super::state::{RowState, Taken};
+use crate::{RowDecision, Verdict};
 
 /// A program that regressed though none of its rows is red by its own processes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RedProgram {
     /// The row that changed most clearly, by its place among the evidence.
     pub likeliest: usize,
-    /// Rows that share its processes.
-    pub rows: u32,
+    /// Cases that share its processes.
+    pub cases: u32,
     /// As decided by all rounds of the likeliest row, shared ones and its own.
     pub result: SequentialResult,
     /// In the scale of the likeliest row, as a difference.
@@ -34,8 +38,11 @@ impl OfPrograms {
         limits: &SequentialLimits,
         alpha: f64,
     ) -> Option<Self> {
-        let shares =
-            |state: &RowState| state.exact.is_none() && state.rounds.shared > 0 && !state.evidence.of_pair;
+        // A case that is alone in its process is its program.
+        let shares = |state: &RowState| {
+            let in_company = state.rounds.shared > 0 && state.cluster.is_some();
+            in_company && state.exact.is_none() && !state.evidence.of_pair
+        };
         if alpha <= 0.0 || !states.iter().any(shares) {
             return None;
         }
@@ -54,45 +61,43 @@ impl OfPrograms {
         self.results[row].as_ref()
     }
 
-    /// Programs with a red row. `own`: what the rows' own processes show; `calm`: the same as `self` without disturbed rounds.
+    /// Programs with a red row, each with the row that was red first, and by most where several were. `decisions`: of the rows; `calm`: the
+    /// same as `self` without disturbed rounds; `usable`: the rows whose figures are beyond doubt.
     pub(super) fn red(
         &self,
         states: &[RowState],
-        own: &[Option<SequentialResult>],
+        decisions: &[RowDecision],
         calm: Option<&Self>,
+        usable: impl Fn(&RowState) -> bool,
     ) -> Vec<RedProgram> {
-        let status = |result: &Option<SequentialResult>| result.as_ref().map(|result| result.status);
-        let mut programs: Vec<RedProgram> = Vec::new();
+        let is_red =
+            |of: &Self, row: usize| of.result(row).is_some_and(|result| result.status == Status::Regressed);
+        let mut programs: BTreeMap<&BenchmarkId, Vec<usize>> = BTreeMap::new();
         for (row, state) in states.iter().enumerate() {
-            let program = &state.evidence.case.benchmark;
-            let of_program = |row: &usize| states[*row].evidence.case.benchmark == *program;
-            if programs.iter().any(|red| of_program(&red.likeliest)) {
-                continue;
-            }
-            let rows = || (0..states.len()).filter(of_program);
-            let red = |row: &usize| {
-                status(&self.results[*row]) == Some(Status::Regressed)
-                    && calm.is_none_or(|calm| status(&calm.results[*row]) == Some(Status::Regressed))
-            };
-            // Whatever is red by its own processes says more.
-            if self.results[row].is_none() || rows().any(|row| status(&own[row]) == Some(Status::Regressed)) {
-                continue;
-            }
-            let evidence =
-                |row: &usize| self.result(*row).map_or(f64::NEG_INFINITY, |result| result.ln_worse);
-            let most = rows().filter(red).max_by(|one, other| evidence(one).total_cmp(&evidence(other)));
-            let Some((likeliest, result)) = most.and_then(|row| Some((row, self.result(row)?))) else {
-                continue;
-            };
+            programs.entry(&state.evidence.case.benchmark).or_default().push(row);
+        }
+        // Whatever is red by its own processes says more, and what these show to be unchanged is not the likeliest.
+        programs.retain(|_, rows| rows.iter().all(|row| decisions[*row].verdict != Verdict::Regressed));
+        let red = |rows: &Vec<usize>| {
+            let red = rows.iter().copied().filter(|row| {
+                let is_suspect = decisions[*row].verdict == Verdict::Inconclusive && usable(&states[*row]);
+                is_suspect && is_red(self, *row) && calm.is_none_or(|calm| is_red(calm, *row))
+            });
+            let red = red.filter_map(|row| Some((row, self.result(row)?)));
+            let (likeliest, result) = red.min_by(|(_, one), (_, other)| {
+                one.rounds.cmp(&other.rounds).then(other.ln_worse.total_cmp(&one.ln_worse))
+            })?;
             let series =
                 seq_e::Series { shared: 0, ..states[likeliest].series(&states[likeliest].all_rounds()) };
-            programs.push(RedProgram {
+            let sharing = rows.iter().filter(|row| self.result(**row).is_some());
+            let cases: BTreeSet<_> = sharing.map(|row| states[*row].evidence.case).collect();
+            Some(RedProgram {
                 likeliest,
-                rows: rows().filter(|row| self.results[*row].is_some()).count() as u32,
+                cases: cases.len() as u32,
                 at_least: seq_e::at_least(&series, result, &self.screen, &self.limits),
                 result: result.clone(),
-            });
-        }
-        programs
+            })
+        };
+        programs.values().filter_map(red).collect()
     }
 }
