@@ -18,7 +18,7 @@ pub fn place() -> &'static Path {
         let shared_memory = Path::new("/dev/shm");
         let is_usable = statvfs(shared_memory).is_ok_and(|system| {
             let flags = system.flags();
-            let room = system.blocks_available() as u64 * system.fragment_size() as u64;
+            let room = system.blocks_available() * system.fragment_size();
             !flags.intersects(FsFlags::ST_NOEXEC | FsFlags::ST_RDONLY) && room >= ROOM
         });
         let is_usable =

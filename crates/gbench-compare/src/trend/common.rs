@@ -13,11 +13,14 @@ const LEAST_CASES: usize = 4;
 /// The share of the cases that a common step takes in.
 const LEAST_SHARE: f64 = 0.6;
 
+/// A series and its newest change.
+type Member<'d> = (&'d V1Series, &'d V1ChangePoint);
+
 /// One step of many series. There is at least one member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonStep<'d> {
     /// The newest change of each member, in the order of the document.
-    pub members: Vec<(&'d V1Series, &'d V1ChangePoint)>,
+    pub members: Vec<Member<'d>>,
     /// Distinct cases of the members, and of all series of their branch and machine that were searched.
     pub cases: usize,
     pub searched: usize,
@@ -31,8 +34,7 @@ impl<'d> CommonStep<'d> {
     /// The common steps among the newest changes of series that `is_meant`, those with most cases first. No series is in two.
     pub fn all(document: &'d TrendsDocument, is_meant: impl Fn(&V1Series) -> bool) -> Vec<Self> {
         let mut searched: BTreeMap<(&str, &str), BTreeSet<&CaseId>> = BTreeMap::new();
-        let mut changed: BTreeMap<(&str, &str, Option<bool>), Vec<(&V1Series, &V1ChangePoint)>> =
-            BTreeMap::new();
+        let mut changed: BTreeMap<_, Vec<Member<'d>>> = BTreeMap::new();
         for series in document.series.iter().filter(|series| series.state == SeriesState::Searched) {
             searched.entry((&series.branch, &series.label)).or_default().insert(&series.case);
             if let Some(change) = series.last_change().filter(|_| is_meant(series)) {
@@ -52,16 +54,12 @@ impl<'d> CommonStep<'d> {
         found
     }
 
-    fn largest(
-        changed: &[(&'d V1Series, &'d V1ChangePoint)],
-        worse: Option<bool>,
-        searched: usize,
-    ) -> Option<Self> {
+    fn largest(changed: &[Member<'d>], worse: Option<bool>, searched: usize) -> Option<Self> {
         let run =
             |series: &V1Series, point: u32| series.points.get(point as usize).map(|point| point.run as usize);
-        let step = |(series, change): &(&V1Series, &V1ChangePoint)| {
+        let step = |(series, change): &Member<'d>| {
             let at = run(series, change.at)?;
-            let may_lie_there = |(series, change): &&(&'d V1Series, &'d V1ChangePoint)| {
+            let may_lie_there = |(series, change): &&Member<'d>| {
                 let range = [change.from, change.to].map(|point| run(series, point));
                 matches!(range, [Some(from), Some(to)] if (from..=to).contains(&at))
             };
@@ -81,7 +79,7 @@ impl<'d> CommonStep<'d> {
 
     /// The least and the greatest change of its members, as shares; above 0 is worse where the metrics have a direction.
     pub fn range(&self) -> [f64; 2] {
-        let slowdown = |(series, change): &(&V1Series, &V1ChangePoint)| match series.better {
+        let slowdown = |(series, change): &Member<'d>| match series.better {
             Some(Better::Higher) => 1.0 / (1.0 + change.change) - 1.0,
             _ => change.change,
         };
