@@ -25,18 +25,11 @@ pub(crate) fn fit(
     begun: Option<&RunRecord>,
 ) -> Option<String> {
     let [base, head] = sides;
-    // What one side alone says of its time would set two measurements side by side that are not alike.
-    let free = |suite: &Suite| -> BTreeSet<String> {
-        suite.benchmarks.iter().filter(|it| is_free(it)).map(|it| it.id.to_string()).collect()
-    };
-    let (of_base, of_head) = (free(base), free(head));
-    let is_one_sided = |id: &String| {
-        let other = |own: &BTreeSet<String>, suite: &Suite| {
-            !own.contains(id) && suite.benchmarks.iter().any(|it| it.id.to_string() == *id)
-        };
-        other(&of_base, base) || other(&of_head, head)
-    };
-    let free: BTreeSet<String> = of_base.union(&of_head).filter(|id| !is_one_sided(id)).cloned().collect();
+    // If one side sets its own time, both keep theirs: rows of different times are not compared.
+    let all = || base.benchmarks.iter().chain(&head.benchmarks);
+    let is_free_on_both = |id: &str| all().filter(|it| it.id.as_str() == id).all(is_free);
+    let ids = all().map(|it| it.id.to_string());
+    let free: BTreeSet<String> = ids.filter(|id| is_free_on_both(id)).collect();
     let times: Vec<(String, [f64; 2], Origin)> = match begun {
         Some(record) => record.cases.iter().filter_map(time_of).collect(),
         None => {
@@ -51,12 +44,12 @@ pub(crate) fn fit(
                     [shorter(settings.duration.value, LEAST), shorter(settings.burnin.value, LEAST_WARMUP)];
                 (benchmark.id.to_string(), times, budget.origin.clone())
             };
-            base.benchmarks.iter().filter(|it| is_free(it)).map(of).collect()
+            base.benchmarks.iter().filter(|it| free.contains(it.id.as_str())).map(of).collect()
         }
     };
     let mut shortest = f64::INFINITY;
     for benchmark in
-        base.benchmarks.iter_mut().chain(&mut head.benchmarks).filter(|it| free.contains(&it.id.to_string()))
+        base.benchmarks.iter_mut().chain(&mut head.benchmarks).filter(|it| free.contains(it.id.as_str()))
     {
         let id = benchmark.id.to_string();
         let Some((_, [duration, burnin], origin)) = times.iter().find(|(of, ..)| *of == id) else { continue };
@@ -72,7 +65,7 @@ pub(crate) fn fit(
     })
 }
 
-/// What a case was measured for, where a budget said so.
+/// The benchmark of a case and its times, where they are not the default.
 fn time_of(case: &CaseRecord) -> Option<(String, [f64; 2], Origin)> {
     let shown = |name: &str| {
         let shown = case.config.get(name)?;
@@ -82,8 +75,8 @@ fn time_of(case: &CaseRecord) -> Option<(String, [f64; 2], Origin)> {
     (*origin != Origin::Default).then(|| (case.id.benchmark.to_string(), [duration, burnin], origin.clone()))
 }
 
-/// Whether nobody has said how long its cases are measured, which share processes at first. Python modules are measured by the driver,
-/// and may say it themselves.
+/// Whether the cases share processes at first and neither file nor flag sets their time. Python modules may set it themselves, so
+/// their time is not changed.
 fn is_free(benchmark: &Benchmark) -> bool {
     let settings = &benchmark.settings;
     benchmark.harness.as_ref().is_some_and(|entry| entry.harness.is_some())
@@ -93,7 +86,7 @@ fn is_free(benchmark: &Benchmark) -> bool {
         && settings.burnin.origin == Origin::Default
 }
 
-/// What the times have to be multiplied by; `None` where they fit.
+/// The factor by which the times are shortened; `None` where they fit.
 fn factor(suite: &Suite, budget: f64, has_controls: bool) -> Option<f64> {
     // The control of a shared process measures all that base measures.
     let sides = if has_controls { 3.0 } else { 2.0 };
@@ -138,5 +131,9 @@ mod tests {
         let [base, head] = &mut said;
         let budget = Setting::default(Budget::from_seconds(240.0));
         assert_eq!(fit([base, head], &budget, true, None), None, "the suite file says how long");
+        base.benchmarks[0].settings.duration.origin = Origin::Default;
+        assert_eq!(fit([base, head], &budget, true, None), None, "one side says how long");
+        head.benchmarks[0].settings.duration.origin = Origin::Default;
+        assert!(fit([base, head], &budget, true, None).is_some());
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct SequentialStopping {
     pub rest: Option<Rest>,
 }
 
-/// What the end of a budget has left open.
+/// The cases that are still open when the budget ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rest {
     /// That would probably decide `cases`, by the rates measured.
@@ -110,7 +110,7 @@ impl SequentialStopping {
             let clarity = open.filter_map(|it| Some((*pairs.get(&it.case)?, it.clarity))).collect();
             self.seen = (
                 state.passes + 1,
-                Seen { look_changed, counts_decided, of_red_program, clarity, ..Seen::default() },
+                Seen { look_changed, counts_decided, of_red_program, clarity, standings, ..Seen::default() },
             );
             self.leave_the_others(state);
             let shared = programs(state, &self.alone, &self.seen.1.clarity).into_values();
@@ -121,11 +121,11 @@ impl SequentialStopping {
         &self.seen.1
     }
 
-    /// Cases to be measured in the rounds after the screen, dearest last.
+    /// Cases to be measured in the rounds after the screen, dearest last, by what was seen before this round.
     fn candidates(&self, state: &RoundsState<'_>) -> Vec<Candidate> {
         let pairs = pairs_by_case(state);
         let (screen, most) = (self.rule.rule.screen_rounds, self.rule.rule.most_rounds);
-        let candidate = |case_progress: CaseProgress| {
+        let candidate = |case_progress: &CaseProgress| {
             let pair = *pairs.get(&case_progress.case)?;
             let left = most.saturating_sub(state.pairs[pair].rounds);
             let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
@@ -140,8 +140,7 @@ impl SequentialStopping {
                 at_most: round * f64::from(left),
             })
         };
-        let mut candidates: Vec<Candidate> =
-            self.standings(state).into_iter().filter_map(candidate).collect();
+        let mut candidates: Vec<Candidate> = self.seen.1.standings.iter().filter_map(candidate).collect();
         candidates
             .sort_by(|a, b| a.out_of_reach.cmp(&b.out_of_reach).then(a.probably.total_cmp(&b.probably)));
         candidates
@@ -310,6 +309,7 @@ fn affordable(candidates: &[&Candidate], share: f64, mut left: f64) -> Vec<usize
 /// Pairs by what their rounds show.
 #[derive(Default)]
 struct Seen {
+    standings: Vec<CaseProgress>,
     /// They are open, and their change looks like one.
     look_changed: HashSet<usize>,
     /// Their counts of executions need no further one.

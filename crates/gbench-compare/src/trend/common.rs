@@ -57,20 +57,21 @@ impl<'d> CommonStep<'d> {
     fn largest(changed: &[Member<'d>], worse: Option<bool>, searched: usize) -> Option<Self> {
         let run =
             |series: &V1Series, point: u32| series.points.get(point as usize).map(|point| point.run as usize);
-        let step = |(series, change): &Member<'d>| {
-            let at = run(series, change.at)?;
+        let step = |at: usize| {
             let may_lie_there = |(series, change): &&Member<'d>| {
                 let range = [change.from, change.to].map(|point| run(series, point));
                 matches!(range, [Some(from), Some(to)] if (from..=to).contains(&at))
             };
             let members: Vec<_> = changed.iter().filter(may_lie_there).copied().collect();
             let cases = members.iter().map(|(series, _)| &series.case).collect::<BTreeSet<_>>().len();
-            Some(Self { members, cases, searched, worse, run: at })
+            Self { members, cases, searched, worse, run: at }
         };
         let is_common = |step: &Self| {
             step.cases >= LEAST_CASES && step.cases as f64 >= LEAST_SHARE * step.searched as f64
         };
-        changed.iter().filter_map(step).filter(is_common).max_by_key(|step| step.cases)
+        let runs: BTreeSet<usize> =
+            changed.iter().filter_map(|(series, change)| run(series, change.at)).collect();
+        runs.into_iter().map(step).filter(is_common).max_by_key(|step| step.cases)
     }
 
     pub fn has(&self, series: &V1Series) -> bool {

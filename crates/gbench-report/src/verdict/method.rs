@@ -76,7 +76,7 @@ pub(crate) fn next(document: &VerdictDocument) -> Option<String> {
     ))
 }
 
-/// What rounds with shared processes are worth where programs are judged, too.
+/// How rounds with shared processes count where programs are judged.
 const SHARED_PROGRAMS: &str = " Rounds of processes that cases of a harness share can make their program red, and no case: a \
                                red or an improvement of a case rests on processes of its own.";
 

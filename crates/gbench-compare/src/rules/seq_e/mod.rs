@@ -94,7 +94,7 @@ impl SeqE {
     }
 }
 
-/// What the arithmetic is asked to hold for rows by a rule as records have it.
+/// The limits for rows that a recorded rule gives the arithmetic.
 pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
     SequentialLimits {
         version: match rule.name {
@@ -229,7 +229,7 @@ impl Rule for SeqE {
             }
             decisions.push(decision);
         }
-        // What casts doubt on every red row does so on programs, too.
+        // Doubts about every red row are doubts about programs, too.
         let programs = all.as_ref().filter(|_| correlated.is_none() && self.flagged_controls.is_empty());
         let programs = programs.map_or(Vec::new(), |all| {
             let calm = calm.as_ref().and_then(|calm| of_programs(calm));

@@ -23,7 +23,7 @@ pub(super) struct RedProgram {
     pub at_least: Option<f64>,
 }
 
-/// What all rounds of each row show, shared ones and its own: of the rows that screen in shared processes, by their place.
+/// The results of all rounds, shared and own, of the rows that screen in shared processes.
 pub(super) struct OfPrograms {
     pub limits: SequentialLimits,
     screen: seq_e::Screen,
@@ -56,7 +56,7 @@ impl OfPrograms {
         Some(Self { limits, screen, results })
     }
 
-    /// What all rounds of a row show.
+    /// The result of all rounds of a row.
     pub(super) fn result(&self, row: usize) -> Option<&SequentialResult> {
         self.results[row].as_ref()
     }
