@@ -108,6 +108,7 @@ mod python_rows;
 mod python_shared;
 mod python_starts;
 mod readme;
+mod real_card;
 mod real_driver;
 mod report;
 mod report_folding;

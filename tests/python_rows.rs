@@ -729,6 +729,25 @@ fn code_that_both_sides_import_from_the_checkout_is_no_measurement() {
 }
 
 #[test]
+fn a_case_without_neighbours_has_its_own_processes_from_the_first_round_on() {
+    for (cases, own) in [("[1]", true), ("[1, 2]", false)] {
+        let tree = support::git::Sandbox::new();
+        let text = suite(&format!("matrix = {{ n = {cases} }}"), "file = \"m.py\"");
+        let module = "def benchmark(n): return sum(range(1000))\n";
+        let ignored = "artifacts\n.gbench\n";
+        tree.commit(&[("gbench.toml", &text), ("m.py", module), (".gitignore", ignored)]);
+        tree.commit(&[("README", "the same\n")]);
+        ran(&tree.root(), "compare HEAD~1..HEAD --quiet --rounds 4 --controls 0");
+        let head = runs(&tree.root()).pop().unwrap().join("head/results/record.json");
+        let record: RunRecord = serde_json::from_slice(&std::fs::read(head).unwrap()).unwrap();
+        assert!(!record.cases[0].processes.is_empty());
+        for process in &record.cases[0].processes {
+            assert_eq!(process.shared.is_none(), own, "{cases}: {process:?}");
+        }
+    }
+}
+
+#[test]
 fn a_file_that_only_the_checkout_has_is_told_as_such() {
     let tree = support::git::Sandbox::new();
     let text = suite("", "file = \"m.py\"");

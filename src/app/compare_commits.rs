@@ -19,7 +19,8 @@ use super::{budgeted_time, calibration, environment};
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
-    CaseId, Comparison, Fault, Origin, Profile, Result, RunRecord, SequentialRule, Shard, Side, shell_word,
+    BenchmarkId, CaseId, Comparison, Fault, Isolation, Origin, Profile, Result, RunRecord, SequentialRule,
+    Shard, Side, shell_word,
 };
 use crate::run::Finished;
 use crate::store::{ComparisonFolder, note_begun};
@@ -122,6 +123,7 @@ pub(crate) fn measure(
     let has_controls = gate.controls.value > 0;
     let shortened = budgeted_time::fit([&mut base, &mut head], &gate.budget, has_controls, begun.flatten());
     shortened.into_iter().for_each(|note| reporter.note(&note));
+    settle_lone_cases(&mut base, &mut head, begun.flatten());
     let begun = resumed.as_ref().map(|resumed| &resumed.comparison);
     let seed = begun.map(|begun| begun.seed).or(request.rounds.order_seed).unwrap_or_else(new_seed);
     let cases = common_cases(&base, &head);
@@ -185,6 +187,24 @@ pub(crate) fn measure(
 
 fn has_pairs(cases: &[CaseId]) -> bool {
     !VariantPairs::of(cases).pairs.is_empty()
+}
+
+/// A case that on both sides is the only one of its benchmark shares its processes with nobody: they are its own from the first round on,
+/// and none of them only screens. `begun`: the base's record of the comparison that is gone on with, which stays as it was.
+fn settle_lone_cases(base: &mut Suite, head: &mut Suite, begun: Option<&RunRecord>) {
+    let was_shared = |id: &BenchmarkId| {
+        let cases = begun.into_iter().flat_map(|record| &record.cases).filter(|case| case.id.benchmark == *id);
+        let isolation = cases.filter_map(|case| case.config.get("isolation")?.value.as_str());
+        isolation.into_iter().any(|isolation| isolation != Isolation::Process.into_str())
+    };
+    for of_base in base.benchmarks.iter_mut().filter(|it| it.points.len() == 1) {
+        let Some(of_head) = head.benchmarks.iter_mut().find(|it| it.id == of_base.id) else { continue };
+        let settings = [&mut of_base.settings, &mut of_head.settings];
+        let screens = settings.iter().all(|it| it.isolation.value == Isolation::SharedScreen);
+        if of_head.points == of_base.points && screens && !was_shared(&of_base.id) {
+            settings.into_iter().for_each(|it| it.isolation.value = Isolation::Process);
+        }
+    }
 }
 
 /// A bare repository has no suite file of its own that could say what to measure and where to keep it.

@@ -14,6 +14,8 @@
 #
 # ACCEPT_SECONDS (470) is for everything. ACCEPT_ROUNDS (10) is for the twelve cases against themselves, 20 fresh processes a case,
 # fewer where the time is over before.
+# ACCEPT_STEPS runs only the steps whose names fit this glob: '@(doctor|manifest|compile|product*)'. A step needs those before it whose
+# work it uses.
 # ACCEPT_REQUIRE=1 makes a step that is skipped a failure.
 # ACCEPT_QUICK=1 takes small shapes and few cases. ACCEPT_STAND_IN=1 plants slowdowns for the stand-in driver, too (tests/gpu_accept.rs).
 set -u
@@ -101,7 +103,7 @@ step 'a comment more: identical' 30 comment
 step 'a slower kernel: red' 50 slower
 step 'planted 2 % and 5 %, alternating' 60 alternating
 step 'the same pair in lock-step' 60 lockstep
-step 'copy.py' 40 copies
+step 'copy_driver.py' 40 copies
 step 'matmul_torch.py' 50 matmul
 step 'the card sampled' 30 sampled
 step 'twelve cases against themselves' "$seconds" itself

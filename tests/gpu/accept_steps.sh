@@ -142,7 +142,10 @@ product() {
     place beside beside.toml beside_torch.py || return
     ran product 0 --benchmark beside/product --benchmark beside/product_torch || return
     [[ $(<"$work/product.jsonl") == *impl=cublas* ]] || skip 'there is no cuBLAS' || return
-    local dtype own cublas torch flop=$((2 * 4096 * 4096 * 4096)) ratio bad=
+    local dtype own cublas torch flop=$((2 * 4096 * 4096 * 4096)) ratio bad='' held=''
+    # Samples that follow each other closely bring half types to the card's power limit, torch's with their pauses do not: an H200 then runs
+    # the same cycles at 1450 to 1620 instead of 1980 MHz.
+    if said "$out/logs/product.txt" '*clocks were held down*sw_power_cap*'; then held=yes; fi
     for dtype in f32 f16 bf16; do
         own=$(median_ps "$work/product.jsonl" "beside/product[[]*dtype=$dtype,*impl=own*") || fail "no time of our $dtype" || return
         cublas=$(median_ps "$work/product.jsonl" "beside/product[[]*dtype=$dtype,*impl=cublas*") || fail "no time of cuBLAS's $dtype" || return
@@ -150,7 +153,11 @@ product() {
         ratio=$((torch * 1000 / cublas))
         figure+="${figure:+; }$dtype: own $((flop / own)), cuBLAS $((flop / cublas)), torch $((flop / torch)) TFLOP/s, "
         figure+="cuBLAS over torch $(thousandths "$ratio")"
-        ((ratio >= 970 && ratio <= 1030)) || bad=yes
+        if [[ -n $held && $dtype != f32 ]]; then
+            figure+=' (not judged: the power limit held the clocks down)'
+        else
+            ((ratio >= 970 && ratio <= 1030)) || bad=yes
+        fi
     done
     [[ -z $bad ]] || fail "more than 3 % apart: $figure"
 }
@@ -182,7 +189,7 @@ sampled() {
 
 faults() {
     [[ -n $nvrtc ]] || skip 'no NVRTC' || return
-    place faults faults.toml kernels/checked.cu copy.py && ran faults 4 || return
+    place faults faults.toml kernels/checked.cu copy_driver.py && ran faults 4 || return
     local words
     words=$(flat "$out/logs/faults.txt")
     [[ $words == *'faults/wrong[n=65536] - invalid'* ]] || fail 'the wrong kernel is not invalid' || return

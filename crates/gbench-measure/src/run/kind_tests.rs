@@ -74,8 +74,8 @@ fn word(given: &Given) -> String {
             let names: Vec<String> = range.names().map(str::to_owned).collect();
             (range, names)
         }),
-        "shares" => ask(it, |(device, bytes, flops, precision): (String, _, _, Option<String>)| {
-            peaks::shares(&device, bytes, flops, precision.as_deref())
+        "shares" => ask(it, |(device, bytes, flops, precision, moved): (String, _, _, Option<String>, _)| {
+            peaks::shares(&device, bytes, flops, precision.as_deref(), moved)
         }),
         function => panic!("{function}"),
     }

@@ -8,31 +8,39 @@ pub(super) struct Peaks {
     name: &'static str,
     /// Bytes a second of its memory.
     bandwidth: f64,
+    /// Bytes of its L2 cache, from which less than that may come faster.
+    cache: f64,
     /// Floating-point operations a second in single precision: by tensor cores (TF32) where the card has them.
     single: f64,
     /// Half precision with tensor cores.
     half: f64,
 }
 
-/// In GB/s and TFLOP/s.
-const fn card(name: &'static str, bandwidth: f64, single: f64, half: f64) -> Peaks {
-    Peaks { name, bandwidth: bandwidth * 1e9, single: single * 1e12, half: half * 1e12 }
+/// In GB/s, MiB and TFLOP/s.
+const fn card(name: &'static str, bandwidth: f64, cache: f64, single: f64, half: f64) -> Peaks {
+    Peaks {
+        name,
+        bandwidth: bandwidth * 1e9,
+        cache: cache * 1024.0 * 1024.0,
+        single: single * 1e12,
+        half: half * 1e12,
+    }
 }
 
 /// A longer name stands before a shorter one that it holds.
 const CARDS: [Peaks; 12] = [
-    card("H200", 4800.0, 494.0, 989.0),
-    card("H100 PCIe", 2000.0, 378.0, 756.0),
-    card("H100 80GB HBM3", 3350.0, 494.0, 989.0),
-    card("A100-SXM4-80GB", 2039.0, 156.0, 312.0),
-    card("A100 80GB PCIe", 1935.0, 156.0, 312.0),
-    card("A100-SXM4-40GB", 1555.0, 156.0, 312.0),
-    card("A100-PCIE-40GB", 1555.0, 156.0, 312.0),
-    card("L40S", 864.0, 183.0, 362.0),
-    card("NVIDIA L4", 300.0, 60.0, 121.0),
-    card("NVIDIA A10", 600.0, 62.5, 125.0),
-    card("Tesla T4", 320.0, 8.1, 65.0),
-    card("V100-SXM2", 900.0, 15.7, 125.0),
+    card("H200", 4800.0, 60.0, 494.0, 989.0),
+    card("H100 PCIe", 2000.0, 50.0, 378.0, 756.0),
+    card("H100 80GB HBM3", 3350.0, 50.0, 494.0, 989.0),
+    card("A100-SXM4-80GB", 2039.0, 40.0, 156.0, 312.0),
+    card("A100 80GB PCIe", 1935.0, 40.0, 156.0, 312.0),
+    card("A100-SXM4-40GB", 1555.0, 40.0, 156.0, 312.0),
+    card("A100-PCIE-40GB", 1555.0, 40.0, 156.0, 312.0),
+    card("L40S", 864.0, 96.0, 183.0, 362.0),
+    card("NVIDIA L4", 300.0, 48.0, 60.0, 121.0),
+    card("NVIDIA A10", 600.0, 6.0, 62.5, 125.0),
+    card("Tesla T4", 320.0, 4.0, 8.1, 65.0),
+    card("V100-SXM2", 900.0, 6.0, 15.7, 125.0),
 ];
 
 /// A rate beside the card's peak.
@@ -41,17 +49,21 @@ pub(super) struct PeakShare {
     pub metric: &'static str,
     /// Of the peak; 1 is all of it.
     pub share: f64,
+    /// Above what the card can do: the case did not do the work that it declares.
+    pub is_impossible: bool,
     /// The peak in words: `4.8 TB/s of the memory of an H200`.
     pub peak: String,
 }
 
 /// How near rates come to the peaks of a device such as `cuda:NVIDIA H200`. `bytes` and `flops`: a second, at the median. `precision`: of the
-/// case, where it says. Empty for a card that is not in the table.
+/// case, where it says. `moved`: bytes of one iteration; what fits into the L2 cache may be faster than the memory. Empty for a card that
+/// is not in the table.
 pub(super) fn shares(
     device: &str,
     bytes: Option<f64>,
     flops: Option<f64>,
     precision: Option<&str>,
+    moved: Option<f64>,
 ) -> Vec<PeakShare> {
     // A part of a card has a part of its peaks, and nobody says which.
     let Some(card) = card_of(device).filter(|_| !device.contains("MIG")) else { return Vec::new() };
@@ -65,15 +77,25 @@ pub(super) fn shares(
         Some(_) => (f64::NAN, ""),
         None => (card.half, "half precision"),
     };
-    let of_memory = bytes.map(|rate| PeakShare {
-        metric: "bytes_rate_of_peak",
-        share: rate / (card.bandwidth * cards),
-        peak: format!("the {:.0} GB/s of the memory of {}", card.bandwidth / 1e9, card.name),
+    // A copy of 16 MiB in an H200's cache runs at 4.9 TB/s, 2 % above its memory.
+    let fits = moved.is_some_and(|moved| moved <= card.cache * cards);
+    let of_memory = bytes.map(|rate| {
+        let share = rate / (card.bandwidth * cards);
+        PeakShare {
+            metric: "bytes_rate_of_peak",
+            share,
+            is_impossible: share > 1.0 && !fits,
+            peak: format!("the {:.0} GB/s of the memory of {}", card.bandwidth / 1e9, card.name),
+        }
     });
-    let of_arithmetic = flops.map(|rate| PeakShare {
-        metric: "flops_rate_of_peak",
-        share: rate / (peak * cards),
-        peak: format!("the {:.0} TFLOP/s of {} in {unit}", peak / 1e12, card.name),
+    let of_arithmetic = flops.map(|rate| {
+        let share = rate / (peak * cards);
+        PeakShare {
+            metric: "flops_rate_of_peak",
+            share,
+            is_impossible: share > 1.0,
+            peak: format!("the {:.0} TFLOP/s of {} in {unit}", peak / 1e12, card.name),
+        }
     });
     of_memory.into_iter().chain(of_arithmetic).filter(|share| share.share.is_finite()).collect()
 }

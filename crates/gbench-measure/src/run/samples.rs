@@ -368,16 +368,17 @@ impl CollectedSamples {
             Some(ParamValue::Text(text)) => Some(text.as_str()),
             _ => None,
         });
+        let moved = self.per_iteration.get("bytes").copied();
         let mut found: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         for (bytes, flops) in rates("bytes_rate")
             .into_iter()
             .map(|rate| (Some(rate), None))
             .chain(rates("flops_rate").into_iter().map(|rate| (None, Some(rate))))
         {
-            for share in peaks::shares(device, bytes, flops, precision) {
+            for share in peaks::shares(device, bytes, flops, precision, moved) {
                 let values = found.entry(share.metric).or_default();
                 values.push(share.share * 100.0);
-                if share.share > 1.0 {
+                if share.is_impossible {
                     // Without the figure, which differs by process: the case is told once.
                     let what = format!(
                         "it is faster than {}: it did not do the work that it declares, or declares too much",

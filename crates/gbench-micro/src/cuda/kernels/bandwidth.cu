@@ -1,26 +1,15 @@
-// How much device memory gives and takes: four vectors of 16 bytes are under way in every thread.
+// How much device memory gives and takes: but for copies, four vectors of 16 bytes are under way in every thread.
 //
-// `vectors` counts float4. A block walks tiles of four times its threads; the grid may be smaller than the tiles.
+// `vectors` counts float4. A block walks tiles of four times its threads; the grid may be smaller than the tiles, but for copies.
 
 #define GB_WAYS 4
 
+// One vector a thread: an H200 copies 5 % less a second with four, with hints to the cache, or with blocks that stay.
 extern "C" __global__ void __launch_bounds__(256) gb_copy(const float4 *from, float4 *to, unsigned long long vectors)
 {
-    const unsigned long long tile = GB_WAYS * (unsigned long long)blockDim.x;
-    for (unsigned long long first = blockIdx.x * tile + threadIdx.x; first < vectors; first += gridDim.x * tile) {
-        float4 value[GB_WAYS];
-#pragma unroll
-        for (unsigned way = 0; way < GB_WAYS; way++) {
-            if (first + way * blockDim.x < vectors) {
-                value[way] = from[first + way * blockDim.x];
-            }
-        }
-#pragma unroll
-        for (unsigned way = 0; way < GB_WAYS; way++) {
-            if (first + way * blockDim.x < vectors) {
-                to[first + way * blockDim.x] = value[way];
-            }
-        }
+    const unsigned long long at = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+    if (at < vectors) {
+        to[at] = from[at];
     }
 }
 

@@ -50,6 +50,7 @@ fn bandwidth(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let launch = line(tiles, THREADS);
     let (mut case, arrays) = match op {
         "copy" => {
+            let launch = line(vectors.div_ceil(u64::from(THREADS)), THREADS);
             (plain(source("gb_copy"), launch, vec![array(), output(DType::F32, elements), count], Copy), 2)
         }
         "triad" => {

@@ -114,6 +114,10 @@ class Cuda:
         """On the current stream of the case's device, which need not be the current device."""
         self._there(event.record)
 
+    def is_idle(self):
+        """Whether the current stream has nothing left to do."""
+        return self.torch.cuda.current_stream(self.devices[0]).query()
+
     def can_sleep(self):
         return hasattr(self.torch.cuda, "_sleep")
 

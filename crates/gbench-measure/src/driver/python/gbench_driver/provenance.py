@@ -9,12 +9,18 @@ import sys
 from .failures import error
 from .loading import is_users
 
+# Where compilers of kernels keep what they made, as in `gbench_model::KERNEL_CACHES`. Triton imports its launchers from there.
+KERNEL_CACHES = ("CUDA_CACHE_PATH", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "NUMBA_CACHE_DIR")
+
 
 class Provenance:
     """`tree`: the folders `own` and `checkout`, or None where there is one tree alone."""
 
     def __init__(self, tree):
         self.own, self.checkout = (os.path.realpath(tree[name]) for name in ("own", "checkout")) if tree else (None, None)
+        # What lies in a cache was compiled from what this side has imported. The gate's own caches lie in the checkout's `.gbench`.
+        caches = (os.environ.get(name) for name in KERNEL_CACHES)
+        self.compiled = tuple(os.path.realpath(folder) + os.sep for folder in caches if folder)
 
     def told(self, failure):
         """The failure, with a word on a file that only the checkout has: git does not know it, so no tree has it."""
@@ -50,6 +56,6 @@ class Provenance:
             return None
         path = os.path.realpath(path)
         installed = {os.path.realpath(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)}
-        if path.startswith(self.own + os.sep) or any(path.startswith(prefix) and not self.checkout.startswith(prefix) for prefix in installed):
+        if path.startswith((self.own + os.sep,) + self.compiled) or any(path.startswith(prefix) and not self.checkout.startswith(prefix) for prefix in installed):
             return None
         return path if is_users(path, self.checkout) else None

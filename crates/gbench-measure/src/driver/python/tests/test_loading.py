@@ -39,6 +39,28 @@ class Loading(DriverTest):
             told = written({"a/x.py": imports, "b/y.py": own, "c/z.py": imports}, ["a/x.py", "b/y.py", "c/z.py"], tree=tree)
         self.assertEqual([[error["kind"] for error in told.of("error", case)] for case in range(3)], [["shared_code"], [], ["shared_code"]])
 
+    def test_what_a_compiler_of_kernels_left_in_the_gate_s_cache_is_no_code_of_the_checkout(self):
+        with tempfile.TemporaryDirectory() as checkout:
+            own = os.path.join(checkout, ".gbench", "trees", "base")
+            cache = os.path.join(own + ".cache", "TRITON_CACHE_DIR")
+            # As Triton 3.6 does it: compiled, put into the cache, and loaded by its path.
+            bench = """
+import importlib.util, os, sys
+class B:
+    def benchmark_fn(self):
+        if "__triton_launcher" not in sys.modules:
+            path = os.path.join(os.environ["TRITON_CACHE_DIR"], "__triton_launcher.py")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            open(path, "w").close()
+            spec = importlib.util.spec_from_file_location("__triton_launcher", path)
+            sys.modules["__triton_launcher"] = module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+"""
+            tree = {"own": own, "checkout": checkout}
+            told = written({"x.py": bench}, ["x.py"], tree=tree, environment={"TRITON_CACHE_DIR": cache})
+            self.assertTrue(os.path.exists(os.path.join(cache, "__triton_launcher.py")))
+        self.measured(told)
+
     def test_a_module_may_name_its_own_folder_below_another(self):
         self.assertEqual(single(pair("book/ch08/baseline_by_chapter.py")).values("size"), [8])
 

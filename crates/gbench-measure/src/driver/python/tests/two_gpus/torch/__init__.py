@@ -45,6 +45,7 @@ class _Device:
 
 _devices = [_Device(), _Device()]
 _current = [0]
+_loaded = []  # kernels
 
 
 def work(microseconds, side=False, device=None, launch=0):
@@ -137,7 +138,19 @@ class cuda:
             pass
 
     @staticmethod
+    def current_stream(device=None):
+        class stream:
+            @staticmethod
+            def query():
+                return time.perf_counter() >= _devices[_current[0] if device is None else device].main.free_at
+        return stream
+
+    @staticmethod
     def _sleep(cycles):
+        # As with CUDA's lazy loading: the host is kept while events are already stamped.
+        if not _loaded:
+            _loaded.append("sleep")
+            host(5000)
         _devices[_current[0]].main.put(cycles / 1e9)
 
     @staticmethod
