@@ -85,9 +85,11 @@ pub fn said(results: &[SequentialResult], iterations: Iterations) -> Said {
     let rounds: usize = results.iter().map(|result| result.rounds).sum();
     let rounds = rounds as f64 / results.len() as f64;
     let longest = results.iter().map(|result| result.rounds).max().unwrap_or(0);
+    let red = results.iter().filter(|result| result.status == Status::Regressed);
     Said {
         statuses: results.iter().map(|result| result.status).collect(),
         rounds,
+        red_rounds: red.map(|result| result.rounds).collect(),
         iterations: 2.0 * rounds * iterations.all() as f64,
         launches: 2.0 * longest as f64,
     }

@@ -46,6 +46,7 @@ fn group_sequential(name: &'static str) -> Rule {
         Said {
             statuses,
             rounds: mean,
+            red_rounds: Vec::new(),
             iterations: 2.0 * mean * USUAL.all() as f64,
             launches: 2.0 * longest as f64,
         }

@@ -126,6 +126,7 @@ impl Corpus {
             Said {
                 statuses: results.iter().map(|result| result.status).collect(),
                 rounds: rounds as f64 / results.len() as f64,
+                red_rounds: Vec::new(),
                 iterations: samples as f64 / results.len() as f64,
                 launches: launches as f64,
             }

@@ -24,6 +24,8 @@ pub struct Said {
     pub statuses: Vec<Status>,
     /// Rounds per benchmark; of rules without rounds, pairs of processes.
     pub rounds: f64,
+    /// Rounds that each red benchmark took, of rules that decide each by itself.
+    pub red_rounds: Vec<usize>,
     /// Per benchmark, of both sides, dropped ones included.
     pub iterations: f64,
     /// Processes that the suite started, each running all that is still open.
@@ -37,6 +39,7 @@ impl Said {
         Self {
             statuses: red.into_iter().map(status).collect(),
             rounds,
+            red_rounds: Vec::new(),
             iterations: iterations as f64,
             launches: launches as f64,
         }

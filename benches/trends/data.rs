@@ -10,7 +10,11 @@ use rand_pcg::Pcg64;
 use super::costs;
 use super::draw::{Seed, normal};
 
-pub const RUNS: usize = 300;
+pub const RUNS: usize = 200;
+/// Shorter histories are left out.
+const LEAST: usize = 40;
+/// The project that constants and settings are chosen on, by what its file's name begins with.
+const TUNING: &str = "cudajl";
 /// Runs that stay together where the residuals of a real history are put in a new order.
 pub const BLOCK: usize = 10;
 /// Pieces of a real history are at least so long, when its own steps are taken off.
@@ -30,12 +34,15 @@ pub const KINDS: [&str; 6] = [
 
 /// One benchmark's history, in logarithms.
 pub struct History {
+    /// Whose it is: the name of the file up to the first `_`.
+    pub project: String,
     pub values: Vec<f64>,
     /// Without its own steps.
     residuals: Vec<f64>,
 }
 
-/// Those that the candidates' settings are chosen on, and those that are reported.
+/// Those that the candidates' settings are chosen on, and those that are reported: of other projects where there are any, else other
+/// benchmarks of the same one.
 pub struct Histories {
     pub tuning: Vec<History>,
     pub held_out: Vec<History>,
@@ -50,30 +57,26 @@ pub struct Labelled {
 impl Histories {
     pub fn read(folder: &Path) -> Result<Self, String> {
         let tell = |error: std::io::Error| format!("{}: {error}", folder.display());
-        let mut paths = Vec::new();
+        let mut projects: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
         for entry in std::fs::read_dir(folder).map_err(tell)? {
             let path = entry.map_err(tell)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.contains("history") && name.ends_with(".json.gz") {
-                paths.push(path);
+                let project = name.split('_').next().unwrap_or_default().to_owned();
+                projects.insert(project, benchmarks(&path)?);
             }
         }
-        paths.sort();
+        let others = projects.keys().any(|project| project != TUNING);
         let (mut tuning, mut held_out) = (Vec::new(), Vec::new());
-        for path in &paths {
-            for (name, values) in benchmarks(path)? {
-                if values.len() < RUNS {
-                    continue;
-                }
-                let side = if hash(&name) & 0x80 == 0 { &mut tuning } else { &mut held_out };
-                side.push(History::new(values));
+        for (project, benchmarks) in projects {
+            for (name, values) in benchmarks.into_iter().filter(|(_, values)| values.len() >= LEAST) {
+                let tunes = project == TUNING && (others || hash(&name) & 0x80 == 0);
+                let side = if tunes { &mut tuning } else { &mut held_out };
+                side.push(History::new(project.clone(), values));
             }
         }
         if tuning.is_empty() || held_out.is_empty() {
-            return Err(format!(
-                "{}: no history of {RUNS} runs and more benchmarks than one",
-                folder.display()
-            ));
+            return Err(format!("{}: no history of {TUNING}, or no others to report", folder.display()));
         }
         Ok(Self { tuning, held_out })
     }
@@ -105,7 +108,7 @@ fn hash(name: &str) -> u64 {
 }
 
 impl History {
-    fn new(values: Vec<f64>) -> Self {
+    fn new(project: String, values: Vec<f64>) -> Self {
         // By a partition with absolute cost, which is not ours.
         let penalty = 4.0 * costs::scale(&values) * (values.len() as f64).ln();
         let ends = costs::partition(&values, PIECE, penalty, |_, deviation| deviation);
@@ -116,19 +119,19 @@ impl History {
             let middle = gbench_ci::stats::median(&mut part.to_vec()).unwrap_or(0.0);
             part.iter_mut().for_each(|value| *value -= middle);
         }
-        Self { values, residuals }
+        Self { project, values, residuals }
     }
 
-    /// The residuals in a new order, block by block.
+    /// A series of blocks of residuals, each drawn from all of them.
     pub fn quiet(&self, random: &mut Pcg64) -> Vec<f64> {
         let count = self.residuals.len();
-        let offset = random.random_range(0..count);
-        let mut order: Vec<usize> = (0..count / BLOCK).collect();
-        for last in (1..order.len()).rev() {
-            order.swap(last, random.random_range(0..=last));
+        let mut series = Vec::with_capacity(RUNS + BLOCK);
+        while series.len() < RUNS {
+            let first = random.random_range(0..count);
+            series.extend((first..first + BLOCK).map(|run| self.residuals[run % count]));
         }
-        let runs = order.iter().flat_map(|block| (0..BLOCK).map(move |run| block * BLOCK + run));
-        runs.map(|run| self.residuals[(offset + run) % count]).take(RUNS).collect()
+        series.truncate(RUNS);
+        series
     }
 }
 

@@ -116,7 +116,7 @@ fn trend_of(series: &TrendSeries, breaks: Vec<SeriesBreak>, is_current: bool) ->
             continue;
         };
         collect_residuals(values, &found, &mut residuals);
-        if is_newest && (values.len() >= LEAST_SEARCHED || !found.is_empty()) {
+        if is_newest && values.len() >= LEAST_SEARCHED {
             trend.state = SeriesState::Searched;
             trend.drift = stats::drift(values, stats::drift::LEVEL).map(|found| SeriesDrift {
                 from: start + found.from,

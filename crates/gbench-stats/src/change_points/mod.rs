@@ -3,12 +3,15 @@
 //! Three stages, each robust against what nightly histories hold: spikes, states that alternate, and sessions that
 //! resemble their neighbours.
 //!
-//! 1. *Candidates*: the cheapest partition of the winsorised logarithms into constant pieces (`partition`), generous.
+//! 1. *Candidates*: the cheapest partition of the logarithms into levels, by a cost that spikes do not raise (`partition`).
 //! 2. *Significance*: each candidate is tested by ranks between its two neighbours (`ranks`), with a variance that knows
 //!    autocorrelation (`noise`). Of those that fail, the one that explains least goes, and the test is made anew, until
 //!    all that remain pass. Ranks decide because the tails of the noise are not known: a t test in their place reports
-//!    every state that lasts for some runs by chance. Where two long levels lie wholly apart, the t test may decide too.
+//!    every state that lasts for some runs by chance, and the cost alone takes states that alternate for steps. Where two long levels lie
+//!    wholly apart, the t test may decide too.
 //! 3. *Shape*: a candidate that a slope explains better than a step is a drift and no change point ([`drift()`](super::drift())).
+//! 4. *Confirmation*: a point is told once it has stood for [`LOOKS`] looks, the last of them without the newest runs. Most that are false
+//!    go when the next run comes.
 //!
 //! No kept crate does this: `pelt` has squared and absolute cost but no test, and asks for a newer compiler than ours;
 //! `changepoint`, which `augurs-changepoint` wraps, is Bayesian online detection with a fixed hazard and Gaussian runs.
@@ -28,20 +31,25 @@ use super::{TQuantiles, t_tail};
 use noise::{FLOOR, SessionNoise};
 use sums::Sums;
 
-/// The family's error rate that the goals of `docs/trend-evaluation.md` are met with.
-pub const LEVEL: f64 = 1e-4;
+/// The family's error rate at one look that the goals of `docs/trend-evaluation.md` are met with.
+pub const LEVEL: f64 = 2e-3;
+/// A level of so many runs is no longer new: most that are false are shorter. Between two such levels the error rate is larger.
+const LONG_RUNS: usize = 20;
+const LEVEL_OF_LONG: f64 = 10.0;
+/// Looks in a row, one a run, that have to see a point.
+const LOOKS: usize = 4;
 /// A shift lasts where it holds the majority of nine runs: fewer than these are a spike.
 pub(crate) const LEAST_RUNS: usize = 5;
 /// Where the levels before and after lie apart over so many runs each, their distance counts too. Shorter states may come and go.
 const CLEAR_RUNS: usize = 12;
-/// Of fewer runs no step is found at [`LEVEL`], however large, unless all runs of a level are equal: ranks alone do not get that far.
+/// Fewer runs are not searched: every look at few of them adds to the chance of a false point, and they show only large steps.
 pub const LEAST_SEARCHED: usize = 2 * CLEAR_RUNS;
 /// Runs whose mean stands for what they have in common.
 const BATCH: usize = 10;
 /// Degrees of freedom below which the spread of such means says too little.
 const LEAST_BATCHES: usize = 3;
-/// Penalty of a candidate over the long-run variance and `ln n`: that of Schwarz 1978 is 1 for each of place and size.
-const PENALTY: f64 = 2.0;
+/// Penalty of a candidate over `ln n`, in squared scales: that of Schwarz 1978 is 1 for each of place and size.
+const PENALTY: f64 = 6.0;
 /// A slope is preferred where twice its logarithmic likelihood exceeds the step's by more than this.
 const SLOPE_MARGIN: f64 = 1.0;
 /// What is steeper than a rise over as many runs counts as a step.
@@ -70,15 +78,29 @@ pub struct ChangePoint {
 /// The lasting steps of a series, in their order.
 ///
 /// `values`: one a run, in the order of time, any unit, from one unbroken piece: nothing but the program and the session
-/// changed. `level`: the chance of even one point in a series without a change, nominally; [`LEVEL`] unless there is a
-/// reason. Asked after every run, the chance of one at any look is larger. `None` where a value has no finite logarithm.
-/// Series of fewer than twice `LEAST_RUNS` have no points.
+/// changed. `level`: the chance that this look sees even one point in a series without a change, nominally; [`LEVEL`] unless there is a
+/// reason. Of them, those are told that the looks before have seen, too, as far
+/// as there were looks. `None` where a value has no finite logarithm.
+/// Series of fewer than [`LEAST_SEARCHED`] have no points.
 pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
     let logarithms = logarithms(values)?;
-    if logarithms.len() < 2 * LEAST_RUNS {
+    if logarithms.len() < LEAST_SEARCHED {
         return Some(Vec::new());
     }
-    Some(Search::new(&logarithms, level).points())
+    let mut points = seen(&logarithms, level);
+    for runs in (LEAST_SEARCHED..logarithms.len()).rev().take(LOOKS - 1) {
+        if points.is_empty() {
+            break;
+        }
+        let before = seen(&logarithms[..runs], level);
+        points.retain(|point| before.iter().any(|other| revision::meet(point, other)));
+    }
+    Some(points)
+}
+
+/// What one look sees.
+fn seen(logarithms: &[f64], level: f64) -> Vec<ChangePoint> {
+    Search::new(logarithms, level).points()
 }
 
 pub(super) fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
@@ -90,7 +112,7 @@ struct Search<'a> {
     logarithms: &'a [f64],
     winsorised: Vec<f64>,
     sums: Sums,
-    /// Largest p value of a place that is kept.
+    /// Largest p value of a place that is kept between levels that are still short.
     limit: f64,
     /// How much larger the variance of a mean is than that of independent runs.
     inflation: f64,
@@ -106,8 +128,7 @@ impl<'a> Search<'a> {
         let noise = SessionNoise::of(logarithms);
         let winsorised = noise.winsorised(logarithms);
         let sums = Sums::new(&winsorised);
-        let penalty = PENALTY * noise.long_run_variance() * (count as f64).ln();
-        let edges = partition::edges(&sums, LEAST_RUNS, penalty);
+        let edges = partition::edges(logarithms, noise.near, PENALTY * (count as f64).ln(), LEAST_RUNS);
         // From the generous partition, once: what a rejected candidate leaves in the residuals looks like autocorrelation
         // and would make the next ones fail in turn.
         let inflation = noise::inflation(logarithms, &edges);
@@ -130,8 +151,14 @@ impl<'a> Search<'a> {
     /// Of the candidates that fail the test, the one without which the fit loses least. By p value the short pieces would
     /// go first, however large the step beside them.
     fn weakest(&self) -> Option<usize> {
-        let failing = (1..self.edges.len() - 1).filter(|index| self.p[*index] > self.limit);
+        let failing = (1..self.edges.len() - 1).filter(|index| !self.is_beyond_chance(*index));
         failing.min_by(|a, b| self.loss(*a).total_cmp(&self.loss(*b)))
+    }
+
+    fn is_beyond_chance(&self, index: usize) -> bool {
+        let (start, at, end) = self.around(index);
+        let is_long = (at - start).min(end - at) >= LONG_RUNS;
+        self.p[index] <= if is_long { LEVEL_OF_LONG * self.limit } else { self.limit }
     }
 
     /// The piece before an edge and the one after it: where they start, meet and end.

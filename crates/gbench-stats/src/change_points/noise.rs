@@ -20,6 +20,8 @@ const QUARTILE_DIFFERENCE: f64 = 1.626_835_600_930_487;
 pub(crate) struct SessionNoise {
     /// Standard deviation of a run about its level.
     pub scale: f64,
+    /// The same by the median difference alone: of states that alternate it is that of one state.
+    pub near: f64,
     /// Of an autoregression of order 1, from 0 to 0.7.
     pub phi: f64,
 }
@@ -33,14 +35,11 @@ impl SessionNoise {
         let [near, wide] = [1, 2].map(|lag| quantiles_of_differences(logarithms, lag));
         let phi = ((wide[0] / near[0]).powi(2) - 1.0).clamp(0.0, 0.7);
         let phi = if phi.is_nan() { 0.0 } else { phi };
+        let deviation = |difference: f64| (difference / (1.0 - phi).sqrt()).max(FLOOR);
+        let of_median = near[0] / MEDIAN_DIFFERENCE;
         // The quartile counts where runs alternate between two states: within one of them the median would see little.
-        let difference = (near[0] / MEDIAN_DIFFERENCE).max(near[1] / QUARTILE_DIFFERENCE);
-        Self { scale: (difference / (1.0 - phi).sqrt()).max(FLOOR), phi }
-    }
-
-    /// Of winsorised runs: cut at two deviations, normal noise keeps about four fifths of its variance.
-    pub(crate) fn long_run_variance(&self) -> f64 {
-        0.8 * self.scale.powi(2) * (1.0 + self.phi) / (1.0 - self.phi)
+        let of_quartile = near[1] / QUARTILE_DIFFERENCE;
+        Self { scale: deviation(of_median.max(of_quartile)), near: deviation(of_median), phi }
     }
 
     /// Each run within two scales of the median of the nine runs around it: a spike moves no level, and a lasting step
@@ -134,6 +133,6 @@ mod tests {
         assert_eq!(inflation(&slow, &[0, 60]), MOST_INFLATION);
         assert_eq!(inflation(&[1.0; 12], &[0, 12]), 1.0);
         // What never varies has the least scale.
-        assert_eq!(SessionNoise::of(&[2.0; 10]), SessionNoise { scale: FLOOR, phi: 0.0 });
+        assert_eq!(SessionNoise::of(&[2.0; 10]), SessionNoise { scale: FLOOR, near: FLOOR, phi: 0.0 });
     }
 }

@@ -37,7 +37,7 @@ pub fn revise(before: &[ChangePoint], now: &[ChangePoint]) -> ChangeRevision {
     revision
 }
 
-fn meet(one: &ChangePoint, other: &ChangePoint) -> bool {
+pub(super) fn meet(one: &ChangePoint, other: &ChangePoint) -> bool {
     one.within.start() <= other.within.end() && other.within.start() <= one.within.end()
 }
 
