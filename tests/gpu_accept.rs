@@ -82,7 +82,8 @@ fn the_acceptance_passes_on_the_stand_in_and_what_it_found_there_is_not_kept() {
         assert!(table.contains(&format!("| {step} | skipped: ")), "{step} in\n{table}");
     }
     assert!(
-        table.contains("| copy_driver.py | ok |") || table.contains("| copy_driver.py | skipped: there is no python3 |")
+        table.contains("| copy_driver.py | ok |")
+            || table.contains("| copy_driver.py | skipped: there is no python3 |")
     );
     for found in ["saxpy named", "none red", "5 % planted: +", "2 % planted: +", "identical device code"] {
         assert!(table.contains(found), "{found} in\n{table}");

@@ -190,7 +190,8 @@ fn by_project(histories: &[History], seed: Seed) {
     for projects in histories.chunk_by(|one, next| one.project == next.project) {
         let data = draw(projects, DRAWS, seed.named(&projects[0].project));
         let reached = score(&OURS, LEVEL, &data);
-        let any = |series: &&Vec<f64>| (10..=RUNS).any(|runs| !(OURS.detect)(&series[..runs], LEVEL).is_empty());
+        let any =
+            |series: &&Vec<f64>| (10..=RUNS).any(|runs| !(OURS.detect)(&series[..runs], LEVEL).is_empty());
         let any = data.quiet.iter().filter(any).count();
         rows.push(vec![
             projects[0].project.clone(),
@@ -205,7 +206,8 @@ fn by_project(histories: &[History], seed: Seed) {
     println!(
         "Ours by project; *any look*: quiet series of 100 in which some night's look tells a point, asked every night.\n"
     );
-    let header = ["project", "series", "F1 ±5", "precision ±5", "recall ±5", "false, last look", "false, any look"];
+    let header =
+        ["project", "series", "F1 ±5", "precision ±5", "recall ±5", "false, last look", "false, any look"];
     println!("{}", markdown(&header, &rows));
 }
 

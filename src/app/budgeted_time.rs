@@ -14,6 +14,16 @@ const SHARE: f64 = 0.35;
 /// Below this a sample is mostly the cost of taking it.
 const LEAST: f64 = 0.01;
 const LEAST_WARMUP: f64 = 0.001;
+/// Samples that a process has left: some harnesses look anew for the number of calls before each (`go test`), or set up again.
+const LEAST_SAMPLES: u32 = 3;
+
+/// What a process spends on a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Spent {
+    duration: f64,
+    burnin: f64,
+    samples: u32,
+}
 
 /// Shortens the time of cases that share processes, on both sides alike, so that enough rounds fit into the budget; only where the
 /// suite file does not say how long. The note says so. `begun`: the base's record of the comparison that is gone on with,
@@ -30,7 +40,7 @@ pub(crate) fn fit(
     let is_free_on_both = |id: &str| all().filter(|it| it.id.as_str() == id).all(is_free);
     let ids = all().map(|it| it.id.to_string());
     let free: BTreeSet<String> = ids.filter(|id| is_free_on_both(id)).collect();
-    let times: Vec<(String, [f64; 2], Origin)> = match begun {
+    let times: Vec<(String, Spent, Origin)> = match begun {
         Some(record) => record.cases.iter().filter_map(time_of).collect(),
         None => {
             let factor = factor(base, budget.value.seconds()?, has_controls)?;
@@ -40,9 +50,14 @@ pub(crate) fn fit(
                 let shorter = |seconds: f64, least: f64| {
                     ((seconds * factor * 1e3).round() / 1e3).max(least).min(seconds)
                 };
-                let times =
-                    [shorter(settings.duration.value, LEAST), shorter(settings.burnin.value, LEAST_WARMUP)];
-                (benchmark.id.to_string(), times, budget.origin.clone())
+                let samples = settings.iterations.value;
+                let fewer = ((f64::from(samples) * factor).ceil() as u32).max(LEAST_SAMPLES).min(samples);
+                let spent = Spent {
+                    duration: shorter(settings.duration.value, LEAST),
+                    burnin: shorter(settings.burnin.value, LEAST_WARMUP),
+                    samples: if settings.iterations.origin == Origin::Default { fewer } else { samples },
+                };
+                (benchmark.id.to_string(), spent, budget.origin.clone())
             };
             base.benchmarks.iter().filter(|it| free.contains(it.id.as_str())).map(of).collect()
         }
@@ -52,27 +67,30 @@ pub(crate) fn fit(
         base.benchmarks.iter_mut().chain(&mut head.benchmarks).filter(|it| free.contains(it.id.as_str()))
     {
         let id = benchmark.id.to_string();
-        let Some((_, [duration, burnin], origin)) = times.iter().find(|(of, ..)| *of == id) else { continue };
-        benchmark.settings.duration = Setting { value: *duration, origin: origin.clone() };
-        benchmark.settings.burnin = Setting { value: *burnin, origin: origin.clone() };
-        shortest = shortest.min(*duration);
+        let Some((_, spent, origin)) = times.iter().find(|(of, ..)| *of == id) else { continue };
+        let settings = &mut benchmark.settings;
+        settings.duration = Setting { value: spent.duration, origin: origin.clone() };
+        settings.burnin = Setting { value: spent.burnin, origin: origin.clone() };
+        if settings.iterations.value != spent.samples {
+            settings.iterations = Setting { value: spent.samples, origin: origin.clone() };
+        }
+        shortest = shortest.min(spent.duration);
     }
     shortest.is_finite().then(|| {
         format!(
-            "each case of a harness is measured for {}, so that enough rounds fit into the budget",
+            "each case of a harness is measured for {}, in fewer samples, so that enough rounds fit into the budget",
             format_duration(shortest)
         )
     })
 }
 
 /// The benchmark of a case and its times, where they are not the default.
-fn time_of(case: &CaseRecord) -> Option<(String, [f64; 2], Origin)> {
-    let shown = |name: &str| {
-        let shown = case.config.get(name)?;
-        Some((parse_seconds(shown.value.as_str()?).ok()?, &shown.origin))
-    };
-    let ((duration, origin), (burnin, _)) = (shown("duration")?, shown("burnin")?);
-    (*origin != Origin::Default).then(|| (case.id.benchmark.to_string(), [duration, burnin], origin.clone()))
+fn time_of(case: &CaseRecord) -> Option<(String, Spent, Origin)> {
+    let seconds = |name: &str| parse_seconds(case.config.get(name)?.value.as_str()?).ok();
+    let samples = u32::try_from(case.config.get("iterations")?.value.as_u64()?).ok()?;
+    let spent = Spent { duration: seconds("duration")?, burnin: seconds("burnin")?, samples };
+    let origin = &case.config.get("duration")?.origin;
+    (*origin != Origin::Default).then(|| (case.id.benchmark.to_string(), spent, origin.clone()))
 }
 
 /// Whether the cases share processes at first and neither file nor flag sets their time. Python modules may set it themselves, so
@@ -106,6 +124,7 @@ mod tests {
         let mut suite = shared_screen_tests::suite("/", cases);
         let settings = &mut suite.benchmarks[0].settings;
         (settings.duration, settings.burnin) = (Setting::default(0.1), Setting::default(0.02));
+        settings.iterations = Setting::default(10);
         suite
     }
 
@@ -116,15 +135,16 @@ mod tests {
             let budget =
                 Setting { value: Budget::from_seconds(seconds), origin: Origin::Cli("--budget".into()) };
             let note = fit([&mut base, &mut head], &budget, true, None);
-            let times = [base, head].map(|suite| suite.benchmarks[0].settings.duration.clone());
-            assert_eq!(times[0], times[1]);
-            assert_eq!(note.is_some(), times[0].origin != Origin::Default);
-            times[0].value
+            let settings = [base, head].map(|suite| suite.benchmarks[0].settings.clone());
+            assert_eq!(settings[0], settings[1]);
+            assert_eq!(note.is_some(), settings[0].duration.origin != Origin::Default);
+            (settings[0].duration.value, settings[0].iterations.value)
         };
-        assert_eq!(time(10, 240.0), 0.1);
-        assert_eq!(time(100, 240.0), 0.015);
-        assert_eq!(time(5000, 240.0), LEAST);
-        assert_eq!(time(100, 0.0), 0.1, "no budget");
+        assert_eq!(time(10, 240.0), (0.1, 10));
+        assert_eq!(time(40, 240.0), (0.036, 4));
+        assert_eq!(time(100, 240.0), (0.015, 3));
+        assert_eq!(time(5000, 240.0), (LEAST, 3));
+        assert_eq!(time(100, 0.0), (0.1, 10), "no budget");
         let mut said = [suite(100), suite(100)];
         said.iter_mut()
             .for_each(|it| it.benchmarks[0].settings.duration.origin = Origin::File("gbench.toml:7".into()));

@@ -193,7 +193,8 @@ fn has_pairs(cases: &[CaseId]) -> bool {
 /// and none of them only screens. `begun`: the base's record of the comparison that is gone on with, which stays as it was.
 fn settle_lone_cases(base: &mut Suite, head: &mut Suite, begun: Option<&RunRecord>) {
     let was_shared = |id: &BenchmarkId| {
-        let cases = begun.into_iter().flat_map(|record| &record.cases).filter(|case| case.id.benchmark == *id);
+        let cases =
+            begun.into_iter().flat_map(|record| &record.cases).filter(|case| case.id.benchmark == *id);
         let isolation = cases.filter_map(|case| case.config.get("isolation")?.value.as_str());
         isolation.into_iter().any(|isolation| isolation != Isolation::Process.into_str())
     };

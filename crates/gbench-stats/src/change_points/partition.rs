@@ -22,7 +22,8 @@ pub(super) fn edges(series: &[f64], scale: f64, penalty: f64, least: usize) -> V
     for run in series {
         let cheapest = index_of_least(&costs);
         let moved = costs[cheapest] + penalty;
-        before.push((0..levels.len()).map(|at| if moved < costs[at] { cheapest } else { at } as u32).collect());
+        before
+            .push((0..levels.len()).map(|at| if moved < costs[at] { cheapest } else { at } as u32).collect());
         for (cost, level) in costs.iter_mut().zip(&levels) {
             *cost = cost.min(moved) + ((run - level) / scale).powi(2).min(MOST_COST);
         }
@@ -81,7 +82,15 @@ mod tests {
     fn no_other_one_or_two_edges_are_cheaper() {
         let noise = |at: usize| ((at * 7919) % 31) as f64 / 10.0 - 1.5;
         for jumps in [[0.0, 0.0], [6.0, 6.0], [5.0, -3.0], [0.0, 8.0]] {
-            let level = |at: usize| if at < 14 { 0.0 } else if at < 25 { jumps[0] } else { jumps[1] };
+            let level = |at: usize| {
+                if at < 14 {
+                    0.0
+                } else if at < 25 {
+                    jumps[0]
+                } else {
+                    jumps[1]
+                }
+            };
             let mut series: Vec<f64> = (0..40).map(|at| noise(at) + level(at)).collect();
             series[7] += 50.0;
             let levels = levels(&series, RESOLUTION);
@@ -91,7 +100,10 @@ mod tests {
                 for second in first + 1..40 {
                     let other: Vec<usize> =
                         if first == 0 { vec![0, second, 40] } else { vec![0, first, second, 40] };
-                    assert!(least <= cost(&series, &levels, &other, 12.0) + 1e-9, "{jumps:?} {found:?} {other:?}");
+                    assert!(
+                        least <= cost(&series, &levels, &other, 12.0) + 1e-9,
+                        "{jumps:?} {found:?} {other:?}"
+                    );
                 }
             }
         }

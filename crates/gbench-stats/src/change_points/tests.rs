@@ -139,7 +139,8 @@ proptest! {
 #[test]
 fn two_steps_six_runs_apart_are_two_points() {
     let found_both = |seed: &u64| {
-        let points = found(&series(*seed, 120, |run| 0.2 * f64::from(u8::from(run >= 60) + u8::from(run >= 66))));
+        let points =
+            found(&series(*seed, 120, |run| 0.2 * f64::from(u8::from(run >= 60) + u8::from(run >= 66))));
         let places: Vec<usize> = points.iter().map(|point| point.at).collect();
         places.len() == 2 && places[0].abs_diff(60) <= 2 && places[1].abs_diff(66) <= 2
     };
@@ -150,7 +151,8 @@ fn two_steps_six_runs_apart_are_two_points() {
 #[test]
 fn a_point_is_told_once_several_looks_have_seen_it() {
     let values = step(4, 112, 100, 0.3);
-    let seen: Vec<usize> = (101..=112).map(|runs| seen(&logarithms(&values[..runs]).unwrap(), LEVEL).len()).collect();
+    let seen: Vec<usize> =
+        (101..=112).map(|runs| seen(&logarithms(&values[..runs]).unwrap(), LEVEL).len()).collect();
     let told: Vec<usize> = (101..=112).map(|runs| found(&values[..runs]).len()).collect();
     let first = |looks: &[usize]| looks.iter().position(|points| *points == 1).unwrap();
     assert_eq!(first(&told), first(&seen) + LOOKS - 1, "{seen:?} {told:?}");
