@@ -22,7 +22,8 @@ const LEAST_SAMPLES: u32 = 3;
 struct Spent {
     duration: f64,
     burnin: f64,
-    samples: u32,
+    /// `None`: each side keeps its own, because one of them sets it.
+    samples: Option<u32>,
 }
 
 /// Shortens the time of cases that share processes, on both sides alike, so that enough rounds fit into the budget; only where the
@@ -52,10 +53,12 @@ pub(crate) fn fit(
                 };
                 let samples = settings.iterations.value;
                 let fewer = ((f64::from(samples) * factor).ceil() as u32).max(LEAST_SAMPLES).min(samples);
+                let mut sides = all().filter(|it| it.id == benchmark.id);
+                let is_free = sides.all(|it| it.settings.iterations.origin == Origin::Default);
                 let spent = Spent {
                     duration: shorter(settings.duration.value, LEAST),
                     burnin: shorter(settings.burnin.value, LEAST_WARMUP),
-                    samples: if settings.iterations.origin == Origin::Default { fewer } else { samples },
+                    samples: is_free.then_some(fewer),
                 };
                 (benchmark.id.to_string(), spent, budget.origin.clone())
             };
@@ -71,14 +74,14 @@ pub(crate) fn fit(
         let settings = &mut benchmark.settings;
         settings.duration = Setting { value: spent.duration, origin: origin.clone() };
         settings.burnin = Setting { value: spent.burnin, origin: origin.clone() };
-        if settings.iterations.value != spent.samples {
-            settings.iterations = Setting { value: spent.samples, origin: origin.clone() };
+        if let Some(samples) = spent.samples.filter(|samples| *samples != settings.iterations.value) {
+            settings.iterations = Setting { value: samples, origin: origin.clone() };
         }
         shortest = shortest.min(spent.duration);
     }
     shortest.is_finite().then(|| {
         format!(
-            "each case of a harness is measured for {}, in fewer samples, so that enough rounds fit into the budget",
+            "each case of a harness is measured for {}, so that enough rounds fit into the budget",
             format_duration(shortest)
         )
     })
@@ -87,9 +90,11 @@ pub(crate) fn fit(
 /// The benchmark of a case and its times, where they are not the default.
 fn time_of(case: &CaseRecord) -> Option<(String, Spent, Origin)> {
     let seconds = |name: &str| parse_seconds(case.config.get(name)?.value.as_str()?).ok();
-    let samples = u32::try_from(case.config.get("iterations")?.value.as_u64()?).ok()?;
-    let spent = Spent { duration: seconds("duration")?, burnin: seconds("burnin")?, samples };
     let origin = &case.config.get("duration")?.origin;
+    let iterations = case.config.get("iterations")?;
+    let samples = iterations.value.as_u64().filter(|_| iterations.origin == *origin);
+    let samples = samples.and_then(|samples| u32::try_from(samples).ok());
+    let spent = Spent { duration: seconds("duration")?, burnin: seconds("burnin")?, samples };
     (*origin != Origin::Default).then(|| (case.id.benchmark.to_string(), spent, origin.clone()))
 }
 
@@ -154,6 +159,10 @@ mod tests {
         base.benchmarks[0].settings.duration.origin = Origin::Default;
         assert_eq!(fit([base, head], &budget, true, None), None, "one side says how long");
         head.benchmarks[0].settings.duration.origin = Origin::Default;
+        head.benchmarks[0].settings.iterations =
+            Setting { value: 7, origin: Origin::File("gbench.toml:8".into()) };
         assert!(fit([base, head], &budget, true, None).is_some());
+        let samples = [base, head].map(|suite| suite.benchmarks[0].settings.iterations.value);
+        assert_eq!(samples, [10, 7], "one side says how many samples");
     }
 }

@@ -90,4 +90,12 @@ mod tests {
         write(written.path()).unwrap();
         assert!(written.path().join(START).is_file());
     }
+
+    #[test]
+    fn the_driver_knows_the_caches_of_kernels_that_each_side_has() {
+        let provenance = FILES.iter().find(|(path, _)| path.ends_with("provenance.py")).unwrap().1;
+        for cache in gbench_model::KERNEL_CACHES {
+            assert!(provenance.contains(&format!("\"{cache}\"")), "{cache}");
+        }
+    }
 }

@@ -1,17 +1,16 @@
 //! Lasting steps in a history of runs that vary from session to session.
 //!
-//! Three stages, each robust against what nightly histories hold: spikes, states that alternate, and sessions that
+//! Four stages, each robust against what nightly histories hold: spikes, states that alternate, and sessions that
 //! resemble their neighbours.
 //!
 //! 1. *Candidates*: the cheapest partition of the logarithms into levels, by a cost that spikes do not raise (`partition`).
 //! 2. *Significance*: each candidate is tested by ranks between its two neighbours (`ranks`), with a variance that knows
 //!    autocorrelation (`noise`). Of those that fail, the one that explains least goes, and the test is made anew, until
 //!    all that remain pass. Ranks decide because the tails of the noise are not known: a t test in their place reports
-//!    every state that lasts for some runs by chance, and the cost alone takes states that alternate for steps. Where two long levels lie
-//!    wholly apart, the t test may decide too.
+//!    every state that lasts for some runs by chance, and the cost alone takes states that alternate for steps. Where two
+//!    long levels lie wholly apart, the t test may decide too.
 //! 3. *Shape*: a candidate that a slope explains better than a step is a drift and no change point ([`drift()`](super::drift())).
-//! 4. *Confirmation*: a point is told once it has stood for [`LOOKS`] looks, the last of them without the newest runs. Most that are false
-//!    go when the next run comes.
+//! 4. *Confirmation*: a point is told once four looks in a row have seen it. Most that are false go with the next run.
 //!
 //! No kept crate does this: `pelt` has squared and absolute cost but no test, and asks for a newer compiler than ours;
 //! `changepoint`, which `augurs-changepoint` wraps, is Bayesian online detection with a fixed hazard and Gaussian runs.
@@ -75,13 +74,19 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
+impl ChangePoint {
+    /// Whether both may be the same place.
+    fn meets(&self, other: &Self) -> bool {
+        self.within.start() <= other.within.end() && other.within.start() <= self.within.end()
+    }
+}
+
 /// The lasting steps of a series, in their order.
 ///
 /// `values`: one a run, in the order of time, any unit, from one unbroken piece: nothing but the program and the session
-/// changed. `level`: the chance that this look sees even one point in a series without a change, nominally; [`LEVEL`] unless there is a
-/// reason. Of them, those are told that the looks before have seen, too, as far
-/// as there were looks. `None` where a value has no finite logarithm.
-/// Series of fewer than [`LEAST_SEARCHED`] have no points.
+/// changed. `level`: the chance that this look sees even one point in a series without a change, nominally; [`LEVEL`]
+/// unless there is a reason. A point is told if the looks before have seen it, too, as far as there were looks. `None` where a
+/// value has no finite logarithm. Series of fewer than [`LEAST_SEARCHED`] have no points.
 pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
     let logarithms = logarithms(values)?;
     if logarithms.len() < LEAST_SEARCHED {
@@ -93,7 +98,7 @@ pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
             break;
         }
         let before = seen(&logarithms[..runs], level);
-        points.retain(|point| before.iter().any(|other| revision::meet(point, other)));
+        points.retain(|point| before.iter().any(|other| point.meets(other)));
     }
     Some(points)
 }

@@ -19,7 +19,7 @@ pub fn revise(before: &[ChangePoint], now: &[ChangePoint]) -> ChangeRevision {
     let mut pairs = Vec::new();
     for (was, old) in before.iter().enumerate() {
         let same =
-            now.iter().enumerate().filter(|(_, new)| meet(old, new) && (old.size > 0.0) == (new.size > 0.0));
+            now.iter().enumerate().filter(|(_, new)| old.meets(new) && (old.size > 0.0) == (new.size > 0.0));
         pairs.extend(same.map(|(is, new)| (old.at.abs_diff(new.at), was, is)));
     }
     pairs.sort_unstable();
@@ -35,10 +35,6 @@ pub fn revise(before: &[ChangePoint], now: &[ChangePoint]) -> ChangeRevision {
     revision.withdrawn = (0..before.len()).filter(|was| !kept[*was]).collect();
     revision.new = (0..now.len()).filter(|is| !known[*is]).collect();
     revision
-}
-
-pub(super) fn meet(one: &ChangePoint, other: &ChangePoint) -> bool {
-    one.within.start() <= other.within.end() && other.within.start() <= one.within.end()
 }
 
 #[cfg(test)]
