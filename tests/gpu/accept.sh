@@ -61,8 +61,6 @@ begun=$SECONDS
 ends=$((SECONDS + seconds))
 title='# The GPU acceptance'
 about="On $(date -u +%F), $("$binary" --version).${quick:+ Quick: few cases, small shapes.}${ACCEPT_STAND_IN:+ On a stand-in: no figure was measured on a device.}"
-# What else shows where this ran, for keep.sh.
-printf '%s\n' "$out" "$here" "$beside" "${HOME-}" "$(uname -n)" >"$out/places.txt"
 # Of a kernel that is measured in many processes; the others warm up for as long as they need.
 brief=(--iterations 20 --burnin-seconds 0.1)
 usual=()
@@ -76,6 +74,9 @@ if [[ -z ${VIRTUAL_ENV-}${CONDA_PREFIX-} ]] && command -v python3 >/dev/null; th
     VIRTUAL_ENV=$(timeout 20 python3 -c 'import sys; print(sys.prefix if sys.prefix != sys.base_prefix else "")' 2>/dev/null)
     if [[ -n $VIRTUAL_ENV ]]; then export VIRTUAL_ENV; else unset VIRTUAL_ENV; fi
 fi
+
+# What else shows where this ran, for keep.sh: the host's name, its kernel, and folders.
+printf '%s\n' "$(uname -n)" "$(uname -r)" "$work" "$out" "$here" "$beside" "${VIRTUAL_ENV-}" "${HOME-}" >"$out/places.txt"
 
 step 'doctor' 30 doctor
 if [[ -n $reason ]]; then

@@ -35,11 +35,13 @@ mapfile -t places <"$from/places.txt"
 kept() {
     local text place serial='GPU-[0-9a-f]{8}-[0-9a-f-]{27}' variables='"environment": *\{[^}]+\}'
     text=$(<"$1")
-    for place in "${places[@]:0:4}"; do
+    for place in "${places[@]:2}"; do
         [[ ${#place} -lt 2 ]] || text=${text//"$place"/PLACE}
     done
     # A short name could be a part of any word.
-    text=${text//"\"${places[4]}\""/'"machine"'}
+    text=${text//"\"${places[0]}\""/'"machine"'}
+    # Whoever builds a kernel names it.
+    text=${text//"${places[1]}"/"${places[1]%%-*}"}
     while [[ $text =~ $variables ]]; do text=${text//"${BASH_REMATCH[0]}"/'"environment": {}'}; done
     while [[ $text =~ $serial ]]; do text=${text//"${BASH_REMATCH[0]}"/GPU-0}; done
     printf '%s\n' "$text" >"$2"
