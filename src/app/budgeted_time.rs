@@ -1,16 +1,26 @@
 //! How long each case of a harness is measured where a budget has to hold many of them: rounds buy evidence, samples do not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::model::{Budget, CaseRecord, Isolation, Origin, RunRecord, Setting, format_duration};
+use super::scheduler::rounded;
+use crate::model::text::count;
+use crate::model::{
+    BenchmarkId, Budget, CaseRecord, Isolation, Origin, Result, RunRecord, Setting, format_duration,
+};
 use crate::suite::words::parse_seconds;
 use crate::suite::{Benchmark, Suite};
 
 /// A clear change is red after about so many rounds.
 const ROUNDS: f64 = 16.0;
+/// With fewer, hardly any change is.
+const LEAST_ROUNDS: f64 = 12.0;
 /// The share of a budget that they may take by their measuring alone: programs start, and harnesses calibrate, in as much time again,
 /// and other work may slow both down.
 const SHARE: f64 = 0.35;
+/// And by all that a process does, once that is known.
+const WHOLE: f64 = 0.9;
+/// The share that one process may take to show how long it takes.
+const TRIAL: f64 = 0.2;
 /// Below this a sample is mostly the cost of taking it.
 const LEAST: f64 = 0.01;
 const LEAST_WARMUP: f64 = 0.001;
@@ -26,56 +36,126 @@ struct Spent {
     samples: Option<u32>,
 }
 
+/// What came of a budget.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Fitted {
+    pub notes: Vec<String>,
+    /// Enough rounds fit only without the third process of each.
+    pub without_controls: bool,
+    /// Seconds of the budget that are spent already.
+    pub spent: f64,
+}
+
+/// How long the times of one comparison are.
+#[derive(Clone, Copy)]
+pub(crate) struct TimeLimits<'a> {
+    pub budget: &'a Setting<Budget>,
+    /// Whether cases have controls: a control's process measures all that the base's measures.
+    pub has_controls: bool,
+    /// The base's record of the comparison that is gone on with, which keeps its times.
+    pub begun: Option<&'a RunRecord>,
+}
+
 /// Shortens the time of cases that share processes, on both sides alike, so that enough rounds fit into the budget; only where the
-/// suite file does not say how long. The note says so. `begun`: the base's record of the comparison that is gone on with,
-/// which keeps its times.
+/// suite file does not say how long. `trial`: measures the seconds of one process of each benchmark named, up to a limit; where these
+/// are too long, times are shortened further.
+///
+/// Errors: those of the trial.
 pub(crate) fn fit(
     sides: [&mut Suite; 2],
-    budget: &Setting<Budget>,
-    has_controls: bool,
-    begun: Option<&RunRecord>,
-) -> Option<String> {
+    limits: TimeLimits<'_>,
+    trial: impl FnOnce(&Suite, &BTreeSet<String>, f64) -> Result<HashMap<BenchmarkId, f64>>,
+) -> Result<Fitted> {
     let [base, head] = sides;
-    // If one side sets its own time, both keep theirs: rows of different times are not compared.
-    let all = || base.benchmarks.iter().chain(&head.benchmarks);
-    let is_free_on_both = |id: &str| all().filter(|it| it.id.as_str() == id).all(is_free);
-    let ids = all().map(|it| it.id.to_string());
-    let free: BTreeSet<String> = ids.filter(|id| is_free_on_both(id)).collect();
-    let times: Vec<(String, Spent, Origin)> = match begun {
-        Some(record) => record.cases.iter().filter_map(time_of).collect(),
-        None => {
-            let factor = factor(base, budget.value.seconds()?, has_controls)?;
-            let of = |benchmark: &Benchmark| {
-                let settings = &benchmark.settings;
-                // Neither more than was asked for, nor none of it.
-                let shorter = |seconds: f64, least: f64| {
-                    ((seconds * factor * 1e3).round() / 1e3).max(least).min(seconds)
-                };
-                let samples = settings.iterations.value;
-                let fewer = ((f64::from(samples) * factor).ceil() as u32).max(LEAST_SAMPLES).min(samples);
-                let mut sides = all().filter(|it| it.id == benchmark.id);
-                let is_free = sides.all(|it| it.settings.iterations.origin == Origin::Default);
-                let spent = Spent {
-                    duration: shorter(settings.duration.value, LEAST),
-                    burnin: shorter(settings.burnin.value, LEAST_WARMUP),
-                    samples: is_free.then_some(fewer),
-                };
-                (benchmark.id.to_string(), spent, budget.origin.clone())
-            };
-            base.benchmarks.iter().filter(|it| free.contains(it.id.as_str())).map(of).collect()
-        }
+    let mut sides = [base, head];
+    let free = free(&sides);
+    let mut fitted = Fitted::default();
+    if let Some(record) = limits.begun {
+        let times: Vec<_> = record.cases.iter().filter_map(time_of).collect();
+        let of = |id: &str| {
+            times.iter().find(|(of, ..)| of == id).map(|(_, spent, origin)| (*spent, origin.clone()))
+        };
+        fitted.notes.extend(shorten(&mut sides, &free, of));
+        return Ok(fitted);
+    }
+    let Some(budget) = limits.budget.value.seconds() else { return Ok(fitted) };
+    let origin = &limits.budget.origin;
+    let by_factor = |sides: &mut [&mut Suite; 2], ids: &BTreeSet<String>, factor: f64, least_samples: u32| {
+        let of = |id: &String| Some((id.clone(), shorter(sides, id, factor, least_samples, origin)?));
+        let spent: HashMap<String, Spent> = ids.iter().filter_map(of).collect();
+        shorten(sides, ids, |id| Some((*spent.get(id)?, origin.clone())))
     };
+    let of_round = if limits.has_controls { 3.0 } else { 2.0 };
+    // Programs start, and harnesses calibrate: in about as much time again.
+    let factor = SHARE * budget / (ROUNDS * of_round * seconds_asked(sides[0], &free));
+    let mut note = if factor < 1.0 { by_factor(&mut sides, &free, factor, LEAST_SAMPLES) } else { None };
+    let is_shared = |it: &&Benchmark| free.contains(it.id.as_str()) && it.points.len() > 1;
+    let shared: BTreeSet<String> =
+        sides[0].benchmarks.iter().filter(is_shared).map(|it| it.id.to_string()).collect();
+    fitted.spent =
+        if shared.is_empty() { 0.0 } else { trial(sides[0], &shared, TRIAL * budget)?.values().sum() };
+    let (process, left) = (fitted.spent, WHOLE * budget - fitted.spent);
+    if process * of_round * ROUNDS > left {
+        let before = seconds_asked(sides[0], &shared);
+        let factor = 1.0 - (process - left / (ROUNDS * of_round)) / before;
+        note = by_factor(&mut sides, &shared, factor.max(0.0), 1);
+        let probably = process - before + seconds_asked(sides[0], &shared);
+        fitted.without_controls = limits.has_controls && left / (probably * of_round) < LEAST_ROUNDS;
+        let of_round = if fitted.without_controls { 2.0 } else { of_round };
+        let rounds = (left / (probably * of_round)).floor();
+        if rounds < LEAST_ROUNDS {
+            fitted.notes.push(format!(
+                "warning: a round of all harnesses takes {}, and {} has room for {}; a clear change takes about {ROUNDS}: \
+                 `--budget {}` would do, or fewer cases (`only` in the suite file, `--benchmark`)",
+                rounded(probably * of_round),
+                rounded(budget),
+                count(rounds as usize, "round"),
+                rounded(process + probably * of_round * ROUNDS / WHOLE),
+            ));
+        }
+    }
+    fitted.notes.splice(0..0, note);
+    Ok(fitted)
+}
+
+/// Benchmarks whose time neither side sets: rows of different times are not compared.
+fn free(sides: &[&mut Suite; 2]) -> BTreeSet<String> {
+    let all = || sides.iter().flat_map(|side| &side.benchmarks);
+    let is_free_on_both = |id: &String| all().filter(|it| it.id.as_str() == id).all(is_free);
+    all().map(|it| it.id.to_string()).filter(is_free_on_both).collect()
+}
+
+/// What is left of a benchmark's times by a factor: neither more than was asked for, nor none of it.
+fn shorter(sides: &[&mut Suite; 2], id: &str, factor: f64, least_samples: u32, by: &Origin) -> Option<Spent> {
+    let mut of_both = sides.iter().flat_map(|side| &side.benchmarks).filter(|it| it.id.as_str() == id);
+    let settings = &of_both.clone().next()?.settings;
+    let seconds = |asked: f64, least: f64| ((asked * factor * 1e3).round() / 1e3).max(least).min(asked);
+    let samples = settings.iterations.value;
+    let fewer = ((f64::from(samples) * factor).ceil() as u32).max(least_samples).min(samples);
+    let is_ours = |origin: &Origin| *origin == Origin::Default || origin == by;
+    let is_free = of_both.all(|it| is_ours(&it.settings.iterations.origin));
+    Some(Spent {
+        duration: seconds(settings.duration.value, LEAST),
+        burnin: seconds(settings.burnin.value, LEAST_WARMUP),
+        samples: is_free.then_some(fewer),
+    })
+}
+
+/// Gives the benchmarks named their times, and says the shortest.
+fn shorten(
+    sides: &mut [&mut Suite; 2],
+    ids: &BTreeSet<String>,
+    of: impl Fn(&str) -> Option<(Spent, Origin)>,
+) -> Option<String> {
     let mut shortest = f64::INFINITY;
-    for benchmark in
-        base.benchmarks.iter_mut().chain(&mut head.benchmarks).filter(|it| free.contains(it.id.as_str()))
-    {
-        let id = benchmark.id.to_string();
-        let Some((_, spent, origin)) = times.iter().find(|(of, ..)| *of == id) else { continue };
+    let benchmarks = sides.iter_mut().flat_map(|side| &mut side.benchmarks);
+    for benchmark in benchmarks.filter(|it| ids.contains(it.id.as_str())) {
+        let Some((spent, origin)) = of(benchmark.id.as_str()) else { continue };
         let settings = &mut benchmark.settings;
         settings.duration = Setting { value: spent.duration, origin: origin.clone() };
         settings.burnin = Setting { value: spent.burnin, origin: origin.clone() };
         if let Some(samples) = spent.samples.filter(|samples| *samples != settings.iterations.value) {
-            settings.iterations = Setting { value: samples, origin: origin.clone() };
+            settings.iterations = Setting { value: samples, origin };
         }
         shortest = shortest.min(spent.duration);
     }
@@ -85,6 +165,13 @@ pub(crate) fn fit(
             format_duration(shortest)
         )
     })
+}
+
+/// Seconds that one process of each benchmark named is asked to measure for.
+fn seconds_asked(suite: &Suite, ids: &BTreeSet<String>) -> f64 {
+    let of_case = |it: &Benchmark| it.settings.duration.value + it.settings.burnin.value;
+    let named = suite.benchmarks.iter().filter(|it| ids.contains(it.id.as_str()));
+    named.map(|it| it.points.len() as f64 * of_case(it)).sum()
 }
 
 /// The benchmark of a case and its times, where they are not the default.
@@ -109,17 +196,6 @@ fn is_free(benchmark: &Benchmark) -> bool {
         && settings.burnin.origin == Origin::Default
 }
 
-/// The factor by which the times are shortened; `None` where they fit.
-fn factor(suite: &Suite, budget: f64, has_controls: bool) -> Option<f64> {
-    // The control of a shared process measures all that base measures.
-    let sides = if has_controls { 3.0 } else { 2.0 };
-    let of_case = |it: &Benchmark| it.settings.duration.value + it.settings.burnin.value;
-    let free = suite.benchmarks.iter().filter(|it| is_free(it));
-    let of_round: f64 = free.map(|it| sides * it.points.len() as f64 * of_case(it)).sum();
-    let factor = SHARE * budget / (ROUNDS * of_round);
-    (factor < 1.0).then_some(factor)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,16 +209,30 @@ mod tests {
         suite
     }
 
+    fn set(value: f64) -> Setting<Budget> {
+        Setting { value: Budget::from_seconds(value), origin: Origin::Cli("--budget".into()) }
+    }
+
+    /// `process`: what one process of the harness takes, in seconds, by its settings; nothing where it is not tried.
+    fn fitted(sides: [&mut Suite; 2], budget: f64, process: impl Fn(&Benchmark) -> Option<f64>) -> Fitted {
+        let limits = TimeLimits { budget: &set(budget), has_controls: true, begun: None };
+        let trial = |suite: &Suite, ids: &BTreeSet<String>, most: f64| {
+            assert_eq!(ids.len(), 1);
+            let benchmark = &suite.benchmarks[0];
+            let seconds = process(benchmark).map(|seconds| (benchmark.id.clone(), seconds.min(most)));
+            Ok(seconds.into_iter().collect())
+        };
+        fit(sides, limits, trial).unwrap()
+    }
+
     #[test]
     fn many_cases_are_measured_for_less_and_few_as_ever() {
         let time = |cases: usize, seconds: f64| {
             let (mut base, mut head) = (suite(cases), suite(cases));
-            let budget =
-                Setting { value: Budget::from_seconds(seconds), origin: Origin::Cli("--budget".into()) };
-            let note = fit([&mut base, &mut head], &budget, true, None);
+            let fitted = fitted([&mut base, &mut head], seconds, |_| None);
             let settings = [base, head].map(|suite| suite.benchmarks[0].settings.clone());
             assert_eq!(settings[0], settings[1]);
-            assert_eq!(note.is_some(), settings[0].duration.origin != Origin::Default);
+            assert_eq!(!fitted.notes.is_empty(), settings[0].duration.origin != Origin::Default);
             (settings[0].duration.value, settings[0].iterations.value)
         };
         assert_eq!(time(10, 240.0), (0.1, 10));
@@ -154,15 +244,44 @@ mod tests {
         said.iter_mut()
             .for_each(|it| it.benchmarks[0].settings.duration.origin = Origin::File("gbench.toml:7".into()));
         let [base, head] = &mut said;
-        let budget = Setting::default(Budget::from_seconds(240.0));
-        assert_eq!(fit([base, head], &budget, true, None), None, "the suite file says how long");
+        assert_eq!(fitted([base, head], 240.0, |_| None), Fitted::default(), "the suite file says how long");
         base.benchmarks[0].settings.duration.origin = Origin::Default;
-        assert_eq!(fit([base, head], &budget, true, None), None, "one side says how long");
+        assert_eq!(fitted([base, head], 240.0, |_| None), Fitted::default(), "one side says how long");
         head.benchmarks[0].settings.duration.origin = Origin::Default;
         head.benchmarks[0].settings.iterations =
             Setting { value: 7, origin: Origin::File("gbench.toml:8".into()) };
-        assert!(fit([base, head], &budget, true, None).is_some());
+        assert!(!fitted([base, head], 240.0, |_| None).notes.is_empty());
         let samples = [base, head].map(|suite| suite.benchmarks[0].settings.iterations.value);
         assert_eq!(samples, [10, 7], "one side says how many samples");
+    }
+
+    #[test]
+    fn what_a_process_takes_shortens_the_times_further_and_says_where_it_is_hopeless() {
+        let of = |cases: usize, budget: f64, process: fn(&Benchmark) -> Option<f64>| {
+            let (mut base, mut head) = (suite(cases), suite(cases));
+            let fitted = fitted([&mut base, &mut head], budget, process);
+            let settings = [base, head].map(|suite| suite.benchmarks[0].settings.clone());
+            assert_eq!(settings[0], settings[1]);
+            (settings[0].duration.value, settings[0].iterations.value, fitted)
+        };
+        // It takes what it is asked for.
+        let (duration, samples, as_asked) = of(10, 240.0, |_| Some(1.2));
+        assert_eq!((duration, samples), (0.1, 10));
+        assert_eq!(as_asked, Fitted { spent: 1.2, ..Fitted::default() });
+        // Three times as much, and 16 rounds of three still fit; six times, and they fit with less.
+        assert_eq!(of(10, 240.0, |_| Some(3.6)).0, 0.1);
+        let (duration, samples, start_up) = of(10, 240.0, |_| Some(5.0));
+        assert_eq!((duration, samples), (0.05, 5));
+        assert_eq!((start_up.notes.len(), start_up.without_controls, start_up.spent), (1, false, 5.0));
+        // Where starting alone takes that long, a third of it is saved; and where this does not help, the budget is said that would.
+        assert!(of(10, 240.0, |_| Some(8.0)).2.without_controls);
+        let (duration, samples, hopeless) = of(10, 240.0, |_| Some(60.0));
+        assert_eq!((duration, samples, hopeless.spent), (LEAST, 1, TRIAL * 240.0));
+        let [_, warning] = hopeless.notes.as_slice() else { panic!("{hopeless:?}") };
+        assert_eq!(
+            warning,
+            "warning: a round of all harnesses takes 1m 34s, and 4m has room for 1 round; a clear change takes about 16: \
+             `--budget 29m` would do, or fewer cases (`only` in the suite file, `--benchmark`)"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::budgeted_time::TimeLimits;
 use super::listing::list_cases;
 use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use super::measuring_lock::MeasuringTurn;
@@ -14,6 +15,7 @@ use super::resume::resumed;
 use super::scheduler::{Rest, SequentialStopping, rounded};
 use super::side_suites::SideSuites;
 use super::stores::folder_of;
+use super::trial_process::seconds_of_processes;
 use super::verdict_files::write_reports;
 use super::{budgeted_time, calibration, environment};
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
@@ -120,9 +122,17 @@ pub(crate) fn measure(
         resumed.allows(request)?;
     }
     let begun = resumed.as_ref().map(|resumed| resumed.records.first());
-    let has_controls = gate.controls.value > 0;
-    let shortened = budgeted_time::fit([&mut base, &mut head], &gate.budget, has_controls, begun.flatten());
-    shortened.into_iter().for_each(|note| reporter.note(&note));
+    let limits =
+        TimeLimits { budget: &gate.budget, has_controls: gate.controls.value > 0, begun: begun.flatten() };
+    let fitted = budgeted_time::fit([&mut base, &mut head], limits, |suite, ids, most| {
+        reporter.note("one process of each harness, to see how long a round takes");
+        seconds_of_processes((suite, base_tree.root()), ids, most, &turn)
+    })?;
+    fitted.notes.iter().for_each(|note| reporter.note(note));
+    let begun_without = resumed.as_ref().is_some_and(|resumed| resumed.records.len() == 2);
+    if begun_without || fitted.without_controls && gate.controls.origin == Origin::Default {
+        gate.controls.value = 0;
+    }
     settle_lone_cases(&mut base, &mut head, begun.flatten());
     let begun = resumed.as_ref().map(|resumed| &resumed.comparison);
     let seed = begun.map(|begun| begun.seed).or(request.rounds.order_seed).unwrap_or_else(new_seed);
@@ -162,6 +172,7 @@ pub(crate) fn measure(
     announce(&plan, &comparison, stored, reporter);
 
     let mut stopping = SequentialStopping::new(&comparison, reporter.clone());
+    stopping.spend(fitted.spent);
     let measuring = RoundsMeasuring {
         plan: &plan,
         sides: [(&base, base_tree.root()), (&head, head_tree.root())],

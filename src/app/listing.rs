@@ -121,7 +121,8 @@ fn copy_points(to: &mut Suite, from: &Suite) {
     }
 }
 
-fn interrupted(ended: CutShort) -> Fault {
+/// What ended a command before its first measurement.
+pub(super) fn interrupted(ended: CutShort) -> Fault {
     let (what, exit) = match ended {
         CutShort::Interrupt { signal: 2 } => ("interrupted before anything was measured", Exit::Interrupted),
         CutShort::Interrupt { .. } => ("ended before anything was measured", Exit::Terminated),

@@ -51,6 +51,7 @@ pub(crate) mod step_outputs;
 pub(crate) mod stored_comparison;
 pub(crate) mod stores;
 pub(crate) mod subject;
+mod trial_process;
 pub mod untrusted;
 pub(crate) mod verdict_files;
 mod watch;

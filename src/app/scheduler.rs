@@ -89,6 +89,14 @@ impl SequentialStopping {
         }
     }
 
+    /// Takes seconds from the budget that were spent before the rounds.
+    pub(crate) fn spend(&mut self, seconds: f64) {
+        if let Some(left) = self.budget.left(seconds) {
+            // No seconds at all would be no limit.
+            self.budget = Budget::from_seconds(left.max(f64::MIN_POSITIVE));
+        }
+    }
+
     fn standings(&self, state: &RoundsState<'_>) -> Vec<CaseProgress> {
         let side = |index: usize| SideInput { record: state.records[index], name: self.names[index].clone() };
         // It fails only for a record that holds a case twice, which a plan cannot.

@@ -1,16 +1,16 @@
 //! `vitest bench`: `--outputJson`, with a summary by tinybench for each case; raw samples are left out of it.
 //!
-//! <https://vitest.dev/guide/features.html#benchmarking>. How long a case is measured stands in its source alone, half a
-//! second if nothing does: no flag changes it. Vitest 2 takes no notice of `--testNamePattern` and measures all of the file;
-//! since version 3 it measures what is asked for. A skipped case is not in the document, one that throws has no numbers there, and
-//! Vitest ends with 0 all the same.
+//! <https://vitest.dev/guide/features.html#benchmarking>. No flag says how long a case is measured, and tinybench takes half a second
+//! where its source does not say either; a loader of Node gives tinybench another default. Vitest 2 takes no notice of
+//! `--testNamePattern` and measures all of the file; since version 3 it measures what is asked for. A skipped case is not in the
+//! document, one that throws has no numbers there, and Vitest ends with 0 all the same.
 
 use serde::Deserialize;
 
 use super::javascript::{imports, name, package};
 use super::json::document;
 use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    About, Adapter, Amount, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
     Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
@@ -96,7 +96,8 @@ impl Adapter for VitestBench {
             }
             more.push(format!("--testNamePattern=^(?:{})$", names.join("|")));
         }
-        Some(Invocation::of(ask.command, more).env("NO_COLOR", "1"))
+        let invocation = Invocation::of(ask.command, more).env("NO_COLOR", "1");
+        Some(invocation.env("NODE_OPTIONS", format!("--import={}", defaults(ask.amount))))
     }
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
@@ -112,6 +113,32 @@ impl Adapter for VitestBench {
         }
         Ok(readings)
     }
+}
+
+/// A module that Node imports first: what asks for tinybench gets it with other defaults of its times. A case that sets its
+/// own keeps them. Its hook is a module of its own, and both are addresses, so that no file is needed.
+fn defaults(amount: Amount) -> String {
+    let [time, warmup] = [amount.seconds, amount.warmup].map(|seconds| (seconds * 1e6).round() / 1e3);
+    let hook = format!(
+        "export async function load(url, context, next) {{\
+           if (!/[/]tinybench[/]dist[/]index[.]m?js$/.test(url)) return next(url, context);\
+           const own = JSON.stringify(url + '?own');\
+           return {{ format: 'module', shortCircuit: true, source:\
+             'import {{ Bench as Own }} from ' + own + '; export * from ' + own +\
+             '; export class Bench extends Own {{ constructor(options) {{\
+                 super({{ time: {time}, warmupTime: {warmup}, ...options }}) }} }}' }}\
+         }}"
+    );
+    module(&format!("import {{ register }} from 'node:module'; register('{}')", module(&hook)))
+}
+
+/// A module as an address of nothing but letters, digits and `%`: it stands in quotes, and among words.
+fn module(source: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    format!("data:text/javascript,{}", source.bytes().map(escaped).collect::<String>())
 }
 
 #[derive(Deserialize)]

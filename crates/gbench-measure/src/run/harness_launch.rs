@@ -68,10 +68,20 @@ pub(super) fn set(launch: &mut Launch, env: &[(String, String)]) {
     launch.env.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
 }
 
+const NODE_OPTIONS: &str = "NODE_OPTIONS";
+
 /// Gives a launch the adapter's words.
 pub(super) fn invoke(launch: &mut Launch, invocation: Invocation) {
     launch.argv = invocation.argv;
-    set(launch, &invocation.env);
+    let mut env = invocation.env;
+    // A list of options: the project's own stay.
+    for (_, options) in env.iter_mut().filter(|(name, _)| name == NODE_OPTIONS) {
+        let own = launch.env.iter().rev().find(|(name, _)| name == NODE_OPTIONS);
+        if let Some(own) = own.map(|(_, own)| own.clone()).or_else(|| std::env::var_os(NODE_OPTIONS)) {
+            *options = format!("{} {options}", own.to_string_lossy());
+        }
+    }
+    set(launch, &env);
     launch.stdout_limit = launch.stdout_limit.max(STDOUT_BYTES);
     launch.stderr_limit = launch.stderr_limit.max(STDERR_BYTES);
 }
