@@ -293,6 +293,48 @@ fn a_comparison_that_was_cut_off_goes_on_in_the_processes_that_it_would_have_had
     assert_eq!(values(&repository), values(&whole));
 }
 
+#[test]
+fn e11_one_process_shows_how_long_a_round_takes_and_what_it_shortened_stays_short_when_resumed() {
+    let files = crate::support::tempdir().unwrap();
+    let path = |name: &str| files.path().join(name).display().to_string();
+    let conf = format!("cases 20\npause 600 {}\nlog {}\n", path("awake"), path("log"));
+    let repository = repository(&conf, &format!("{conf}slow case_1 1.2\n"), "", "");
+    let duration = |record: &RunRecord| {
+        let of_case =
+            record.cases.iter().map(|case| case.config["duration"].value.as_str().unwrap().to_owned());
+        of_case.collect::<std::collections::BTreeSet<String>>()
+    };
+    // A process sleeps for longer than the fifth of the budget that one may take. Without a control there would be time for a round.
+    let said = ran(repository.root(), "compare HEAD~1..HEAD --budget 2s --order-seed 7").exits(3);
+    let said =
+        said.says("one process of each harness, to see how long a round takes").says("warning: a round");
+    let said = said.says("2s has room for 1 round").says("`--budget");
+    said.says("`only` in the suite file");
+    let [base, head] = sides(&repository);
+    assert_eq!([duration(&base), duration(&head)], [["10ms".to_owned()].into(), ["10ms".to_owned()].into()]);
+    assert_eq!(base.cases[0].config["duration"].origin.to_string(), "--budget");
+    let (_, asked) = starts(&files.path().join("log"), "base");
+    assert_eq!(
+        asked.len(),
+        base.cases[0].processes.len() + 1,
+        "no process of a control, one beside the rounds"
+    );
+    // Awake and with more time it is decided, by the times that it was begun with and without another trial.
+    std::fs::write(files.path().join("awake"), "").unwrap();
+    let id = repository.latest().file_name().unwrap().to_str().unwrap().to_owned();
+    let flat = |ran: crate::support::cli::Ran| ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    let resumed = flat(ran(repository.root(), &format!("compare --resume {id} --budget 1h")).exits(1));
+    assert!(!resumed.contains("how long a round takes"), "{resumed}");
+    assert_eq!(
+        sides(&repository).map(|side| duration(&side)),
+        [["10ms".to_owned()].into(), ["10ms".to_owned()].into()]
+    );
+    // A process that is quick shortens nothing.
+    let quick = flat(ran(repository.root(), "compare HEAD~1..HEAD --budget 1h").exits(1));
+    assert!(quick.contains("how long a round takes") && !quick.contains("warning: a round"), "{quick}");
+    assert_eq!(duration(&sides(&repository)[0]), ["100ms".to_owned()].into());
+}
+
 /// The records of base and head.
 fn sides(repository: &Repository) -> [RunRecord; 2] {
     let (base, head, _) = read_comparison(&repository.latest()).unwrap();

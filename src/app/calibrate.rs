@@ -13,19 +13,17 @@ use super::request::RunRequest;
 use super::scheduler::{SequentialStopping, rounded};
 use super::stores::folder_of;
 use super::verdict_files::json_of;
-use crate::adapters::Harness;
 use crate::compare::{
-    self, Calibration, PlantedControl, Readiness, Verdict, VerdictDocument, count_it, limits_of, verdict_of,
+    self, Calibration, PlantedControl, Readiness, Verdict, VerdictDocument, limits_of, verdict_of,
 };
 use crate::micro::injected::{INJECTED, WORK};
 use crate::model::text::count;
-use crate::model::{Budget, Comparison, CounterState, Counting, Result, SequentialRule, Setting, Timing};
+use crate::model::{Budget, Comparison, Result, SequentialRule, Setting, Timing};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
 use crate::stats::seq_e::{self, PowerContext};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, common_cases};
 use crate::suite::{Action, Benchmark, Gate, Source, Suite};
-use crate::supervise::instruction_counter;
 
 #[derive(Clone, Debug)]
 pub(crate) struct CalibrateRequest {
@@ -121,13 +119,8 @@ fn propose_counting(calibration: &mut Calibration, suite: &Suite) {
         let noisy = matches!(row.readiness, Readiness::Slow | Readiness::Hopeless) && row.metric == "time";
         let benchmark = suite.benchmarks.iter().find(|benchmark| benchmark.id == row.case.benchmark);
         let Some(benchmark) = benchmark.filter(|_| noisy) else { continue };
-        let harness = benchmark.harness.as_ref().and_then(|entry| entry.harness);
-        if benchmark.settings.count.value == Counting::Off && harness.is_some_and(Harness::counts) {
-            let counting = match instruction_counter() {
-                CounterState::Works => Counting::Perf,
-                CounterState::Unsupported | CounterState::Refused => Counting::Valgrind,
-            };
-            row.help.insert(0, count_it(benchmark.id.name(), counting.into_str()));
+        if let Some(advice) = calibration::counting_advice(benchmark) {
+            row.help.insert(0, advice);
         }
     }
 }

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::paths::shown;
 use super::scheduler::rounded;
-use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, machine_key};
+use crate::adapters::Harness;
+use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, count_it, machine_key};
 use crate::machine;
 use crate::model::text::count;
-use crate::model::{CaseId, Fact, Fault, Result, SequentialRule, Strictness};
+use crate::model::{CaseId, CounterState, Counting, Fact, Fault, Result, SequentialRule, Strictness};
 use crate::store::{create_ignored_dir, write_atomically};
+use crate::suite::Benchmark;
 use crate::suite::plan::RoundsPlan;
+use crate::supervise::instruction_counter;
 
 const FILE: &str = "calibration.json";
 
@@ -120,4 +123,17 @@ pub(crate) fn hopeless(it: &Calibration, plan: &RoundsPlan) -> Vec<String> {
 /// The device is known only after a process has run.
 fn undeviced(id: &CaseId) -> CaseId {
     CaseId { device: "host".into(), ..id.clone() }
+}
+
+/// How the executions of a benchmark are counted, where its harness can be counted on this machine and is not.
+pub(crate) fn counting_advice(benchmark: &Benchmark) -> Option<String> {
+    let harness = benchmark.harness.as_ref().and_then(|entry| entry.harness);
+    if benchmark.settings.count.value != Counting::Off || !harness.is_some_and(Harness::counts) {
+        return None;
+    }
+    let counting = match instruction_counter() {
+        CounterState::Works => Counting::Perf,
+        CounterState::Unsupported | CounterState::Refused => Counting::Valgrind,
+    };
+    Some(count_it(benchmark.id.name(), counting.into_str()))
 }

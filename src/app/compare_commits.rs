@@ -390,6 +390,14 @@ impl MeasuredCommits {
         Ok(base.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0))
     }
 
+    /// What counts the executions of benchmarks whose time a budget could not decide and would not soon.
+    pub(crate) fn count_instead(&self) -> Vec<String> {
+        let hopeless = |benchmark: &&Benchmark| {
+            self.rest.as_ref().is_some_and(|rest| rest.hopeless.contains(&benchmark.id))
+        };
+        self.head.0.benchmarks.iter().filter(hopeless).filter_map(calibration::counting_advice).collect()
+    }
+
     /// The command that goes on with the rows that rounds have left open, if there are any.
     pub(crate) fn resume_open(&self, document: &VerdictDocument, request: &CommitsRequest) -> Option<String> {
         let most = document.method.rounds.as_ref().map_or(0, |rounds| rounds.most_rounds);

@@ -10,7 +10,7 @@
 //! decided whether the program is red, a case gets processes of its own only where the time is enough for both. Then the time goes to
 //! the cases that changed most clearly, one after the other.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use super::progress::Reporter;
@@ -49,19 +49,21 @@ pub(crate) struct SequentialStopping {
 }
 
 /// The cases that are still open when the budget ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rest {
     /// That would probably decide `cases`, by the rates measured.
     seconds: f64,
     cases: usize,
     /// Cases that are open.
     open: usize,
+    /// Benchmarks of which as much time again would not decide every case.
+    pub hopeless: BTreeSet<BenchmarkId>,
 }
 
 impl Rest {
     /// `about 6m more would probably decide 9 of 12 open cases`.
     pub(crate) fn words(&self) -> String {
-        let Self { seconds, cases, open } = *self;
+        let Self { seconds, cases, open, .. } = *self;
         let open_cases = count(open, "open case");
         match cases {
             0 => format!("more time would hardly decide {open_cases}"),
@@ -258,7 +260,11 @@ impl SequentialStopping {
         let seconds =
             unscreened.iter().map(to_screen).sum::<f64>() + of_screened().map(probably).sum::<f64>();
         let open = unscreened.len() + candidates.iter().filter(|it| screened.contains(&it.pair)).count();
-        Rest { seconds, cases: unscreened.len() + of_screened().count(), open }
+        let is_too_much = self.budget.seconds().is_some_and(|budget| seconds > budget);
+        let is_hopeless = |it: &&Candidate| it.out_of_reach || is_too_much;
+        let benchmark = |it: &Candidate| state.plan.pairs[it.pair].id().benchmark.clone();
+        let hopeless = candidates.iter().filter(is_hopeless).map(benchmark).collect();
+        Rest { seconds, cases: unscreened.len() + of_screened().count(), open, hopeless }
     }
 
     fn report(&mut self, state: &RoundsState<'_>, screening: Option<u32>, candidates: &[Candidate]) {
@@ -478,7 +484,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_budget_says_what_more_time_would_decide() {
-        let rest = |cases| Rest { seconds: 61.2, cases, open: 3 }.words();
+        let rest = |cases| Rest { seconds: 61.2, cases, open: 3, hopeless: BTreeSet::new() }.words();
         assert_eq!(rest(3), "about 1m 2s more would probably decide 3 open cases");
         assert_eq!(rest(1), "about 1m 2s more would probably decide 1 of 3 open cases");
         assert_eq!(rest(0), "more time would hardly decide 3 open cases");

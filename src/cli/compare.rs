@@ -279,9 +279,12 @@ fn commits(
         write_verdict_page(&document, Some(measured.folder.root()), path, builtins)?;
     }
     if let (Format::Terminal, Some(resume)) = (args.format, measured.resume_open(&document, &request)) {
-        let why =
-            measured.rest.map_or(String::new(), |rest| format!("  # the budget was spent: {}", rest.words()));
+        let rest = measured.rest.as_ref();
+        let why = rest.map_or(String::new(), |rest| format!("  # the budget was spent: {}", rest.words()));
         wrote(writeln!(out, "resume  {resume}{why}"))?;
+        for advice in measured.count_instead() {
+            wrote(writeln!(out, "or      {advice}"))?;
+        }
     }
     Ok(with_profiles(exit_from(&document), &request.profile, measured.profiles()))
 }

@@ -76,8 +76,7 @@ pub(super) fn invoke(launch: &mut Launch, invocation: Invocation) {
     let mut env = invocation.env;
     // A list of options: the project's own stay.
     for (_, options) in env.iter_mut().filter(|(name, _)| name == NODE_OPTIONS) {
-        let own = launch.env.iter().rev().find(|(name, _)| name == NODE_OPTIONS);
-        if let Some(own) = own.map(|(_, own)| own.clone()).or_else(|| std::env::var_os(NODE_OPTIONS)) {
+        if let Some((_, own)) = launch.env.iter().rev().find(|(name, _)| name == NODE_OPTIONS) {
             *options = format!("{} {options}", own.to_string_lossy());
         }
     }
@@ -156,4 +155,25 @@ pub(super) fn files_below(folder: &Path) -> io::Result<OutputFiles> {
         }
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::Stage;
+
+    #[test]
+    fn a_harness_that_gives_node_options_keeps_the_projects_own() {
+        let dir = std::env::temp_dir();
+        let action = Action::Command(vec!["vitest".into()]);
+        let benchmark = Benchmark::new("s/v".parse().unwrap(), action, dir.clone());
+        let options = |own: Option<&str>| {
+            let mut launch = Launch::of_step(&benchmark, Vec::new(), dir.clone(), Stage::Build, None);
+            launch.env = own.iter().map(|own| (NODE_OPTIONS.into(), own.into())).collect();
+            invoke(&mut launch, Invocation::default().env(NODE_OPTIONS, "--import=x"));
+            launch.env.pop().unwrap().1
+        };
+        assert_eq!(options(None), "--import=x");
+        assert_eq!(options(Some("--max-old-space-size=500")), "--max-old-space-size=500 --import=x");
+    }
 }
