@@ -1,7 +1,9 @@
 //! The binary's own documents: schemas, shell completions, the manual.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
+
+use flate2::read::DeflateDecoder;
 
 use super::terminal::write::wrote;
 use crate::model::{Exit, Fault, Result};
@@ -33,20 +35,27 @@ enum Document {
     Trends,
 }
 
-pub(super) fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
-    let schema = match args.document {
-        Document::Record => include_str!("../../docs/schema/record-v2.json"),
-        Document::Verdict => include_str!("../../docs/schema/verdict-v2.json"),
-        Document::Calibration => include_str!("../../docs/schema/calibration-v1.json"),
-        Document::Merged => include_str!("../../docs/schema/merged-v1.json"),
-        Document::Job => include_str!("../../docs/schema/job-v1.json"),
-        Document::History => include_str!("../../docs/schema/history-v1.json"),
-        Document::Acceptances => include_str!("../../docs/schema/acceptances-v1.json"),
-        Document::Accepted => include_str!("../../docs/schema/accepted-v1.json"),
-        Document::Discovery => include_str!("../../docs/schema/discovery-v1.json"),
-        Document::Trends => include_str!("../../docs/schema/trends-v1.json"),
+/// A schema as `build.rs` has packed it.
+macro_rules! packed {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name)).as_slice()
     };
-    wrote(out.write_all(schema.as_bytes()))?;
+}
+
+pub(super) fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
+    let packed = match args.document {
+        Document::Record => packed!("record-v2.json"),
+        Document::Verdict => packed!("verdict-v2.json"),
+        Document::Calibration => packed!("calibration-v1.json"),
+        Document::Merged => packed!("merged-v1.json"),
+        Document::Job => packed!("job-v1.json"),
+        Document::History => packed!("history-v1.json"),
+        Document::Acceptances => packed!("acceptances-v1.json"),
+        Document::Accepted => packed!("accepted-v1.json"),
+        Document::Discovery => packed!("discovery-v1.json"),
+        Document::Trends => packed!("trends-v1.json"),
+    };
+    wrote(io::copy(&mut DeflateDecoder::new(packed), out).map(drop))?;
     Ok(Exit::Pass)
 }
 
