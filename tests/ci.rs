@@ -115,7 +115,7 @@ fn what_fails_the_job_is_what_the_job_lists() {
 
     // A gate that lets inconclusive cases pass, under a budget that decides nothing.
     let open = slower();
-    let line = "ci --quiet --budget 30ms --fail-on inconclusive";
+    let line = "ci --quiet --budget 1us --fail-on inconclusive";
     open.ran("pull_request.opened", line).exits(3);
     assert_eq!(open.output("verdict").as_deref(), Some("inconclusive"));
 }

@@ -448,7 +448,9 @@ impl StoppingPolicy for SequentialStopping {
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
         let own = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
         let round = self.seen.1.shared_seconds.get(&pair).copied().unwrap_or(own);
-        let may = self.budget.has_room(state.seconds, round);
+        // A budget that was over before anything began would leave nothing to judge or to go on with.
+        let is_first = state.pairs.iter().all(|it| it.rounds == 0 && it.seconds == 0.0);
+        let may = is_first || self.budget.has_room(state.seconds, round);
         if !may && self.rest.is_none() {
             self.rest = Some(self.rest(state));
         }
