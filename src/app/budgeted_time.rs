@@ -21,6 +21,8 @@ const SHARE: f64 = 0.35;
 const WHOLE: f64 = 0.9;
 /// The share that one process may take to show how long it takes.
 const TRIAL: f64 = 0.2;
+/// Seconds that a second of measuring takes with its calibration.
+const CALIBRATED: f64 = 2.0;
 /// Below this a sample is mostly the cost of taking it.
 const LEAST: f64 = 0.01;
 const LEAST_WARMUP: f64 = 0.001;
@@ -36,11 +38,19 @@ struct Spent {
     samples: Option<u32>,
 }
 
+/// How many samples a process has left.
+#[derive(Clone, Copy)]
+enum Samples {
+    Fewer,
+    /// Where a process takes too long all the same: each may be set up anew.
+    One,
+}
+
 /// What came of a budget.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Fitted {
     pub notes: Vec<String>,
-    /// Enough rounds fit only without the third process of each.
+    /// Rounds fit better without the third process of each.
     pub without_controls: bool,
     /// Seconds of the budget that are spent already.
     pub spent: f64,
@@ -50,15 +60,17 @@ pub(crate) struct Fitted {
 #[derive(Clone, Copy)]
 pub(crate) struct TimeLimits<'a> {
     pub budget: &'a Setting<Budget>,
-    /// Whether cases have controls: a control's process measures all that the base's measures.
+    /// A control's process measures all that the base's measures.
     pub has_controls: bool,
+    /// Nobody asked for a number of them.
+    pub are_controls_free: bool,
     /// The base's record of the comparison that is gone on with, which keeps its times.
     pub begun: Option<&'a RunRecord>,
 }
 
 /// Shortens the time of cases that share processes, on both sides alike, so that enough rounds fit into the budget; only where the
 /// suite file does not say how long. `trial`: measures the seconds of one process of each benchmark named, up to a limit; where these
-/// are too long, one at the shortest times says how far times have to be shortened.
+/// are too long even without controls, one at the shortest times shows what remains.
 ///
 /// Errors: those of the trial.
 pub(crate) fn fit(
@@ -80,53 +92,57 @@ pub(crate) fn fit(
     }
     let Some(budget) = limits.budget.value.seconds() else { return Ok(fitted) };
     let origin = &limits.budget.origin;
-    let by_factor = |sides: &mut [&mut Suite; 2], ids: &BTreeSet<String>, factor: f64, least_samples: u32| {
-        let of = |id: &String| Some((id.clone(), shorter(sides, id, factor, least_samples, origin)?));
+    let usual = [sides[0].clone(), sides[1].clone()];
+    let by_factor = |sides: &mut [&mut Suite; 2], ids: &BTreeSet<String>, factor: f64, samples: Samples| {
+        let of = |id: &String| Some((id.clone(), shorter(&usual, id, factor, samples)?));
         let spent: HashMap<String, Spent> = ids.iter().filter_map(of).collect();
         shorten(sides, ids, |id| Some((*spent.get(id)?, origin.clone())))
     };
-    let of_round = if limits.has_controls { 3.0 } else { 2.0 };
+    let mut of_round = if limits.has_controls { 3.0 } else { 2.0 };
     // Programs start, and harnesses calibrate: in about as much time again.
-    let factor = SHARE * budget / (ROUNDS * of_round * seconds_asked(sides[0], &free));
-    let mut note = if factor < 1.0 { by_factor(&mut sides, &free, factor, LEAST_SAMPLES) } else { None };
+    let factor = SHARE * budget / (ROUNDS * of_round * seconds_asked(&usual[0], &free));
+    let mut note = if factor < 1.0 { by_factor(&mut sides, &free, factor, Samples::Fewer) } else { None };
     let is_shared = |it: &&Benchmark| free.contains(it.id.as_str()) && it.points.len() > 1;
     let shared: BTreeSet<String> =
-        sides[0].benchmarks.iter().filter(is_shared).map(|it| it.id.to_string()).collect();
+        usual[0].benchmarks.iter().filter(is_shared).map(|it| it.id.to_string()).collect();
     if shared.is_empty() {
         fitted.notes.extend(note);
         return Ok(fitted);
     }
     let most = TRIAL * budget;
-    let process: f64 = trial(sides[0], &shared, most)?.values().sum();
+    let mut process: f64 = trial(sides[0], &shared, most)?.values().sum();
     fitted.spent = process;
-    if process * of_round * ROUNDS > WHOLE * budget - fitted.spent {
-        // What it takes at the least is what no shorter time saves; between the two it grows as the times do.
-        let asked = [sides[0].clone(), sides[1].clone()];
-        note = by_factor(&mut sides, &shared, 0.0, 1);
-        let mut probably = process;
+    // Seconds that a process may take.
+    let allowed = |spent: f64, of_round: f64| (WHOLE * budget - spent) / (ROUNDS * of_round);
+    if process > allowed(fitted.spent, of_round) && limits.are_controls_free {
+        fitted.without_controls = limits.has_controls;
+        of_round = 2.0;
+    }
+    if process > allowed(fitted.spent, of_round) {
+        note = by_factor(&mut sides, &shared, 0.0, Samples::One);
         if process < most {
-            let least: f64 = trial(sides[0], &shared, most)?.values().sum();
-            fitted.spent += least;
-            let wanted = (WHOLE * budget - fitted.spent) / (ROUNDS * of_round);
-            probably = least;
-            if least < wanted && wanted < process {
-                [*sides[0], *sides[1]] = asked;
-                note = by_factor(&mut sides, &shared, (wanted - least) / (process - least), 1);
-                probably = wanted;
-            }
+            process = trial(sides[0], &shared, most)?.values().sum();
+            fitted.spent += process;
+            // What it takes then is spent on anything but measuring. Of time that is left a case gets what it takes twice over, for
+            // calibration, and a quarter of what it costs at least: noise falls by more than rounds get fewer.
+            let cases: f64 =
+                usual[0].benchmarks.iter().filter(is_shared).map(|it| it.points.len() as f64).sum();
+            let left = (allowed(fitted.spent, of_round) - process) / (CALIBRATED * cases);
+            let duration = LEAST + left.max(process / cases / CALIBRATED / 4.0);
+            let asked = seconds_asked(&usual[0], &shared) / cases;
+            let factor = (duration / asked).min(1.0);
+            process += CALIBRATED * cases * (asked * factor - LEAST).max(0.0);
+            note = by_factor(&mut sides, &shared, factor, Samples::One);
         }
-        let left = WHOLE * budget - fitted.spent;
-        fitted.without_controls = limits.has_controls && left / (probably * of_round) < LEAST_ROUNDS;
-        let of_round = if fitted.without_controls { 2.0 } else { of_round };
-        let rounds = (left / (probably * of_round)).floor();
+        let rounds = ((WHOLE * budget - fitted.spent) / (process * of_round)).floor();
         if rounds < LEAST_ROUNDS {
             fitted.notes.push(format!(
                 "warning: a round of all harnesses takes {}, and {} has room for {}; a clear change takes about {ROUNDS}: \
-                 `--budget {}` would do, or fewer cases (`only` in the suite file, `--benchmark`)",
-                rounded(probably * of_round),
+                 `--budget {}` would do, or fewer cases (`cases` in the suite file, `--benchmark`)",
+                rounded(process * of_round),
                 rounded(budget),
                 count(rounds as usize, "round"),
-                rounded(fitted.spent + probably * of_round * ROUNDS / WHOLE),
+                rounded(fitted.spent + process * of_round * ROUNDS / WHOLE),
             ));
         }
     }
@@ -142,14 +158,16 @@ fn free(sides: &[&mut Suite; 2]) -> BTreeSet<String> {
 }
 
 /// What is left of a benchmark's times by a factor: neither more than was asked for, nor none of it.
-fn shorter(sides: &[&mut Suite; 2], id: &str, factor: f64, least_samples: u32, by: &Origin) -> Option<Spent> {
-    let mut of_both = sides.iter().flat_map(|side| &side.benchmarks).filter(|it| it.id.as_str() == id);
+fn shorter(usual: &[Suite; 2], id: &str, factor: f64, samples: Samples) -> Option<Spent> {
+    let mut of_both = usual.iter().flat_map(|side| &side.benchmarks).filter(|it| it.id.as_str() == id);
     let settings = &of_both.clone().next()?.settings;
     let seconds = |asked: f64, least: f64| ((asked * factor * 1e3).round() / 1e3).max(least).min(asked);
-    let samples = settings.iterations.value;
-    let fewer = ((f64::from(samples) * factor).ceil() as u32).max(least_samples).min(samples);
-    let is_ours = |origin: &Origin| *origin == Origin::Default || origin == by;
-    let is_free = of_both.all(|it| is_ours(&it.settings.iterations.origin));
+    let asked = settings.iterations.value;
+    let fewer = match samples {
+        Samples::Fewer => ((f64::from(asked) * factor).ceil() as u32).max(LEAST_SAMPLES).min(asked),
+        Samples::One => 1,
+    };
+    let is_free = of_both.all(|it| it.settings.iterations.origin == Origin::Default);
     Some(Spent {
         duration: seconds(settings.duration.value, LEAST),
         burnin: seconds(settings.burnin.value, LEAST_WARMUP),
@@ -231,7 +249,8 @@ mod tests {
 
     /// `process`: what one process of the harness takes, in seconds, by its settings; nothing where it is not tried.
     fn fitted(sides: [&mut Suite; 2], budget: f64, process: impl Fn(&Benchmark) -> Option<f64>) -> Fitted {
-        let limits = TimeLimits { budget: &set(budget), has_controls: true, begun: None };
+        let limits =
+            TimeLimits { budget: &set(budget), has_controls: true, are_controls_free: true, begun: None };
         let trial = |suite: &Suite, ids: &BTreeSet<String>, most: f64| {
             assert_eq!(ids.len(), 1);
             let benchmark = &suite.benchmarks[0];
@@ -284,23 +303,24 @@ mod tests {
         let (duration, samples, as_asked) = of(10, 240.0, |_| Some(1.2));
         assert_eq!((duration, samples), (0.1, 10));
         assert_eq!(as_asked, Fitted { spent: 1.2, ..Fitted::default() });
-        // Three times as much, and 16 rounds of three still fit.
-        assert_eq!(of(10, 240.0, |_| Some(3.6)).0, 0.1);
-        // Half a second to start, and five times the time asked for: they fit with less.
-        let grows = |it: &Benchmark| Some(0.5 + 50.0 * it.settings.duration.value);
-        let (duration, samples, fitted) = of(10, 240.0, grows);
-        assert_eq!((duration, samples), (0.075, 8));
-        assert_eq!((fitted.notes.len(), fitted.without_controls, fitted.spent), (1, false, 6.5));
-        // Where starting alone takes that long, a third of it is saved; and where this does not help, the budget is said that would.
-        let (duration, _, start_up) = of(10, 240.0, |_| Some(6.0));
-        assert_eq!((duration, start_up.notes.len(), start_up.without_controls), (LEAST, 1, true));
+        // Three times as much, and 16 rounds of three still fit; at six times these are rounds of two.
+        assert!(!of(10, 240.0, |_| Some(3.6)).2.without_controls);
+        let (duration, samples, without) = of(10, 240.0, |_| Some(6.0));
+        assert_eq!((duration, samples, without.notes.len(), without.without_controls), (0.1, 10, 0, true));
+        // Seconds to start, and half of one to set up each sample: there is time for one sample, of the usual length.
+        let sets_up = |it: &Benchmark| Some(3.5 + 0.5 * f64::from(it.settings.iterations.value));
+        let (duration, samples, fitted) = of(10, 240.0, sets_up);
+        assert_eq!((duration, samples, fitted.notes.len(), fitted.spent), (0.1, 1, 1, 12.5));
+        // It starts for so long that there is time for little else, and still measures for a quarter of that.
+        let (duration, samples, start_up) = of(20, 240.0, |_| Some(7.0));
+        assert_eq!((duration, samples, start_up.notes.len()), (0.045, 1, 2));
         let (duration, samples, hopeless) = of(10, 240.0, |_| Some(60.0));
         assert_eq!((duration, samples, hopeless.spent), (LEAST, 1, TRIAL * 240.0));
         let [_, warning] = hopeless.notes.as_slice() else { panic!("{hopeless:?}") };
         assert_eq!(
             warning,
             "warning: a round of all harnesses takes 1m 36s, and 4m has room for 1 round; a clear change takes about 16: \
-             `--budget 30m` would do, or fewer cases (`only` in the suite file, `--benchmark`)"
+             `--budget 30m` would do, or fewer cases (`cases` in the suite file, `--benchmark`)"
         );
     }
 }

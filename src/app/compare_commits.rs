@@ -122,15 +122,19 @@ pub(crate) fn measure(
         resumed.allows(request)?;
     }
     let begun = resumed.as_ref().map(|resumed| resumed.records.first());
-    let limits =
-        TimeLimits { budget: &gate.budget, has_controls: gate.controls.value > 0, begun: begun.flatten() };
+    let limits = TimeLimits {
+        budget: &gate.budget,
+        has_controls: gate.controls.value > 0,
+        are_controls_free: gate.controls.origin == Origin::Default,
+        begun: begun.flatten(),
+    };
     let fitted = budgeted_time::fit([&mut base, &mut head], limits, |suite, ids, most| {
         reporter.note("one process of each harness, to see how long a round takes");
         seconds_of_processes((suite, base_tree.root()), ids, most, &turn)
     })?;
     fitted.notes.iter().for_each(|note| reporter.note(note));
     let begun_without = resumed.as_ref().is_some_and(|resumed| resumed.records.len() == 2);
-    if begun_without || fitted.without_controls && gate.controls.origin == Origin::Default {
+    if begun_without || fitted.without_controls {
         gate.controls.value = 0;
     }
     settle_lone_cases(&mut base, &mut head, begun.flatten());
