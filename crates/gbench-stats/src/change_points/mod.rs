@@ -10,7 +10,7 @@
 //!    every state that lasts for some runs by chance, and the cost alone takes states that alternate for steps. Where two
 //!    long levels lie wholly apart, the t test may decide too.
 //! 3. *Shape*: a candidate that a slope explains better than a step is a drift and no change point ([`drift()`](super::drift())).
-//! 4. *Confirmation*: a point is told once four looks in a row have seen it. Most that are false go with the next run.
+//! 4. *Confirmation*: a point is told once six looks in a row have seen it. Most that are false go with the next run.
 //!
 //! No kept crate does this: `pelt` has squared and absolute cost but no test, and asks for a newer compiler than ours;
 //! `changepoint`, which `augurs-changepoint` wraps, is Bayesian online detection with a fixed hazard and Gaussian runs.
@@ -36,7 +36,7 @@ pub const LEVEL: f64 = 2e-3;
 const LONG_RUNS: usize = 20;
 const LEVEL_OF_LONG: f64 = 10.0;
 /// Looks in a row, one a run, that have to see a point.
-const LOOKS: usize = 4;
+const LOOKS: usize = 6;
 /// A shift lasts where it holds the majority of nine runs: fewer than these are a spike.
 pub(crate) const LEAST_RUNS: usize = 5;
 /// Where the levels before and after lie apart over so many runs each, their distance counts too. Shorter states may come and go.

@@ -78,7 +78,7 @@ fn spikes_are_never_a_lasting_shift() {
 
 #[test]
 fn the_last_runs_are_a_level_once_they_are_enough() {
-    assert_eq!([4, 8].map(|last| found(&step(4, 100 + last, 100, 0.3)).len()), [0, 1]);
+    assert_eq!([6, 10].map(|last| found(&step(4, 100 + last, 100, 0.3)).len()), [0, 1]);
 }
 
 #[test]
