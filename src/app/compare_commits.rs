@@ -128,8 +128,11 @@ pub(crate) fn measure(
         are_controls_free: gate.controls.origin == Origin::Default,
         begun: begun.flatten(),
     };
+    let mut why =
+        ["one process of each harness, to see how long a round takes", "one more, at the shortest times"]
+            .iter();
     let fitted = budgeted_time::fit([&mut base, &mut head], limits, |suite, ids, most| {
-        reporter.note("one process of each harness, to see how long a round takes");
+        why.next().into_iter().for_each(|why| reporter.note(why));
         seconds_of_processes((suite, base_tree.root()), ids, most, &turn)
     })?;
     fitted.notes.iter().for_each(|note| reporter.note(note));

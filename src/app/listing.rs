@@ -53,7 +53,7 @@ fn list_harnesses(sides: &mut [(&mut Suite, Option<Side>, &Path)], mut observer:
     for (suite, side, folder) in sides.iter_mut() {
         let manifest = machine::manifest(folder);
         let mut lister = CaseLister { executor: &mut executor, observer: &mut observer, manifest: &manifest };
-        lister.list(suite, *side).map_err(interrupted)?;
+        lister.list(suite, *side).map_err(|ended| interrupted("listing the cases", ended))?;
     }
     if let [(base, ..), (head, ..)] = sides {
         copy_points(base, head);
@@ -122,11 +122,11 @@ fn copy_points(to: &mut Suite, from: &Suite) {
 }
 
 /// What ended a command before its first measurement.
-pub(super) fn interrupted(ended: CutShort) -> Fault {
+pub(super) fn interrupted(during: &str, ended: CutShort) -> Fault {
     let (what, exit) = match ended {
         CutShort::Interrupt { signal: 2 } => ("interrupted before anything was measured", Exit::Interrupted),
         CutShort::Interrupt { .. } => ("ended before anything was measured", Exit::Terminated),
         CutShort::Deadline => ("the run's deadline came before anything was measured", Exit::Failed),
     };
-    Fault::at("listing the cases", what, "run again").exits(exit)
+    Fault::at(during, what, "run again").exits(exit)
 }

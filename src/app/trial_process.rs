@@ -68,7 +68,7 @@ fn seconds_of(base: &Suite, nothing: &Suite, tree: &Path, turn: &MeasuringTurn) 
     let [base, _] = base_and_head(&finished)?;
     match base.record.cut_short {
         Some(CutShort::Deadline) => return Ok(Some(f64::INFINITY)),
-        Some(ended) => return Err(interrupted(ended)),
+        Some(ended) => return Err(interrupted("a process that shows how long a round takes", ended)),
         None => {}
     }
     let has_failed = base.record.cases.iter().any(|case| case.outcome.is_failure());
