@@ -309,7 +309,7 @@ fn e11_one_process_shows_how_long_a_round_takes_and_what_it_shortened_stays_shor
     let said =
         said.says("one process of each harness, to see how long a round takes").says("warning: a round");
     let said = said.says("2s has room for 1 round").says("`--budget");
-    said.says("`cases` in the suite file");
+    said.says("`cases` in the suite file").says("or count its instructions, which the noise does not reach");
     let [base, head] = sides(&repository);
     assert_eq!([duration(&base), duration(&head)], [["10ms".to_owned()].into(), ["10ms".to_owned()].into()]);
     assert_eq!(base.cases[0].config["duration"].origin.to_string(), "--budget");

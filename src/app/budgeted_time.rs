@@ -4,9 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::scheduler::rounded;
 use crate::model::text::count;
-use crate::model::{
-    BenchmarkId, Budget, CaseRecord, Isolation, Origin, Result, RunRecord, Setting, format_duration,
-};
+use crate::model::{Budget, CaseRecord, Isolation, Origin, Result, RunRecord, Setting, format_duration};
 use crate::suite::words::parse_seconds;
 use crate::suite::{Benchmark, Suite};
 
@@ -29,7 +27,7 @@ const LEAST_WARMUP: f64 = 0.001;
 /// Samples that a process has left: some harnesses look anew for the number of calls before each (`go test`), or set up again.
 const LEAST_SAMPLES: u32 = 3;
 
-/// What a process spends on a case.
+/// The time and the samples of a case in one process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Spent {
     duration: f64,
@@ -46,7 +44,7 @@ enum Samples {
     One,
 }
 
-/// What came of a budget.
+/// How times were fitted to a budget.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Fitted {
     pub notes: Vec<String>,
@@ -69,14 +67,14 @@ pub(crate) struct TimeLimits<'a> {
 }
 
 /// Shortens the time of cases that share processes, on both sides alike, so that enough rounds fit into the budget; only where the
-/// suite file does not say how long. `trial`: measures the seconds of one process of each benchmark named, up to a limit; where these
-/// are too long even without controls, one at the shortest times shows what remains.
+/// suite file does not say how long. `trial`: measures the seconds of one process of each benchmark named, all together, up to a limit; where these
+/// are too many even without controls, one at the shortest times shows what remains.
 ///
 /// Errors: those of the trial.
 pub(crate) fn fit(
     sides: [&mut Suite; 2],
     limits: TimeLimits<'_>,
-    mut trial: impl FnMut(&Suite, &BTreeSet<String>, f64) -> Result<HashMap<BenchmarkId, f64>>,
+    mut trial: impl FnMut(&Suite, &BTreeSet<String>, f64) -> Result<f64>,
 ) -> Result<Fitted> {
     let [base, head] = sides;
     let mut sides = [base, head];
@@ -110,7 +108,7 @@ pub(crate) fn fit(
         return Ok(fitted);
     }
     let most = TRIAL * budget;
-    let mut process: f64 = trial(sides[0], &shared, most)?.values().sum();
+    let mut process = trial(sides[0], &shared, most)?;
     fitted.spent = process;
     // Seconds that a process may take.
     let allowed = |spent: f64, of_round: f64| (WHOLE * budget - spent) / (ROUNDS * of_round);
@@ -121,10 +119,10 @@ pub(crate) fn fit(
     if process > allowed(fitted.spent, of_round) {
         note = by_factor(&mut sides, &shared, 0.0, Samples::One);
         if process < most {
-            process = trial(sides[0], &shared, most)?.values().sum();
+            process = trial(sides[0], &shared, most)?;
             fitted.spent += process;
-            // What it takes then is spent on anything but measuring. Of time that is left a case gets what it takes twice over, for
-            // calibration, and a quarter of what it costs at least: noise falls by more than rounds get fewer.
+            // This process hardly measures: its time is overhead. The cases share the time left, half of which is calibration. Each
+            // gets at least a quarter of its overhead, because that lowers noise by more than it lowers the number of rounds.
             let cases: f64 =
                 usual[0].benchmarks.iter().filter(is_shared).map(|it| it.points.len() as f64).sum();
             let left = (allowed(fitted.spent, of_round) - process) / (CALIBRATED * cases);
@@ -147,6 +145,9 @@ pub(crate) fn fit(
         }
     }
     fitted.notes.splice(0..0, note);
+    if fitted.without_controls {
+        fitted.notes.push("no case is measured against itself: the budget has no room for controls".into());
+    }
     Ok(fitted)
 }
 
@@ -157,7 +158,7 @@ fn free(sides: &[&mut Suite; 2]) -> BTreeSet<String> {
     all().map(|it| it.id.to_string()).filter(is_free_on_both).collect()
 }
 
-/// What is left of a benchmark's times by a factor: neither more than was asked for, nor none of it.
+/// A benchmark's times multiplied by a factor: at most what was asked for, and never zero.
 fn shorter(usual: &[Suite; 2], id: &str, factor: f64, samples: Samples) -> Option<Spent> {
     let mut of_both = usual.iter().flat_map(|side| &side.benchmarks).filter(|it| it.id.as_str() == id);
     let settings = &of_both.clone().next()?.settings;
@@ -247,15 +248,13 @@ mod tests {
         Setting { value: Budget::from_seconds(value), origin: Origin::Cli("--budget".into()) }
     }
 
-    /// `process`: what one process of the harness takes, in seconds, by its settings; nothing where it is not tried.
-    fn fitted(sides: [&mut Suite; 2], budget: f64, process: impl Fn(&Benchmark) -> Option<f64>) -> Fitted {
+    /// `process`: what one process of the harness takes, in seconds, by its settings.
+    fn fitted(sides: [&mut Suite; 2], budget: f64, process: impl Fn(&Benchmark) -> f64) -> Fitted {
         let limits =
             TimeLimits { budget: &set(budget), has_controls: true, are_controls_free: true, begun: None };
         let trial = |suite: &Suite, ids: &BTreeSet<String>, most: f64| {
             assert_eq!(ids.len(), 1);
-            let benchmark = &suite.benchmarks[0];
-            let seconds = process(benchmark).map(|seconds| (benchmark.id.clone(), seconds.min(most)));
-            Ok(seconds.into_iter().collect())
+            Ok(process(&suite.benchmarks[0]).min(most))
         };
         fit(sides, limits, trial).unwrap()
     }
@@ -264,7 +263,7 @@ mod tests {
     fn many_cases_are_measured_for_less_and_few_as_ever() {
         let time = |cases: usize, seconds: f64| {
             let (mut base, mut head) = (suite(cases), suite(cases));
-            let fitted = fitted([&mut base, &mut head], seconds, |_| None);
+            let fitted = fitted([&mut base, &mut head], seconds, |_| 0.0);
             let settings = [base, head].map(|suite| suite.benchmarks[0].settings.clone());
             assert_eq!(settings[0], settings[1]);
             assert_eq!(!fitted.notes.is_empty(), settings[0].duration.origin != Origin::Default);
@@ -279,20 +278,20 @@ mod tests {
         said.iter_mut()
             .for_each(|it| it.benchmarks[0].settings.duration.origin = Origin::File("gbench.toml:7".into()));
         let [base, head] = &mut said;
-        assert_eq!(fitted([base, head], 240.0, |_| None), Fitted::default(), "the suite file says how long");
+        assert_eq!(fitted([base, head], 240.0, |_| 0.0), Fitted::default(), "the suite file says how long");
         base.benchmarks[0].settings.duration.origin = Origin::Default;
-        assert_eq!(fitted([base, head], 240.0, |_| None), Fitted::default(), "one side says how long");
+        assert_eq!(fitted([base, head], 240.0, |_| 0.0), Fitted::default(), "one side says how long");
         head.benchmarks[0].settings.duration.origin = Origin::Default;
         head.benchmarks[0].settings.iterations =
             Setting { value: 7, origin: Origin::File("gbench.toml:8".into()) };
-        assert!(!fitted([base, head], 240.0, |_| None).notes.is_empty());
+        assert!(!fitted([base, head], 240.0, |_| 0.0).notes.is_empty());
         let samples = [base, head].map(|suite| suite.benchmarks[0].settings.iterations.value);
         assert_eq!(samples, [10, 7], "one side says how many samples");
     }
 
     #[test]
     fn what_a_process_takes_shortens_the_times_further_and_says_where_it_is_hopeless() {
-        let of = |cases: usize, budget: f64, process: fn(&Benchmark) -> Option<f64>| {
+        let of = |cases: usize, budget: f64, process: fn(&Benchmark) -> f64| {
             let (mut base, mut head) = (suite(cases), suite(cases));
             let fitted = fitted([&mut base, &mut head], budget, process);
             let settings = [base, head].map(|suite| suite.benchmarks[0].settings.clone());
@@ -300,23 +299,23 @@ mod tests {
             (settings[0].duration.value, settings[0].iterations.value, fitted)
         };
         // It takes what it is asked for.
-        let (duration, samples, as_asked) = of(10, 240.0, |_| Some(1.2));
+        let (duration, samples, as_asked) = of(10, 240.0, |_| 1.2);
         assert_eq!((duration, samples), (0.1, 10));
         assert_eq!(as_asked, Fitted { spent: 1.2, ..Fitted::default() });
         // Three times as much, and 16 rounds of three still fit; at six times these are rounds of two.
-        assert!(!of(10, 240.0, |_| Some(3.6)).2.without_controls);
-        let (duration, samples, without) = of(10, 240.0, |_| Some(6.0));
-        assert_eq!((duration, samples, without.notes.len(), without.without_controls), (0.1, 10, 0, true));
+        assert!(!of(10, 240.0, |_| 3.6).2.without_controls);
+        let (duration, samples, without) = of(10, 240.0, |_| 6.0);
+        assert_eq!((duration, samples, without.notes.len(), without.without_controls), (0.1, 10, 1, true));
         // Seconds to start, and half of one to set up each sample: there is time for one sample, of the usual length.
-        let sets_up = |it: &Benchmark| Some(3.5 + 0.5 * f64::from(it.settings.iterations.value));
+        let sets_up = |it: &Benchmark| 3.5 + 0.5 * f64::from(it.settings.iterations.value);
         let (duration, samples, fitted) = of(10, 240.0, sets_up);
-        assert_eq!((duration, samples, fitted.notes.len(), fitted.spent), (0.1, 1, 1, 12.5));
+        assert_eq!((duration, samples, fitted.notes.len(), fitted.spent), (0.1, 1, 2, 12.5));
         // It starts for so long that there is time for little else, and still measures for a quarter of that.
-        let (duration, samples, start_up) = of(20, 240.0, |_| Some(7.0));
-        assert_eq!((duration, samples, start_up.notes.len()), (0.045, 1, 2));
-        let (duration, samples, hopeless) = of(10, 240.0, |_| Some(60.0));
+        let (duration, samples, start_up) = of(20, 240.0, |_| 7.0);
+        assert_eq!((duration, samples, start_up.notes.len()), (0.045, 1, 3));
+        let (duration, samples, hopeless) = of(10, 240.0, |_| 60.0);
         assert_eq!((duration, samples, hopeless.spent), (LEAST, 1, TRIAL * 240.0));
-        let [_, warning] = hopeless.notes.as_slice() else { panic!("{hopeless:?}") };
+        let [_, warning, _] = hopeless.notes.as_slice() else { panic!("{hopeless:?}") };
         assert_eq!(
             warning,
             "warning: a round of all harnesses takes 1m 36s, and 4m has room for 1 round; a clear change takes about 16: \

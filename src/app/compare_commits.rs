@@ -397,7 +397,7 @@ impl MeasuredCommits {
         Ok(base.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0))
     }
 
-    /// What counts the executions of benchmarks whose time a budget could not decide and would not soon.
+    /// Advice to count executions, for benchmarks that as much time again would not decide.
     pub(crate) fn count_instead(&self) -> Vec<String> {
         let hopeless = |benchmark: &&Benchmark| {
             self.rest.as_ref().is_some_and(|rest| rest.hopeless.contains(&benchmark.id))

@@ -121,7 +121,7 @@ fn copy_points(to: &mut Suite, from: &Suite) {
     }
 }
 
-/// What ended a command before its first measurement.
+/// The error of a command that ended before its first measurement.
 pub(super) fn interrupted(during: &str, ended: CutShort) -> Fault {
     let (what, exit) = match ended {
         CutShort::Interrupt { signal: 2 } => ("interrupted before anything was measured", Exit::Interrupted),
