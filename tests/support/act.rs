@@ -123,7 +123,7 @@ impl Stage {
         command.env_clear().env("HOME", self.at("home")).env("XDG_CACHE_HOME", self.at("home/cache"));
         let usual = super::path().to_str().unwrap();
         let own = self.path.iter().map(|folder| format!("{}:", folder.display())).collect::<String>();
-        command.env("PATH", own + usual);
+        command.env("PATH", format!("{}:{own}{usual}", self.keeping_shell().display()));
         command.args([event, "--json", "--no-cache-server", "--rm", "-P", "self-hosted=-self-hosted"]);
         command.args(["-P", "ubuntu-latest=-self-hosted", "--defaultbranch", "main"]);
         command.arg("-s").arg(format!("GITHUB_TOKEN={}", self.token));
@@ -150,7 +150,25 @@ impl Stage {
         let text =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Played { code: output.status.code().unwrap(), lines, text }
+        let steps = String::from_utf8_lossy(&std::fs::read(self.at("steps.log")).unwrap()).into_owned();
+        Played { code: output.status.code().unwrap(), lines, text, steps }
+    }
+
+    /// A folder with a `bash` that keeps what each step says: `act` does not wait for the last output of a step that
+    /// fails, so under load it loses some.
+    fn keeping_shell(&self) -> PathBuf {
+        let mut places = std::env::split_paths(super::path()).map(|folder| folder.join("bash"));
+        let bash = places.find(|path| path.exists()).unwrap();
+        let (folder, log) = (self.at("shell"), self.at("steps.log"));
+        std::fs::write(&log, "").unwrap();
+        let text = format!(
+            "#!{bash}\nPATH=${{PATH//'{folder}:'/}}\n'{bash}' \"$@\" 2>&1 | tee -a '{log}'\nexit \"${{PIPESTATUS[0]}}\"\n",
+            bash = bash.display(),
+            folder = folder.display(),
+            log = log.display(),
+        );
+        self.program("shell/bash", &text);
+        folder
     }
 }
 
@@ -160,6 +178,8 @@ pub struct Played {
     pub code: i32,
     lines: Vec<Value>,
     text: String,
+    /// What the steps said, unmasked.
+    steps: String,
 }
 
 impl Played {
@@ -181,11 +201,12 @@ impl Played {
         self
     }
 
-    /// The messages of the runner and of the steps.
+    /// The messages of the runner and of the steps, and all that the steps said.
     pub fn log(&self) -> String {
         let message = |line: &Value| Some(line.get("msg")?.as_str()?.trim_end().to_owned());
         let lines: Vec<String> = self.lines.iter().filter_map(message).collect();
-        if lines.is_empty() { self.text.clone() } else { lines.join("\n") }
+        let runner = if lines.is_empty() { self.text.clone() } else { lines.join("\n") };
+        runner + "\n\nThe steps:\n" + &self.steps
     }
 
     /// Exit codes of the steps that failed, in order.
