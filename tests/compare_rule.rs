@@ -4,6 +4,9 @@ use std::sync::LazyLock;
 
 use gbench_ci::compare::*;
 use gbench_ci::model::{Better, CaseId};
+use rand::{RngExt, SeedableRng};
+use rand_distr::StandardNormal;
+use rand_pcg::Pcg64;
 
 use crate::support::records::{case_id, noise};
 
@@ -91,6 +94,62 @@ fn a_small_change_below_the_threshold_is_unchanged_however_certain_it_is() {
 
 fn said(value: &Option<impl ToString>) -> String {
     value.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The parts of suites of 20 rows that are red, and of first rows that are regressed where only the first is slower by `slowdown`: of
+/// processes that differ by 1.2 %, one in twenty of which strays ten times as far.
+fn red_with_outliers(processes: usize, slowdown: f64) -> (f64, f64) {
+    const SUITES: usize = 400;
+    let mut random = Pcg64::seed_from_u64(8);
+    let mut times = |slowdown: f64| -> Vec<f64> {
+        let mut time = || {
+            let far = if random.random_bool(0.05) { 10.0 } else { 1.0 };
+            (1.0 + slowdown) * (0.012 * far * random.sample::<f64, _>(StandardNormal)).exp()
+        };
+        (0..processes).map(|_| time()).collect()
+    };
+    let (mut red, mut found) = (0, 0);
+    for _ in 0..SUITES {
+        let rows: Vec<[Vec<f64>; 2]> =
+            (0..20).map(|row| [times(0.0), times(if row == 0 { slowdown } else { 0.0 })]).collect();
+        let rows: Vec<Evidence> = rows
+            .iter()
+            .map(|[base, head]| Evidence { exact: false, ..evidence(Better::Lower, 0.0, base, head) })
+            .collect();
+        let regressed = decide(&rows).into_iter().map(|row| row.verdict == Verdict::Regressed);
+        let regressed: Vec<bool> = regressed.collect();
+        red += usize::from(regressed.contains(&true));
+        found += usize::from(regressed[0]);
+    }
+    (red as f64 / SUITES as f64, found as f64 / SUITES as f64)
+}
+
+#[test]
+fn e8_outliers_do_not_hide_a_slowdown_and_make_no_suite_red() {
+    let (red, _) = red_with_outliers(10, 0.0);
+    assert!(red <= 0.05, "{red} of the suites without a change are red");
+    let (_, found) = red_with_outliers(10, 0.03);
+    assert!(found >= 0.75, "{found} of the rows that are 3 % slower are red");
+}
+
+#[test]
+fn e8_unchanged_holds_with_the_outliers_or_is_not_said() {
+    let base = times(&[QUIET, QUIET].concat(), 1.0);
+    let mut head = base.clone();
+    assert_eq!(verdict_of_times(&base, &head), Verdict::Unchanged);
+    head[3] = 2.0;
+    assert_eq!(
+        verdict_of_times(&base, &head),
+        Verdict::Inconclusive,
+        "one of ten processes takes twice the time"
+    );
+    assert_eq!(verdict_of_times(&base, &times(&head, 1.1)), Verdict::Regressed);
+    // With nine a side nothing is left out.
+    assert_eq!(verdict_of_times(&base[..9], &times(&head[..9], 1.1)), Verdict::Inconclusive);
+}
+
+fn verdict_of_times(base: &[f64], head: &[f64]) -> Verdict {
+    decide(&[Evidence { exact: false, ..evidence(Better::Lower, 0.05, base, head) }])[0].verdict
 }
 
 #[test]

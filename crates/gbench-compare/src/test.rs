@@ -19,6 +19,16 @@ const FARTHEST: f64 = 1e9;
 /// Threshold comparisons of exact values forgive the rounding of a division, and nothing else.
 const ROUNDING: f64 = 1e-12;
 
+/// Processes a side from which on outliers may be left out: with fewer, two modes look like outliers.
+const MIN_TRIMMED: usize = 10;
+
+/// One in this many processes is left out at either end.
+const TRIMMED: usize = 10;
+
+/// Outliers are left out where the error without them is below this part of the error with them. Of normal figures that is hardly
+/// ever so: they lose no power, and a choice among two errors that are alike would make the level too high.
+const TRIMMED_ERROR: f64 = 0.7;
+
 /// Degrees of freedom of an error that is known and not estimated.
 pub(crate) const KNOWN: f64 = 1e9;
 
@@ -79,6 +89,8 @@ impl ExactDifference {
 /// A row that is left to chance.
 pub(crate) struct Test {
     pub welch: Welch,
+    /// With the outliers, where `welch` leaves them out. Unchanged must hold of both.
+    pub with_outliers: Option<Welch>,
     pub scale: Scale,
     /// Improved lies below, regressed above; in the scale's own unit.
     pub limits: (f64, f64),
@@ -146,8 +158,11 @@ impl RowTest {
         let spread =
             |centres, group: &SampleGroup| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
         let (unresolved, steps) = unresolved(evidence, scale);
+        let welch = Welch::new(base_group, head_group);
+        let trimmed = trimmed(evidence, scale, &welch);
         let test = Test {
-            welch: Welch::new(base_group, head_group),
+            welch: trimmed.unwrap_or(welch),
+            with_outliers: trimmed.map(|_| welch),
             unresolved,
             steps,
             limits: scale.limits(evidence),
@@ -256,21 +271,39 @@ fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Steps>) {
     if open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) { (0.0, None) } else { (open, steps) }
 }
 
+/// The comparison without outliers, where they hide more than their loss costs. Exact figures have none: theirs are states.
+fn trimmed(evidence: &Evidence, scale: Scale, welch: &Welch) -> Option<Welch> {
+    let group = |centres: &[f64]| {
+        let enough = !evidence.exact && centres.len() >= MIN_TRIMMED;
+        enough.then(|| SampleGroup::trimmed(&scale.turned(centres)?, centres.len() / TRIMMED))?
+    };
+    let trimmed = Welch::new(group(&evidence.base.centres)?, group(&evidence.head.centres)?);
+    (trimmed.error > 0.0 && trimmed.error < TRIMMED_ERROR * welch.error).then_some(trimmed)
+}
+
 fn inconclusive(reason: Reason, next: Advice) -> RowDecision {
     RowDecision::plain(Verdict::Inconclusive, Some(reason), Some(next))
 }
 
 impl Test {
     /// Welch's interval, widened by what steps leave open.
-    fn interval(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
-        let (low, high) = self.welch.interval(level, quantiles);
+    fn interval(&self, welch: &Welch, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        let (low, high) = welch.interval(level, quantiles);
         (low - self.unresolved, high + self.unresolved)
+    }
+
+    /// All that the interval holds with the outliers and without them.
+    fn widest(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        let own = self.interval(&self.welch, level, quantiles);
+        let Some(welch) = &self.with_outliers else { return own };
+        let other = self.interval(welch, level, quantiles);
+        (own.0.min(other.0), own.1.max(other.1))
     }
 
     fn decide(&self, alpha: f64, level: f64, adjusted_p: f64, quantiles: &mut TQuantiles) -> RowDecision {
         let (fast, slow) = self.limits;
-        let corrected = self.interval(level, quantiles);
-        let plain = self.interval(alpha, quantiles);
+        let corrected = self.interval(&self.welch, level, quantiles);
+        let plain = self.widest(alpha, quantiles);
         let (verdict, interval, error_rate) = match (corrected, plain) {
             ((low, _), _) if low > slow => (Verdict::Regressed, corrected, level),
             ((_, high), _) if high < fast => (Verdict::Improved, corrected, level),

@@ -23,6 +23,22 @@ impl SampleGroup {
         })
     }
 
+    /// The group without its `cut` smallest and `cut` largest values, as Yuen (1974) compares such means: the deviation is that of
+    /// the values with the cut ones moved to the nearest that stays. `None` where fewer than two values stay.
+    pub fn trimmed(values: &[f64], cut: usize) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let kept = sorted.get(cut..sorted.len().checked_sub(cut)?)?.to_vec();
+        let ([low, .., high], count) = (kept.as_slice(), kept.len()) else { return None };
+        let moved: Vec<f64> = sorted.iter().map(|value| value.clamp(*low, *high)).collect();
+        let freedom = |count: usize| (count - 1) as f64;
+        Some(Self {
+            count: u32::try_from(count).ok()?,
+            mean: mean(&kept)?,
+            stddev: sample_stddev(&moved)? * (freedom(sorted.len()) / freedom(count)).sqrt(),
+        })
+    }
+
     /// Squared standard error of the mean.
     fn error2(&self) -> f64 {
         self.stddev.powi(2) / f64::from(self.count)
@@ -103,6 +119,17 @@ mod tests {
             close([ours.p_above(shift)], [case.take("p_above")], 1e-10);
             close([ours.p_below(-shift)], [case.take("p_below")], 1e-10);
         });
+    }
+
+    #[test]
+    fn a_trimmed_group_is_yuens() {
+        let group = SampleGroup::trimmed(&[9.0, 1.0, 2.0, 3.0, -50.0, 4.0], 1).unwrap();
+        // Of 1 1 2 3 4 4 the squares add up to 9.5 around 2.5; Yuen's squared error is 9.5 / (4 * 3).
+        assert_eq!((group.count, group.mean), (4, 2.5));
+        close([group.error2()], [9.5 / 12.0], 1e-12);
+        assert_eq!(SampleGroup::trimmed(&[1.0, 2.0, 4.0], 0), SampleGroup::of(&[1.0, 2.0, 4.0]));
+        assert_eq!(SampleGroup::trimmed(&[1.0, 2.0, 3.0], 1), None);
+        assert_eq!(SampleGroup::trimmed(&[1.0], 1), None);
     }
 
     #[test]

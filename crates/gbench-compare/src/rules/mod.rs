@@ -13,7 +13,7 @@ pub use welch_holm::ProcessWelchHolm;
 
 /// Decides every row of a suite.
 pub trait Rule {
-    /// As the document names it: `process-welch-holm-2`.
+    /// As the document names it: `process-welch-holm-3`.
     fn name(&self) -> &str;
 
     /// Chance of any false red in the whole suite.

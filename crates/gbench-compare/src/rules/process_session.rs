@@ -45,7 +45,7 @@ struct Known {
 
 impl Rule for ProcessSession<'_> {
     fn name(&self) -> &str {
-        "process-session-2"
+        "process-session-3"
     }
 
     fn alpha(&self) -> f64 {
@@ -101,10 +101,11 @@ impl ProcessSession<'_> {
         match (row_test, known.spread) {
             (RowTest::Tested(test), Some(spread)) if enough => {
                 let deviation = known.scale.share(spread.excess().sqrt());
-                let welch = wider(test.welch, spread.excess(), spread.variance, spread.freedom);
+                let wide = |welch| wider(welch, spread.excess(), spread.variance, spread.freedom);
+                let welch = wide(test.welch);
                 // What does not widen the error is no reason for doubt.
                 let sessions = (welch.error > test.welch.error).then_some((deviation, known.stored));
-                RowTest::Tested(Test { welch, sessions, ..test })
+                RowTest::Tested(Test { welch, with_outliers: test.with_outliers.map(wide), sessions, ..test })
             }
             (RowTest::Tested(test), spread) => {
                 let assumed = known.scale.of_share(ASSUMED_DEVIATION).powi(2);
@@ -178,6 +179,7 @@ fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<
     let difference = mean(head)? - mean(base)?;
     let fewest = base.len().min(head.len()) as u32;
     (spread.processes <= fewest && spread.variance > 0.0).then(|| Test {
+        with_outliers: None,
         welch: Welch { difference, error: (2.0 * spread.variance).sqrt(), freedom: spread.freedom },
         scale: known.scale,
         unresolved: 0.0,

@@ -16,9 +16,6 @@ use super::{locks, nvml, tools};
 use gbench_model::line::env::LOCKS;
 use gbench_model::{CounterState, Probe};
 
-/// `valgrind` is a script's work away from its version.
-const TOOL_DEADLINE: Duration = Duration::from_secs(2);
-
 /// Read once, by [`readings`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Readings {
@@ -102,7 +99,7 @@ pub fn readings(counter: CounterState, cuda_compiler: Probe<String>) -> Readings
         temp: temp_folder(&std::env::temp_dir()),
         perf_event_paranoid: number(&root, "proc/sys/kernel/perf_event_paranoid"),
         instruction_counter: counter,
-        valgrind: tools::version(Command::new("valgrind").arg("--version"), "", TOOL_DEADLINE),
+        valgrind: tools::version(Command::new("valgrind").arg("--version"), "", tools::DEADLINE),
         gpu_counters_restricted: gpu_counters(&root),
         cuda_compiler,
         clock_control: clock_control(),
