@@ -123,7 +123,7 @@ impl Stage {
         command.env_clear().env("HOME", self.at("home")).env("XDG_CACHE_HOME", self.at("home/cache"));
         let usual = super::path().to_str().unwrap();
         let own = self.path.iter().map(|folder| format!("{}:", folder.display())).collect::<String>();
-        command.env("PATH", format!("{}:{own}{usual}", self.keeping_shell().display()));
+        command.env("PATH", format!("{}:{own}{usual}", fixture("github/act/shell").display()));
         command.args([event, "--json", "--no-cache-server", "--rm", "-P", "self-hosted=-self-hosted"]);
         command.args(["-P", "ubuntu-latest=-self-hosted", "--defaultbranch", "main"]);
         command.arg("-s").arg(format!("GITHUB_TOKEN={}", self.token));
@@ -142,7 +142,12 @@ impl Stage {
             command.arg("--local-repository").arg(local(format!("actions/{name}@{sha}"), place));
         }
         let place = |name: &str, place: &str| (name.to_owned(), self.at(place).to_str().unwrap().to_owned());
-        let places = [place("ARTIFACT_STORE", "artifacts"), place("CHECKOUT_ORIGIN", "repository")];
+        self.write("steps.log", "");
+        let places = [
+            place("ARTIFACT_STORE", "artifacts"),
+            place("CHECKOUT_ORIGIN", "repository"),
+            place("STEPS_LOG", "steps.log"),
+        ];
         for (name, value) in self.environment.iter().chain(&places) {
             command.arg("--env").arg(format!("{name}={value}"));
         }
@@ -152,23 +157,6 @@ impl Stage {
         let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let steps = String::from_utf8_lossy(&std::fs::read(self.at("steps.log")).unwrap()).into_owned();
         Played { code: output.status.code().unwrap(), lines, text, steps }
-    }
-
-    /// A folder with a `bash` that keeps what each step says: `act` does not wait for the last output of a step that
-    /// fails, so under load it loses some.
-    fn keeping_shell(&self) -> PathBuf {
-        let mut places = std::env::split_paths(super::path()).map(|folder| folder.join("bash"));
-        let bash = places.find(|path| path.exists()).unwrap();
-        let (folder, log) = (self.at("shell"), self.at("steps.log"));
-        std::fs::write(&log, "").unwrap();
-        let text = format!(
-            "#!{bash}\nPATH=${{PATH//'{folder}:'/}}\n'{bash}' \"$@\" 2>&1 | tee -a '{log}'\nexit \"${{PIPESTATUS[0]}}\"\n",
-            bash = bash.display(),
-            folder = folder.display(),
-            log = log.display(),
-        );
-        self.program("shell/bash", &text);
-        folder
     }
 }
 

@@ -25,8 +25,8 @@ const MIN_TRIMMED: usize = 10;
 /// One in this many processes is left out at either end.
 const TRIMMED: usize = 10;
 
-/// Outliers are left out where the error without them is below this part of the error with them. Of normal figures that is hardly
-/// ever so: they lose no power, and a choice among two errors that are alike would make the level too high.
+/// Outliers are left out where the error without them is below this part of the error with them. With normal figures this hardly ever
+/// happens, so they lose no power; a choice between two similar errors would raise the rate of false reds.
 const TRIMMED_ERROR: f64 = 0.7;
 
 /// Degrees of freedom of an error that is known and not estimated.
@@ -89,8 +89,8 @@ impl ExactDifference {
 /// A row that is left to chance.
 pub(crate) struct Test {
     pub welch: Welch,
-    /// With the outliers, where `welch` leaves them out. Unchanged must hold of both.
-    pub with_outliers: Option<Welch>,
+    /// Where outliers drown what `welch` could show. Red and improved may rest on it; unchanged must hold of both.
+    pub trimmed: Option<Trimmed>,
     pub scale: Scale,
     /// Improved lies below, regressed above; in the scale's own unit.
     pub limits: (f64, f64),
@@ -105,6 +105,14 @@ pub(crate) struct Test {
     pub spreads: (Option<f64>, Option<f64>),
     /// Where sessions stand behind the error: the deviation by which they differ, as a share, and how many show it.
     pub sessions: Option<(f64, u32)>,
+}
+
+/// The comparison of two sides without their outliers.
+pub(crate) struct Trimmed {
+    welch: Welch,
+    /// Geometric means, and processes, of what is left.
+    centres: [f64; 2],
+    counts: [u32; 2],
 }
 
 impl RowTest {
@@ -159,10 +167,9 @@ impl RowTest {
             |centres, group: &SampleGroup| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
         let (unresolved, steps) = unresolved(evidence, scale);
         let welch = Welch::new(base_group, head_group);
-        let trimmed = trimmed(evidence, scale, &welch);
         let test = Test {
-            welch: trimmed.unwrap_or(welch),
-            with_outliers: trimmed.map(|_| welch),
+            trimmed: trimmed(evidence, scale, &welch, unresolved),
+            welch,
             unresolved,
             steps,
             limits: scale.limits(evidence),
@@ -180,7 +187,8 @@ impl RowTest {
         match self {
             RowTest::Settled(_) | RowTest::Alone(_) => None,
             RowTest::Differs(difference) => Some(exact_p(difference.counts, alpha)),
-            RowTest::Tested(Test { welch, limits, unresolved, counts, varies, .. }) => {
+            RowTest::Tested(test @ Test { limits, unresolved, counts, varies, .. }) => {
+                let welch = test.sharpest();
                 let chance = if *varies { 0.0 } else { exact_p(*counts, alpha) };
                 let above = welch.p_above(limits.1 + unresolved);
                 let one_sided = above.min(welch.p_below(limits.0 - unresolved));
@@ -271,14 +279,24 @@ fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Steps>) {
     if open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) { (0.0, None) } else { (open, steps) }
 }
 
-/// The comparison without outliers, where they hide more than their loss costs. Exact figures have none: theirs are states.
-fn trimmed(evidence: &Evidence, scale: Scale, welch: &Welch) -> Option<Welch> {
+/// The comparison without outliers, where they hide more than their loss costs and do not point the other way. Exact figures have none:
+/// they are states of the program. Figures that are not all positive have a unit that outliers are part of.
+fn trimmed(evidence: &Evidence, scale: Scale, welch: &Welch, unresolved: f64) -> Option<Trimmed> {
+    let Scale::Log { sign } = scale else { return None };
     let group = |centres: &[f64]| {
         let enough = !evidence.exact && centres.len() >= MIN_TRIMMED;
         enough.then(|| SampleGroup::trimmed(&scale.turned(centres)?, centres.len() / TRIMMED))?
     };
-    let trimmed = Welch::new(group(&evidence.base.centres)?, group(&evidence.head.centres)?);
-    (trimmed.error > 0.0 && trimmed.error < TRIMMED_ERROR * welch.error).then_some(trimmed)
+    let groups = [group(&evidence.base.centres)?, group(&evidence.head.centres)?];
+    let without = Welch::new(groups[0], groups[1]);
+    // What does not vary at all is known only as far as its steps are.
+    let known = without.error > 0.0 || unresolved > 0.0;
+    let sharper = known && without.error < TRIMMED_ERROR * welch.error;
+    (sharper && without.difference * welch.difference > 0.0).then(|| Trimmed {
+        welch: without,
+        centres: groups.map(|group| (sign * group.mean).exp()),
+        counts: groups.map(|group| group.count),
+    })
 }
 
 fn inconclusive(reason: Reason, next: Advice) -> RowDecision {
@@ -294,23 +312,32 @@ impl Test {
 
     /// All that the interval holds with the outliers and without them.
     fn widest(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
-        let own = self.interval(&self.welch, level, quantiles);
-        let Some(welch) = &self.with_outliers else { return own };
-        let other = self.interval(welch, level, quantiles);
+        let (own, other) = (&self.welch, self.sharpest());
+        let [own, other] = [own, other].map(|welch| self.interval(welch, level, quantiles));
         (own.0.min(other.0), own.1.max(other.1))
+    }
+
+    /// What a red or an improvement rests on.
+    fn sharpest(&self) -> &Welch {
+        self.trimmed.as_ref().map_or(&self.welch, |trimmed| &trimmed.welch)
     }
 
     fn decide(&self, alpha: f64, level: f64, adjusted_p: f64, quantiles: &mut TQuantiles) -> RowDecision {
         let (fast, slow) = self.limits;
-        let corrected = self.interval(&self.welch, level, quantiles);
+        let corrected = self.interval(self.sharpest(), level, quantiles);
         let plain = self.widest(alpha, quantiles);
         let (verdict, interval, error_rate) = match (corrected, plain) {
             ((low, _), _) if low > slow => (Verdict::Regressed, corrected, level),
             ((_, high), _) if high < fast => (Verdict::Improved, corrected, level),
             (_, (low, high)) if low >= fast && high <= slow => (Verdict::Unchanged, plain, alpha),
-            _ => (Verdict::Inconclusive, corrected, level),
+            _ => (Verdict::Inconclusive, self.widest(level, quantiles), level),
         };
-        let change = self.change(interval, error_rate, adjusted_p, level, quantiles);
+        let without =
+            self.trimmed.as_ref().filter(|_| matches!(verdict, Verdict::Regressed | Verdict::Improved));
+        let shown = without.map_or(&self.welch, |trimmed| &trimmed.welch);
+        // What is open says what a red would have taken.
+        let detecting = if verdict == Verdict::Inconclusive { self.sharpest() } else { shown };
+        let change = self.change([shown, detecting], interval, error_rate, adjusted_p, level, quantiles);
         if matches!(verdict, Verdict::Regressed | Verdict::Improved)
             && !self.varies
             && exact_p(self.counts, alpha) > level
@@ -328,25 +355,32 @@ impl Test {
                 let next = self.more(alpha, level, quantiles);
                 (Some(self.doubt(change.as_ref(), error_rate)), Some(next))
             }
-            _ => (None, None),
+            _ => (without.map(|trimmed| self.left_out(trimmed)), None),
         };
-        RowDecision { change, tested: true, ..RowDecision::plain(verdict, reason, next) }
+        let centres = without.map(|trimmed| trimmed.centres);
+        RowDecision { change, centres, tested: true, ..RowDecision::plain(verdict, reason, next) }
+    }
+
+    fn left_out(&self, trimmed: &Trimmed) -> Reason {
+        let ([base, head], (base_processes, head_processes)) = (trimmed.counts, self.counts);
+        Reason::OutliersLeftOut { base, base_processes, head, head_processes }
     }
 
     /// `None` where the base is zero and nothing can be said relative to it.
     fn change(
         &self,
+        [welch, detecting]: [&Welch; 2],
         (low, high): (f64, f64),
         error_rate: f64,
         adjusted_p: f64,
         level: f64,
         quantiles: &mut TQuantiles,
     ) -> Option<Change> {
-        let slowdown = self.scale.slowdown(self.welch.difference);
-        let ratio = self.scale.ratio(self.welch.difference);
+        let slowdown = self.scale.slowdown(welch.difference);
+        let ratio = self.scale.ratio(welch.difference);
         let farthest = FARTHEST.max(slowdown.abs());
         let end = |difference| self.scale.slowdown(difference).clamp(-farthest, farthest);
-        let reach = (quantiles.upper(level / 2.0, self.welch.freedom) + POWER_Z) * self.welch.error;
+        let reach = (quantiles.upper(level / 2.0, detecting.freedom) + POWER_Z) * detecting.error;
         let detectable = self.scale.slowdown(self.limits.1 + self.unresolved + reach);
         (slowdown.is_finite() && ratio.is_finite()).then(|| Change {
             ratio,
@@ -396,13 +430,16 @@ impl Test {
         if self.sessions.is_some() {
             return Advice::MeasureInOneRun {};
         }
-        let size = self.welch.difference.abs();
+        // A red takes the figures without outliers, unchanged all of them.
+        let is_beyond = self.sharpest().difference.abs() > self.limits.1;
+        let welch = if is_beyond { self.sharpest() } else { &self.welch };
+        let size = welch.difference.abs();
         let (margin, error_rate) =
             if size > self.limits.1 { (size - self.limits.1, level) } else { (self.limits.1 - size, alpha) };
         let z = quantiles.upper(error_rate / 2.0, f64::MAX);
         // The error's square holds each side's variance over its count; with equal counts n it is sum / n.
         let (base, head) = self.counts;
-        let sum = self.welch.error.powi(2) * f64::from(base.max(head));
+        let sum = welch.error.powi(2) * f64::from(base.max(head));
         let needed = ((z + POWER_Z).powi(2) * sum / margin.powi(2) + z.powi(2) / 4.0).ceil();
         let needed = needed.max(f64::from(base.max(head)) + 1.0);
         if needed <= MAX_PROCESSES {

@@ -58,7 +58,7 @@ pub fn compare_sides(
 }
 
 /// [`compare`] with what stored records say of the past. Records that are no sides of one comparison in rounds are judged by
-/// `process-welch-holm-3` within one session, or where policy asks for no history; else by `process-session-3`.
+/// `process-welch-holm-3` within one session, or where policy asks for no history; else by `process-session-2`.
 pub fn compare_with(
     history: &History,
     base: &SideInput,

@@ -22,9 +22,8 @@ use crate::trend::TrendsDocument;
 const MOST_SERIES: usize = 20_000;
 
 /// Rules that a verdict may have been decided by.
-const RULES: [&str; 9] = [
+const RULES: [&str; 8] = [
     "process-welch-holm-3",
-    "process-session-3",
     "process-welch-holm-2",
     "process-session-2",
     "seq-e",

@@ -11,6 +11,7 @@
 //! and Satterthwaite's degrees of freedom over these parts. All else is as within one session: threshold, Holm over the
 //! suite, the exact rows.
 //!
+//! - Outliers stay in: the variance between sessions is that of sessions with theirs.
 //! - A side of one process has no `s`; where the stored runs have no more of them, their differences hold everything, and
 //!   twice their variance is the whole error.
 //! - With fewer stored sessions than policy asks for, nothing is called unchanged. A row is still regressed or improved where
@@ -45,7 +46,7 @@ struct Known {
 
 impl Rule for ProcessSession<'_> {
     fn name(&self) -> &str {
-        "process-session-3"
+        "process-session-2"
     }
 
     fn alpha(&self) -> f64 {
@@ -101,18 +102,18 @@ impl ProcessSession<'_> {
         match (row_test, known.spread) {
             (RowTest::Tested(test), Some(spread)) if enough => {
                 let deviation = known.scale.share(spread.excess().sqrt());
-                let wide = |welch| wider(welch, spread.excess(), spread.variance, spread.freedom);
-                let welch = wide(test.welch);
+                let welch = wider(test.welch, spread.excess(), spread.variance, spread.freedom);
                 // What does not widen the error is no reason for doubt.
                 let sessions = (welch.error > test.welch.error).then_some((deviation, known.stored));
-                RowTest::Tested(Test { welch, with_outliers: test.with_outliers.map(wide), sessions, ..test })
+                RowTest::Tested(Test { welch, trimmed: None, sessions, ..test })
             }
             (RowTest::Tested(test), spread) => {
                 let assumed = known.scale.of_share(ASSUMED_DEVIATION).powi(2);
                 let seen = spread.filter(|spread| spread.excess() > assumed);
                 let (variance, freedom) =
                     seen.map_or((assumed, KNOWN), |spread| (spread.excess(), spread.freedom));
-                RowTest::Tested(Test { welch: wider(test.welch, variance, variance, freedom), ..test })
+                let welch = wider(test.welch, variance, variance, freedom);
+                RowTest::Tested(Test { welch, trimmed: None, ..test })
             }
             (RowTest::Alone(decision), Some(spread)) if enough => {
                 alone(evidence, known, spread).map_or(RowTest::Alone(decision), RowTest::Tested)
@@ -179,7 +180,7 @@ fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<
     let difference = mean(head)? - mean(base)?;
     let fewest = base.len().min(head.len()) as u32;
     (spread.processes <= fewest && spread.variance > 0.0).then(|| Test {
-        with_outliers: None,
+        trimmed: None,
         welch: Welch { difference, error: (2.0 * spread.variance).sqrt(), freedom: spread.freedom },
         scale: known.scale,
         unresolved: 0.0,

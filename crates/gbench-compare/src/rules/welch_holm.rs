@@ -20,9 +20,9 @@
 //!   a program that takes one of two states in each process may explain it, with a chance of at most 4^-n for n processes a side:
 //!   that is the row's p-value, and takes part in the correction. The first version of the rule left it out of it. The same value of
 //!   anything else is a rounded one, and what lies below its last digit is the error.
-//! - Outliers widen Welch's interval until it says nothing. From ten processes a side on, a tenth of them is left out at either end
-//!   (Yuen 1974) where that makes the error smaller by more than three tenths. Unchanged must hold with them as well. The second
-//!   version of the rule left none out.
+//! - Outliers widen Welch's interval until it says nothing. From ten processes a side on, up to a tenth of them is left out at either end
+//!   (Yuen 1974) where that makes the error smaller by more than three tenths and the difference points the same way. Unchanged must
+//!   hold with them as well. The second version of the rule left none out.
 //! - Zero and negative values have no logarithm. Their differences are compared instead, in units of the base's
 //!   mean; where that is zero, any difference counts, and there is no ratio to show.
 //! - An absolute margin of the metric widens both limits where it is more than the threshold.

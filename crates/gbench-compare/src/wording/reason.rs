@@ -310,6 +310,12 @@ pub enum Reason {
         history(*stored, *needed), percent(*assumed)
     )]
     BeyondSessions { stored: u32, needed: u32, assumed: f64 },
+    /// A change that outliers would hide.
+    #[display(
+        "it rests on the middle {base} of {base_processes} processes of base and {head} of {head_processes} of head: outliers \
+         hide the change from the mean of all"
+    )]
+    OutliersLeftOut { base: u32, base_processes: u32, head: u32, head_processes: u32 },
     /// Too few stored sessions to show how much sessions differ.
     #[display("{}{}", history(*stored, *needed), were_that(*assumed, low.zip(*high)))]
     TooFewSessions {
