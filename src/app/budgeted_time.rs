@@ -118,8 +118,10 @@ pub(crate) fn fit(
     }
     if process > allowed(fitted.spent, of_round) {
         note = by_factor(&mut sides, &shared, 0.0, Samples::One);
-        if process < most {
+        let mut was_stopped = process >= most;
+        if !was_stopped {
             process = trial(sides[0], &shared, most)?;
+            was_stopped = process >= most;
             fitted.spent += process;
             // This process hardly measures: its time is overhead. The cases share the time left, half of which is calibration. Each
             // gets at least a quarter of its overhead, because that lowers noise by more than it lowers the number of rounds.
@@ -134,9 +136,15 @@ pub(crate) fn fit(
         }
         let rounds = ((WHOLE * budget - fitted.spent) / (process * of_round)).floor();
         if rounds < LEAST_ROUNDS {
+            // A process that was stopped shows only what it takes at least.
+            let [at_least, at_most, would_do] = if was_stopped {
+                ["at least ", " at most", "is the least that would do"]
+            } else {
+                ["", "", "would do"]
+            };
             fitted.notes.push(format!(
-                "warning: a round of all harnesses takes {}, and {} has room for {}; a clear change takes about {ROUNDS}: \
-                 `--budget {}` would do, or fewer cases (`cases` in the suite file, `--benchmark`)",
+                "warning: a round of all harnesses takes {at_least}{}, and {} has room for {}{at_most}; a clear change takes about \
+                 {ROUNDS}: `--budget {}` {would_do}, or fewer cases (`cases` in the suite file, `--benchmark`)",
                 rounded(process * of_round),
                 rounded(budget),
                 count(rounds as usize, "round"),
@@ -318,8 +326,8 @@ mod tests {
         let [_, warning, _] = hopeless.notes.as_slice() else { panic!("{hopeless:?}") };
         assert_eq!(
             warning,
-            "warning: a round of all harnesses takes 1m 36s, and 4m has room for 1 round; a clear change takes about 16: \
-             `--budget 30m` would do, or fewer cases (`cases` in the suite file, `--benchmark`)"
+            "warning: a round of all harnesses takes at least 1m 36s, and 4m has room for 1 round at most; a clear change takes about 16: \
+             `--budget 30m` is the least that would do, or fewer cases (`cases` in the suite file, `--benchmark`)"
         );
     }
 }
