@@ -43,6 +43,8 @@ const ELSEWHERE: [(&str, &str); 4] = [
 const TAKEN: [&str; 5] = ["case", "precision", "backend", "chapter", "variant"];
 /// Bytes of a file that are looked at; the tree gives no more.
 const MAX_BYTES: usize = 1 << 20;
+/// Cases of one kernel: a file of 34 kB could ask for nine million.
+const MAX_CASES: usize = 1000;
 
 /// What a `bench.yaml` says. Without one, nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -135,6 +137,14 @@ impl Reader {
                     }
                 }
             }
+        }
+        let [precisions, backends] = [&read.precisions, &read.backends].map(|words| words.len().max(1));
+        if precisions * backends > MAX_CASES {
+            let what = format!(
+                "{precisions} precisions with {backends} backends are {} cases of a kernel, and {MAX_CASES} are the most: list fewer",
+                precisions * backends
+            );
+            return Err(YamlFault::new(root.at, what));
         }
         Ok(read)
     }

@@ -15,6 +15,21 @@ fn s1_4_a_kernel_with_a_large_bench_yaml_is_a_case_that_fails() {
     assert_eq!(found.cases[0].call.way, CallWay::Fault);
 }
 
+/// Attack A10: 34 kB of lists took 6.75 GiB.
+#[test]
+fn a10_a_bench_yaml_that_asks_for_millions_of_cases_is_a_case_that_fails() {
+    let of = |precisions: usize, backends: usize| {
+        let list =
+            |name: &str, many: usize| -> String { (0..many).map(|at| format!("{name}{at}, ")).collect() };
+        let text = format!("precisions: [{}]\nbackends: [{}]\n", list("p", precisions), list("b", backends));
+        kernels(&[("kernels/bench.yaml", &text), ("kernels/gelu.py", "")]).cases
+    };
+    assert_eq!(of(50, 20).len(), 1000);
+    let [refused] = &of(50, 21)[..] else { panic!("one case") };
+    let said = "kernels/bench.yaml:1:1: 50 precisions with 21 backends are 1050 cases of a kernel, and 1000 are the most: list fewer";
+    assert_eq!(refused.call.message.as_deref(), Some(said));
+}
+
 const BENCH: &str = "\
 # A comment.
 problem_size:
