@@ -1,7 +1,7 @@
 //! Results of other programs: `ingest`, `compare` of files, `report --by`, `export`, and programs in a suite whose table is their cases.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gbench_ci::compare::{Verdict, VerdictDocument};
 use gbench_ci::model::{Outcome, ParamValue, RunRecord};
@@ -334,6 +334,31 @@ fn a_file_of_several_runs_becomes_a_history_and_no_processes_of_one() {
     assert!(dated.out.contains("2026-02-01T00:00:00.000Z to 2026-02-04"), "{}", dated.out);
     let history = each.replace("--save nights --store dir:store", "--history git:bench --dated-by name");
     ran(folder, &history).exits(2).says("does not say which commit");
+}
+
+#[test]
+fn a9_an_ingest_that_was_killed_is_not_in_the_way_of_the_next() {
+    let folder = crate::support::tempdir().unwrap();
+    for day in 1..=3 {
+        write(folder.path(), &format!("nights/2026-02-0{day}.json"), format!("{{\"n\": 1, \"ms\": {day}}}"));
+    }
+    let each = "ingest nights --each --metric time=ms:ms --parameters n --dated-by name --artifacts kept";
+    ran(folder.path(), each).exits(0);
+    let folders = || -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder.path().join("kept")).unwrap();
+        let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        found.retain(|path| path.is_dir());
+        found.sort();
+        found
+    };
+    let whole = folders();
+    assert_eq!(whole.len(), 3, "nothing but the runs: {whole:?}");
+    // As a version left the second one that made its folder in its place.
+    let record = whole[1].join("results/record.json");
+    std::fs::rename(&record, record.with_file_name("journal.jsonl")).unwrap();
+    let again = ran(folder.path(), each).exits(0);
+    assert!(again.out.contains("2 of them known already"), "{}", again.out);
+    assert!(record.is_file() && folders() == whole, "{:?}", folders());
 }
 
 #[test]

@@ -3,7 +3,8 @@
 mod date;
 mod files;
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub(crate) use date::DatedBy;
@@ -17,7 +18,7 @@ use crate::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report;
-use crate::store::{RunFolder, note_start, write_atomically};
+use crate::store::{RunFolder, create_ignored_dir, note_start, write_atomically};
 use crate::suite::Benchmark;
 
 #[derive(Clone, Debug, Default)]
@@ -80,15 +81,7 @@ pub(crate) fn ingest(request: &IngestRequest, builtins: &[Benchmark]) -> Result<
             let artifacts = place.folder(builtins)?;
             for record in &records {
                 let root = artifacts.join(record.run_id.as_str());
-                if root.join("results/record.json").is_file() {
-                    known += 1;
-                    places.push(root);
-                    continue;
-                }
-                let folder = RunFolder::create(&root, record)?;
-                note_start(&artifacts, &record.run_id)?;
-                folder.report("summary.md", report::summary_page(record).as_bytes())?;
-                folder.finish(record)?;
+                known += usize::from(!keep_run(&artifacts, &root, record)?);
                 places.push(root);
             }
         }
@@ -112,6 +105,37 @@ pub(crate) fn ingest(request: &IngestRequest, builtins: &[Benchmark]) -> Result<
         Keep::History { address, branch } => known = append(&records, address, branch)?,
     }
     Ok(IngestedRecords { records, places, known })
+}
+
+/// Writes the folder of a run beside its place and moves it there whole, so that one that is killed leaves nothing in the way of the next.
+/// `false` where the run is there already.
+fn keep_run(artifacts: &Path, root: &Path, record: &RunRecord) -> Result<bool> {
+    let is_there = || root.join("results/record.json").is_file();
+    if is_there() {
+        return Ok(false);
+    }
+    let fault = |error: std::io::Error| {
+        let next = "choose a writable folder with `--artifacts`, on a disk with space";
+        Fault::of_io(root, "the run's folder cannot be made", &error, next)
+    };
+    create_ignored_dir(artifacts).map_err(fault)?;
+    let beside = tempfile::Builder::new().prefix(".ingest-").tempdir_in(artifacts).map_err(fault)?;
+    let folder = RunFolder::create(&beside.path().join("run"), record)?;
+    folder.report("summary.md", report::summary_page(record).as_bytes())?;
+    folder.finish(record)?;
+    let put = || std::fs::rename(folder.root(), root);
+    match put() {
+        Ok(()) => {}
+        // Another ingest was quicker.
+        Err(_) if is_there() => return Ok(false),
+        // What an older version left when it was killed. The name of a run is made of what it holds.
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
+            std::fs::remove_dir_all(root).and_then(|()| put()).map_err(fault)?;
+        }
+        Err(error) => return Err(fault(error)),
+    }
+    note_start(artifacts, &record.run_id)?;
+    Ok(true)
 }
 
 /// Adds runs to a history of this repository; gives how many were there already.
