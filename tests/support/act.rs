@@ -166,7 +166,7 @@ pub struct Played {
     pub code: i32,
     lines: Vec<Value>,
     text: String,
-    /// What the steps said, unmasked.
+    /// Output of all steps, without masking.
     steps: String,
 }
 

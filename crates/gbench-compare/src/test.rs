@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-12;
 /// Processes a side from which on outliers may be left out: with fewer, two modes look like outliers.
 const MIN_TRIMMED: usize = 10;
 
-/// One in this many processes is left out at either end.
+/// One in this many processes, rounded down, is left out at either end.
 const TRIMMED: usize = 10;
 
 /// Outliers are left out where the error without them is below this part of the error with them. With normal figures this hardly ever
@@ -289,7 +289,7 @@ fn trimmed(evidence: &Evidence, scale: Scale, welch: &Welch, unresolved: f64) ->
     };
     let groups = [group(&evidence.base.centres)?, group(&evidence.head.centres)?];
     let without = Welch::new(groups[0], groups[1]);
-    // What does not vary at all is known only as far as its steps are.
+    // An error of zero is believed only where the rounding of the figures is added to it.
     let known = without.error > 0.0 || unresolved > 0.0;
     let sharper = known && without.error < TRIMMED_ERROR * welch.error;
     (sharper && without.difference * welch.difference > 0.0).then(|| Trimmed {
@@ -310,14 +310,14 @@ impl Test {
         (low - self.unresolved, high + self.unresolved)
     }
 
-    /// All that the interval holds with the outliers and without them.
+    /// The union of the intervals with the outliers and without them.
     fn widest(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
         let (own, other) = (&self.welch, self.sharpest());
         let [own, other] = [own, other].map(|welch| self.interval(welch, level, quantiles));
         (own.0.min(other.0), own.1.max(other.1))
     }
 
-    /// What a red or an improvement rests on.
+    /// The comparison that decides whether a row is regressed or improved.
     fn sharpest(&self) -> &Welch {
         self.trimmed.as_ref().map_or(&self.welch, |trimmed| &trimmed.welch)
     }
@@ -335,7 +335,7 @@ impl Test {
         let without =
             self.trimmed.as_ref().filter(|_| matches!(verdict, Verdict::Regressed | Verdict::Improved));
         let shown = without.map_or(&self.welch, |trimmed| &trimmed.welch);
-        // What is open says what a red would have taken.
+        // An inconclusive row states the smallest slowdown that would have been red.
         let detecting = if verdict == Verdict::Inconclusive { self.sharpest() } else { shown };
         let change = self.change([shown, detecting], interval, error_rate, adjusted_p, level, quantiles);
         if matches!(verdict, Verdict::Regressed | Verdict::Improved)

@@ -128,7 +128,7 @@ fn keep_run(artifacts: &Path, root: &Path, record: &RunRecord) -> Result<bool> {
         Ok(()) => {}
         // Another ingest was quicker.
         Err(_) if is_there() => return Ok(false),
-        // What an older version left when it was killed. The name of a run is made of what it holds.
+        // An older version was killed here. A run is named after its contents, so nothing else is lost.
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
             std::fs::remove_dir_all(root).and_then(|()| put()).map_err(fault)?;
         }
