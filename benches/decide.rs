@@ -96,6 +96,7 @@ fn comparison(cases: u32) -> Comparison {
         },
         no_reference: None,
         suite_file: None,
+        sandbox: None,
         pairs: false,
     }
 }

@@ -169,6 +169,7 @@ fn n24_a_supervisor_ends_when_its_gate_died_before_it_could_open_the_channel() {
         env_bytes: 0,
         events: fifo("events").into(),
         turns: Some(fifo("turns").into()),
+        writable: None,
         memory_limit: 0,
         grace: 0.0,
     };

@@ -43,6 +43,7 @@ fn launch_with(folder: &Path, argv: &[&str], request: &Request) -> Launch {
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     env.push(("GBENCH_REQUEST".into(), serde_json::to_string(request).unwrap().into()));
     Launch {
+        sandbox: None,
         container: None,
         argv: argv.iter().map(|word| word.to_string()).collect(),
         dir: folder.to_owned(),

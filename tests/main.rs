@@ -118,6 +118,7 @@ mod rounds;
 mod rounds_resume;
 mod rounds_ways;
 mod runner;
+mod sandbox;
 mod schema;
 mod site;
 mod source_pairs;

@@ -20,6 +20,7 @@ fn shell(folder: &Path, script: &str, limit: f64) -> Launch {
     settings.deadlines.values_mut().for_each(|seconds| seconds.value = limit);
     let path = (OsString::from("PATH"), std::env::var_os("PATH").unwrap_or_default());
     Launch {
+        sandbox: None,
         container: None,
         argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
         dir: folder.to_owned(),

@@ -13,7 +13,7 @@ use super::progress::Reporter;
 use super::request::{Audience, CommitsRequest, shell_flags};
 use super::resume::resumed;
 use super::scheduler::{Rest, SequentialStopping, rounded};
-use super::side_suites::SideSuites;
+use super::side_suites::{SideSuites, confine};
 use super::stores::folder_of;
 use super::trial_process::seconds_of_processes;
 use super::verdict_files::write_reports;
@@ -109,6 +109,7 @@ pub(crate) fn measure(
     request.rounds.apply(&mut gate);
     (base.gate, head.gate) = (gate.clone(), gate.clone());
     base.run = head.run.clone();
+    let sandbox = confine(&gate, &mut [(&mut base, &base_tree), (&mut head, &head_tree)])?;
     // From here on it builds and measures.
     let turn = MeasuringTurn::take(&[&base, &head], reporter)?;
     let sides_to_list = vec![
@@ -167,6 +168,7 @@ pub(crate) fn measure(
         None => Comparison {
             suite_file,
             pairs: has_pairs(&cases),
+            sandbox: Some(sandbox),
             ..begun_now(&sides, seed, &gate, rule, request)
         },
     };

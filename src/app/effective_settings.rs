@@ -8,6 +8,7 @@ use crate::suite::{Gate, ProfileOptions, RunOptions};
 /// `[run]`, `[gate]` and `[profile]` by their names in the suite file, with their origins.
 pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BTreeMap<String, Shown> {
     let policy = |fails: bool| if fails { "fail" } else { "pass" };
+    let writable: Vec<String> = gate.writable.value.iter().map(|path| path.display().to_string()).collect();
     let budget = format_duration(gate.budget.value.seconds().unwrap_or(0.0));
     let monitor_interval = run.monitor_interval.value.map_or("auto".into(), format_duration);
     let hottest = run.max_gpu_temperature.value.map_or("none".into(), serde_json::Value::from);
@@ -35,6 +36,8 @@ pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions
         ("gate.rounds", shown(&gate.rounds, gate.rounds.value)),
         ("gate.budget", shown(&gate.budget, budget)),
         ("gate.controls", shown(&gate.controls, gate.controls.value)),
+        ("gate.sandbox", shown(&gate.sandbox, gate.sandbox.value)),
+        ("gate.writable", shown(&gate.writable, writable)),
         ("gate.watch", shown(&gate.watch, gate.watch.value)),
         ("gate.way", shown(&gate.interleaving, gate.interleaving.value.into_str())),
         ("gate.inconclusive", shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value))),

@@ -138,6 +138,7 @@ pub(crate) fn new_comparison(
         },
         no_reference: None,
         suite_file: None,
+        sandbox: None,
         pairs: false,
     }
 }

@@ -281,6 +281,8 @@ pub(crate) struct RoundsRequest {
     pub controls: Option<u32>,
     /// Seed of the random run order.
     pub order_seed: Option<u64>,
+    /// Nothing is put into a sandbox.
+    pub no_sandbox: bool,
 }
 
 impl RoundsRequest {
@@ -289,6 +291,7 @@ impl RoundsRequest {
         set(&mut gate.rounds, self.rounds, "--rounds");
         set(&mut gate.interleaving, self.interleave, "--interleave");
         set(&mut gate.controls, self.controls, "--controls");
+        set(&mut gate.sandbox, self.no_sandbox.then_some(false), "--no-sandbox");
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::request::CommitsRequest;
 use super::stored_comparison::{StoredComparison, comparison_folder};
 use crate::model::text::short_commit;
-use crate::model::{Comparison, Fault, Result, RunRecord};
+use crate::model::{Comparison, Fault, Result, RunRecord, SandboxState};
 use crate::store::{ComparisonFolder, begun_for_nothing};
 use crate::trees::{self, Range, Revision, Sides};
 
@@ -25,6 +25,10 @@ impl Resumed {
         let differs = [
             (request.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
             (request.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
+            (
+                request.rounds.no_sandbox && matches!(begun.sandbox, Some(SandboxState::Landlock(_))),
+                "--no-sandbox",
+            ),
             (threshold.is_some() && threshold != begun.policy.threshold, "--threshold"),
         ];
         match differs.into_iter().find(|(differs, _)| *differs) {

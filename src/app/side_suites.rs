@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::request::{Audience, CommitsRequest, absolute_suite};
 use super::resume::Resumed;
-use crate::model::{CommonSuite, Exit, Fault, Judge, Result, sha256_hex};
+use crate::model::{CommonSuite, Exit, Fault, Judge, Result, Sandbox, SandboxState, sha256_hex};
 use crate::store::ComparisonFolder;
+use crate::supervise::landlock_version;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, SideTree, Source, Suite};
 use crate::trees::{self, Sides, Tree};
 
@@ -29,6 +30,22 @@ struct Common {
     shown: String,
     /// Of a resumed comparison: its file as it was when the comparison began.
     before: Option<CommonSuite>,
+}
+
+/// Puts what the sides start into sandboxes, as the gate has it: each writes to its own tree, home and caches alone. Errors: the disk.
+pub(crate) fn confine(gate: &Gate, sides: &mut [(&mut Suite, &Tree)]) -> Result<SandboxState> {
+    let Some(version) = landlock_version().filter(|_| gate.sandbox.value) else {
+        return Ok(if gate.sandbox.value { SandboxState::Unsupported } else { SandboxState::Off });
+    };
+    for (suite, tree) in sides {
+        let mut sandbox = trees::sandbox(tree)?;
+        gate.writable.value.iter().for_each(|path| sandbox.allow(path));
+        for benchmark in &mut suite.benchmarks {
+            let own_temp = !benchmark.env.contains_key("TMPDIR");
+            benchmark.sandbox = Some(Sandbox { own_temp, ..sandbox.clone() });
+        }
+    }
+    Ok(SandboxState::Landlock(version))
 }
 
 impl<'a> SideSuites<'a> {

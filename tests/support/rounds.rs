@@ -51,6 +51,7 @@ pub fn comparison(cases: usize) -> Comparison {
         },
         no_reference: None,
         suite_file: None,
+        sandbox: None,
         pairs: false,
     }
 }

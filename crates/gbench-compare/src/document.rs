@@ -10,7 +10,7 @@ use serde_with::skip_serializing_none;
 use super::{Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, Reason, Verdict, Warning};
 use gbench_model::{
     Better, CaseId, CommonSuite, ForeignProcess, Interleaving, MovedFigure, NoReference, NothingMeasured,
-    Outcome, Profile, RunId, RunRecord, SequentialRuleName, Side,
+    Outcome, Profile, RunId, SandboxState, RunRecord, SequentialRuleName, Side,
 };
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
@@ -161,6 +161,8 @@ pub struct Method {
     pub no_reference: Option<NoReference>,
     /// Present where both sides were measured with one suite file instead of their own.
     pub suite_file: Option<CommonSuite>,
+    /// Whether what was started ran in sandboxes; absent where that was not recorded.
+    pub sandbox: Option<SandboxState>,
 }
 
 /// What the rule took from stored sessions.

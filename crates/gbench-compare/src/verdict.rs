@@ -222,6 +222,7 @@ pub fn compare_by(
             sessions: rule.sessions(),
             no_reference: policy.no_reference,
             suite_file: common_suite(base).cloned(),
+            sandbox: base.record.comparison.as_ref().and_then(|comparison| comparison.sandbox),
         },
         differences,
         rows,

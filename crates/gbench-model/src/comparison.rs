@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::samples::is_default;
-use super::{Budget, NoReference, RunId, Strictness};
+use super::{Budget, NoReference, RunId, SandboxState, Strictness};
 
 /// What the records of one comparison share.
 #[skip_serializing_none]
@@ -39,6 +39,8 @@ pub struct Comparison {
     pub no_reference: Option<NoReference>,
     /// Present where one suite file was measured on both sides; absent: each side's own.
     pub suite_file: Option<CommonSuite>,
+    /// Whether what was started ran in sandboxes; absent in comparisons of earlier versions, which had none.
+    pub sandbox: Option<SandboxState>,
     /// The speedups of baselines with their optimized cases are rows of the verdict; absent in comparisons without such pairs, and in those of
     /// earlier versions, which know no such rows.
     #[serde(default, skip_serializing_if = "is_default")]

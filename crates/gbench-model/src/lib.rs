@@ -52,6 +52,7 @@ pub mod profiler_csv;
 mod record;
 mod reference;
 mod samples;
+mod sandbox;
 mod secret;
 mod settings;
 mod stage;
@@ -107,6 +108,7 @@ pub use record::{
     add_violations,
 };
 pub use reference::NoReference;
+pub use sandbox::{Sandbox, SandboxState};
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Isolation, Origin, Setting, Settings, Shown};

@@ -255,6 +255,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
             sessions: None,
             no_reference: None,
             suite_file: None,
+            sandbox: None,
         },
         differences: Vec::new(),
         rows,

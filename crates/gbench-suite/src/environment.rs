@@ -49,7 +49,9 @@ const NOT_OF_RUN: [&str; 8] = [
     "max_gpu_temperature",
 ];
 const OF_PROFILE: [&str; 3] = ["profilers", "metrics", "trace"];
-const OF_GATE: [&str; 13] = [
+const OF_GATE: [&str; 15] = [
+    "sandbox",
+    "writable",
     "alpha",
     "alpha_improved",
     "rounds",

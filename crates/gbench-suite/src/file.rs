@@ -264,6 +264,8 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.budget, table.take("budget"), |item| item.seconds().map(Budget::from_seconds));
     set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
     set(&mut gate.interleaving, table.take("way"), Item::variant);
+    set(&mut gate.sandbox, table.take("sandbox"), Item::flag);
+    set(&mut gate.writable, table.take("writable"), inputs::writable);
     set(&mut gate.watch, table.take("watch"), Item::flag);
     set(&mut gate.lock_sm_clock, table.take("lock_sm_clock"), Item::clock);
     set(&mut gate.lock_memory_clock, table.take("lock_memory_clock"), Item::memory_clock);

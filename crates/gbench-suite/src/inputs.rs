@@ -1,6 +1,8 @@
 //! Patterns of files: `[gate] paths`, the files of a repository that the suite measures, for changes that touch none of them; and
 //! `device_code`, the files of a benchmark that hold the code of its kernels.
 
+use std::path::PathBuf;
+
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::reader::Item;
@@ -24,6 +26,24 @@ pub(super) fn read(item: &Item) -> Option<Vec<String>> {
     }
     if paths.is_empty() {
         item.fault("`paths` names nothing", "name the files that the suite measures, or take the line out");
+    }
+    Some(paths)
+}
+
+/// Reads a list of files and folders of the machine. `~` is the user's home, which the side's own stands in for otherwise.
+pub(super) fn writable(item: &Item) -> Option<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for member in item.list("a list of absolute paths, such as [\"/scratch/datasets\", \"~/.cache/huggingface\"]")? {
+        let Some(text) = member.filled() else { continue };
+        let home = || std::env::var_os("HOME").map(PathBuf::from);
+        let path = match text.strip_prefix("~/") {
+            Some(below) => home().map(|home| home.join(below)),
+            None => Some(PathBuf::from(text)),
+        };
+        match path.filter(|path| path.is_absolute()) {
+            Some(path) => paths.push(path),
+            None => member.fault(format!("`{text}` is not an absolute path"), "begin it with `/` or `~/`"),
+        }
     }
     Some(paths)
 }

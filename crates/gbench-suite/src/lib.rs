@@ -171,6 +171,8 @@ pub struct Benchmark {
     /// Combinations that a constraint removed.
     pub excluded: usize,
     pub settings: Settings,
+    /// What its builds and processes may write to; `None`: all that this user may.
+    pub sandbox: Option<gbench_model::Sandbox>,
 }
 
 /// Where a benchmark is declared; shown as `gbench.toml:12`, or `built-in`.
@@ -306,6 +308,10 @@ pub struct Gate {
     /// Cases of the base that are measured against themselves.
     pub controls: Setting<u32>,
     pub interleaving: Setting<Interleaving>,
+    /// Between commits: each side writes to its own places alone.
+    pub sandbox: Setting<bool>,
+    /// More files and folders that both sides may write to, absolute.
+    pub writable: Setting<Vec<PathBuf>>,
     /// Look at what else the machine does while a process runs.
     pub watch: Setting<bool>,
     /// The clock to which the multiprocessors of each GPU are locked while it is measured.
@@ -332,6 +338,8 @@ impl Default for Gate {
             budget: Setting::default(Budget::UNLIMITED),
             controls: Setting::default(5),
             interleaving: Setting::default(Interleaving::Alternating),
+            sandbox: Setting::default(true),
+            writable: Setting::default(Vec::new()),
             watch: Setting::default(true),
             lock_sm_clock: Setting::default(ClockChoice::Off),
             lock_memory_clock: Setting::default(ClockChoice::Off),
@@ -493,6 +501,7 @@ impl Benchmark {
             points: vec![Params::new()],
             excluded: 0,
             settings: Settings::default(),
+            sandbox: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::app::measure::{header, salt};
 use crate::app::measuring_lock::MeasuringTurn;
 use crate::app::progress::Reporter;
 use crate::app::request::Audience;
-use crate::app::side_suites::SideSuites;
+use crate::app::side_suites::{SideSuites, confine};
 use crate::app::watch::Watch;
 use crate::model::text::short_commit;
 use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Result, RunId, RunRecord};
@@ -112,6 +112,8 @@ impl<'a> BisectTrees<'a> {
         let file = self.suites.settle_on(&tree, kept)?;
         let mut suite = self.suites.of(&tree, Audience::Person, None)?;
         keep_benchmarks_called(case, &mut suite);
+        let gate = suite.gate.clone();
+        confine(&gate, &mut [(&mut suite, &tree)])?;
         self.turn = Some(MeasuringTurn::take(&[&suite], &self.reporter)?);
         list_cases(vec![(&mut suite, None, tree.root())], &self.reporter)?;
         let plan = Plan::single(&suite);
@@ -243,6 +245,7 @@ impl<'a> BisectTrees<'a> {
         if suite.benchmarks.is_empty() {
             return Err(missing());
         }
+        confine(&bad.gate, &mut [(&mut suite, tree)])?;
         list_cases(vec![(&mut suite, None, tree.root())], &self.reporter)?;
         keep_case(&mut suite, case);
         suite.gate = bad.gate.clone();

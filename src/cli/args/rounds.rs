@@ -26,6 +26,9 @@ pub(crate) struct RoundsArgs {
     /// Seed of the random order in which the sides of each round run [default: a fresh one]
     #[arg(long, alias = "coin", value_name = "NUMBER")]
     pub order_seed: Option<u64>,
+    /// Let code of both sides write wherever you may, also to the other side; see docs/security.md
+    #[arg(long)]
+    pub no_sandbox: bool,
 }
 
 impl RoundsArgs {
@@ -37,6 +40,7 @@ impl RoundsArgs {
             (self.interleave.is_some(), "--interleave"),
             (self.controls.is_some(), "--controls"),
             (self.order_seed.is_some(), "--order-seed"),
+            (self.no_sandbox, "--no-sandbox"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
     }
@@ -49,6 +53,7 @@ impl RoundsArgs {
             interleave: self.interleave,
             controls: self.controls,
             order_seed: self.order_seed,
+            no_sandbox: self.no_sandbox,
         })
     }
 }

@@ -12,6 +12,7 @@
 //! Starting a supervisor costs more than starting most children. It therefore serves one child after the other, as long as
 //! nothing remarkable happens: the gate dismisses one that it had to stop, or below which something survives.
 
+mod confine;
 mod count;
 mod descendants;
 mod handle;
@@ -20,6 +21,7 @@ mod reap;
 mod supervisor;
 mod wire;
 
+pub use confine::landlock_version;
 pub use count::{
     COUNT_ARGUMENT, COUNT_FILE, Count, CountReport, CountedEvent, instruction_counter, main as count,
     state_of,

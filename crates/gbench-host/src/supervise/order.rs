@@ -14,6 +14,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::Mode;
 use nix::unistd::{getpid, getppid};
 
+use super::confine;
 use super::wire::{Assignment, Receiver};
 use gbench_model::line;
 
@@ -67,8 +68,10 @@ impl StartOrder {
         if let Some(descriptor) = &turns {
             command.env(line::env::TURN_FD, descriptor.as_raw_fd().to_string());
         }
-        let supervisor = getpid();
-        // SAFETY: between fork and exec only async-signal-safe calls are made: pthread_sigmask, prctl, getppid.
+        let rules = assignment.writable.as_deref().map(confine::rules).transpose().map_err(Error::other)?;
+        let rules = rules.flatten();
+        let (supervisor, confined) = (getpid(), rules.as_ref().map(AsRawFd::as_raw_fd));
+        // SAFETY: between fork and exec only async-signal-safe calls are made: pthread_sigmask, prctl, getppid, and system calls.
         unsafe {
             command.pre_exec(move || {
                 // What this supervisor blocks for itself would otherwise stay blocked in the child: no SIGTERM.
@@ -76,7 +79,10 @@ impl StartOrder {
                 // Second net below the socket: if this supervisor is killed, the child goes with it.
                 nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
                 // The signal is for a death that is still to come.
-                if getppid() == supervisor { Ok(()) } else { Err(ErrorKind::BrokenPipe.into()) }
+                if getppid() != supervisor {
+                    return Err(ErrorKind::BrokenPipe.into());
+                }
+                confined.map_or(Ok(()), confine::enter)
             });
         }
         // The child inherits the soft limit; ours goes back up right after.
@@ -114,6 +120,7 @@ mod tests {
             env_bytes: 9,
             events: "/fifo".into(),
             turns: None,
+            writable: None,
             memory_limit: 0,
             grace: 0.0,
         };

@@ -15,6 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 
 use super::adopt_orphans;
+use super::confine;
 use super::descendants::{await_descendants, end_descendants, kill_without_reaping};
 use super::order::StartOrder;
 use super::reap::{Reaped, Usage, reap};
@@ -74,6 +75,9 @@ fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
 /// What this process is, for all of its children.
 fn prepare() -> nix::Result<SignalFd> {
     adopt_orphans()?;
+    // What it starts runs as the same user, and must not take it over.
+    super::hide_from_children()?;
+    confine::seal_machine();
     // A session of its own: the terminal's Ctrl-C reaches the gate alone, which then stops us in order.
     nix::unistd::setsid()?;
     block_signals()

@@ -32,6 +32,8 @@ pub struct Assignment {
     pub events: OsString,
     /// A FIFO that the child gets as a descriptor to read from, its number in `GBENCH_TURN_FD`.
     pub turns: Option<OsString>,
+    /// What the child may write to; `None`: all that this user may.
+    pub writable: Option<Vec<OsString>>,
     /// Address space in bytes; 0: no limit.
     pub memory_limit: u64,
     /// Seconds between SIGTERM and SIGKILL.
@@ -116,6 +118,7 @@ mod tests {
             env_bytes: 0,
             events: path.clone(),
             turns: None,
+            writable: None,
             memory_limit: 0,
             grace: 0.0,
         };

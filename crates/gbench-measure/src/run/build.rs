@@ -10,6 +10,7 @@ use super::event::{Observer, Progress};
 use super::executor::{Execution, ExecutionEnd, Executor, FOLDER_REPLACED, Launch, StopReason};
 use super::lines::first_line;
 use super::outcome::signal_name;
+use super::refused::advised;
 use super::telling::is_echo;
 use gbench_model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use gbench_suite::{Benchmark, Build, FailedBuild};
@@ -32,7 +33,8 @@ pub(super) fn build(
         return Ok(Err(ended));
     }
     let logs = logs(execution.stdout.total() > 0, execution.stderr.total() > 0, arm.side, &name);
-    Ok(Ok(outcome(&execution, &logs)))
+    let outcome = outcome(&execution, &logs);
+    Ok(Ok(outcome.map(|outcome| advised(outcome, benchmark.sandbox.as_ref(), &execution))))
 }
 
 /// Keeps the output of a build step that has failed for listing, instead of running it again. Gives its outcome.
@@ -48,9 +50,9 @@ pub(super) fn keep(failed: &FailedBuild, benchmark: &Benchmark, arm: &ArmRecorde
 }
 
 /// What a build step that was run for listing leaves; `None` where it ended well.
-pub(super) fn failed(execution: &Execution) -> Option<FailedBuild> {
+pub(super) fn failed(benchmark: &Benchmark, execution: &Execution) -> Option<FailedBuild> {
     // Where its output is kept is said once it is kept.
-    let outcome = outcome(execution, "")?;
+    let outcome = advised(outcome(execution, "")?, benchmark.sandbox.as_ref(), execution);
     let (stdout, stderr) = (execution.stdout.bytes(), execution.stderr.bytes());
     Some(FailedBuild { outcome, stdout, stderr })
 }

@@ -226,7 +226,8 @@ impl CountRun<'_, '_, '_> {
         }
         let mut launch = self.launcher.launch(self.case, self.process, None, &[], false);
         start_directly(&mut launch, benchmark);
-        invoke(&mut launch, wrapped(invocation, &words));
+        invoke(&mut launch, wrapped(invocation, &words), out);
+        launch.allow(&counts);
         let slower = match self.tool {
             Tool::Perf => 1.0,
             Tool::Valgrind(_) => {

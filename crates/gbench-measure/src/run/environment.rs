@@ -92,8 +92,10 @@ pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     });
     // A gate that it starts is part of this measurement, which has the lock: it would wait for itself.
     let locks = (OsString::from(line::env::LOCKS), OsString::from(LOCKS_OFF));
+    let places = benchmark.sandbox.iter().flat_map(|sandbox| sandbox.env.iter().cloned());
+    let places = places.map(|(name, value)| (name.into(), value));
     let own = benchmark.env.iter().map(|(name, value)| (name.into(), value.into()));
-    inherited.chain([locks]).chain(own).collect()
+    inherited.chain([locks]).chain(places).chain(own).collect()
 }
 
 /// [`scrubbed`], which every process asks about the same names.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gbench_formats::adapters::{ReadError, Reading};
 use gbench_host::machine::HostConditions;
 use gbench_model::line::{Event, LineError};
-use gbench_model::{Conditions, CutShort, EndedProcess, ProcessEnd, Setting, Stage, StageReport, Unrest};
+use gbench_model::{
+    Conditions, CutShort, EndedProcess, ProcessEnd, Sandbox, Setting, Stage, StageReport, Unrest,
+};
 use gbench_suite::Benchmark;
 
 use super::container::ContainerLaunch;
@@ -84,6 +86,8 @@ pub struct Launch {
     pub dir: PathBuf,
     /// The whole environment of the child; nothing else is inherited.
     pub env: Vec<(OsString, OsString)>,
+    /// What it may write to; `None`: all that this user may.
+    pub sandbox: Option<Sandbox>,
     /// Where it is to run, unless on the host.
     pub container: Option<Box<ContainerLaunch>>,
     pub stages: StagePlan,
@@ -97,6 +101,18 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Its sandbox. A container is one: its runtime's client starts nothing of a side on this machine.
+    pub(super) fn confined(&self) -> Option<&Sandbox> {
+        self.sandbox.as_ref().filter(|_| self.container.is_none())
+    }
+
+    /// Lets it write to a file or folder of the gate.
+    pub(super) fn allow(&mut self, path: &Path) {
+        if let Some(sandbox) = &mut self.sandbox {
+            sandbox.allow(path);
+        }
+    }
+
     /// A step beside the measurements: a build, the start of an interpreter, the command after a timeout. All of it is one
     /// stage.
     pub(super) fn of_step(
@@ -111,6 +127,7 @@ impl Launch {
             argv,
             dir,
             env: environment::of_benchmark(benchmark),
+            sandbox: benchmark.sandbox.clone(),
             container: None,
             stages: StagePlan {
                 follows_events: false,

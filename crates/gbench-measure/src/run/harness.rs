@@ -166,7 +166,7 @@ impl Launcher<'_> {
             };
             let mut launch = self.launch(case, process, None, &[], false);
             start_directly(&mut launch, benchmark);
-            invoke(&mut launch, invocation);
+            invoke(&mut launch, invocation, out);
             let each = launch.stages.deadlines.get(&Stage::Measure).map_or(0.0, |setting| setting.value);
             let nominal = amount(&benchmark.settings);
             let more = natives.len() as f64 * SLACK * (nominal.seconds + nominal.warmup);

@@ -70,8 +70,9 @@ pub(super) fn set(launch: &mut Launch, env: &[(String, String)]) {
 
 const NODE_OPTIONS: &str = "NODE_OPTIONS";
 
-/// Gives a launch the adapter's words.
-pub(super) fn invoke(launch: &mut Launch, invocation: Invocation) {
+/// Gives a launch the adapter's words. `out`: the folder of the harness's files.
+pub(super) fn invoke(launch: &mut Launch, invocation: Invocation, out: &Path) {
+    launch.allow(out);
     launch.argv = invocation.argv;
     let mut env = invocation.env;
     // A list of options: the project's own stay.
@@ -170,7 +171,7 @@ mod tests {
         let options = |own: Option<&str>| {
             let mut launch = Launch::of_step(&benchmark, Vec::new(), dir.clone(), Stage::Build, None);
             launch.env = own.iter().map(|own| (NODE_OPTIONS.into(), own.into())).collect();
-            invoke(&mut launch, Invocation::default().env(NODE_OPTIONS, "--import=x"));
+            invoke(&mut launch, Invocation::default().env(NODE_OPTIONS, "--import=x"), &dir);
             launch.env.pop().unwrap().1
         };
         assert_eq!(options(None), "--import=x");

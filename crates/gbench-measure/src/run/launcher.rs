@@ -24,7 +24,7 @@ use super::wrapping::Wrapping;
 use gbench_model::line::MICRO_ARGUMENT;
 use gbench_model::{
     CUBIN_FOLDER, CalmWait, CaseId, Conditions, CutShort, EndedProcess, NVML_LIBRARY, NVRTC_LIBRARY, Outcome,
-    Params, ProcessEnd, Result, Side, Stage, StageReport, Thermal, Timing,
+    Params, ProcessEnd, Result, Sandbox, Side, Stage, StageReport, Thermal, Timing,
 };
 use gbench_suite::plan::{Arm, PlannedCase};
 use gbench_suite::{Action, Benchmark, Build};
@@ -50,8 +50,8 @@ pub(super) struct Launcher<'a> {
     pub session: RunSession<'a>,
     /// The moment at which the whole run must end.
     until: Option<Instant>,
-    /// The Python driver's files, once they are needed.
-    pub(super) driver: Option<Temporary>,
+    /// The Python driver's files, once they are needed; in sandboxes those of each side, which Python keeps compiled there.
+    pub(super) drivers: Vec<(Option<Sandbox>, Temporary)>,
     /// Where processes keep the kernels that they compile, once one may; `None` in it: it could not be made.
     cubins: OnceCell<Option<Temporary>>,
     /// While a case is profiled: what its process is started under.
@@ -89,7 +89,7 @@ impl<'a> Launcher<'a> {
         Self {
             session,
             until,
-            driver: None,
+            drivers: Vec::new(),
             cubins: OnceCell::new(),
             wrapping: None,
             count: ProcessCount::default(),
@@ -286,6 +286,7 @@ impl<'a> Launcher<'a> {
             argv: benchmark.argv(&case.id.params, &[&self.session.binary.to_string_lossy(), MICRO_ARGUMENT]),
             dir: benchmark.dir.clone(),
             env: environment::of_process(benchmark, &case.id, process, cold, shared, turns),
+            sandbox: benchmark.sandbox.clone(),
             container: None,
             stages: StagePlan {
                 follows_events,
@@ -303,8 +304,12 @@ impl<'a> Launcher<'a> {
             stderr_limit: log_limit,
             until: self.until,
         };
+        cold.into_iter().for_each(|folder| launch.allow(folder));
         if benchmark.compiles_kernels() {
-            launch.env.extend(self.compiler_env(benchmark));
+            let env = self.compiler_env(benchmark);
+            let folders = env.iter().filter(|(name, _)| name == CUBIN_FOLDER);
+            folders.for_each(|(_, folder)| launch.allow(Path::new(folder)));
+            launch.env.extend(env);
         }
         launch.container = ContainerLaunch::of(benchmark, &launch.env, cold);
         launch

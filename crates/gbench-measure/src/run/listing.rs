@@ -62,7 +62,7 @@ impl CaseLister<'_> {
                         if let Some(ended) = execution.cut_short() {
                             return Err(ended);
                         }
-                        build::failed(&execution)
+                        build::failed(benchmark, &execution)
                     }
                 };
                 built.push((build, failed.clone()));
@@ -226,7 +226,7 @@ impl CaseLister<'_> {
     fn start(&mut self, benchmark: &Benchmark, invocation: Invocation, out: &Path) -> Execution {
         let mut launch = Launch::of_step(benchmark, Vec::new(), benchmark.dir.clone(), Stage::Measure, None);
         start_directly(&mut launch, benchmark);
-        invoke(&mut launch, invocation);
+        invoke(&mut launch, invocation, out);
         launch.container = ContainerLaunch::of(benchmark, &launch.env, Some(out));
         contained::execute(self.executor, &launch)
     }

@@ -38,6 +38,7 @@ mod profiling;
 mod programs;
 mod python_process;
 mod recognition;
+mod refused;
 mod reported;
 mod requires;
 mod rounds;

@@ -11,6 +11,7 @@ use super::driver_advice;
 use super::executor::{Execution, ExecutionEnd, FOLDER_REPLACED, ShareFault, StopReason};
 use super::lines::first_line;
 use super::lockstep::schedule::TurnFault;
+use super::refused::advised;
 use super::reported::{self, Meaning};
 use super::samples::CollectedSamples;
 use super::telling::{error_on_stdout, telling};
@@ -22,14 +23,15 @@ pub(super) fn classify(
     collected: &CollectedSamples,
     benchmark: &Benchmark,
 ) -> Outcome {
-    stopped(execution, benchmark)
+    let outcome = stopped(execution, benchmark)
         .or_else(|| not_started(execution, benchmark))
         .or_else(|| killed(execution, benchmark))
         .or_else(|| said(execution, collected, benchmark))
         .or_else(|| by_harness(execution))
         .or_else(|| exit_code(execution))
         .or_else(|| bad_data(execution, collected, benchmark))
-        .unwrap_or(Outcome::Measured)
+        .unwrap_or(Outcome::Measured);
+    advised(outcome, benchmark.sandbox.as_ref(), execution)
 }
 
 fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {

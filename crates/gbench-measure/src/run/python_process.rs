@@ -22,7 +22,7 @@ use super::stages::stage_of;
 use super::temporary::Temporary;
 use crate::driver;
 use gbench_model::line::{Event, PROTOCOL};
-use gbench_model::{CutShort, Isolation, ProcessEnd, Result, Stage, Thermal};
+use gbench_model::{CutShort, Isolation, ProcessEnd, Result, Sandbox, Stage, Thermal};
 use gbench_suite::plan::PlannedCase;
 use gbench_suite::{Benchmark, PythonEntry, PythonSource};
 
@@ -169,7 +169,7 @@ impl Launcher<'_> {
         let Some(entry) = benchmark.python() else {
             return Execution::not_started("its modules are not known".into());
         };
-        let start = match self.driver() {
+        let start = match self.driver(benchmark.sandbox.as_ref()) {
             Ok(start) => start,
             Err(error) => return Execution::not_started(format!("the driver cannot be written: {error}")),
         };
@@ -191,6 +191,7 @@ impl Launcher<'_> {
             }
             let mut launch = self.launch(cases[0], 0, cold, &[], false);
             launch.env = environment::of_driver(benchmark, &cases[0].id, cold);
+            start.parent().into_iter().for_each(|driver| launch.allow(driver));
             launch.argv = interpreter;
             launch.argv.extend([start, file].map(|path| path.to_string_lossy().into_owned()));
             let interpreter = launch.argv[0].clone();
@@ -203,13 +204,16 @@ impl Launcher<'_> {
     }
 
     /// The driver's first file. It is written once, so that Python compiles it once.
-    fn driver(&mut self) -> std::io::Result<PathBuf> {
-        if self.driver.is_none() {
-            let folder = Temporary::make()?;
-            driver::write(folder.path())?;
-            self.driver = Some(folder);
+    fn driver(&mut self, sandbox: Option<&Sandbox>) -> std::io::Result<PathBuf> {
+        let known = self.drivers.iter().find(|(side, _)| side.as_ref() == sandbox);
+        if let Some((_, folder)) = known {
+            return Ok(folder.path().join(driver::START));
         }
-        Ok(self.driver.as_ref().map(|folder| folder.path().join(driver::START)).unwrap_or_default())
+        let folder = Temporary::make()?;
+        driver::write(folder.path())?;
+        let start = folder.path().join(driver::START);
+        self.drivers.push((sandbox.cloned(), folder));
+        Ok(start)
     }
 }
 

@@ -84,11 +84,12 @@ impl Supervised {
         let names = [format!("events{slot}"), format!("turns{slot}")];
         let [events, orders] = names.each_ref().map(|name| self.folder.path().join(name));
         let turns = turns.then_some(orders);
+        let temp = self.empty_temp(launch, slot)?;
         let folder = self.folder.folder();
         let orders = turns.is_some().then(|| channel::make(folder, &names[1])).transpose()?;
         let (stdout, child_stdout) = std::io::pipe()?;
         let (stderr, child_stderr) = std::io::pipe()?;
-        let message = assignment(launch, &events, turns)?;
+        let message = assignment(launch, &events, turns, temp.as_deref())?;
         let Free { mut supervisor, channel } = self.free(slot)?;
         let folder = self.folder.folder();
         let channel = channel.and_then(|channel| channel::for_the_next(folder, &names[0], channel));
@@ -101,6 +102,13 @@ impl Supervised {
                 Err(error)
             }
         }
+    }
+
+    /// An empty folder for the temporary files of a process that has its own, below the folder of the channels.
+    fn empty_temp(&self, launch: &Launch, slot: usize) -> std::io::Result<Option<PathBuf>> {
+        let name = format!("tmp{slot}");
+        let wanted = launch.confined().is_some_and(|sandbox| sandbox.own_temp);
+        wanted.then(|| self.folder.empty_inner(&name)).transpose()
     }
 
     /// What the last process left, or a new supervisor: also where something has ended the old one since.
@@ -294,9 +302,18 @@ impl Executor for Supervised {
 }
 
 /// What a supervisor is told to start.
-fn assignment(launch: &Launch, events: &Path, turns: Option<PathBuf>) -> std::io::Result<Vec<u8>> {
+fn assignment(
+    launch: &Launch,
+    events: &Path,
+    turns: Option<PathBuf>,
+    temp: Option<&Path>,
+) -> std::io::Result<Vec<u8>> {
     let variables = launch.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
-    let own = [Some((line::env::EVENTS, events)), turns.as_deref().map(|path| (line::env::TURNS, path))];
+    let own = [
+        Some((line::env::EVENTS, events)),
+        turns.as_deref().map(|path| (line::env::TURNS, path)),
+        temp.map(|path| ("TMPDIR", path)),
+    ];
     let own = own.into_iter().flatten().map(|(name, path)| (OsStr::new(name), path.as_os_str()));
     let mut environment = Vec::new();
     for (name, value) in variables.chain(own) {
@@ -313,6 +330,11 @@ fn assignment(launch: &Launch, events: &Path, turns: Option<PathBuf>) -> std::io
         env_bytes: environment.len(),
         events: events.into(),
         turns: turns.map(PathBuf::into_os_string),
+        writable: launch.confined().map(|sandbox| {
+            let own = [Some(events), temp].into_iter().flatten();
+            let paths = sandbox.writable.iter().map(PathBuf::as_path).chain(own);
+            paths.map(Into::into).collect()
+        }),
         // Of a container it would be the client's.
         memory_limit: if launch.container.is_some() { 0 } else { launch.memory_limit },
         grace: GRACE,

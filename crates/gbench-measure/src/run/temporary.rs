@@ -98,6 +98,20 @@ impl Temporary {
         &self.folder
     }
 
+    /// Makes an empty folder below, in the place of an earlier one. Errors: the disk.
+    pub(super) fn empty_inner(&self, name: &str) -> io::Result<PathBuf> {
+        match nix::sys::stat::mkdirat(&self.folder, name, Mode::S_IRWXU) {
+            Err(Errno::EEXIST) => {
+                let inner: File = openat(&self.folder, name, FOLDER, Mode::empty())?.into();
+                if !empty(&inner, None, MAX_DEPTH) {
+                    return Err(io::Error::other("what a process left in its temporary folder cannot be removed"));
+                }
+            }
+            other => other?,
+        }
+        Ok(self.path.join(name))
+    }
+
     /// False where the path leads to something else, or nowhere: somebody has removed, moved or replaced the folder.
     pub(super) fn is_in_place(&self) -> bool {
         let (Ok(named), Ok(ours)) = (fs::symlink_metadata(&self.path), self.folder.metadata()) else {

@@ -16,6 +16,8 @@ pub(super) struct Wrapping {
     pub limit: Setting<f64>,
     /// Of the profiler that the Python driver has: where its trace goes, and its table.
     pub torch: Option<[PathBuf; 2]>,
+    /// Where the reports go.
+    pub folder: PathBuf,
 }
 
 impl Wrapping {
@@ -29,6 +31,7 @@ impl Wrapping {
             deadlines: BTreeMap::from([(Stage::Profile, self.limit.clone())]),
             multiplier: launch.stages.multiplier,
         };
+        launch.allow(&self.folder);
         // The profiler takes address space, too.
         launch.memory_limit = 0;
     }

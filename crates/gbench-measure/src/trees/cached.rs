@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use git2::Oid;
 
 use super::checkout::{self, TreeState};
+use super::home;
 use super::link::RootKind;
 use super::revision::{self, Revision};
 use crate::store::create_ignored_dir;
-use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Side};
+use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Sandbox, Side};
 
 /// A prepared tree. While it lives, no other gate can prepare the same one.
 #[derive(Debug)]
@@ -132,6 +133,17 @@ pub fn side_environment(tree: &Tree) -> Vec<(String, String)> {
     // Where the path is no text there is no variable: a changed one would lead to a folder that is not there.
     let folder = |name: &str| tree.cache.join(name).to_str().map(str::to_owned);
     KERNEL_CACHES.into_iter().filter_map(|name| Some((name.to_owned(), folder(name)?))).collect()
+}
+
+/// The sandbox of what a side starts: its tree, its caches, and a home of its own, which is made or refreshed. Errors: the disk.
+pub fn sandbox(tree: &Tree) -> Result<Sandbox> {
+    let user = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    home::fill(&tree.cache, &user).map_err(|error| {
+        let next = "choose a writable folder with `store` in [run]";
+        Fault::of_io(&tree.cache, "the home of this side cannot be made", &error, next)
+    })?;
+    let writable = vec![tree.root.clone(), tree.cache.clone()];
+    Ok(Sandbox { writable, env: home::variables(&tree.cache.join(home::NAME), &user), own_temp: true })
 }
 
 /// The folder of the trees, out of git's sight also where it lies in the user's checkout; absolute, without links.

@@ -3,7 +3,7 @@
 //! ```text
 //! .gbench/trees/base.lock      held while a gate uses the tree
 //! .gbench/trees/base/          the files of the base, and what its build left
-//! .gbench/trees/base.cache/    kernels that its processes compiled
+//! .gbench/trees/base.cache/    kernels that its processes compiled, and their home
 //! .gbench/trees/head.lock  head/  head.cache/
 //! .gbench/trees/c000.lock  c000/  c000.cache/     of a bisection, a few
 //! ```
@@ -16,6 +16,7 @@ mod cached;
 mod checkout;
 mod commits;
 mod files;
+mod home;
 mod lfs;
 mod link;
 mod overlay;
@@ -23,7 +24,7 @@ mod range;
 mod revision;
 mod submodules;
 
-pub use cached::{Tree, side_environment};
+pub use cached::{Tree, sandbox, side_environment};
 pub use commits::{Ancestry, CommitRange, RangeCommit, commits_between};
 pub use range::{Base, Range};
 pub use revision::{Revision, Sides, Unknown, is_bare, names_revision, resolve, why_unknown};

@@ -196,7 +196,9 @@ pub(super) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String>
 
 /// Validity checks of the rounds.
 pub(super) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
-    let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
+    let document = &explained.document;
+    let rounds = document.method.rounds.as_ref();
+    let mut said = rounds.map(|rounds| checks(document, rounds)).unwrap_or_default();
     let disturbed = trace.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
     let rounds = count(trace.measured_rounds.len(), "round");
     let held = clocks(trace, &rounds);

@@ -72,7 +72,7 @@ fn method(view: &VerdictView, shown: Option<&JobCommands>) -> String {
     if let Some(in_rounds) = &document.method.rounds {
         told.push(("measured", method::measured(document, in_rounds)));
         told.push(("risk", method::risk(document, in_rounds)));
-        told.extend(method::checks(in_rounds).into_iter().map(|check| ("checked", check)));
+        told.extend(method::checks(document, in_rounds).into_iter().map(|check| ("checked", check)));
         told.extend(method::next(document).map(|next| ("next", next)));
     }
     let mut inside = facts(&told, |text| prose(text, 1500));

@@ -98,7 +98,7 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
         say(details(&format!("Environment: {}", count(noted.len(), "difference")), &differences(&noted)));
     }
     if let Some(in_rounds) = &document.method.rounds {
-        say(details("What was checked", &bullets(&method::checks(in_rounds))));
+        say(details("What was checked", &bullets(&method::checks(document, in_rounds))));
     }
     say(details("How it was decided", &format!("{}\n", prose(&view.method()))));
     page.trim_end().to_owned() + "\n"

@@ -2,7 +2,7 @@
 
 use crate::layout::number::signed_percent;
 use gbench_compare::{Conclusion, RoundsMethod, Row, Sequence, SerialCorrelation, Verdict, VerdictDocument};
-use gbench_model::Interleaving;
+use gbench_model::{Interleaving, SandboxState};
 use gbench_model::text::{count, percent};
 
 /// How both sides were measured, for a reader who has never heard of rounds.
@@ -116,7 +116,7 @@ pub(crate) fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> Strin
 }
 
 /// Validity checks of the rounds, each with its finding: a line each.
-pub(crate) fn checks(rounds: &RoundsMethod) -> Vec<String> {
+pub(crate) fn checks(document: &VerdictDocument, rounds: &RoundsMethod) -> Vec<String> {
     let serial_correlation = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
             let clear = if (SerialCorrelation { correlation, error }).is_clear() {
@@ -150,6 +150,7 @@ pub(crate) fn checks(rounds: &RoundsMethod) -> Vec<String> {
             .location_shift
             .map(|shift| format!("the suite as a whole: its median change is {}", signed_percent(shift))),
     );
+    checks.extend(document.method.sandbox.map(SandboxState::sentence));
     checks
 }
 

@@ -61,7 +61,7 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
         (_, false) => page.heading(&format!("{title} (listed with --all)"), Emphasis::Good),
     }
     if let Some(in_rounds) = &document.method.rounds {
-        page.list("What was checked", Emphasis::Plain, method::checks(in_rounds));
+        page.list("What was checked", Emphasis::Plain, method::checks(document, in_rounds));
     }
     page.heading("How it was decided", Emphasis::Plain);
     page.note("", &view.method());

@@ -1,7 +1,7 @@
 //! The files of one profile in a run's folder.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::store::RunFolder;
 use gbench_model::Profiler;
@@ -19,6 +19,10 @@ pub(super) struct ProfileFiles {
 impl ProfileFiles {
     pub(super) fn new(folder: &RunFolder, stem: &str, profiler: Profiler) -> Self {
         Self { folder: folder.root().join(PROFILES), stem: stem.to_owned(), profiler }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn at(&self, suffix: &str) -> PathBuf {

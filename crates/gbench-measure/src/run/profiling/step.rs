@@ -16,6 +16,8 @@ pub(super) type KernelsRead = Result<Vec<KernelProfile>, String>;
 pub(super) fn step(launcher: &mut Launcher<'_>, case: &PlannedCase, words: Vec<String>) -> Execution {
     let mut launch =
         Launch::of_step(&case.benchmark, words, case.benchmark.dir.clone(), Stage::Profile, launcher.until());
+    // It runs the profiler alone, which writes beside its report.
+    launch.sandbox = None;
     launch.env.push(("LC_ALL".into(), "C".into()));
     launch.stages.deadlines.insert(Stage::Profile, Setting { value: LIMIT, origin: Origin::Default });
     launcher.session.executor.execute(&launch)

@@ -47,7 +47,8 @@ pub(super) fn wrapping(
     };
     let program = program.map(|path| path.to_string_lossy().into_owned());
     let torch = (profiler == Profiler::Torch).then(|| [files.report(), files.table()]);
-    Wrapping { words: program.into_iter().chain(words).collect(), limit, torch }
+    let folder = files.folder().to_owned();
+    Wrapping { words: program.into_iter().chain(words).collect(), limit, torch, folder }
 }
 
 /// Without samples of the CPU, which many kernels refuse and no figure is read from.

@@ -1,0 +1,98 @@
+//! Confines what a process and all that it starts may reach, by Landlock: a process needs no privilege for it and cannot take it back.
+//!
+//! ```text
+//! supervisor (not confined) --fork--> confines itself, executes the target --> whatever it starts is confined, too
+//! ```
+//!
+//! Reading is not restricted. Nothing confined can trace, signal (Landlock 6) or remount what is outside.
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, Scope,
+};
+use nix::errno::Errno;
+use nix::libc;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+
+/// Devices that programs write to: of every Unix program, of GPUs and of networks between them. The last part is a beginning.
+const DEVICES: [&str; 14] = [
+    "null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "dri", "kfd", "accel",
+    "infiniband", "nvidia",
+];
+/// What root could change of the whole machine below `/proc`, which has to be writable: the CUDA driver names its threads there, and
+/// fails where it cannot (error 304; seen with driver 580).
+const MACHINE_WIDE: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
+
+/// Devices of this machine that a confined process may write to.
+static WRITABLE_DEVICES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    let is_ours = |name: &str| match DEVICES.split_last() {
+        Some((beginning, whole)) => whole.contains(&name) || name.starts_with(beginning),
+        None => false,
+    };
+    let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
+    ours.map(|entry| entry.path()).collect()
+});
+
+/// The version of Landlock that this kernel has; `None`: it has none, or was started without it.
+pub fn landlock_version() -> Option<u32> {
+    const ASK_FOR_VERSION: libc::c_ulong = 1;
+    // SAFETY: with this flag the kernel reads no structure and only gives a number.
+    let version = unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, ASK_FOR_VERSION)
+    };
+    u32::try_from(version).ok().filter(|version| *version > 0)
+}
+
+/// The rules of a process that may write to these files and folders, and to the devices. A path that is not there is no rule.
+/// `None`: this kernel has no Landlock. Errors: the kernel refuses the rules.
+pub(super) fn rules(writable: &[OsString]) -> Result<Option<OwnedFd>, RulesetError> {
+    // Version 3 has all that writes; the rules of a kernel with less leave out what it does not know.
+    let all = AccessFs::from_write(ABI::V3);
+    let mut rules = Ruleset::default().handle_access(all)?.scope(Scope::from_all(ABI::V6))?.create()?;
+    let no_devices = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let paths = writable.iter().map(Path::new).chain(WRITABLE_DEVICES.iter().map(PathBuf::as_path));
+    let contents = AccessFs::WriteFile | AccessFs::Truncate;
+    let rights = paths.map(|path| (path, no_devices)).chain([(Path::new("/proc"), contents)]);
+    for (path, rights) in rights {
+        let Ok(opened) = PathFd::new(path) else { continue };
+        let rights: BitFlags<AccessFs> =
+            if path.is_dir() { rights } else { rights & AccessFs::from_file(ABI::V3) };
+        rules = rules.add_rule(PathBeneath::new(opened, rights))?;
+    }
+    Ok(rules.into())
+}
+
+/// Puts the calling process under rules. Between fork and exec: makes two system calls and nothing else.
+pub(super) fn enter(rules: i32) -> std::io::Result<()> {
+    // Landlock asks for it of everyone who is not an administrator: no setuid program may undo the rules.
+    nix::sys::prctl::set_no_new_privs()?;
+    // SAFETY: the kernel reads nothing but the two numbers.
+    let entered = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, 0_u32) };
+    Errno::result(entered)?;
+    Ok(())
+}
+
+/// Makes the parts of `/proc` read-only that change the whole machine, for this process and all that it starts. Only root could write
+/// there. Where it may not mount, nothing happens: a container's own are read-only already.
+pub(super) fn seal_machine() {
+    let is_root = nix::unistd::geteuid().is_root();
+    if !is_root || unshare(CloneFlags::CLONE_NEWNS).is_err() {
+        return;
+    }
+    let (none, private) = (None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE);
+    if mount(none, "/", none, private, none).is_err() {
+        return;
+    }
+    for path in MACHINE_WIDE {
+        let read_only = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
+        let bound = mount(Some(path), path, none, MsFlags::MS_BIND, none);
+        let _ = bound.and_then(|()| mount(none, path, none, read_only, none));
+    }
+}

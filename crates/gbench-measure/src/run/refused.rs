@@ -1,0 +1,69 @@
+//! What a process wanted to write outside of its sandbox, as far as its output says it, and what to do about it. It is advice alone: no
+//! verdict and no outcome rests on it.
+
+use std::path::{Path, PathBuf};
+
+use super::executor::Execution;
+use gbench_model::{Outcome, Sandbox};
+
+/// How the kernel's refusal reads in the words of the C library, of Rust, of Python and of Node.
+const REFUSALS: [&str; 3] = ["Permission denied", "os error 13", "EACCES"];
+
+/// Adds to the advice of an outcome the place that its sandbox refused.
+pub(super) fn advised(mut outcome: Outcome, sandbox: Option<&Sandbox>, execution: &Execution) -> Outcome {
+    let (Outcome::Failed { advice, .. } | Outcome::TimedOut { advice, .. } | Outcome::Invalid { advice, .. }) =
+        &mut outcome
+    else {
+        return outcome;
+    };
+    let Some(sandbox) = sandbox else { return outcome };
+    let place = [&execution.stderr, &execution.stdout].into_iter().find_map(|output| {
+        let bytes = output.bytes();
+        refused(&String::from_utf8_lossy(&bytes), sandbox)
+    });
+    if let Some(place) = place {
+        let folder = if place.is_dir() { place.as_path() } else { place.parent().unwrap_or(&place) };
+        advice.push_str(&format!(
+            "; its sandbox refused to write {}: let it write into its own folder, HOME or TMPDIR, or allow the place with \
+             `writable = [\"{}\"]` below [gate] in the base's suite file; `--no-sandbox` measures without",
+            place.display(),
+            folder.display(),
+        ));
+    }
+    outcome
+}
+
+/// The last place that was refused, by the lines that say so.
+fn refused(output: &str, sandbox: &Sandbox) -> Option<PathBuf> {
+    let lines = output.lines().rev().filter(|line| REFUSALS.iter().any(|words| line.contains(words)));
+    lines.flat_map(places).find(|place| !sandbox.writable.iter().any(|own| place.starts_with(own)))
+}
+
+/// The absolute paths in a line, without what is quoted or punctuated around them.
+fn places(line: &str) -> impl Iterator<Item = PathBuf> {
+    let ends = |c: char| c.is_whitespace() || "'\"`‘’“”:,;()[]".contains(c);
+    let words = line.split(ends).filter(|word| word.starts_with('/') && word.len() > 1);
+    words.map(|word| Path::new(word.trim_end_matches('.')).to_owned()).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_found_in_the_words_of_real_programs() {
+        let sandbox = Sandbox { writable: vec!["/tree".into()], ..Sandbox::default() };
+        let place = |output: &str| refused(output, &sandbox).map(|place| place.display().to_string());
+        for said in [
+            "sh: 1: cannot create /data/x: Permission denied",
+            "touch: cannot touch '/data/x': Permission denied",
+            "PermissionError: [Errno 13] Permission denied: '/data/x'",
+            "error: failed to open `/data/x`: Permission denied (os error 13)",
+            "Error: EACCES: permission denied, mkdir '/data/x'",
+        ] {
+            assert_eq!(place(said).as_deref(), Some("/data/x"), "{said}");
+        }
+        assert_eq!(place("cannot create /tree/x: Permission denied"), None);
+        assert_eq!(place("no such file: /data/x"), None);
+    }
+}

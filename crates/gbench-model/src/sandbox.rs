@@ -1,0 +1,55 @@
+//! What the processes of one side of a comparison may write to.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The files and folders that a process may change, with all below them. The rest of the file system is read-only for it, and it
+/// reaches no process outside of its own sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Absolute.
+    pub writable: Vec<PathBuf>,
+    /// Variables that lead programs to places that are writable; the suite file's own go before them.
+    pub env: Vec<(String, OsString)>,
+    /// The process gets an empty folder for temporary files, which goes with it; false where the suite file names one.
+    pub own_temp: bool,
+}
+
+impl Sandbox {
+    /// Adds a file or folder of the gate's own.
+    pub fn allow(&mut self, path: &Path) {
+        self.writable.push(path.to_owned());
+    }
+}
+
+/// Whether the processes of a comparison ran in sandboxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxState {
+    /// By the kernel's Landlock, whose version is given. From 6 on it also keeps signals in.
+    Landlock(u32),
+    /// The suite file of the base, or the person who started the comparison, switched it off.
+    Off,
+    /// This kernel has no Landlock.
+    Unsupported,
+}
+
+impl SandboxState {
+    /// A sentence for readers of a verdict.
+    pub fn sentence(self) -> String {
+        match self {
+            Self::Landlock(version) => format!(
+                "each side could write to its own tree, home and caches alone (Landlock {version}): neither reached the other, or the gate"
+            ),
+            Self::Off => "the sandbox was switched off: code of one side could have reached the other side, and the gate".into(),
+            Self::Unsupported => {
+                "this kernel has no Landlock: code of one side could have reached the other side, and the gate".into()
+            }
+        }
+    }
+}
