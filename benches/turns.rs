@@ -161,6 +161,7 @@ fn launch(passes: u64, turns: bool) -> Launch {
     env.push(("GBENCH_REQUEST".into(), request.into()));
     let program = this_bench().into_os_string().into_string().expect("a path in UTF-8");
     Launch {
+        sandbox: None,
         container: None,
         argv: vec![program, CHILD.into(), passes.to_string()],
         dir: std::env::temp_dir(),

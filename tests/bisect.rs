@@ -64,7 +64,7 @@ impl Line {
         std::fs::create_dir_all(it.root()).unwrap();
         it.git(&["init", "--quiet", "--initial-branch", "main"]);
         it.write("bench.sh", BENCH);
-        it.write("gbench.toml", SUITE);
+        it.write("gbench.toml", &it.suite());
         it.write(".gitignore", "artifacts/\n");
         for commit in 0..=commits {
             it.write("cost", &format!("{}\n", cost(commit)));
@@ -84,6 +84,12 @@ impl Line {
     /// 3 % from this commit on.
     fn with_step(commits: usize, seed: u64, at: usize) -> Self {
         Self::new(commits, seed, |commit| if commit >= at { 1.03 } else { 1.0 }, |_| false)
+    }
+
+    /// All commits write to one folder.
+    fn suite(&self) -> String {
+        let gate = format!("[gate]\nwritable = [\"{}\"]\n", self.state().display());
+        SUITE.replace("[gate]\n", &gate)
     }
 
     fn root(&self) -> PathBuf {
@@ -344,7 +350,7 @@ fn a_commit_whose_processes_leave_the_metric_out_is_left_out() {
     line.write("inner.sh", BENCH);
     line.write("bench.sh", "sh inner.sh > out\ncat out\nif [ -e extra ]; then sed s/time/extra/ out; fi\n");
     let extract = "{ metric = \"extra\", unit = \"s\", regex = 'extra: ([0-9.]+)' }]\nmetrics = { extra = { optional = true } }";
-    line.write("gbench.toml", &SUITE.replacen("' }]", &format!("' }}, {extract}"), 1));
+    line.write("gbench.toml", &line.suite().replacen("' }]", &format!("' }}, {extract}"), 1));
     for commit in 1..=5 {
         line.write("cost", if commit < 4 { "1\n" } else { "1.05\n" });
         line.write("extra", "");

@@ -78,7 +78,11 @@ impl Repository {
         let starts = it.starts();
         it.write(
             "gbench.toml",
-            &format!("[gate]\nwatch = false\n{gate}{suite}env.STARTS = \"{}\"\n", starts.display()),
+            &format!(
+                "[gate]\nwatch = false\nwritable = [\"{}\"]\n{gate}{suite}env.STARTS = \"{}\"\n",
+                it.starts.path().display(),
+                starts.display()
+            ),
         );
         it.write("work", "c0 1\nc1 1\nc2 1\nc3 1\n");
         it.commit("first");

@@ -221,7 +221,7 @@ fn d2_a_card_that_is_lost_during_a_comparison_costs_the_case_that_it_hits() {
     let root = gate.repository.root().to_owned();
     // Once the first round is measured, the card is gone from the 200th call of each process of that case.
     let saboteur = std::thread::spawn(move || {
-        let measured = || std::fs::metadata(root.join(".git/processes")).map_or(0, |file| file.len());
+        let measured = || std::fs::metadata(root.join(".git/gpu/processes")).map_or(0, |file| file.len());
         wait_until("the first round is measured", || measured() >= 4);
         std::fs::write(root.join(".gbench/trees/head/falls"), "lost@200\n").unwrap();
     });

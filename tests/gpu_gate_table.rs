@@ -18,7 +18,7 @@ fn spread(mut of: Vec<f64>) -> String {
 }
 
 fn processes(gate: &Gate) -> f64 {
-    std::fs::metadata(gate.repository.root().join(".git/processes")).unwrap().len() as f64
+    std::fs::metadata(gate.repository.root().join(".git/gpu/processes")).unwrap().len() as f64
 }
 
 #[test]

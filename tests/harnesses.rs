@@ -23,6 +23,11 @@ fn suite(gate: &str, more: &str) -> String {
     )
 }
 
+/// Of the gate: no controls, and a file for all processes.
+fn open(log: &Path) -> String {
+    format!("controls = 0\nwritable = ['{}']", log.display())
+}
+
 /// A folder with the suite and what the harness is to do.
 fn folder(conf: &str, more: &str) -> tempfile::TempDir {
     let folder = crate::support::tempdir().unwrap();
@@ -86,7 +91,7 @@ fn a_line_that_the_program_prints_by_itself_is_no_case() {
 fn f3_a_harness_of_100_cases_in_which_nothing_changed_is_started_at_most_10_times_a_side() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let conf = format!("cases 100\nlog {}\n", log.path().display());
-    let repository = repository(&conf, &format!("{conf}\n"), "controls = 0", "");
+    let repository = repository(&conf, &format!("{conf}\n"), &open(log.path()), "");
     repository.compare("HEAD~1..HEAD").exits(0);
     let document = repository.verdict();
     assert_eq!(by_verdict(&document)[&Verdict::Unchanged].len(), 100);
@@ -101,7 +106,7 @@ fn f3_a_harness_of_100_cases_in_which_nothing_changed_is_started_at_most_10_time
 fn f3_a_change_of_one_case_is_found_in_processes_of_its_own() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let conf = format!("cases 40\nlog {}\n", log.path().display());
-    let repository = repository(&conf, &format!("{conf}slow case_7 1.1\n"), "controls = 0", "");
+    let repository = repository(&conf, &format!("{conf}slow case_7 1.1\n"), &open(log.path()), "");
     repository.compare("HEAD~1..HEAD").exits(1);
     let found = by_verdict(&repository.verdict());
     assert_eq!(found[&Verdict::Regressed], ["case_7"]);
@@ -145,7 +150,7 @@ fn f3_what_another_case_leaves_behind_is_inconclusive_and_not_red() {
 fn f3_each_case_has_processes_of_its_own_where_the_suite_asks_for_it() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let conf = format!("cases 5\nlog {}\n", log.path().display());
-    let repository = repository(&conf, &format!("{conf}\n"), "controls = 0", "isolation = \"process\"");
+    let repository = repository(&conf, &format!("{conf}\n"), &open(log.path()), "isolation = \"process\"");
     repository.compare("HEAD~1..HEAD").exits(0);
     let (_, asked) = starts(log.path(), "head");
     assert!(asked.len() >= 15 && asked.iter().all(|cases| *cases == 1), "{asked:?}");
@@ -298,7 +303,8 @@ fn e11_one_process_shows_how_long_a_round_takes_and_what_it_shortened_stays_shor
     let files = crate::support::tempdir().unwrap();
     let path = |name: &str| files.path().join(name).display().to_string();
     let conf = format!("cases 20\npause 600 {}\nlog {}\n", path("awake"), path("log"));
-    let repository = repository(&conf, &format!("{conf}slow case_1 1.2\n"), "", "");
+    let gate = format!("writable = ['{}']", files.path().display());
+    let repository = repository(&conf, &format!("{conf}slow case_1 1.2\n"), &gate, "");
     let duration = |record: &RunRecord| {
         let of_case =
             record.cases.iter().map(|case| case.config["duration"].value.as_str().unwrap().to_owned());

@@ -275,7 +275,9 @@ fn the_gate_waits_for_a_calm_gpu_and_says_so() {
 #[test]
 fn a_red_says_that_the_card_ran_slower_on_head_and_explain_draws_it() {
     // Nobody looks at how busy the machine is: other tests run beside this one, and would keep it from a red.
-    let gate = "[gate]\nrounds = 16\ncontrols = 0\nwatch = false\n";
+    let card = TempDir::new().unwrap();
+    let places = card.path().display();
+    let gate = format!("[gate]\nrounds = 16\ncontrols = 0\nwatch = false\nwritable = ['{places}']\n");
     let text = suite(&format!("{gate}[run]\nmonitor = true\nmonitor_interval = '10ms'\n"), "");
     // Each side sets the card's clock for its own time.
     let more = |clock: u32| {
@@ -289,7 +291,6 @@ fn a_red_says_that_the_card_ran_slower_on_head_and_explain_draws_it() {
     let text = text.replace("[[benchmark]]", "[[benchmark]]\nkeep_env = ['CARD', 'TIMELINE']");
     let base = [("gbench.toml", text.as_str()), ("more.sh", fast.as_str())];
     let it = Repository::new(&base, &[("cost", "1.3\n"), ("more.sh", slow.as_str())]);
-    let card = TempDir::new().unwrap();
     let [card, timeline] = ["card", "timeline.json"].map(|name| card.path().join(name));
     let (library, card, timeline) =
         (fake_nvml::library(""), card.to_str().unwrap(), timeline.to_str().unwrap());

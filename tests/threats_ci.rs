@@ -105,6 +105,8 @@ fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         match path.is_dir() {
+            // A side's home is full of them.
+            _ if path.is_symlink() => {}
             true if entry.file_name() == ".git" => {}
             true => found.extend(walk(&path)),
             false => found.push(path),

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::request::{Audience, CommitsRequest, absolute_suite};
+use super::request::{Audience, CommitsRequest, RoundsRequest, absolute_suite};
 use super::resume::Resumed;
 use crate::model::{CommonSuite, Exit, Fault, Judge, Result, Sandbox, SandboxState, sha256_hex};
 use crate::store::ComparisonFolder;
@@ -34,9 +34,10 @@ struct Common {
 
 /// Puts what the sides start into sandboxes, as the gate has it: each writes to its own tree, home and caches alone. Errors: the disk.
 pub(crate) fn confine(gate: &Gate, sides: &mut [(&mut Suite, &Tree)]) -> Result<SandboxState> {
-    let Some(version) = landlock_version().filter(|_| gate.sandbox.value) else {
-        return Ok(if gate.sandbox.value { SandboxState::Unsupported } else { SandboxState::Off });
-    };
+    if !gate.sandbox.value {
+        return Ok(SandboxState::Off);
+    }
+    let Some(version) = landlock_version() else { return Ok(SandboxState::Unsupported) };
     for (suite, tree) in sides {
         let mut sandbox = trees::sandbox(tree)?;
         gate.writable.value.iter().for_each(|path| sandbox.allow(path));
@@ -65,6 +66,11 @@ impl<'a> SideSuites<'a> {
         let common =
             Common { text, at: absolute_suite(file)?, shown: file.display().to_string(), before: None };
         Ok((Self { request, builtins, config, common: Some(common) }, here))
+    }
+
+    /// What the command line says of the rounds.
+    pub(crate) fn rounds(&self) -> &RoundsRequest {
+        &self.request.rounds
     }
 
     /// Takes over the suite file of a resumed comparison. Errors: the request names another, or the stored one was edited.

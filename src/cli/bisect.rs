@@ -53,6 +53,9 @@ pub(super) struct BisectArgs {
     /// Measure all commits with this suite file instead of the bad end's
     #[arg(long, value_name = "FILE", conflicts_with = "config")]
     suite_file: Option<PathBuf>,
+    /// Let code of all commits write wherever you may; see docs/security.md
+    #[arg(long)]
+    no_sandbox: bool,
     /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
@@ -75,6 +78,7 @@ pub(super) fn run(args: &BisectArgs, builtins: &[Benchmark], out: &mut impl Writ
         run: args.measure.request()?,
         store: args.store.clone(),
         suite_file: args.suite_file.clone(),
+        no_sandbox: args.no_sandbox,
         resume: args.resume.clone(),
         budget: budget(args.budget.as_deref())?,
         confidence: args.confidence.as_deref().map(confidence).transpose()?,

@@ -60,7 +60,8 @@ impl Gate {
         let repository = Repository { folder: TempDir::new().unwrap() };
         repository.git(&["init", "--quiet", "--initial-branch", "main"]);
         std::fs::create_dir(repository.root().join("kernels")).unwrap();
-        let counter = repository.root().join(".git/processes");
+        std::fs::create_dir(repository.root().join(".git/gpu")).unwrap();
+        let counter = repository.root().join(".git/gpu/processes");
         // A small cache: twice as much is written before the samples of each process.
         let settings = format!("l2=2M counter={} {settings}", counter.display());
         let stand_in = stand_in.clone().with_file("card").with(&settings);
@@ -76,7 +77,19 @@ impl Gate {
         if !sources.is_empty() {
             std::fs::copy(twins(sources), root.join("twins.so")).unwrap();
         }
-        self.repository.commit(files);
+        // The stand-in counts its processes.
+        let place = format!("[gate]\nwritable = ['{}']\n", root.join(".git/gpu").display());
+        let with_place = |text: &str| match text.contains("[gate]\n") {
+            true => text.replace("[gate]\n", &place),
+            false => format!("{text}\n{place}"),
+        };
+        let files = files.iter().map(|(name, text)| match *name {
+            "gbench.toml" => (*name, with_place(text)),
+            _ => (*name, (*text).to_owned()),
+        });
+        let files: Vec<_> = files.collect();
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        self.repository.commit(&files);
     }
 
     pub fn ran(&self, line: &str) -> Ran {

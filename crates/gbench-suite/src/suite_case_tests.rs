@@ -46,7 +46,7 @@ pub(super) fn suite(given: &Given) -> String {
     let mut text = String::new();
     let fresh = Suite::new("suite", suite.source.clone(), Vec::new());
     differing!(text, suite.gate, fresh.gate, Gate {
-        alpha alpha_improved rounds budget controls interleaving watch lock_sm_clock lock_memory_clock inconclusive_fails
+        alpha alpha_improved rounds budget controls interleaving sandbox writable watch lock_sm_clock lock_memory_clock inconclusive_fails
         failed_fails sessions paths match_key
     });
     differing!(text, suite.profile, fresh.profile, ProfileOptions { profilers metrics trace });
@@ -86,7 +86,7 @@ fn benchmark_text(benchmark: &Benchmark) -> String {
     }
     differing!(text, benchmark, fresh, Benchmark {
         id declared description components kind tags group renamed_from action dir env keep_env build device_code container
-        requires timing work extract harness metrics pairs points excluded settings
+        requires timing work extract harness metrics pairs points excluded settings sandbox
     });
     text += &settings_text(&benchmark.settings);
     for point in &benchmark.points {

@@ -32,7 +32,7 @@ use crate::app::environment;
 use crate::app::measure::salt;
 use crate::app::paths::project_root;
 use crate::app::progress::Reporter;
-use crate::app::request::CommitsRequest;
+use crate::app::request::{CommitsRequest, RoundsRequest};
 use crate::app::scheduler::rounded;
 use crate::app::side_suites::SideSuites;
 use crate::app::stores::folder_of;
@@ -58,6 +58,7 @@ pub(crate) fn bisect(
         run: request.run.clone(),
         suite_file: request.suite_file.clone(),
         store: request.store.clone(),
+        rounds: RoundsRequest { no_sandbox: request.no_sandbox, ..RoundsRequest::default() },
         ..CommitsRequest::default()
     };
     let (suites, mut here) = SideSuites::new(&commits, builtins)?;

@@ -24,6 +24,8 @@ pub(crate) struct BisectRequest {
     pub store: Option<String>,
     /// One suite file for all commits.
     pub suite_file: Option<PathBuf>,
+    /// Nothing is put into a sandbox.
+    pub no_sandbox: bool,
     /// The bisection to resume: its id or folder; empty: the latest one.
     pub resume: Option<String>,
     /// For builds and processes of this call.

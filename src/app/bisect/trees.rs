@@ -112,6 +112,7 @@ impl<'a> BisectTrees<'a> {
         let file = self.suites.settle_on(&tree, kept)?;
         let mut suite = self.suites.of(&tree, Audience::Person, None)?;
         keep_benchmarks_called(case, &mut suite);
+        self.suites.rounds().apply(&mut suite.gate);
         let gate = suite.gate.clone();
         confine(&gate, &mut [(&mut suite, &tree)])?;
         self.turn = Some(MeasuringTurn::take(&[&suite], &self.reporter)?);

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, openat, readlinkat};
-use nix::sys::stat::{Mode, fstatat, mkdirat};
+use nix::fcntl::{OFlag, openat, readlinkat};
+use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
 /// What becomes of an entry of the user's home.
@@ -30,8 +30,6 @@ enum Entry {
     Leave,
     /// A folder of the side's own, filled by a plan.
     Own(&'static Plan),
-    /// A folder of the side's own with copies of the files; a link where it is large.
-    Copy,
 }
 
 struct Plan {
@@ -57,10 +55,12 @@ const REGISTRY: Plan = Plan {
     named: &[
         ("cache", Entry::Own(&LINKS_BY_PLACE)),
         ("src", Entry::Own(&LINKS_BY_PLACE)),
-        ("index", Entry::Copy),
+        ("index", Entry::Own(&Plan { named: &[], others: Entry::Own(&LINKS_BUT_TIMES) })),
     ],
     others: Entry::Leave,
 };
+/// Cargo does without writing to what it has of the index, and without this file.
+const LINKS_BUT_TIMES: Plan = Plan { named: &[(".last-updated", Entry::Leave)], others: Entry::Link };
 const CARGO_GIT: Plan = Plan {
     named: &[("db", Entry::Own(&LINKS)), ("checkouts", Entry::Own(&LINKS_BY_PLACE))],
     others: Entry::Leave,
@@ -94,9 +94,6 @@ const HOME: Plan = Plan {
 
 /// The name of a home in a side's folder of caches.
 pub(super) const NAME: &str = "home";
-/// Bytes of a folder that is copied.
-const MAX_COPY: u64 = 128 << 20;
-
 /// Variables that move a folder out of the user's home, and where it is in the side's. They are set where the user has set them.
 const MOVED: [(&str, &str); 11] = [
     ("CARGO_HOME", ".cargo"),
@@ -158,10 +155,7 @@ fn fill_folder(own: &File, real: &Path, plan: &Plan) -> io::Result<()> {
         match kind {
             Entry::Leave => {}
             Entry::Own(plan) if path.is_dir() => fill_folder(&own_folder(own, &name)?, &path, plan)?,
-            Entry::Copy if path.is_dir() && size_of_files(&path) <= MAX_COPY => {
-                copy(&own_folder(own, &name)?, &path)?;
-            }
-            Entry::Link | Entry::Own(_) | Entry::Copy => link(own, &name, &path)?,
+            Entry::Link | Entry::Own(_) => link(own, &name, &path)?,
         }
     }
     Ok(())
@@ -199,32 +193,6 @@ fn remove_dead_links(own: &File) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Copies files that the side does not have yet. Links are left out.
-fn copy(own: &File, real: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(real)?.flatten() {
-        let (name, path) = (entry.file_name(), entry.path());
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            copy(&own_folder(own, &name)?, &path)?;
-        } else if kind.is_file() && fstatat(own, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW).is_err() {
-            let flags = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-            let made = openat(own, name.as_os_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
-            io::copy(&mut File::open(&path)?, &mut File::from(made))?;
-        }
-    }
-    Ok(())
-}
-
-fn size_of_files(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let size = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(found) if found.is_dir() => size_of_files(&entry.path()),
-        Ok(found) => found.len(),
-        Err(_) => 0,
-    };
-    entries.map(size).sum()
 }
 
 #[cfg(test)]
@@ -274,8 +242,8 @@ mod tests {
         for absent in [".cache/go-build", ".npm"] {
             assert!(fs::symlink_metadata(own.join(absent)).is_err(), "{absent}");
         }
-        let index = own.join(".cargo/registry/index/place/config.json");
-        assert!(!is_link(index.clone()) && index.is_file());
+        let index = own.join(".cargo/registry/index/place");
+        assert!(!is_link(index.clone()) && is_link(index.join("config.json")));
 
         // The next comparison: what the side has made stays, new packages come, removed ones go.
         fs::write(own.join(".cargo/registry/cache/place/b-1.0.crate"), "the side's").unwrap();
