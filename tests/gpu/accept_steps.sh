@@ -171,9 +171,11 @@ sampled() {
     pattern='"source": *"NVML"'
     [[ $record =~ $pattern ]] || fail 'NVML gave no sample' || return
     page=$(<"$out/logs/timeline.json")
-    for figure in sm_clock power temperature utilization total_memory guid; do
-        [[ $page == *"\"$figure\":"* ]] || fail "the timeline has no $figure" || return
+    local word
+    for word in sm_clock power temperature utilization total_memory guid; do
+        [[ $page == *"\"$word\":"* ]] || fail "the timeline has no $word" || return
     done
+    figure='the cost of sampling is not known'
     [[ $record != *'"gaps"'* ]] || fail 'the card did not answer' || return
     pattern='"cost": *([0-9.e-]+)'
     [[ $record =~ $pattern ]] && figure="sampling took ${BASH_REMATCH[1]} of a processor"
