@@ -397,6 +397,52 @@ fn a_command_is_about_the_verdict_that_its_author_has_seen() {
 }
 
 #[test]
+fn a6_of_two_commands_at_once_none_is_lost() {
+    let hub = Hub::new();
+    hub.measured(HEAD, SLUG, 0.06);
+    // Each knows nothing of the other, whatever the two processes do first.
+    let comments = ["maria", "root"].map(|login| hub.fake.comment(42, login, MARIA));
+    let jobs = comments.map(|comment| {
+        let comment = comment.to_string();
+        let mut step = hub.step("issue_comment", "accept", &[(COMMENT_OF_EVENTS, &comment)]);
+        let event = hub.folder.path().join(format!("event-{comment}.json"));
+        std::fs::copy(hub.folder.path().join("event.json"), &event).unwrap();
+        step.env("GITHUB_EVENT_PATH", event);
+        step.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    });
+    for job in jobs {
+        let output = job.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+    }
+    assert_eq!(hub.conclusion(HEAD), "success");
+    let checks = hub.fake.checks(HEAD);
+    let kept = checks.iter().filter(|check| check.name == "gbench-ci: accepted");
+    let kept: String = kept.filter_map(|check| check.text.clone()).collect();
+    for comment in comments {
+        assert!(kept.contains(&format!("\"comment\":{comment}")), "{comment} in {kept}");
+    }
+    // The last word of either knows both.
+    hub.commanded("root", "/gbench revoke kernels/gemm").exits(0);
+    assert_eq!(hub.conclusion(HEAD), "failure");
+    assert!(hub.said()[1].contains("Nothing stands accepted"), "{}", hub.said()[1]);
+}
+
+#[test]
+fn a8_an_acceptance_outlives_our_answer() {
+    let hub = Hub::new();
+    hub.measured(HEAD, SLUG, 0.06);
+    hub.commanded("maria", MARIA).exits(0);
+    let answers =
+        hub.fake.comments(42).into_iter().filter(|it| it.body.contains("<!-- gbench-ci {\"answers\""));
+    answers.for_each(|answer| hub.fake.delete_comment(answer.id));
+    hub.measured(HEAD, SLUG, 0.06);
+    assert_eq!(hub.conclusion(HEAD), "success");
+    hub.commanded("root", "/gbench revoke kernels/gemm").exits(0);
+    assert_eq!(hub.conclusion(HEAD), "failure");
+}
+
+#[test]
 fn what_somebody_else_writes_under_our_account_accepts_nothing() {
     let hub = Hub::new();
     hub.measured(HEAD, SLUG, 0.06);

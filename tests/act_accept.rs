@@ -48,6 +48,11 @@ fn a_writers_comment_turns_the_check_green_and_nobody_elses_does() {
         let before = fake.requests().len();
         accept(&mut kernels, &fake, "maria", "this is slower").is(0);
         assert_eq!(fake.requests().len(), before, "no job is started");
+        // Attack A7: each command of a stranger would cost a job and some requests.
+        let mut stranger = commented(fake.comment(7, "mallory", text), text);
+        stranger["comment"]["author_association"] = json!("NONE");
+        kernels.stage.play("gbench-accept.yml", "issue_comment", &stranger).is(0);
+        assert_eq!(fake.requests().len(), before, "a stranger starts no job");
 
         accept(&mut kernels, &fake, "maria", text).is(0);
         assert_eq!(conclusion(&kernels, &fake).as_deref(), Some("success"));

@@ -149,3 +149,23 @@ fn a_benchmark_that_replaces_the_gates_folder_fails_and_nothing_else_is_emptied(
         }
     }
 }
+
+/// Attack A11: a limit of processes, as containers have them. Another user is needed for it: root has none.
+#[test]
+fn a11_who_may_start_no_thread_is_served_all_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = folder.path().join("gbench-ci");
+    let is_root =
+        std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
+    if !is_root || std::fs::hard_link(env!("CARGO_BIN_EXE_gbench-ci"), &binary).is_err() {
+        println!("SKIPPED: only root can become a user without processes");
+        return;
+    }
+    let mut limited = Command::new("setpriv");
+    limited.args(["--reuid=65534", "--regid=65534", "--clear-groups", "prlimit", "--nproc=1:1"]);
+    limited.arg(&binary).args(["manifest", "show", "--json"]).current_dir("/");
+    let ran = ended(limited).exits(0);
+    assert!(ran.out.contains("\"tools\""), "{}", ran.out);
+}

@@ -46,14 +46,23 @@ const ATTACKS: [(&str, &str); 20] = [
     ("the way round by ..", "echo 2 > ../../trees/base/speed"),
     ("the root of another process", "echo 2 > /proc/$PPID/root/$PWD/../base/speed"),
     ("its tree, moved away", "mv ../base ../gone && mkdir ../base && cp -r . ../base/"),
-    ("git in its tree", "git -C ../base -c core.fsmonitor= reset --hard --quiet HEAD; cp speed ../base/speed"),
+    (
+        "git in its tree",
+        "git -C ../base -c core.fsmonitor= reset --hard --quiet HEAD; cp speed ../base/speed",
+    ),
     ("a file of the home", "echo 2 > \"$HOME/.speed\""),
     ("a cache of the home", "mkdir -p \"$HOME/.cache\"; echo 2 > \"$HOME/.cache/speed\""),
     ("a setting of the user", "echo 2 > \"$HOME/.config/speed\""),
     ("a temporary file", "echo 2 > \"${TMPDIR:-/tmp}/speed\"; echo 2 > \"$USUAL_TMPDIR/speed\""),
-    ("what stays behind", "(setsid sh -c 'while sleep 0.01; do echo 2 > ../base/speed; done' &) > /dev/null 2>&1"),
+    (
+        "what stays behind",
+        "(setsid sh -c 'while sleep 0.01; do echo 2 > ../base/speed; done' &) > /dev/null 2>&1",
+    ),
     ("a mount over its tree", "mount --bind . ../base"),
-    ("the repository's hooks", "echo 'echo 2 > speed' > \"$(git rev-parse --git-common-dir)/hooks/post-checkout\""),
+    (
+        "the repository's hooks",
+        "echo 'echo 2 > speed' > \"$(git rev-parse --git-common-dir)/hooks/post-checkout\"",
+    ),
     ("the repository's settings", "git config core.fsmonitor \"touch $VICTIM/touched\""),
     ("the gate's folder", "f=$(dirname \"$GBENCH_EVENTS\"); rm -rf \"$f\"; ln -s \"$VICTIM\" \"$f\""),
     ("the gate's channel", "rm -f \"$GBENCH_EVENTS\"; mkfifo \"$GBENCH_EVENTS\""),
@@ -90,6 +99,9 @@ impl Range {
         write(".gitignore", "built\n.gbench\nartifacts\n");
         write("bench.sh", BENCH);
         write("gbench.toml", &suite(""));
+        write("cfg", "[core]\n\tfsmonitor = touched\n");
+        fs::create_dir(root.join("deep")).unwrap();
+        write("deep/file", "broken");
         write("speed", "1\n");
         git::commit_all(&repository);
         write("speed", "1.3\n");
@@ -109,7 +121,8 @@ impl Range {
     }
 
     fn compare(&self, flags: &str) -> Ran {
-        let mut command = command(&self.root, &format!("compare HEAD~1..HEAD --quiet --order-seed 1 {flags}"));
+        let mut command =
+            command(&self.root, &format!("compare HEAD~1..HEAD --quiet --order-seed 1 {flags}"));
         command.env("HOME", self.at("home")).env("TMPDIR", self.at("tmp"));
         // What an attack leaves behind ends with the test.
         command.process_group(0);
@@ -151,7 +164,7 @@ fn a2_whatever_heads_processes_try_a_slower_head_is_red() {
     }
     let all: Vec<String> = ATTACKS.iter().map(|(_, attack)| format!("( {attack} )")).collect();
     let range = Range::new(&all.join("; "), false);
-    range.compare("").exits(1).says("neither reached the other, or the gate");
+    range.compare("").exits(1).says("each side ran in a sandbox");
     assert!(range.is_whole());
     let method = range.verdict().method;
     assert!(matches!(method.sandbox, Some(SandboxState::Landlock(_))), "{:?}", method.sandbox);
@@ -176,6 +189,28 @@ fn a2_whatever_heads_build_tries_a_slower_head_is_red() {
     range.compare("").exits(1);
     assert!(range.is_whole());
     assert_eq!(fs::read_to_string(range.tree("base").join("speed")).unwrap(), "1\n");
+}
+
+#[test]
+fn a1_what_head_leaves_in_its_tree_and_caches_leads_the_next_gate_nowhere() {
+    if !is_here() {
+        return;
+    }
+    let links = "rm -f cfg; ln -s \"$PWD/../../../.git/config\" cfg; rm -rf deep; ln -s \"$VICTIM/inner\" deep";
+    let cache = "c=../head.cache; rm -rf $c/TRITON_CACHE_DIR $c/home; ln -s \"$VICTIM\" $c/home; : > $c/TRITON_CACHE_DIR";
+    let protected = "mkdir -p \"$TMPDIR/a/b\"; : > \"$TMPDIR/a/b/c\"; chmod 555 \"$TMPDIR/a/b\" \"$TMPDIR/a\"";
+    for git in ["ln -sfn \"$VICTIM/inner/file\" .git", "rm .git; mkfifo .git", "rm .git; mkdir .git"] {
+        let range = Range::new(&format!("{links}; {cache}; {protected}; {git}"), false);
+        let config = fs::read_to_string(range.root.join(".git/config")).unwrap();
+        range.compare("").exits(1);
+        // The first two find what the run before has left; a repository of its own is told to the user.
+        let ended = range.compare("");
+        assert_eq!(ended.code, if git.ends_with("mkdir .git") { 2 } else { 1 }, "{git}: {ended:?}");
+        assert!(range.is_whole(), "{git}");
+        assert_eq!(fs::read_dir(range.at("victim")).unwrap().count(), 1, "{git}");
+        assert_eq!(fs::read_to_string(range.root.join(".git/config")).unwrap(), config, "{git}");
+        assert_eq!(fs::read_dir(range.at("tmp")).unwrap().count(), 0, "{git}");
+    }
 }
 
 /// So that none of them is a blank: one that does nothing proves nothing. The last one is left out: a gate whose supervisor is stopped

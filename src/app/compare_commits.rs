@@ -109,6 +109,10 @@ pub(crate) fn measure(
     request.rounds.apply(&mut gate);
     (base.gate, head.gate) = (gate.clone(), gate.clone());
     base.run = head.run.clone();
+    for missing in gate.writable.value.iter().filter(|path| !path.exists()) {
+        let path = missing.display();
+        reporter.note(&format!("warning: `writable` of [gate] names {path}, which is not there: make it first"));
+    }
     let sandbox = confine(&gate, &mut [(&mut base, &base_tree), (&mut head, &head_tree)])?;
     // From here on it builds and measures.
     let turn = MeasuringTurn::take(&[&base, &head], reporter)?;

@@ -9,8 +9,8 @@ use super::request::{Audience, CommitsRequest, RoundsRequest, absolute_suite};
 use super::resume::Resumed;
 use crate::model::{CommonSuite, Exit, Fault, Judge, Result, Sandbox, SandboxState, sha256_hex};
 use crate::store::ComparisonFolder;
-use crate::supervise::landlock_version;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, SideTree, Source, Suite};
+use crate::supervise::landlock_version;
 use crate::trees::{self, Sides, Tree};
 
 pub(crate) struct SideSuites<'a> {
@@ -40,7 +40,9 @@ pub(crate) fn confine(gate: &Gate, sides: &mut [(&mut Suite, &Tree)]) -> Result<
     let Some(version) = landlock_version() else { return Ok(SandboxState::Unsupported) };
     for (suite, tree) in sides {
         let mut sandbox = trees::sandbox(tree)?;
-        gate.writable.value.iter().for_each(|path| sandbox.allow(path));
+        // Links are followed once, before anything runs.
+        let places = gate.writable.value.iter().filter_map(|path| path.canonicalize().ok());
+        places.for_each(|path| sandbox.allow(&path));
         for benchmark in &mut suite.benchmarks {
             let own_temp = !benchmark.env.contains_key("TMPDIR");
             benchmark.sandbox = Some(Sandbox { own_temp, ..sandbox.clone() });

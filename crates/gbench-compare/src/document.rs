@@ -10,7 +10,7 @@ use serde_with::skip_serializing_none;
 use super::{Advice, CaseCode, CodeNoise, CodeState, Conclusion, History, Reason, Verdict, Warning};
 use gbench_model::{
     Better, CaseId, CommonSuite, ForeignProcess, Interleaving, MovedFigure, NoReference, NothingMeasured,
-    Outcome, Profile, RunId, SandboxState, RunRecord, SequentialRuleName, Side,
+    Outcome, Profile, RunId, RunRecord, SandboxState, SequentialRuleName, Side,
 };
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";

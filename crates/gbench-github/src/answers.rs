@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 use super::address::Sha;
 use super::client::Client;
 use super::comments;
-use super::error::ApiResult;
+use super::error::{ApiError, ApiResult};
 use super::identity::Identity;
 use super::marker::{marked, read_line, written_line};
 
@@ -59,14 +59,35 @@ pub fn post(
 ) -> ApiResult<String> {
     let marker = AnswerMarker { answers: gate.to_owned(), kept_at: kept_at.cloned() };
     let body = json!({ "body": marked(text.to_owned(), &written_line(&marker)) });
+    let at = |id: u64| client.route(&format!("/issues/comments/{id}"));
+    let change = |id: u64| client.patch::<Page>(&at(id), &body).map(|page| page.html_url);
     if let Some((id, _)) = ours(client, number, gate, me)?.first() {
-        let route = client.route(&format!("/issues/comments/{id}"));
-        return client.patch::<Page>(&route, &body).map(|page| page.html_url);
+        return change(*id);
     }
     let route = client.route(&format!("/issues/{number}/comments"));
     let find = || {
         let found = !ours(client, number, gate, me)?.is_empty();
         Ok(found.then(|| Page { html_url: String::new() }))
     };
-    client.create(&route, &body, find).map(|page: Page| page.html_url)
+    let page: Page = client.create(&route, &body, find)?;
+    // A job that ran at the same time found none either: the oldest one stays.
+    let all = ours(client, number, gate, me)?;
+    let Some(((oldest, _), twins)) = all.split_first().filter(|(_, twins)| !twins.is_empty()) else {
+        return Ok(page.html_url);
+    };
+    for (twin, _) in twins {
+        // One that may not be removed stays, and says nothing that counts.
+        match client.delete(&at(*twin)) {
+            Err(ApiError::Refused { .. }) => {
+                let said = json!({ "body": "Answered in the other comment of this gate." });
+                if let Err(error) = client.patch::<Page>(&at(*twin), &said)
+                    && error.status() != Some(404)
+                {
+                    return Err(error);
+                }
+            }
+            deleted => deleted?,
+        }
+    }
+    change(*oldest)
 }

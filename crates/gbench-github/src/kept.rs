@@ -1,5 +1,7 @@
 //! A document of ours that is kept with a commit, in the text of a check of its own. Only an app with the right to write checks can write
 //! there, and only over its own: a comment anybody's workflow may write under the same account, with text from anywhere.
+//!
+//! Each part has a check of its own, so that of two jobs that keep something at once none overwrites the other's.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +15,7 @@ use super::identity::Identity;
 /// Pages of 100 checks of one name on one commit.
 const PAGES: u32 = 10;
 
-/// The `external_id` of such a check: it is of no run.
+/// The `external_id` of such a check, or its beginning before `/` and the name of a part: it is of no run.
 const EXTERNAL: &str = "gbench-ci/kept";
 
 /// Bytes of a document: what the text of a check takes.
@@ -57,11 +59,11 @@ pub fn kept(client: &Client, name: &str, head: &Sha, me: &Identity) -> ApiResult
     Ok(found.iter().filter_map(document).collect())
 }
 
-/// Keeps a document with a commit, in place of the one that is there. `title` is plain text, `summary` Markdown.
+/// Keeps a document with a commit, in place of an earlier one of the same part. `title` is plain text, `summary` Markdown.
 /// Errors: it is longer than [`MAX_KEPT`]; the checks cannot be written.
 pub fn keep(
     client: &Client,
-    name: &str,
+    [name, part]: [&str; 2],
     head: &Sha,
     me: &Identity,
     [title, summary]: [&str; 2],
@@ -73,18 +75,20 @@ pub fn keep(
         let cause = format!("the document has {} bytes, more than the {MAX_KEPT} that are kept", text.len());
         return Err(ApiError::Unfit { request: format!("the check `{name}`"), cause });
     }
+    let external = format!("{EXTERNAL}/{part}");
+    let of_part = |check: &Keeper| check.external_id.as_deref() == Some(&external);
     let body = json!({
-        "external_id": EXTERNAL, "status": "completed", "conclusion": "neutral",
+        "external_id": external, "status": "completed", "conclusion": "neutral",
         "output": { "title": title, "summary": summary, "text": format!("{OPENS}{text}{CLOSES}") },
     });
-    if let Some(check) = ours(client, name, head, me)?.first() {
+    if let Some(check) = ours(client, name, head, me)?.into_iter().find(of_part) {
         let route = client.route(&format!("/check-runs/{}", check.id));
         return client.patch::<Keeper>(&route, &body).map(drop);
     }
     let mut new = body;
     new["name"] = json!(name);
     new["head_sha"] = json!(head.as_str());
-    let find = || Ok(ours(client, name, head, me)?.into_iter().next());
+    let find = || Ok(ours(client, name, head, me)?.into_iter().find(of_part));
     client.create::<Keeper>(&client.route("/check-runs"), &new, find).map(drop)
 }
 
@@ -96,11 +100,15 @@ fn ours(client: &Client, name: &str, head: &Sha, me: &Identity) -> ApiResult<Vec
     all.retain(|check| {
         check.name == name
             && check.head_sha.eq_ignore_ascii_case(head.as_str())
-            && check.external_id.as_deref() == Some(EXTERNAL)
+            && check.external_id.as_deref().is_some_and(is_kept)
             && is_of(&check.app, me)
     });
     all.sort_by_key(|check| std::cmp::Reverse(check.id));
     Ok(all)
+}
+
+fn is_kept(external: &str) -> bool {
+    external.strip_prefix(EXTERNAL).is_some_and(|part| part.is_empty() || part.starts_with('/'))
 }
 
 /// A person has no app: what is kept cannot be theirs.

@@ -10,5 +10,8 @@
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
+mod beside;
 pub mod machine;
 pub mod supervise;
+
+pub use beside::Beside;

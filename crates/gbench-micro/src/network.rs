@@ -116,7 +116,8 @@ impl Line {
             end.set_write_timeout(Some(PATIENCE)).doing("setting a time limit")?;
         }
         let expected = pattern.to_vec();
-        let server = thread::spawn(move || serve(other, &expected));
+        let server =
+            thread::Builder::new().spawn(move || serve(other, &expected)).doing("starting a thread")?;
         Ok(Self { stream, server, pattern: pattern.to_vec(), wrong: 0 })
     }
 

@@ -108,8 +108,8 @@ pub use record::{
     add_violations,
 };
 pub use reference::NoReference;
-pub use sandbox::{Sandbox, SandboxState};
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
+pub use sandbox::{Sandbox, SandboxState};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Isolation, Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};

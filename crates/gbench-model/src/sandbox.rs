@@ -44,7 +44,7 @@ impl SandboxState {
     pub fn sentence(self) -> String {
         match self {
             Self::Landlock(version) => format!(
-                "each side could write to its own tree, home and caches alone (Landlock {version}): neither reached the other, or the gate"
+                "each side ran in a sandbox (Landlock {version}): it could write to its own tree, home and caches, and to what the base allows"
             ),
             Self::Off => "the sandbox was switched off: code of one side could have reached the other side, and the gate".into(),
             Self::Unsupported => {

@@ -33,7 +33,9 @@ pub(super) fn read(item: &Item) -> Option<Vec<String>> {
 /// Reads a list of files and folders of the machine. `~` is the user's home, which the side's own stands in for otherwise.
 pub(super) fn writable(item: &Item) -> Option<Vec<PathBuf>> {
     let mut paths = Vec::new();
-    for member in item.list("a list of absolute paths, such as [\"/scratch/datasets\", \"~/.cache/huggingface\"]")? {
+    for member in
+        item.list("a list of absolute paths, such as [\"/scratch/datasets\", \"~/.cache/huggingface\"]")?
+    {
         let Some(text) = member.filled() else { continue };
         let home = || std::env::var_os("HOME").map(PathBuf::from);
         let path = match text.strip_prefix("~/") {

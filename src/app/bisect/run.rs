@@ -6,7 +6,7 @@ use super::answer::{self, AnswerParts};
 use super::figures::BisectedMetric;
 use super::request::{BisectRequest, Bisected, MOST_ROUNDS, resume_command};
 use super::state::BisectState;
-use super::trees::{BisectTrees, Visit};
+use super::trees::{BisectTrees, BrokenCommit, Visit};
 use crate::app::progress::Reporter;
 use crate::app::verdict_files::json_of;
 use crate::model::text::{count, percent};
@@ -88,8 +88,8 @@ impl BisectRun<'_> {
                     self.state.built(&self.trees.range.commits[*commit].id, seconds)?;
                 }
                 Visit::Done(None) => {}
-                Visit::Broken { cause, machine } => {
-                    self.broke(bisection, *commit, cause, machine)?;
+                Visit::Broken(broken) => {
+                    self.broke(bisection, *commit, broken)?;
                     return Ok(None);
                 }
                 Visit::CutShort(reason) => return Ok(Some(stopped_by(reason))),
@@ -103,8 +103,8 @@ impl BisectRun<'_> {
             at += processes;
             let finished = match self.trees.measure(commit, processes as u32)? {
                 Visit::Done(finished) => finished,
-                Visit::Broken { cause, machine } => {
-                    self.broke(bisection, commit, cause, machine)?;
+                Visit::Broken(broken) => {
+                    self.broke(bisection, commit, broken)?;
                     return Ok(None);
                 }
                 Visit::CutShort(reason) => return Ok(Some(stopped_by(reason))),
@@ -121,7 +121,7 @@ impl BisectRun<'_> {
             let figures = metric.figures(record)?;
             if figures.is_empty() {
                 let cause = format!("its processes say nothing of `{}`", metric.name);
-                self.broke(bisection, commit, cause, false)?;
+                self.broke(bisection, commit, BrokenCommit::because(cause))?;
                 return Ok(None);
             }
             for figure in figures {
@@ -139,7 +139,7 @@ impl BisectRun<'_> {
                     .warn(&format!("{name}: a process looks as if it had measured nothing: see its record"));
             }
             if let Some(case) = case.filter(|case| !case.outcome.is_measured()) {
-                self.broke(bisection, commit, case.outcome.cause(), finished.gpu_missing)?;
+                self.broke(bisection, commit, BrokenCommit::of(&case.outcome, finished.gpu_missing))?;
                 return Ok(None);
             }
         }
@@ -152,13 +152,8 @@ impl BisectRun<'_> {
     }
 
     /// A commit that does not build or run is left out from now on. Errors: it is an end.
-    fn broke(
-        &mut self,
-        bisection: &mut Bisection,
-        commit: usize,
-        cause: String,
-        machine: bool,
-    ) -> Result<()> {
+    fn broke(&mut self, bisection: &mut Bisection, commit: usize, broken: BrokenCommit) -> Result<()> {
+        let BrokenCommit { cause, advice, machine } = broken;
         let name = self.trees.name(commit).to_owned();
         let last = self.trees.range.commits.len() - 1;
         if commit == 0 || commit == last || machine {
@@ -167,7 +162,8 @@ impl BisectRun<'_> {
                 commit if commit == last => "the bad end",
                 _ => "a commit",
             };
-            let next = "name another commit as this end, or measure all with a suite file that fits: `--suite-file FILE`";
+            let usual = "name another commit as this end, or measure all with a suite file that fits: `--suite-file FILE`";
+            let next = if advice.is_empty() { usual.to_owned() } else { format!("{advice}; or {usual}") };
             let exit = if machine { Exit::Machine } else { Exit::Failed };
             return Err(
                 Fault::at(format!("{end}, {name}"), format!("cannot be measured: {cause}"), next).exits(exit)

@@ -14,7 +14,7 @@ use crate::app::request::Audience;
 use crate::app::side_suites::{SideSuites, confine};
 use crate::app::watch::Watch;
 use crate::model::text::short_commit;
-use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Result, RunId, RunRecord};
+use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Outcome, Result, RunId, RunRecord};
 use crate::run::{Finished, Observer, PlanSession, Progress, RunSession, Supervised};
 use crate::suite::Suite;
 use crate::suite::plan::Plan;
@@ -61,14 +61,30 @@ struct TreeSlot {
     used: u64,
 }
 
+/// Why a commit cannot be measured.
+pub(super) struct BrokenCommit {
+    pub cause: String,
+    /// Of the outcome; empty where there is none.
+    pub advice: String,
+    /// The machine lacks something: no other commit could be measured either.
+    pub machine: bool,
+}
+
+impl BrokenCommit {
+    pub(super) fn because(cause: String) -> Self {
+        Self { cause, advice: String::new(), machine: false }
+    }
+
+    pub(super) fn of(outcome: &Outcome, machine: bool) -> Self {
+        Self { cause: outcome.cause(), advice: outcome.advice().to_owned(), machine }
+    }
+}
+
 /// What came of an attempt to measure.
 pub(super) enum Visit<T> {
     Done(T),
     /// The commit cannot be built or run.
-    Broken {
-        cause: String,
-        machine: bool,
-    },
+    Broken(BrokenCommit),
     CutShort(CutShort),
 }
 
@@ -157,7 +173,7 @@ impl<'a> BisectTrees<'a> {
             Ok(tree) => tree,
             // The machine's trouble is every commit's; a file that is not in this clone is this commit's alone.
             Err(fault) if fault.exit == Exit::Machine => return Err(fault),
-            Err(fault) => return Ok(Visit::Broken { cause: fault.what, machine: false }),
+            Err(fault) => return Ok(Visit::Broken(BrokenCommit::because(fault.what))),
         };
         let suite = match self.suite_of(&tree) {
             Ok(suite) => suite,
@@ -165,7 +181,7 @@ impl<'a> BisectTrees<'a> {
                 let signal = if fault.exit == Exit::Interrupted { 2 } else { 15 };
                 return Ok(Visit::CutShort(CutShort::Interrupt { signal }));
             }
-            Err(fault) => return Ok(Visit::Broken { cause: fault.what, machine: false }),
+            Err(fault) => return Ok(Visit::Broken(BrokenCommit::because(fault.what))),
         };
         let mut header = header(self.new_id(), SystemTime::now(), &suite, None, tree.root());
         self.clocks.iter().for_each(|clocks| clocks.tell(&mut header));
@@ -180,7 +196,7 @@ impl<'a> BisectTrees<'a> {
         }
         Ok(match visit {
             Visit::Done(_) => Visit::Done(Some(since.elapsed().as_secs_f64())),
-            Visit::Broken { cause, machine } => Visit::Broken { cause, machine },
+            Visit::Broken(broken) => Visit::Broken(broken),
             Visit::CutShort(reason) => Visit::CutShort(reason),
         })
     }
@@ -229,7 +245,7 @@ impl<'a> BisectTrees<'a> {
         let measured = |case: &CaseRecord| case.processes.iter().any(|it| it.outcome.is_measured());
         Ok(match broken {
             Some(case) if !measured(case) => {
-                Visit::Broken { cause: case.outcome.cause(), machine: finished.gpu_missing }
+                Visit::Broken(BrokenCommit::of(&case.outcome, finished.gpu_missing))
             }
             _ => Visit::Done(finished),
         })

@@ -66,18 +66,28 @@ pub(crate) fn accept<'a>(
     target.context.event = WorkflowEvent::WorkflowRun;
     target.context.head = pull.head.clone();
     let decided = decide(&mut target, &comment, &pull, command)?;
+    if dry_run {
+        let text = answer(&target, &comment, &pull, &decided.outcome, &decided.ledger);
+        return text.lines().try_for_each(|line| target.log(line));
+    }
+    carry_out(&target, &comment, &pull, &decided)
+}
+
+fn answer(
+    target: &PublishTarget<'_>,
+    comment: &WrittenComment,
+    pull: &KnownPull,
+    outcome: &AcceptanceOutcome,
+    ledger: &AcceptanceLedger,
+) -> String {
     let answer = AcceptanceAnswer {
         pull: pull.number,
         comment: comment.id,
         by: comment.author.clone(),
-        outcome: decided.outcome.clone(),
-        standing: decided.ledger.standing(),
+        outcome: outcome.clone(),
+        standing: ledger.standing(),
     };
-    let text = render::acceptance_answer(&answer, &shown(&target, None, false));
-    if dry_run {
-        return text.lines().try_for_each(|line| target.log(line));
-    }
-    carry_out(&target, &pull, &decided, &text)
+    render::acceptance_answer(&answer, &shown(target, None, false))
 }
 
 fn decide(
@@ -286,8 +296,17 @@ fn revoked(
     if rows.is_empty() { Err("nothing stands accepted".into()) } else { Ok(rows) }
 }
 
-/// Keeps what was decided, answers, and tells the verdict anew.
-fn carry_out(target: &PublishTarget<'_>, pull: &KnownPull, decided: &Decided, text: &str) -> Result<()> {
+/// How often a job tells everything anew because other jobs have decided something meanwhile.
+const MOST_TELLINGS: usize = 4;
+
+/// Keeps what was decided, answers, and tells the verdict anew; again where another job has decided something meanwhile, which told
+/// its own before it could know of this one.
+fn carry_out(
+    target: &PublishTarget<'_>,
+    comment: &WrittenComment,
+    pull: &KnownPull,
+    decided: &Decided,
+) -> Result<()> {
     let gate = &target.request.name;
     let is_done = matches!(decided.outcome, AcceptanceOutcome::Done(..));
     let kept_at: Option<Sha> = if is_done {
@@ -296,21 +315,31 @@ fn carry_out(target: &PublishTarget<'_>, pull: &KnownPull, decided: &Decided, te
             let next = "look at the verdict of the new head, and write the command again";
             return Err(unpublished("the command", "the pull request was pushed to meanwhile", next));
         }
-        decisions::keep(target, &decided.ledger, &pull.head)?;
+        decisions::keep(target, &decided.ledger, &pull.head, comment.id)?;
         Some(pull.head.clone())
     } else {
         decided.kept_at.clone()
     };
-    let page = answers::post(&target.client, pull.number, gate, kept_at.as_ref(), text, &target.me)?;
-    target.log(&format!("answer on #{}: {page}", pull.number))?;
-    match &decided.found {
-        Some((found, recipients)) => {
-            let is_fork = target.context.is_fork();
-            pull_request::tell(target, found, recipients, is_fork)
+    let mut ledger = decided.ledger.clone();
+    for _ in 0..MOST_TELLINGS {
+        let text = answer(target, comment, pull, &decided.outcome, &ledger);
+        let page = answers::post(&target.client, pull.number, gate, kept_at.as_ref(), &text, &target.me)?;
+        target.log(&format!("answer on #{}: {page}", pull.number))?;
+        match &decided.found {
+            Some((found, recipients)) => {
+                let is_fork = target.context.is_fork();
+                pull_request::tell(target, found, recipients, is_fork)?;
+            }
+            None if is_done => unread(target, pull)?,
+            None => {}
         }
-        None if is_done => unread(target, pull),
-        None => Ok(()),
+        let (now, _) = decisions::ledger(target, pull.number)?;
+        if now.decisions.len() <= ledger.decisions.len() {
+            break;
+        }
+        ledger = now;
     }
+    Ok(())
 }
 
 /// Something was taken back, and the verdict that it was accepted in cannot be read any more: it must not stay green.

@@ -7,9 +7,10 @@ use super::facts::shown;
 use super::recipients::Recipients;
 use super::target::{PublishTarget, unpublished};
 use crate::compare::{
-    AcceptanceLedger, AcceptedFinding, AppliedAcceptances, Merged, SCHEMA_ACCEPTANCES, apply_acceptances,
+    AcceptanceDecision, AcceptanceLedger, AcceptedFinding, AppliedAcceptances, Merged, SCHEMA_ACCEPTANCES,
+    apply_acceptances,
 };
-use crate::github::{ApiResult, Sha, answers, kept};
+use crate::github::{ApiResult, Sha, answers, kept, pulls};
 use crate::model::Result;
 use crate::report::github as render;
 
@@ -21,8 +22,12 @@ fn kept_under(gate: &str) -> String {
 /// The decisions about a pull request, none where nothing was decided, and the commit with which they are kept.
 pub(super) fn ledger(target: &PublishTarget<'_>, number: u64) -> ApiResult<(AcceptanceLedger, Option<Sha>)> {
     let gate = &target.request.name;
-    let (mut newest, mut at) = (AcceptanceLedger::new(gate, number), None);
-    for head in answers::kept_at(&target.client, number, gate, &target.me)? {
+    let (mut all, mut at, mut most) = (AcceptanceLedger::new(gate, number), None, 0);
+    let mut heads = answers::kept_at(&target.client, number, gate, &target.me)?;
+    // Somebody may have removed our answer.
+    let head = pulls::head_of(&target.client, number)?;
+    heads.extend((!heads.contains(&head)).then_some(head));
+    for head in heads {
         let documents = match kept::kept(&target.client, &kept_under(gate), &head, &target.me) {
             // There is no such commit: somebody else's comment may name any.
             Err(refused) if matches!(refused.status(), Some(404 | 422)) => Vec::new(),
@@ -32,17 +37,32 @@ pub(super) fn ledger(target: &PublishTarget<'_>, number: u64) -> ApiResult<(Acce
             let Ok(ledger) = serde_json::from_value::<AcceptanceLedger>(document) else { continue };
             let is_ours =
                 ledger.schema == SCHEMA_ACCEPTANCES && ledger.gate == *gate && ledger.pull == number;
-            // It only ever grows: a shorter one is an earlier one.
-            if is_ours && ledger.decisions.len() > newest.decisions.len() {
-                (newest, at) = (ledger, Some(head.clone()));
+            if !is_ours {
+                continue;
             }
+            if ledger.decisions.len() > most {
+                (most, at) = (ledger.decisions.len(), Some(head.clone()));
+            }
+            // Jobs that ran at once each know their own decision alone.
+            let known = |decision: &AcceptanceDecision| {
+                all.decisions.iter().any(|other| other.comment == decision.comment)
+            };
+            let new: Vec<_> = ledger.decisions.into_iter().filter(|decision| !known(decision)).collect();
+            all.decisions.extend(new);
         }
     }
-    Ok((newest, at))
+    // Comments are numbered in the order in which they were written.
+    all.decisions.sort_by_key(|decision| decision.comment);
+    Ok((all, at))
 }
 
-/// Keeps decisions with a commit. Errors: there are too many; GitHub.
-pub(super) fn keep(target: &PublishTarget<'_>, ledger: &AcceptanceLedger, head: &Sha) -> Result<()> {
+/// Keeps decisions with a commit, as those of the command in a comment. Errors: there are too many; GitHub.
+pub(super) fn keep(
+    target: &PublishTarget<'_>,
+    ledger: &AcceptanceLedger,
+    head: &Sha,
+    comment: u64,
+) -> Result<()> {
     let document = serde_json::json!(ledger);
     if document.to_string().len() > kept::MAX_KEPT {
         let next = "accept fewer rows, or merge the change and take its commit as the new reference";
@@ -50,7 +70,8 @@ pub(super) fn keep(target: &PublishTarget<'_>, ledger: &AcceptanceLedger, head: 
     }
     let [title, summary] = render::kept_acceptances(&ledger.standing(), &shown(target, None, false));
     let name = kept_under(&target.request.name);
-    kept::keep(&target.client, &name, head, &target.me, [&title, &summary], &document)?;
+    let part = comment.to_string();
+    kept::keep(&target.client, [&name, &part], head, &target.me, [&title, &summary], &document)?;
     Ok(())
 }
 

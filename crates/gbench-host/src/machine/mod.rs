@@ -22,6 +22,7 @@ mod tools;
 use std::path::Path;
 use std::thread;
 
+use crate::Beside;
 use gbench_model::{GpuFacts, Manifest, Probe};
 
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
@@ -44,8 +45,8 @@ pub fn gpus() -> Probe<GpuFacts> {
 /// its version, two seconds at most, and longer only where the GPU's driver does.
 pub fn manifest(folder: &Path) -> Manifest {
     thread::scope(|scope| {
-        let tools = scope.spawn(tools::tools);
-        let gpu = scope.spawn(nvml::gpus);
+        let tools = Beside::start(scope, tools::tools);
+        let gpu = Beside::start(scope, nvml::gpus);
         let host = host::host(&host::Root::new("/"), &|name| std::env::var(name).ok());
         let git = git::git(folder);
         // `vars` panics on text that is not UTF-8.

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use crate::Beside;
 use gbench_model::{Probe, scrubbed};
 
 /// A loaded machine takes seconds to start a compiler, and a record without its version looks like one of another machine.
@@ -40,7 +41,7 @@ const TOOLS: [(&str, &str, &str); 9] = [
 pub(super) fn tools() -> BTreeMap<String, Probe<String>> {
     thread::scope(|scope| {
         let asked = TOOLS.map(|(tool, flag, word)| {
-            (tool, scope.spawn(move || version(Command::new(tool).arg(flag), word, DEADLINE)))
+            (tool, Beside::start(scope, move || version(Command::new(tool).arg(flag), word, DEADLINE)))
         });
         asked
             .into_iter()
@@ -122,7 +123,7 @@ pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<ToolOut
 /// Reads in a thread of its own, so that a full pipe or one that is held open stops nothing.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    let _ = thread::Builder::new().spawn(move || {
         let mut bytes = vec![];
         if let Some(mut pipe) = pipe {
             let _ = pipe.by_ref().take(LONGEST_OUTPUT).read_to_end(&mut bytes);

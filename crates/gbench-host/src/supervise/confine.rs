@@ -7,27 +7,30 @@
 //! Reading is not restricted. Nothing confined can trace, signal (Landlock 6) or remount what is outside.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    ABI, Access, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, Scope,
 };
 use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::stat::Mode;
 
-/// Devices that programs write to: of every Unix program, of GPUs and of networks between them. The last part is a beginning.
-const DEVICES: [&str; 14] = [
-    "null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "dri", "kfd", "accel",
-    "infiniband", "nvidia",
-];
+/// Devices that programs write to: of every Unix program, of GPUs and of networks between them. No terminals: one could type into
+/// another's. The last part is a beginning.
+const DEVICES: [&str; 11] =
+    ["null", "zero", "full", "random", "urandom", "shm", "dri", "kfd", "accel", "infiniband", "nvidia"];
 /// What root could change of the whole machine below `/proc`, which has to be writable: the CUDA driver names its threads there, and
 /// fails where it cannot (error 304; seen with driver 580).
-const MACHINE_WIDE: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
+const MACHINE_WIDE: [&str; 6] =
+    ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/mtrr"];
 
 /// Devices of this machine that a confined process may write to.
 static WRITABLE_DEVICES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
@@ -61,9 +64,12 @@ pub(super) fn rules(writable: &[OsString]) -> Result<Option<OwnedFd>, RulesetErr
     let contents = AccessFs::WriteFile | AccessFs::Truncate;
     let rights = paths.map(|path| (path, no_devices)).chain([(Path::new("/proc"), contents)]);
     for (path, rights) in rights {
-        let Ok(opened) = PathFd::new(path) else { continue };
+        // A link in the place of what was allowed leads elsewhere.
+        let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let Ok(opened) = open(path, flags, Mode::empty()).map(File::from) else { continue };
+        let Ok(found) = opened.metadata() else { continue };
         let rights: BitFlags<AccessFs> =
-            if path.is_dir() { rights } else { rights & AccessFs::from_file(ABI::V3) };
+            if found.is_dir() { rights } else { rights & AccessFs::from_file(ABI::V3) };
         rules = rules.add_rule(PathBeneath::new(opened, rights))?;
     }
     Ok(rules.into())
@@ -77,6 +83,13 @@ pub(super) fn enter(rules: i32) -> std::io::Result<()> {
     let entered = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, 0_u32) };
     Errno::result(entered)?;
     Ok(())
+}
+
+/// Closes what this process has inherited beside its standard streams: whoever starts the gate may have files open that no benchmark should
+/// reach. Only for a process that has opened nothing yet.
+pub(super) fn close_inherited() {
+    // SAFETY: the kernel reads nothing but the numbers, and nothing in this process has a descriptor above 2 yet. Kernels before 5.9 refuse.
+    let _ = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
 }
 
 /// Makes the parts of `/proc` read-only that change the whole machine, for this process and all that it starts. Only root could write

@@ -37,6 +37,7 @@ const GATE_PATIENCE: Duration = Duration::from_secs(60);
 /// its end, and within an assignment for a bounded time; and it opens a FIFO only without waiting, because `open` would wait
 /// for ever for the other end of a FIFO whose gate is gone, and hear of nothing.
 pub fn main() -> ExitCode {
+    confine::close_inherited();
     // SAFETY: descriptor 0 is open (the gate made it a socket) and nothing else in this process uses it.
     let gate = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
     match serve(&gate, GATE_PATIENCE) {

@@ -49,6 +49,10 @@ impl ContainerLaunch {
         Some(Box::new(Self { container, runtime, name, mounts, env }))
     }
 
+    pub(super) fn is_podman(&self) -> bool {
+        self.runtime == ContainerRuntime::Podman
+    }
+
     /// The words that start the command in the container. `events`: the channel of the protocol.
     pub(super) fn argv(&self, command: &[String], dir: &Path, events: &Path) -> Vec<String> {
         let Container { image, network, gpus, options, .. } = &self.container;

@@ -82,6 +82,11 @@ pub(super) fn of_driver(
     env
 }
 
+/// The gate's own environment without secrets, for programs of the gate's choice.
+pub(super) fn own() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| !is_scrubbed(&name.to_string_lossy())).collect()
+}
+
 /// The environment of a build step: as of a process, without a request.
 pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     let kept = |name: &str| benchmark.keep_env.iter().any(|keep| keep == name);

@@ -101,9 +101,10 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Its sandbox. A container is one: its runtime's client starts nothing of a side on this machine.
+    /// Its sandbox. Podman's client is the runtime itself, which keeps its containers in the user's home.
     pub(super) fn confined(&self) -> Option<&Sandbox> {
-        self.sandbox.as_ref().filter(|_| self.container.is_none())
+        let is_podman = self.container.as_ref().is_some_and(|container| container.is_podman());
+        self.sandbox.as_ref().filter(|_| !is_podman)
     }
 
     /// Lets it write to a file or folder of the gate.

@@ -105,7 +105,7 @@ pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
 /// Puts the file aside that the suite file names, where one is there already. Errors: in words.
 pub(super) fn put_aside(benchmark: &Benchmark) -> std::result::Result<PutAside, String> {
     let file = benchmark.harness.as_ref().and_then(|entry| entry.file.as_deref());
-    PutAside::new(file.into_iter(), &benchmark.dir)
+    PutAside::new(file.into_iter(), &benchmark.dir, benchmark.sandbox.is_some())
 }
 
 /// Puts the file that the suite file names into the folder of the harness's files, where the process has written it. Errors: it
@@ -116,7 +116,9 @@ pub(super) fn bring_file(benchmark: &Benchmark, out: &Path) -> std::result::Resu
     let path = benchmark.dir.join(file);
     let bytes = left_files::one(&path).map_err(fault)?;
     let name = path.file_name().unwrap_or_default();
-    fs::write(out.join(name), bytes).map_err(|error| fault(error.to_string()))
+    // The process may have put a link there.
+    let file = fs::File::create_new(out.join(name));
+    file.and_then(|mut file| io::Write::write_all(&mut file, &bytes)).map_err(|error| fault(error.to_string()))
 }
 
 /// Reads what a process wrote. Errors: the adapter's; files that cannot be read, or are too large.

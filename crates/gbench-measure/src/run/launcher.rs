@@ -1,6 +1,6 @@
 //! Starts what a run needs: builds, single processes, the command after a timeout.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -52,8 +52,8 @@ pub(super) struct Launcher<'a> {
     until: Option<Instant>,
     /// The Python driver's files, once they are needed; in sandboxes those of each side, which Python keeps compiled there.
     pub(super) drivers: Vec<(Option<Sandbox>, Temporary)>,
-    /// Where processes keep the kernels that they compile, once one may; `None` in it: it could not be made.
-    cubins: OnceCell<Option<Temporary>>,
+    /// Where processes of a side keep the kernels that they compile, once one may.
+    cubins: RefCell<Vec<(Option<Sandbox>, Temporary)>>,
     /// While a case is profiled: what its process is started under.
     pub(super) wrapping: Option<Wrapping>,
     pub count: ProcessCount,
@@ -90,7 +90,7 @@ impl<'a> Launcher<'a> {
             session,
             until,
             drivers: Vec::new(),
-            cubins: OnceCell::new(),
+            cubins: RefCell::default(),
             wrapping: None,
             count: ProcessCount::default(),
             gave_up: false,
@@ -256,7 +256,7 @@ impl<'a> Launcher<'a> {
         let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
         let files: BTreeSet<&str> =
             case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.as_deref()).collect();
-        let _aside = match PutAside::new(files.iter().copied(), &case.benchmark.dir) {
+        let _aside = match PutAside::new(files.iter().copied(), &case.benchmark.dir, case.benchmark.sandbox.is_some()) {
             Ok(aside) => aside,
             Err(cause) => return Execution::not_started(cause),
         };
@@ -322,12 +322,23 @@ impl<'a> Launcher<'a> {
         let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_own = matches!(benchmark.action, Action::Builtin(_));
         let kept = named(CUBIN_FOLDER).filter(|_| is_own).and_then(|folder| std::path::absolute(folder).ok());
-        let of_run = || self.cubins.get_or_init(|| Temporary::make().ok()).as_ref();
-        let folder = kept.map(OsString::from).or_else(|| of_run().map(|folder| folder.path().into()));
+        let folder = kept.map(OsString::from).or_else(|| self.cubins_of(benchmark.sandbox.as_ref()));
         // They look at the card between their samples, as the gate does around them.
         let libraries = [NVRTC_LIBRARY, NVML_LIBRARY].map(|name| (name, named(name)));
         let env = libraries.into_iter().chain([(CUBIN_FOLDER, folder)]);
         env.filter_map(|(name, value)| Some((name.into(), value?))).collect()
+    }
+
+    /// `None`: the folder cannot be made.
+    fn cubins_of(&self, side: Option<&Sandbox>) -> Option<OsString> {
+        let mut all = self.cubins.borrow_mut();
+        if let Some((_, folder)) = all.iter().find(|(of, _)| of.as_ref() == side) {
+            return Some(folder.path().into());
+        }
+        let folder = Temporary::make().ok()?;
+        let path = folder.path().into();
+        all.push((side.cloned(), folder));
+        Some(path)
     }
 
     pub(super) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {

@@ -36,7 +36,16 @@ pub(super) fn advised(mut outcome: Outcome, sandbox: Option<&Sandbox>, execution
 /// The last place that was refused, by the lines that say so.
 fn refused(output: &str, sandbox: &Sandbox) -> Option<PathBuf> {
     let lines = output.lines().rev().filter(|line| REFUSALS.iter().any(|words| line.contains(words)));
-    lines.flat_map(places).find(|place| !sandbox.writable.iter().any(|own| place.starts_with(own)))
+    // What lies in the side's home may be a link into the user's.
+    let real = |place: PathBuf| match place.canonicalize() {
+        Ok(real) => real,
+        Err(_) => match (place.parent().and_then(|parent| parent.canonicalize().ok()), place.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            _ => place,
+        },
+    };
+    let is_own = |place: &PathBuf| sandbox.writable.iter().any(|own| place.starts_with(own));
+    lines.flat_map(places).map(real).find(|place| !is_own(place))
 }
 
 /// The absolute paths in a line, without what is quoted or punctuated around them.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
 use super::arm::{ArmRecorder, Finished, slug};
 use super::counting;
@@ -15,6 +15,7 @@ use super::launcher::{Launcher, ProcessCount, RunSession};
 use super::outcome::{cut_short, not_run};
 use super::profiling::profile_run;
 use crate::store::note_start;
+use gbench_host::Beside;
 use gbench_model::text::count;
 use gbench_model::{CutShort, Outcome, OutcomeCode, Result, RunRecord};
 use gbench_suite::ProfileOptions;
@@ -145,8 +146,8 @@ fn in_queues(
         Ok(ended)
     };
     let ends: Vec<QueueEnd> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
-        let join = |thread: ScopedJoinHandle<'_, QueueEnd>| {
+        let threads: Vec<_> = (0..at_once).map(|_| Beside::start(scope, work)).collect();
+        let join = |thread: Beside<'_, QueueEnd>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         threads.into_iter().map(join).collect()

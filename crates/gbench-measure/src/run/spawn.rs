@@ -35,8 +35,13 @@ pub struct Supervised {
     interrupt: Option<Interrupt>,
     /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
     owns_process: bool,
-    /// What waits for the next process; the second one for that of a pair.
-    free: [Option<Free>; 2],
+    /// The first folder that each side may write to; `None` of what is in no sandbox.
+    sides: Vec<Option<PathBuf>>,
+    /// By place, of which each side has two: what waits for its next process; the second one for that of a pair. What a process makes
+    /// of its supervisor, such as another priority, is then its own side's.
+    free: Vec<Option<Free>>,
+    /// By place: folders for temporary files so far.
+    temps: Vec<u32>,
 }
 
 /// What a process leaves to the next one.
@@ -72,7 +77,8 @@ impl Supervised {
         // A gate that was killed could not remove its own.
         temporary::remove_abandoned();
         let folder = Temporary::make()?;
-        Ok(Self { binary, folder, interrupt, owns_process, free: [None, None] })
+        let (sides, free, temps) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { binary, folder, interrupt, owns_process, sides, free, temps })
     }
 
     /// Starts one process. `slot`: 0, or 1 for the second of a pair. `turns`: it is asked to take turns.
@@ -81,16 +87,17 @@ impl Supervised {
             // Its channels lead elsewhere, and the case that did it has failed for it.
             self.folder = Temporary::make()?;
         }
-        let names = [format!("events{slot}"), format!("turns{slot}")];
+        let place = self.place(launch, slot);
+        let names = [format!("events{place}"), format!("turns{place}")];
         let [events, orders] = names.each_ref().map(|name| self.folder.path().join(name));
         let turns = turns.then_some(orders);
-        let temp = self.empty_temp(launch, slot)?;
+        let temp = self.empty_temp(launch, place)?;
         let folder = self.folder.folder();
         let orders = turns.is_some().then(|| channel::make(folder, &names[1])).transpose()?;
         let (stdout, child_stdout) = std::io::pipe()?;
         let (stderr, child_stderr) = std::io::pipe()?;
         let message = assignment(launch, &events, turns, temp.as_deref())?;
-        let Free { mut supervisor, channel } = self.free(slot)?;
+        let Free { mut supervisor, channel } = self.free(place)?;
         let folder = self.folder.folder();
         let channel = channel.and_then(|channel| channel::for_the_next(folder, &names[0], channel));
         let channel = channel.map_or_else(|| channel::make(folder, &names[0]), Ok);
@@ -104,16 +111,33 @@ impl Supervised {
         }
     }
 
+    /// The place of a process: `slot`, 0 or 1, among those of its side.
+    fn place(&mut self, launch: &Launch, slot: usize) -> usize {
+        let side = launch.sandbox.as_ref().and_then(|sandbox| sandbox.writable.first().cloned());
+        let known = self.sides.iter().position(|other| *other == side);
+        let side = known.unwrap_or_else(|| {
+            self.sides.push(side);
+            self.free.extend([None, None]);
+            self.temps.extend([0, 0]);
+            self.sides.len() - 1
+        });
+        2 * side + slot
+    }
+
     /// An empty folder for the temporary files of a process that has its own, below the folder of the channels.
-    fn empty_temp(&self, launch: &Launch, slot: usize) -> std::io::Result<Option<PathBuf>> {
-        let name = format!("tmp{slot}");
-        let wanted = launch.confined().is_some_and(|sandbox| sandbox.own_temp);
-        wanted.then(|| self.folder.empty_inner(&name)).transpose()
+    fn empty_temp(&mut self, launch: &Launch, place: usize) -> std::io::Result<Option<PathBuf>> {
+        if !launch.confined().is_some_and(|sandbox| sandbox.own_temp) {
+            return Ok(None);
+        }
+        let number = self.temps[place];
+        self.temps[place] += 1;
+        let [before, name] = [number, number + 1].map(|number| format!("tmp{place}-{number:06}"));
+        self.folder.empty_inner(&name, &before).map(Some)
     }
 
     /// What the last process left, or a new supervisor: also where something has ended the old one since.
-    fn free(&mut self, slot: usize) -> std::io::Result<Free> {
-        if let Some(mut free) = self.free[slot].take()
+    fn free(&mut self, place: usize) -> std::io::Result<Free> {
+        if let Some(mut free) = self.free[place].take()
             && free.supervisor.is_alive()
         {
             return Ok(free);
@@ -146,7 +170,8 @@ impl Supervised {
         })?;
         let [process] = processes;
         let (execution, free) = process.finish(&oom_kills, self.replaced());
-        self.free[0] = free.map(Free::from);
+        let place = self.place(launch, 0);
+        self.free[place] = free.map(Free::from);
         Ok(execution)
     }
 
@@ -172,7 +197,10 @@ impl Supervised {
         let replaced = self.replaced();
         let (base, first_free) = base.finish(&oom_kills, blames[0].or(replaced));
         let (head, second_free) = head.finish(&oom_kills, blames[1].or(replaced));
-        self.free = [first_free, second_free].map(|free| free.map(Free::from));
+        for (slot, free) in [first_free, second_free].into_iter().enumerate() {
+            let place = self.place(launches[slot], slot);
+            self.free[place] = free.map(Free::from);
+        }
         let mut executions = [base, head];
         for (execution, blocks) in executions.iter_mut().zip(token.into_blocks()) {
             execution.blocks = blocks;

@@ -98,17 +98,12 @@ impl Temporary {
         &self.folder
     }
 
-    /// Makes an empty folder below, in the place of an earlier one. Errors: the disk.
-    pub(super) fn empty_inner(&self, name: &str) -> io::Result<PathBuf> {
-        match nix::sys::stat::mkdirat(&self.folder, name, Mode::S_IRWXU) {
-            Err(Errno::EEXIST) => {
-                let inner: File = openat(&self.folder, name, FOLDER, Mode::empty())?.into();
-                if !empty(&inner, None, MAX_DEPTH) {
-                    return Err(io::Error::other("what a process left in its temporary folder cannot be removed"));
-                }
-            }
-            other => other?,
+    /// Makes an empty folder below, and removes an earlier one as far as that is possible. Errors: the disk.
+    pub(super) fn empty_inner(&self, name: &str, before: &str) -> io::Result<PathBuf> {
+        if let Ok(before) = CString::new(before) {
+            remove_below(&self.folder, before, MAX_DEPTH);
         }
+        nix::sys::stat::mkdirat(&self.folder, name, Mode::S_IRWXU)?;
         Ok(self.path.join(name))
     }
 
@@ -192,6 +187,8 @@ fn remove_below(folder: impl AsFd, name: CString, depth: usize) -> bool {
         other => other,
     };
     let Ok(inner) = inner.map(File::from) else { return false };
+    // Caches of packages are write-protected.
+    let _ = inner.set_permissions(fs::Permissions::from_mode(0o700));
     let device = |folder: &File| folder.metadata().map(|found| found.dev()).ok();
     let outer = folder.as_fd().try_clone_to_owned().ok().map(File::from);
     outer.as_ref().and_then(device) == device(&inner)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::journal::{JOURNAL, JournalEntry, RECORD, SUMS};
+use gbench_host::Beside;
 use gbench_model::{
     CaseRecord, Exit, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ, sha256_hex,
 };
@@ -20,7 +21,7 @@ pub fn read_record(path: &Path) -> Result<RunRecord> {
 /// they would need half as much memory again.
 pub fn read_two_records(first: &Path, second: &Path) -> (Result<RunRecord>, Result<RunRecord>) {
     std::thread::scope(|scope| {
-        let loading = scope.spawn(|| Source::load(second));
+        let loading = Beside::start(scope, || Source::load(second));
         let first = read_record(first);
         let source = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (first, source.and_then(Source::parse))

@@ -83,9 +83,7 @@ impl Tree {
             if revision.is_working_tree { TreeState::AsItStands(commit) } else { TreeState::Commit(commit) };
         checkout::fill(&origin, state, &root, RootKind::Open, Path::new(""))?;
         let cache = folder.join(format!("{name}.cache"));
-        for kind in KERNEL_CACHES {
-            std::fs::create_dir_all(cache.join(kind)).map_err(fault)?;
-        }
+        home::make_folders(&cache, &KERNEL_CACHES).map_err(fault)?;
         let checkout = origin.workdir().map(Path::to_owned);
         Ok(Self { root, cache, checkout, _lock: lock })
     }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, readlinkat};
-use nix::sys::stat::{Mode, mkdirat};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
 /// What becomes of an entry of the user's home.
@@ -127,6 +127,13 @@ pub(super) fn fill(caches: &Path, user: &dyn Fn(&str) -> Option<OsString>) -> io
     Ok(())
 }
 
+/// Makes folders in a side's folder of caches, in the place of anything else that code of the side has left there. Errors: the disk.
+pub(super) fn make_folders(caches: &Path, names: &[&str]) -> io::Result<()> {
+    fs::create_dir_all(caches)?;
+    let caches = File::from(nix::fcntl::open(caches, FOLDER, Mode::empty())?);
+    names.iter().try_for_each(|name| own_folder(&caches, OsStr::new(name)).map(drop))
+}
+
 /// What a process of the side is told of its home.
 pub(super) fn variables(own: &Path, user: &dyn Fn(&str) -> Option<OsString>) -> Vec<(String, OsString)> {
     let mut variables = vec![("HOME".to_owned(), own.as_os_str().to_owned())];
@@ -166,6 +173,11 @@ fn own_folder(own: &File, name: &OsStr) -> io::Result<File> {
     let open = || openat(own, name, FOLDER, Mode::empty());
     match open() {
         Err(Errno::ENOENT) => {}
+        // Its owner may open it again.
+        Err(Errno::EACCES) => {
+            fchmodat(own, name, PRIVATE, FchmodatFlags::FollowSymlink)?;
+            return Ok(open()?.into());
+        }
         Err(Errno::ELOOP | Errno::ENOTDIR) => unlinkat(own, name, UnlinkatFlags::NoRemoveDir)?,
         other => return Ok(other?.into()),
     }
@@ -250,7 +262,8 @@ mod tests {
         fs::remove_dir_all(home.join(".config")).unwrap();
         fs::write(home.join(".cargo/registry/cache/place/c-1.0.crate"), "").unwrap();
         fill(place.path(), &user(&home)).unwrap();
-        let names = ["a", "b", "c"].map(|name| own.join(format!(".cargo/registry/cache/place/{name}-1.0.crate")));
+        let names =
+            ["a", "b", "c"].map(|name| own.join(format!(".cargo/registry/cache/place/{name}-1.0.crate")));
         assert!(names.iter().all(|path| path.is_file()));
         assert!(fs::symlink_metadata(own.join(".config")).is_err());
     }

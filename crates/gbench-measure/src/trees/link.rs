@@ -77,7 +77,8 @@ impl Link {
             return Some("is a file or a link, where a work tree shall stand".to_owned());
         }
         let dot_git = self.at.join(".git");
-        if dot_git.is_dir() {
+        let is_folder = fs::symlink_metadata(&dot_git).is_ok_and(|found| found.is_dir());
+        if is_folder {
             return Some("is a repository of its own".to_owned());
         }
         let Some(target) = target_of(&dot_git) else {
@@ -128,7 +129,10 @@ impl Link {
         fs::write(self.admin.join("HEAD"), format!("{commit}\n"))?;
         fs::write(self.admin.join("gitdir"), line(b"", &self.at.join(".git")))?;
         fs::create_dir_all(&self.at)?;
-        fs::write(self.at.join(".git"), line(b"gitdir: ", &self.admin))
+        // Code of the side may have left a link there.
+        super::files::remove(&self.at.join(".git"))?;
+        let mut file = fs::File::create_new(self.at.join(".git"))?;
+        io::Write::write_all(&mut file, &line(b"gitdir: ", &self.admin))
     }
 }
 
@@ -137,8 +141,9 @@ fn line(before: &[u8], path: &Path) -> Vec<u8> {
     [before, path.as_os_str().as_bytes(), b"\n"].concat()
 }
 
-/// Where a `.git` file points.
+/// Where a `.git` file points; `None` for anything that is no file.
 fn target_of(dot_git: &Path) -> Option<PathBuf> {
+    fs::symlink_metadata(dot_git).ok().filter(fs::Metadata::is_file)?;
     let bytes = fs::read(dot_git).ok()?;
     let path = bytes.strip_prefix(b"gitdir: ")?.trim_ascii_end();
     Some(PathBuf::from(OsStr::from_bytes(path)))

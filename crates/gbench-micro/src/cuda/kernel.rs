@@ -9,7 +9,7 @@ use serde_json::json;
 use super::accuracy::Accuracy;
 use super::compiler::{Compiled, KernelSource, compile};
 use super::cublas::{Cublas, SquareProduct};
-use super::device::{Facts, Buffer, CudaDevice, Function, Module, Parameters};
+use super::device::{Buffer, CudaDevice, Facts, Function, Module, Parameters};
 use super::error::CudaError;
 use super::floor::{KernelWork, floor, shown};
 use super::host_buffer::{HostBuffer, POISON};

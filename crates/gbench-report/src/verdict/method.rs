@@ -2,8 +2,8 @@
 
 use crate::layout::number::signed_percent;
 use gbench_compare::{Conclusion, RoundsMethod, Row, Sequence, SerialCorrelation, Verdict, VerdictDocument};
-use gbench_model::{Interleaving, SandboxState};
 use gbench_model::text::{count, percent};
+use gbench_model::{Interleaving, SandboxState};
 
 /// How both sides were measured, for a reader who has never heard of rounds.
 pub(crate) fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {

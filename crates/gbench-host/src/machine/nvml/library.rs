@@ -28,7 +28,8 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// and the run must not hang with it.
 pub(in crate::machine) fn gpus() -> Probe<GpuFacts> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    // Without a thread the channel is closed, and that is the answer.
+    let _ = thread::Builder::new().spawn(move || {
         let _ = sender.send(ask(std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty())));
     });
     receiver.recv_timeout(DEADLINE).unwrap_or_else(|error| {
@@ -78,7 +79,7 @@ pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use
     const PATIENCE: Duration = Duration::from_secs(1);
     let (ask, asked) = mpsc::channel::<()>();
     let (tell, told) = mpsc::channel();
-    thread::spawn(move || {
+    let _ = thread::Builder::new().spawn(move || {
         let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
         let library = NvmlLibrary::open(named.as_deref()).ok();
         let clocks = |library: &NvmlLibrary| library.clocks(&of);

@@ -29,7 +29,7 @@ impl<T: Send + 'static> PatientProbe<T> {
     {
         let (ask, asked) = mpsc::channel::<()>();
         let (tell, told) = mpsc::channel();
-        thread::spawn(move || {
+        let _ = thread::Builder::new().spawn(move || {
             let mut source = make();
             // The first question is implied.
             while tell.send(source()).is_ok() && asked.recv().is_ok() {}

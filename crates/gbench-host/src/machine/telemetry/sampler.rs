@@ -76,14 +76,14 @@ impl MachineSampler {
             timeline,
         };
         let (tell, first) = mpsc::channel();
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             worker.read(began);
             // Nobody waits any more only where the process ends.
             let _ = tell.send(());
             worker.work(began, &asked);
         });
         let _ = first.recv();
-        Self { interval, source, kept, ask: Some(ask), thread: Some(thread) }
+        Self { interval, source, kept, ask: Some(ask), thread: thread.ok() }
     }
 
     /// A process starts. Lets go of the readings before it, but for the newest, and for what another process still needs.

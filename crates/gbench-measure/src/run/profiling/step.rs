@@ -1,6 +1,7 @@
 //! Steps of a profiler's program beside the processes of a case: its version, its report as text.
 
 use super::ends::told;
+use crate::run::environment;
 use crate::run::executor::{Execution, ExecutionEnd, Launch};
 use crate::run::launcher::Launcher;
 use gbench_formats::profile::ProfileReadError;
@@ -16,8 +17,8 @@ pub(super) type KernelsRead = Result<Vec<KernelProfile>, String>;
 pub(super) fn step(launcher: &mut Launcher<'_>, case: &PlannedCase, words: Vec<String>) -> Execution {
     let mut launch =
         Launch::of_step(&case.benchmark, words, case.benchmark.dir.clone(), Stage::Profile, launcher.until());
-    // It runs the profiler alone, which writes beside its report.
-    launch.sandbox = None;
+    // It runs the profiler alone, which writes beside its report: nothing of the suite file may reach it.
+    (launch.sandbox, launch.env) = (None, environment::own());
     launch.env.push(("LC_ALL".into(), "C".into()));
     launch.stages.deadlines.insert(Stage::Profile, Setting { value: LIMIT, origin: Origin::Default });
     launcher.session.executor.execute(&launch)

@@ -1,0 +1,24 @@
+//! Work beside other work, also where the system starts no further thread: a limit of the user's or of a container is no reason to end.
+
+use std::thread::{Builder, Result, Scope, ScopedJoinHandle};
+
+/// Work in a thread of its own, or done already where none could be started.
+pub enum Beside<'scope, T> {
+    Thread(ScopedJoinHandle<'scope, T>),
+    Done(T),
+}
+
+impl<'scope, T: Send + 'scope> Beside<'scope, T> {
+    /// Starts it; without a further thread it is done before this returns.
+    pub fn start(scope: &'scope Scope<'scope, '_>, work: impl FnOnce() -> T + Clone + Send + 'scope) -> Self {
+        Builder::new().spawn_scoped(scope, work.clone()).map_or_else(|_| Self::Done(work()), Self::Thread)
+    }
+
+    /// Its result. Errors: it panicked in its thread.
+    pub fn join(self) -> Result<T> {
+        match self {
+            Self::Thread(thread) => thread.join(),
+            Self::Done(result) => Ok(result),
+        }
+    }
+}
