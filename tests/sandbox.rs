@@ -2,6 +2,7 @@
 //! attacked lies below a folder made for the test: the repository, a home, a folder for temporary files, a victim.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
@@ -191,14 +192,31 @@ fn a2_whatever_heads_build_tries_a_slower_head_is_red() {
     assert_eq!(fs::read_to_string(range.tree("base").join("speed")).unwrap(), "1\n");
 }
 
+/// No sandbox keeps code from changing modes.
+#[test]
+fn a2_whoever_takes_rights_from_bases_files_gets_no_verdict() {
+    let attacks = ["chmod 000 ../base/speed", "chmod -x ../base/deep", "chmod 000 ../base/deep"];
+    for attack in attacks {
+        let range = Range::new(attack, false);
+        range.compare("").exits(4).says("lost rights or its owner");
+        let place = range.tree("base");
+        for path in ["speed", "deep"] {
+            let mode = if path == "deep" { 0o755 } else { 0o644 };
+            fs::set_permissions(place.join(path), fs::Permissions::from_mode(mode)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a1_what_head_leaves_in_its_tree_and_caches_leads_the_next_gate_nowhere() {
     if !is_here() {
         return;
     }
-    let links = "rm -f cfg; ln -s \"$PWD/../../../.git/config\" cfg; rm -rf deep; ln -s \"$VICTIM/inner\" deep";
+    let links =
+        "rm -f cfg; ln -s \"$PWD/../../../.git/config\" cfg; rm -rf deep; ln -s \"$VICTIM/inner\" deep";
     let cache = "c=../head.cache; rm -rf $c/TRITON_CACHE_DIR $c/home; ln -s \"$VICTIM\" $c/home; : > $c/TRITON_CACHE_DIR";
-    let protected = "mkdir -p \"$TMPDIR/a/b\"; : > \"$TMPDIR/a/b/c\"; chmod 555 \"$TMPDIR/a/b\" \"$TMPDIR/a\"";
+    let protected =
+        "mkdir -p \"$TMPDIR/a/b\"; : > \"$TMPDIR/a/b/c\"; chmod 555 \"$TMPDIR/a/b\" \"$TMPDIR/a\"";
     for git in ["ln -sfn \"$VICTIM/inner/file\" .git", "rm .git; mkfifo .git", "rm .git; mkdir .git"] {
         let range = Range::new(&format!("{links}; {cache}; {protected}; {git}"), false);
         let config = fs::read_to_string(range.root.join(".git/config")).unwrap();

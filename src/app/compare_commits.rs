@@ -21,8 +21,8 @@ use super::{budgeted_time, calibration, environment};
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
-    BenchmarkId, CaseId, Comparison, Fault, Isolation, Origin, Profile, Result, RunRecord, SequentialRule,
-    Shard, Side, shell_word,
+    BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Origin, Profile, Result, RunRecord,
+    SequentialRule, Shard, Side, shell_word,
 };
 use crate::run::Finished;
 use crate::store::{ComparisonFolder, note_begun};
@@ -111,7 +111,8 @@ pub(crate) fn measure(
     base.run = head.run.clone();
     for missing in gate.writable.value.iter().filter(|path| !path.exists()) {
         let path = missing.display();
-        reporter.note(&format!("warning: `writable` of [gate] names {path}, which is not there: make it first"));
+        reporter
+            .note(&format!("warning: `writable` of [gate] names {path}, which is not there: make it first"));
     }
     let sandbox = confine(&gate, &mut [(&mut base, &base_tree), (&mut head, &head_tree)])?;
     // From here on it builds and measures.
@@ -197,6 +198,11 @@ pub(crate) fn measure(
     let finished = measuring.carry_out(&mut stopping, reporter);
     reporter.finish();
     let finished = finished?;
+    if let Some(path) = base_tree.lost_rights() {
+        let what = "lost rights or its owner while both sides were measured: nothing of it can be believed";
+        let next = "look for `chmod` and `chown` in what head's build and benchmarks run";
+        return Err(Fault::at_path(base_tree.root().join(path), what, next).exits(Exit::Failed));
+    }
     let is_profiled = !head.profile.profilers.value.is_empty();
     let head = (head, head_tree.root().to_owned());
     Ok(MeasuredCommits {

@@ -76,14 +76,13 @@ pub fn post(
         return Ok(page.html_url);
     };
     for (twin, _) in twins {
-        // One that may not be removed stays, and says nothing that counts.
         match client.delete(&at(*twin)) {
+            // Gone already, or not to be removed: then it stays, and says nothing that counts.
             Err(ApiError::Refused { .. }) => {
                 let said = json!({ "body": "Answered in the other comment of this gate." });
-                if let Err(error) = client.patch::<Page>(&at(*twin), &said)
-                    && error.status() != Some(404)
-                {
-                    return Err(error);
+                match client.patch::<Page>(&at(*twin), &said) {
+                    Ok(_) | Err(ApiError::Refused { .. }) => {}
+                    Err(error) => return Err(error),
                 }
             }
             deleted => deleted?,

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetError, Scope,
+    ABI, Access, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    Scope,
 };
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};

@@ -118,7 +118,8 @@ pub(super) fn bring_file(benchmark: &Benchmark, out: &Path) -> std::result::Resu
     let name = path.file_name().unwrap_or_default();
     // The process may have put a link there.
     let file = fs::File::create_new(out.join(name));
-    file.and_then(|mut file| io::Write::write_all(&mut file, &bytes)).map_err(|error| fault(error.to_string()))
+    file.and_then(|mut file| io::Write::write_all(&mut file, &bytes))
+        .map_err(|error| fault(error.to_string()))
 }
 
 /// Reads what a process wrote. Errors: the adapter's; files that cannot be read, or are too large.

@@ -256,10 +256,12 @@ impl<'a> Launcher<'a> {
         let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
         let files: BTreeSet<&str> =
             case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.as_deref()).collect();
-        let _aside = match PutAside::new(files.iter().copied(), &case.benchmark.dir, case.benchmark.sandbox.is_some()) {
-            Ok(aside) => aside,
-            Err(cause) => return Execution::not_started(cause),
-        };
+        let _aside =
+            match PutAside::new(files.iter().copied(), &case.benchmark.dir, case.benchmark.sandbox.is_some())
+            {
+                Ok(aside) => aside,
+                Err(cause) => return Execution::not_started(cause),
+            };
         let mut execution = match &cold {
             Some(folder) => folder.guarded(|| self.start(launch)),
             None => self.start(launch),

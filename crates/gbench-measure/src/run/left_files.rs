@@ -48,10 +48,12 @@ impl PutAside {
                 renameat(&parent, name.as_os_str(), &parent, other.as_os_str())?;
                 Ok(parent)
             });
-            let parent = put.map_err(|error| fault(match error {
-                Errno::ELOOP => "a folder on the way to it is a link".into(),
-                error => std::io::Error::from(error).to_string(),
-            }))?;
+            let parent = put.map_err(|error| {
+                fault(match error {
+                    Errno::ELOOP => "a folder on the way to it is a link".into(),
+                    error => std::io::Error::from(error).to_string(),
+                })
+            })?;
             aside.0.push((parent, name, other));
         }
         Ok(aside)

@@ -1,10 +1,13 @@
 //! The cached work tree of one side: it stays from one comparison to the next, so that a build does only what is new.
 
+use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use git2::Oid;
+use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
 
 use super::checkout::{self, TreeState};
 use super::home;
@@ -17,6 +20,8 @@ use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Sandbox, Side};
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
+    /// The repository that its files come from, and the commit.
+    origin: (PathBuf, Oid),
     cache: PathBuf,
     /// The user's checkout; a bare repository has none.
     checkout: Option<PathBuf>,
@@ -85,7 +90,37 @@ impl Tree {
         let cache = folder.join(format!("{name}.cache"));
         home::make_folders(&cache, &KERNEL_CACHES).map_err(fault)?;
         let checkout = origin.workdir().map(Path::to_owned);
-        Ok(Self { root, cache, checkout, _lock: lock })
+        let origin = (origin.path().to_owned(), commit);
+        Ok(Self { root, origin, cache, checkout, _lock: lock })
+    }
+
+    /// A tracked file or folder that can no longer be read, entered or executed as its commit has it, or is another user's. No sandbox keeps
+    /// code of the other side from that, and a program that finds its input closed may be faster or slower for it.
+    pub fn lost_rights(&self) -> Option<PathBuf> {
+        let owner = std::fs::symlink_metadata(&self.root).ok()?.uid();
+        let repository = revision::open(&self.origin.0).ok()?;
+        let files = repository.find_commit(self.origin.1).and_then(|commit| commit.tree()).ok()?;
+        let mut lost = None;
+        let looked = files.walk(TreeWalkMode::PreOrder, |parent, entry| {
+            let path = PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()));
+            // What a build has removed or replaced is its own matter.
+            let Ok(found) = std::fs::symlink_metadata(self.root.join(&path)) else {
+                return TreeWalkResult::Skip;
+            };
+            let needed = match (entry.kind(), entry.filemode()) {
+                (Some(ObjectType::Tree), _) if found.is_dir() => 0o500,
+                (Some(ObjectType::Blob), 0o100_755) if found.is_file() => 0o500,
+                (Some(ObjectType::Blob), _) if found.is_file() => 0o400,
+                _ => return TreeWalkResult::Skip,
+            };
+            if found.mode() & needed == needed && found.uid() == owner {
+                return TreeWalkResult::Ok;
+            }
+            lost = Some(path);
+            TreeWalkResult::Abort
+        });
+        // An abort is an error, too.
+        lost.filter(|_| looked.is_err())
     }
 
     /// The folder of the files, absolute.

@@ -133,23 +133,24 @@ fn reset(tree: &Repository, commit: Oid, modules: &HashSet<PathBuf>) -> std::res
 fn remove_planted(root: &Path, target: &git2::Tree<'_>) -> std::result::Result<(), git2::Error> {
     const LINK: i32 = 0o120_000;
     let mut failed = None;
-    target.walk(TreeWalkMode::PreOrder, |parent, entry| {
-        let path = PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()));
-        let at = root.join(&path);
-        let Ok(found) = fs::symlink_metadata(&at) else { return TreeWalkResult::Skip };
-        let kind = found.file_type();
-        let is_planted = match entry.kind() {
-            Some(ObjectType::Tree | ObjectType::Commit) => !kind.is_dir(),
-            _ if kind.is_symlink() => entry.filemode() != LINK,
-            _ => !kind.is_file() && !kind.is_dir(),
-        };
-        if is_planted && let Err(error) = files::remove(&at) {
-            failed = Some(cannot_remove(&path, &error));
-            return TreeWalkResult::Abort;
-        }
-        if is_planted { TreeWalkResult::Skip } else { TreeWalkResult::Ok }
-    })
-    .or_else(|error| failed.take().map_or(Err(error), Err))
+    target
+        .walk(TreeWalkMode::PreOrder, |parent, entry| {
+            let path = PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()));
+            let at = root.join(&path);
+            let Ok(found) = fs::symlink_metadata(&at) else { return TreeWalkResult::Skip };
+            let kind = found.file_type();
+            let is_planted = match entry.kind() {
+                Some(ObjectType::Tree | ObjectType::Commit) => !kind.is_dir(),
+                _ if kind.is_symlink() => entry.filemode() != LINK,
+                _ => !kind.is_file() && !kind.is_dir(),
+            };
+            if is_planted && let Err(error) = files::remove(&at) {
+                failed = Some(cannot_remove(&path, &error));
+                return TreeWalkResult::Abort;
+            }
+            if is_planted { TreeWalkResult::Skip } else { TreeWalkResult::Ok }
+        })
+        .or_else(|error| failed.take().map_or(Err(error), Err))
 }
 
 /// Removes what is neither tracked nor ignored.
