@@ -8,7 +8,8 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -53,9 +54,32 @@ pub fn landlock_version() -> Option<u32> {
     u32::try_from(version).ok().filter(|version| *version > 0)
 }
 
+/// The rules of the last process, for the next one that may write to the same places.
+#[derive(Default)]
+pub(super) struct LastRules {
+    /// Path, device and inode of each place that was there.
+    places: Vec<(OsString, Option<(u64, u64)>)>,
+    rules: Option<OwnedFd>,
+}
+
+impl LastRules {
+    /// As of [`rules`].
+    pub(super) fn of(&mut self, writable: &[OsString]) -> Result<Option<BorrowedFd<'_>>, RulesetError> {
+        let found = |path: &OsString| {
+            let found = std::fs::symlink_metadata(path).ok()?;
+            Some((found.dev(), found.ino()))
+        };
+        let places: Vec<_> = writable.iter().map(|path| (path.clone(), found(path))).collect();
+        if self.rules.is_none() || self.places != places {
+            (self.rules, self.places) = (rules(writable)?, places);
+        }
+        Ok(self.rules.as_ref().map(AsFd::as_fd))
+    }
+}
+
 /// The rules of a process that may write to these files and folders, and to the devices. A path that is not there is no rule.
 /// `None`: this kernel has no Landlock. Errors: the kernel refuses the rules.
-pub(super) fn rules(writable: &[OsString]) -> Result<Option<OwnedFd>, RulesetError> {
+fn rules(writable: &[OsString]) -> Result<Option<OwnedFd>, RulesetError> {
     // Version 3 has all that writes; the rules of a kernel with less leave out what it does not know.
     let all = AccessFs::from_write(ABI::V3);
     let mut rules = Ruleset::default().handle_access(all)?.scope(Scope::from_all(ABI::V6))?.create()?;

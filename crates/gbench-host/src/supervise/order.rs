@@ -14,7 +14,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::Mode;
 use nix::unistd::{getpid, getppid};
 
-use super::confine;
+use super::confine::{self, LastRules};
 use super::wire::{Assignment, Receiver};
 use gbench_model::line;
 
@@ -50,7 +50,8 @@ impl StartOrder {
     }
 
     /// Starts the child. What it inherits is closed here when this returns: a copy of ours would hide the end of its output.
-    pub(super) fn spawn(self) -> Result<Child> {
+    /// `last`: the rules of the sandbox of the child before it.
+    pub(super) fn spawn(self, last: &mut LastRules) -> Result<Child> {
         let Self { assignment, environment, output: [stdout, stderr], .. } = self;
         let (program, arguments) = assignment.argv.split_first().ok_or(ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
@@ -68,7 +69,8 @@ impl StartOrder {
         if let Some(descriptor) = &turns {
             command.env(line::env::TURN_FD, descriptor.as_raw_fd().to_string());
         }
-        let rules = assignment.writable.as_deref().map(confine::rules).transpose().map_err(Error::other)?;
+        let rules = assignment.writable.as_deref().map(|writable| last.of(writable));
+        let rules = rules.transpose().map_err(Error::other)?;
         let rules = rules.flatten();
         let (supervisor, confined) = (getpid(), rules.as_ref().map(AsRawFd::as_raw_fd));
         // SAFETY: between fork and exec only async-signal-safe calls are made: pthread_sigmask, prctl, getppid, and system calls.

@@ -15,7 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 
 use super::adopt_orphans;
-use super::confine;
+use super::confine::{self, LastRules};
 use super::descendants::{await_descendants, end_descendants, kill_without_reaping};
 use super::order::StartOrder;
 use super::reap::{Reaped, Usage, reap};
@@ -60,8 +60,9 @@ fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
             return tell(gate, &Report::NotStarted { cause, not_found: false });
         }
     };
+    let mut last = LastRules::default();
     loop {
-        let report = carry_out(order, gate, &signals);
+        let report = carry_out(order, gate, &signals, &mut last);
         tell(gate, &report)?;
         if !is_spoken_to(gate, &signals)? {
             return Ok(());
@@ -113,10 +114,10 @@ fn tell(mut gate: &UnixStream, report: &Report) -> Result<()> {
     gate.write_all(text.as_bytes())
 }
 
-fn carry_out(order: StartOrder, gate: &UnixStream, signals: &SignalFd) -> Report {
+fn carry_out(order: StartOrder, gate: &UnixStream, signals: &SignalFd, last: &mut LastRules) -> Report {
     let (grace, stop_now) = (order.assignment.grace, order.told_to_stop_already);
     let started = Instant::now();
-    let child = match order.spawn() {
+    let child = match order.spawn(last) {
         Ok(child) => child,
         Err(error) => {
             let not_found = error.kind() == ErrorKind::NotFound;

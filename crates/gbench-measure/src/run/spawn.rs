@@ -124,15 +124,20 @@ impl Supervised {
         2 * side + slot
     }
 
-    /// An empty folder for the temporary files of a process that has its own, below the folder of the channels.
+    /// An empty folder for the temporary files of a process that has its own, in a folder of its place: the rules of a sandbox that name
+    /// this one serve the next process, too.
     fn empty_temp(&mut self, launch: &Launch, place: usize) -> std::io::Result<Option<PathBuf>> {
         if !launch.confined().is_some_and(|sandbox| sandbox.own_temp) {
             return Ok(None);
         }
-        let number = self.temps[place];
-        self.temps[place] += 1;
-        let [before, name] = [number, number + 1].map(|number| format!("tmp{place}-{number:06}"));
-        self.folder.empty_inner(&name, &before).map(Some)
+        let outer = format!("tmp{place}");
+        // Nearly always the last one is empty.
+        if self.temps[place] == 0 || !self.folder.is_empty_inner(&outer, &name_of(self.temps[place])) {
+            self.temps[place] += 1;
+            let [before, name] = [self.temps[place] - 1, self.temps[place]].map(name_of);
+            return self.folder.empty_inner(&outer, &name, &before).map(Some);
+        }
+        Ok(Some(self.folder.path().join(outer).join(name_of(self.temps[place]))))
     }
 
     /// What the last process left, or a new supervisor: also where something has ended the old one since.
@@ -329,6 +334,11 @@ impl Executor for Supervised {
     }
 }
 
+/// The name of a folder for temporary files.
+fn name_of(number: u32) -> String {
+    format!("{number:06}")
+}
+
 /// What a supervisor is told to start.
 fn assignment(
     launch: &Launch,
@@ -359,7 +369,7 @@ fn assignment(
         events: events.into(),
         turns: turns.map(PathBuf::into_os_string),
         writable: launch.confined().map(|sandbox| {
-            let own = [Some(events), temp].into_iter().flatten();
+            let own = [Some(events), temp.and_then(Path::parent)].into_iter().flatten();
             let paths = sandbox.writable.iter().map(PathBuf::as_path).chain(own);
             paths.map(Into::into).collect()
         }),

@@ -98,13 +98,37 @@ impl Temporary {
         &self.folder
     }
 
-    /// Makes an empty folder below, and removes an earlier one as far as that is possible. Errors: the disk.
-    pub(super) fn empty_inner(&self, name: &str, before: &str) -> io::Result<PathBuf> {
-        if let Ok(before) = CString::new(before) {
-            remove_below(&self.folder, before, MAX_DEPTH);
+    /// Whether a folder in a folder below is there, its owner's alone, and empty.
+    pub(super) fn is_empty_inner(&self, outer: &str, name: &str) -> bool {
+        let open =
+            |folder: &File, name: &str| openat(folder, name, FOLDER, Mode::empty()).map(File::from).ok();
+        let Some(inner) = open(&self.folder, outer).and_then(|outer| open(&outer, name)) else {
+            return false;
+        };
+        let is_private = inner.metadata().is_ok_and(|found| found.mode() & 0o7777 == 0o700);
+        let entries = Dir::openat(inner.as_fd(), ".", FOLDER, Mode::empty());
+        is_private && entries.is_ok_and(|mut entries| entries.iter().take(3).count() == 2)
+    }
+
+    /// Makes an empty folder in a folder below, and removes an earlier one as far as that is possible. Errors: the disk.
+    pub(super) fn empty_inner(&self, outer: &str, name: &str, before: &str) -> io::Result<PathBuf> {
+        match nix::sys::stat::mkdirat(&self.folder, outer, Mode::S_IRWXU) {
+            Ok(()) | Err(Errno::EEXIST) => {}
+            Err(error) => return Err(error.into()),
         }
-        nix::sys::stat::mkdirat(&self.folder, name, Mode::S_IRWXU)?;
-        Ok(self.path.join(name))
+        let folder = File::from(openat(&self.folder, outer, FOLDER, Mode::empty())?);
+        if let Ok(before) = CString::new(before) {
+            remove_below(&folder, before, MAX_DEPTH);
+        }
+        // What a process put there under this name goes, too.
+        match nix::sys::stat::mkdirat(&folder, name, Mode::S_IRWXU) {
+            Err(Errno::EEXIST) => {
+                empty(&folder, None, MAX_DEPTH);
+                nix::sys::stat::mkdirat(&folder, name, Mode::S_IRWXU)?;
+            }
+            other => other?,
+        }
+        Ok(self.path.join(outer).join(name))
     }
 
     /// False where the path leads to something else, or nowhere: somebody has removed, moved or replaced the folder.
