@@ -108,6 +108,10 @@ python:
 torch:
     .ci/run torch
 
+# What the sandbox costs a process: with and without it in turn
+sandbox-cost binary="target/release/gbench-ci":
+    benches/sandbox_cost.py {{binary}}
+
 # The driver's clock beside timeit, and what it adds to the interpreter's start. GBENCH_PYTHON names an interpreter with numpy
 python-timing:
     ${GBENCH_PYTHON:-python3} benches/python_timing.py
