@@ -69,9 +69,14 @@ impl StartOrder {
         if let Some(descriptor) = &turns {
             command.env(line::env::TURN_FD, descriptor.as_raw_fd().to_string());
         }
-        let rules = assignment.writable.as_deref().map(|writable| last.of(writable));
-        let rules = rules.transpose().map_err(Error::other)?;
-        let rules = rules.flatten();
+        let rules = match assignment.writable.as_deref() {
+            None => None,
+            Some(writable) => {
+                // Never without, where one was asked for.
+                let no_landlock = || Error::other("its sandbox cannot be made: this kernel has no Landlock");
+                Some(last.of(writable).map_err(Error::other)?.ok_or_else(no_landlock)?)
+            }
+        };
         let (supervisor, confined) = (getpid(), rules.as_ref().map(AsRawFd::as_raw_fd));
         // SAFETY: between fork and exec only async-signal-safe calls are made: pthread_sigmask, prctl, getppid, and system calls.
         unsafe {
