@@ -77,7 +77,7 @@ pub fn post(
     };
     for (twin, _) in twins {
         match client.delete(&at(*twin)) {
-            // Gone already, or not to be removed: then it stays, and says nothing that counts.
+            // Another job has deleted it, or this token may not: then the text loses its marker, and nobody reads it as an answer.
             Err(ApiError::Refused { .. }) => {
                 let said = json!({ "body": "Answered in the other comment of this gate." });
                 match client.patch::<Page>(&at(*twin), &said) {

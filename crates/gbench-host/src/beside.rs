@@ -1,4 +1,5 @@
-//! Work beside other work, also where the system starts no further thread: a limit of the user's or of a container is no reason to end.
+//! Runs work in parallel. Where the system cannot start another thread (a limit of the user or of a container), the work runs in the
+//! calling thread instead.
 
 use std::thread::{Builder, Result, Scope, ScopedJoinHandle};
 

@@ -171,7 +171,7 @@ pub struct Benchmark {
     /// Combinations that a constraint removed.
     pub excluded: usize,
     pub settings: Settings,
-    /// What its builds and processes may write to; `None`: all that this user may.
+    /// The sandbox of its builds and processes; `None`: they have none.
     pub sandbox: Option<gbench_model::Sandbox>,
 }
 

@@ -28,8 +28,8 @@ use nix::sys::stat::Mode;
 /// another's. The last part is a beginning.
 const DEVICES: [&str; 11] =
     ["null", "zero", "full", "random", "urandom", "shm", "dri", "kfd", "accel", "infiniband", "nvidia"];
-/// What root could change of the whole machine below `/proc`, which has to be writable: the CUDA driver names its threads there, and
-/// fails where it cannot (error 304; seen with driver 580).
+/// Files below `/proc` through which root changes the whole machine. `/proc` itself has to be writable: the CUDA driver names its threads
+/// there, and fails otherwise (error 304; seen with driver 580).
 const MACHINE_WIDE: [&str; 6] =
     ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/mtrr"];
 
@@ -77,7 +77,7 @@ impl LastRules {
     }
 }
 
-/// The rules of a process that may write to these files and folders, and to the devices. A path that is not there is no rule.
+/// The rules for a process that may write to these files and folders, and to the devices. A path that does not exist is left out.
 /// `None`: this kernel has no Landlock. Errors: the kernel refuses the rules.
 fn rules(writable: &[OsString]) -> Result<Option<OwnedFd>, RulesetError> {
     // Version 3 has all that writes; the rules of a kernel with less leave out what it does not know.
@@ -109,8 +109,8 @@ pub(super) fn enter(rules: i32) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Closes what this process has inherited beside its standard streams: whoever starts the gate may have files open that no benchmark should
-/// reach. Only for a process that has opened nothing yet.
+/// Closes every inherited descriptor but the standard streams: the gate's caller may have files open that no benchmark should reach. Call it
+/// before this process opens anything.
 pub(super) fn close_inherited() {
     // SAFETY: the kernel reads nothing but the numbers, and nothing in this process has a descriptor above 2 yet. Kernels before 5.9 refuse.
     let _ = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };

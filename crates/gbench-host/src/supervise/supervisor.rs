@@ -60,8 +60,13 @@ fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
             return tell(gate, &Report::NotStarted { cause, not_found: false });
         }
     };
-    let mut last = LastRules::default();
+    let (mut last, mut is_sealed) = (LastRules::default(), false);
     loop {
+        // Only a sandbox asks for it: whoever measures without one may have to change the machine.
+        if order.assignment.writable.is_some() && !is_sealed {
+            confine::seal_machine();
+            is_sealed = true;
+        }
         let report = carry_out(order, gate, &signals, &mut last);
         tell(gate, &report)?;
         if !is_spoken_to(gate, &signals)? {
@@ -77,9 +82,8 @@ fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
 /// What this process is, for all of its children.
 fn prepare() -> nix::Result<SignalFd> {
     adopt_orphans()?;
-    // What it starts runs as the same user, and must not take it over.
+    // Its children run as the same user, and must not be able to trace it.
     super::hide_from_children()?;
-    confine::seal_machine();
     // A session of its own: the terminal's Ctrl-C reaches the gate alone, which then stops us in order.
     nix::unistd::setsid()?;
     block_signals()

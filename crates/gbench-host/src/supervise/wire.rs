@@ -32,7 +32,7 @@ pub struct Assignment {
     pub events: OsString,
     /// A FIFO that the child gets as a descriptor to read from, its number in `GBENCH_TURN_FD`.
     pub turns: Option<OsString>,
-    /// What the child may write to; `None`: all that this user may.
+    /// The files and folders that the child may write to; `None`: it has no sandbox.
     pub writable: Option<Vec<OsString>>,
     /// Address space in bytes; 0: no limit.
     pub memory_limit: u64,

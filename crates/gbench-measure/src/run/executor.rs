@@ -86,7 +86,7 @@ pub struct Launch {
     pub dir: PathBuf,
     /// The whole environment of the child; nothing else is inherited.
     pub env: Vec<(OsString, OsString)>,
-    /// What it may write to; `None`: all that this user may.
+    /// The sandbox of the process; `None`: it has none.
     pub sandbox: Option<Sandbox>,
     /// Where it is to run, unless on the host.
     pub container: Option<Box<ContainerLaunch>>,

@@ -1,5 +1,4 @@
-//! What a process wanted to write outside of its sandbox, as far as its output says it, and what to do about it. It is advice alone: no
-//! verdict and no outcome rests on it.
+//! Finds in a process's output which write its sandbox refused, and advises what to do. No verdict and no outcome depends on it.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +35,7 @@ pub(super) fn advised(mut outcome: Outcome, sandbox: Option<&Sandbox>, execution
 /// The last place that was refused, by the lines that say so.
 fn refused(output: &str, sandbox: &Sandbox) -> Option<PathBuf> {
     let lines = output.lines().rev().filter(|line| REFUSALS.iter().any(|words| line.contains(words)));
-    // What lies in the side's home may be a link into the user's.
+    // A path in the side's home may lead through a link into the user's home.
     let real = |place: PathBuf| match place.canonicalize() {
         Ok(real) => real,
         Err(_) => match (place.parent().and_then(|parent| parent.canonicalize().ok()), place.file_name()) {

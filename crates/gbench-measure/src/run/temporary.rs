@@ -120,7 +120,7 @@ impl Temporary {
         if let Ok(before) = CString::new(before) {
             remove_below(&folder, before, MAX_DEPTH);
         }
-        // What a process put there under this name goes, too.
+        // A process may have created this name already: remove it.
         match nix::sys::stat::mkdirat(&folder, name, Mode::S_IRWXU) {
             Err(Errno::EEXIST) => {
                 empty(&folder, None, MAX_DEPTH);

@@ -103,7 +103,7 @@ impl Tree {
         let mut lost = None;
         let looked = files.walk(TreeWalkMode::PreOrder, |parent, entry| {
             let path = PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()));
-            // What a build has removed or replaced is its own matter.
+            // A build may remove and replace files of its own tree.
             let Ok(found) = std::fs::symlink_metadata(self.root.join(&path)) else {
                 return TreeWalkResult::Skip;
             };
