@@ -98,5 +98,6 @@ fn comparison(cases: u32) -> Comparison {
         suite_file: None,
         sandbox: None,
         pairs: false,
+        renamed: Default::default(),
     }
 }

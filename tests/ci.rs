@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use gbench_ci::compare::Verdict;
+use gbench_ci::compare::{Verdict, Warning};
 use gbench_ci::history::{HistoryBranch, HistoryEntry};
 use gbench_ci::model::{Job, SourceLine};
 use gbench_ci::store::read_comparison;
@@ -65,6 +65,8 @@ fn a_benchmark_that_was_renamed_is_compared_with_what_it_was_called() {
         let ran = checkout.ran("pull_request.synchronize", "ci").exits(code);
         drop(ran.says("base its s/c1 is compared as s/d1"));
         let found = checkout.verdict();
+        let told = |warning: &Warning| matches!(warning, Warning::Renamed { named, .. } if named == &["s/d1 (on base s/c1)"]);
+        assert!(found.warning_codes.iter().any(told), "{:?}", found.warning_codes);
         let row = found.rows.iter().find(|row| row.case.benchmark.to_string() == "s/d1").unwrap();
         assert_eq!((row.verdict, found.rows.len()), (verdict, 3));
     }

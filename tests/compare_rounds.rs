@@ -323,6 +323,52 @@ fn gbench_noise(seed: u32, round: u32) -> f64 {
     crate::support::records::noise([seed, round, 11, 11])
 }
 
+/// A quiet base, and a head of `of(round)` times the same with the same noise.
+fn beside_a_quiet_base(rule: SequentialRuleName, of: impl Fn(usize) -> f64) -> (Row, VerdictDocument) {
+    let mut plans = company(9);
+    plans.push(timed("s/case", &[0.0; 40]));
+    let (mut base, mut head) = sides(&plans);
+    reworked([&mut base, &mut head], "s/case", "s", |round, side, _| {
+        let noise = 1.0 + 0.005 * gbench_noise(21 + side as u32, round as u32);
+        1e-3 * noise * if side == 0 { 1.0 } else { of(round) }
+    });
+    for record in [&mut base, &mut head] {
+        record.comparison.as_mut().unwrap().rule.name = rule;
+    }
+    let document = judge(&base, &head);
+    assert_eq!(check_consistency(&document), Ok(()));
+    (row(&document, "s/case").clone(), document)
+}
+
+#[test]
+fn a4_a_head_that_varies_far_more_than_base_is_not_passed_over() {
+    // Up and down by the same, so that no mean shows it.
+    let wild = |round: usize| {
+        let sign = if round % 2 == 0 { 1.0 } else { -1.0 };
+        1.15 * (sign * (0.2 + (round / 2 * 7 % 20) as f64 * 0.09)).exp()
+    };
+    let (case, document) = beside_a_quiet_base(SequentialRuleName::SeqE4, wild);
+    assert_eq!((case.verdict, document.exit_code), (Verdict::Inconclusive, 3), "{case:?}");
+    let Some(Reason::HeadVariesMore { base, head, .. }) = case.why else { panic!("{case:?}") };
+    assert!(base < 0.01 && head > 0.5, "{base} {head}");
+    assert!(document.sentence.contains("aries far more than base: s/case"), "{}", document.sentence);
+    // Records of the rule before keep their verdicts.
+    let (case, document) = beside_a_quiet_base(SequentialRuleName::SeqE3, wild);
+    assert_eq!((case.verdict, document.exit_code), (Verdict::Inconclusive, 0), "{case:?}");
+}
+
+#[test]
+fn a16_a_head_that_is_slower_in_every_third_process_is_not_passed_over() {
+    // Half as slow, too: whether that is red is a matter of chance.
+    for (slower, first) in [(1.6, 0), (1.6, 1), (1.6, 2), (1.3, 0), (1.3, 1), (1.3, 2)] {
+        let third = |round: usize| if round % 3 == first { slower } else { 1.0 };
+        let (case, document) = beside_a_quiet_base(SequentialRuleName::SeqE4, third);
+        assert!([1, 3].contains(&document.exit_code), "{case:?}");
+        let told = matches!(case.why, Some(Reason::HeadVariesMore { .. } | Reason::WorseOverRounds { .. }));
+        assert!(told, "{case:?}");
+    }
+}
+
 #[test]
 fn results_from_a_cache_are_no_measurement() {
     let mut plans = company(5);

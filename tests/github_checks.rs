@@ -299,6 +299,37 @@ fn a_token_that_may_write_no_checks_sets_a_status() {
 }
 
 #[test]
+fn a14_one_refusal_by_github_makes_no_status_beside_a_check() {
+    let permissions = [("checks", "write"), ("statuses", "write"), ("pull_requests", "write")];
+    for (method, code) in [("GET", 403), ("GET", 404), ("POST", 403), ("PATCH", 403), ("PATCH", 404)] {
+        for nth in 1..=3 {
+            let (fake, _) = hub();
+            let token = fake.token("github-actions[bot]", TokenKind::App, &permissions);
+            let client = client(&fake, &token);
+            let refusal = FaultKind::Status(code, "Resource not accessible by integration".into());
+            fake.inject(Fault::new(method, "/check-runs", refusal).nth(nth));
+            begin(&client, 5).unwrap();
+            finish(&client, 5, CheckConclusion::Failure, 3).unwrap();
+            let statuses = fake.statuses(sha(1).as_str());
+            assert!(statuses.is_empty(), "{method} {code}, {nth}: {statuses:?}");
+            let shown = fake.checks(sha(1).as_str()).into_iter().max_by_key(|check| check.id).unwrap();
+            assert_eq!(shown.conclusion.as_deref(), Some("failure"), "{method} {code}, {nth}");
+        }
+    }
+    // Nor do many, once a check is there.
+    let (fake, _) = hub();
+    let token = fake.token("github-actions[bot]", TokenKind::App, &permissions);
+    let client = client(&fake, &token);
+    finish(&client, 5, CheckConclusion::Success, 0).unwrap();
+    for method in ["POST", "PATCH"] {
+        let refusal = FaultKind::Status(403, "Resource not accessible by integration".into());
+        fake.inject(Fault::new(method, "/check-runs", refusal).first(9));
+    }
+    assert_eq!(finish(&client, 6, CheckConclusion::Failure, 0).unwrap_err().status(), Some(403));
+    assert!(fake.statuses(sha(1).as_str()).is_empty());
+}
+
+#[test]
 fn a_status_that_says_so_already_is_not_set_again() {
     let (fake, _) = hub();
     let token = fake.token("github-actions[bot]", TokenKind::App, &[("statuses", "write")]);

@@ -195,6 +195,17 @@ fn a_side_that_fails_ends_the_other_which_says_why() {
 }
 
 #[test]
+fn a13_a_side_that_works_while_the_other_has_its_turn_fails() {
+    for broken in [0, 1] {
+        let folder = folder_with("");
+        let modes = if broken == 0 { ["turns-spin", "turns"] } else { ["turns", "turns-spin"] };
+        let both = run(&launches(folder.path(), modes, [4000, 4000]), &TURNS);
+        assert_eq!(both[broken].stopped, Some(StopReason::Turns(TurnFault::WorkedOutOfTurn)));
+        assert_complete(&both[1 - broken], 30);
+    }
+}
+
+#[test]
 fn a_side_that_hangs_in_its_turn_is_held_to_its_deadline_and_the_other_is_ended() {
     let [broken, other] = beside("turns-hang");
     let Some(StopReason::Stage { stage: Stage::Measure, limit, spent }) = broken.stopped else {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gbench_ci::compare::VerdictPart;
+use gbench_ci::compare::{VerdictPart, Warning};
 use gbench_ci::model::{Exit, Shard};
 use tempfile::TempDir;
 
@@ -150,6 +150,34 @@ fn owned((name, conclusion): (&str, &str)) -> (String, String) {
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[test]
+fn a15_a_green_verdict_of_a_changed_definition_is_told_in_a_comment() {
+    let hub = Hub::new();
+    let named = || vec!["kernels/gemm".to_owned()];
+    let green = merging::part("", None, false);
+    for (number, warning) in [
+        Warning::StartedOtherwise { count: 1, named: named() },
+        Warning::Renamed { count: 1, named: named() },
+        Warning::OtherSetting { cases: 1, setting: "iterations".into(), base: "9".into(), head: "1".into() },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut part = VerdictPart { name: format!("result-{number}"), ..green.clone() };
+        let text = warning.to_string();
+        part.verdict.warn(vec![warning]);
+        let folder = merging::write(&part, hub.folder.path());
+        hub.ran("pull_request.synchronize", &format!("publish {}", shown(&folder))).exits(0);
+        assert!(hub.comment().contains(text.split('`').next().unwrap()), "{}", hub.comment());
+        assert_eq!(hub.conclusion().as_deref(), Some("success"));
+    }
+    // Without one there is none to begin with.
+    let hub = Hub::new();
+    let folder = merging::write(&VerdictPart { name: "result".into(), ..green }, hub.folder.path());
+    hub.ran("pull_request.synchronize", &format!("publish {}", shown(&folder))).exits(0);
+    assert!(hub.fake.comments(42).is_empty());
 }
 
 #[test]

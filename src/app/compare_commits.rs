@@ -173,6 +173,7 @@ pub(crate) fn measure(
         None => Comparison {
             suite_file,
             pairs: has_pairs(&cases),
+            renamed: base.benchmarks.iter().filter_map(renamed).collect(),
             sandbox: Some(sandbox),
             ..begun_now(&sides, seed, &gate, rule, request)
         },
@@ -247,6 +248,11 @@ fn refuse_bare(config: &Path) -> Result<()> {
     let what = "this is a bare repository, without files: the suite file lies in its commits alone";
     let next = "make a work tree of it, and compare there: `git worktree add ../CHECKOUT`";
     Err(Fault::at_path(folder, what, next))
+}
+
+/// What a benchmark of the base is compared as, and what it is called there.
+fn renamed(benchmark: &Benchmark) -> Option<(BenchmarkId, BenchmarkId)> {
+    Some((benchmark.id.clone(), benchmark.renamed_from.clone()?))
 }
 
 fn begun_now(

@@ -140,6 +140,7 @@ pub(crate) fn new_comparison(
         suite_file: None,
         sandbox: None,
         pairs: false,
+        renamed: Default::default(),
     }
 }
 

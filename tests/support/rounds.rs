@@ -53,6 +53,7 @@ pub fn comparison(cases: usize) -> Comparison {
         suite_file: None,
         sandbox: None,
         pairs: false,
+        renamed: Default::default(),
     }
 }
 

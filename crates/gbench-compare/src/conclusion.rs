@@ -11,14 +11,14 @@ use gbench_model::{
 
 use super::evidence::is_instructions;
 use super::scale::sign;
-use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDocument};
+use super::{Change, Conclusion, Method, Policy, Reason, Row, RowSide, Verdict, VerdictDocument};
 
 /// What policy makes of gaps and doubts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FailurePolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
-    /// A row that is probably worse, or impossible, is never passed over, nor that no time was decided. Not so under the rule
+    /// A row that is probably worse, impossible or far noisier than base is never passed over, nor that no time was decided. Not so under the rule
     /// `seq-e`, whose stored verdicts keep their exit code.
     pub doubt_fails: bool,
     /// A commit was compared with itself for want of another: nothing is decided about it, whatever the rows say.
@@ -110,7 +110,12 @@ pub(super) fn worse_by(row: &Row) -> Option<f64> {
 fn is_suspicious(row: &Row) -> bool {
     let impossible =
         row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(Change::is_impossible);
-    impossible || is_probably_worse(row)
+    impossible || is_probably_worse(row) || varies_more(row)
+}
+
+/// Not decided, and head varies far more than base.
+pub(crate) fn varies_more(row: &Row) -> bool {
+    matches!(row.why, Some(Reason::HeadVariesMore { .. }))
 }
 
 /// Times, rates or counts of instructions were compared, and not one of them was decided: rows that come along by themselves,

@@ -218,7 +218,7 @@ pub struct RoundsMethod {
 impl Method {
     /// Rounds of the screen are evidence, and all rows share `alpha`; so from `seq-e-3` on.
     pub fn counts_all_rounds(&self) -> bool {
-        self.rule == SequentialRuleName::SeqE3.into_str()
+        [SequentialRuleName::SeqE3, SequentialRuleName::SeqE4].iter().any(|rule| self.rule == rule.into_str())
     }
 }
 

@@ -184,6 +184,13 @@ impl RoundDifferences {
         Some([of_side(0)?, of_side(1)?])
     }
 
+    /// The places of base and head in the undisturbed rounds from this one on, in the unit of the differences.
+    pub(super) fn calm_places(&self, from: usize) -> Vec<[f64; 2]> {
+        let unit = if let RoundScale::Linear { unit, .. } = self.scale { unit } else { 1.0 };
+        let rounds = self.places.iter().zip(&self.disturbed).skip(from);
+        rounds.filter(|(_, disturbed)| !**disturbed).map(|(places, _)| places.map(|it| it / unit)).collect()
+    }
+
     /// With what the steps of the figures leave open, where that matters beside `limit`.
     pub fn resolved(mut self, evidence: &Evidence, limit: f64) -> Self {
         let unit = match self.scale {

@@ -42,6 +42,9 @@ pub(crate) fn of_comparison(
     warnings.extend(named(&prepared.ungated, |count, named| Warning::NotJudged { count, named }));
     warnings.extend(named(&prepared.absent, |count, named| Warning::OptionalOnOneSide { count, named }));
     warnings.extend(key::warnings(pairs));
+    let renamed = head.record.comparison.iter().flat_map(|comparison| &comparison.renamed);
+    let renamed: Vec<String> = renamed.map(|(now, before)| format!("{now} (on base {before})")).collect();
+    warnings.extend(named(&renamed, |count, named| Warning::Renamed { count, named }));
     warnings.extend(named(&bad, |count, named| Warning::BadThreshold { count, named }));
     warnings
 }

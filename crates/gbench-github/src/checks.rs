@@ -23,6 +23,7 @@ use super::answer::or_default;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
 use super::optimistic::{UpdateError, retry_update};
+use gbench_model::backoff;
 
 /// Pages of 100 checks of one name on one commit.
 const PAGES: u32 = 10;
@@ -118,12 +119,23 @@ fn is_refusal(error: &ApiError) -> bool {
 impl CheckReport<'_> {
     /// Writes the check, whether or not it was begun.
     pub fn send(&self) -> ApiResult<Reported> {
-        match retry_update(self.client, || self.step()) {
+        let send = || retry_update(self.client, || self.step());
+        let refused = match send() {
+            Err(refused) if is_refusal(&refused) => refused,
+            reported => return reported,
+        };
+        // A refusal may be of the moment. A status beside a check would be a second answer, which may say the opposite.
+        self.client.sleep(backoff::pause(self.client.limits().pause, 0));
+        match send() {
+            Err(again) if is_refusal(&again) => {}
+            reported => return reported,
+        }
+        if ours(self.client, self.name, self.head).is_ok_and(|ours| !ours.is_empty()) {
+            return Err(refused);
+        }
+        match commit_status::set(self) {
             // The permission to ask for is the first one's.
-            Err(refused) if is_refusal(&refused) => match commit_status::set(self) {
-                Err(error) if is_refusal(&error) => Err(refused),
-                reported => reported,
-            },
+            Err(error) if is_refusal(&error) => Err(refused),
             reported => reported,
         }
     }

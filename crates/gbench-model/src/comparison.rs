@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::samples::is_default;
-use super::{Budget, NoReference, RunId, SandboxState, Strictness};
+use super::{BenchmarkId, Budget, NoReference, RunId, SandboxState, Strictness};
 
 /// What the records of one comparison share.
 #[skip_serializing_none]
@@ -45,6 +45,9 @@ pub struct Comparison {
     /// earlier versions, which know no such rows.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pairs: bool,
+    /// Benchmarks of head, and what head's suite file says they are called in base.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub renamed: BTreeMap<BenchmarkId, BenchmarkId>,
 }
 
 /// One suite file for both sides of a comparison. Its text is kept in the comparison's folder.
@@ -102,7 +105,9 @@ pub enum Interleaving {
 }
 
 /// Which sequential rule judges a comparison; see docs/statistics.md.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[strum(const_into_str)]
 pub enum SequentialRuleName {
@@ -117,6 +122,10 @@ pub enum SequentialRuleName {
     #[serde(rename = "seq-e-3")]
     #[strum(to_string = "seq-e-3")]
     SeqE3,
+    /// As `seq-e-3`; a head that varies far more than its base is told, too.
+    #[serde(rename = "seq-e-4")]
+    #[strum(to_string = "seq-e-4")]
+    SeqE4,
 }
 
 /// The rule of a comparison in rounds, and what it is asked to hold.
@@ -152,7 +161,7 @@ impl SequentialRule {
     pub fn for_cases(cases: usize) -> Self {
         // Fewer than four variances lend each other nothing, so that each needs a round more.
         let screen_rounds = if cases < 4 { 4 } else { 3 };
-        let name = SequentialRuleName::SeqE3;
+        let name = SequentialRuleName::SeqE4;
         Self { name, alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40, alpha_programs: 0.0 }
     }
 }

@@ -17,6 +17,7 @@ mod prior;
 pub mod prospect;
 pub mod resample;
 pub mod seq_e;
+pub mod spread;
 mod student;
 mod welch;
 

@@ -9,7 +9,7 @@ use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, report, un
 use super::target::{PublishRequest, PublishTarget, check_name, unpublished};
 use crate::app::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
-use crate::compare::{AppliedAcceptances, Conclusion, Merged, Verdict, regenerate_text};
+use crate::compare::{AppliedAcceptances, Conclusion, Merged, Verdict, Warning, regenerate_text};
 use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
 use crate::github::{Context, WorkflowRun, artifacts, pulls};
@@ -277,10 +277,11 @@ fn comment(target: &PublishTarget<'_>, number: u64, check: &str, content: &Comme
     target.log(&format!("comment on #{number}: {what}"))
 }
 
-/// Whether it deserves a comment: all but plain green.
+/// Whether it deserves a comment: all but plain green of benchmarks that both sides define alike.
 pub(super) fn should_comment(merged: &Merged) -> bool {
     let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
-    merged.conclusion != Conclusion::Pass || improved
+    let mut warnings = merged.groups.iter().flat_map(|group| &group.verdict.warning_codes);
+    merged.conclusion != Conclusion::Pass || improved || warnings.any(Warning::is_of_definitions)
 }
 
 /// A check that ends without a verdict. What a comment said before is about another run, and must not stand there as the

@@ -22,13 +22,14 @@ use crate::trend::TrendsDocument;
 const MOST_SERIES: usize = 20_000;
 
 /// Rules that a verdict may have been decided by.
-const RULES: [&str; 8] = [
+const RULES: [&str; 9] = [
     "process-welch-holm-3",
     "process-welch-holm-2",
     "process-session-2",
     "seq-e",
     "seq-e-2",
     "seq-e-3",
+    "seq-e-4",
     "process-welch-holm",
     "process-session",
 ];

@@ -43,6 +43,12 @@ pub enum Advice {
          other work), measure longer in each process, or raise the `target`"
     )]
     ReduceNoise {},
+    /// Look for what differs from one of head's processes to the next.
+    #[display(
+        "look for what differs from one of head's processes to the next (a choice by autotuning, random inputs, a cache that is \
+         there or not, memory that is allocated): base does not vary so"
+    )]
+    SteadyHead {},
     /// Likewise of more processes.
     #[display(
         "reduce the noise of the machine (lock the clocks, stop other work) or raise the threshold: more \

@@ -100,6 +100,21 @@ pub enum Reason {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         ended_early: bool,
     },
+    /// Head's processes vary far more than those of base, so that whether it became slower stays open.
+    #[display(
+        "head varies far more than base from process to process: by {} around its median and not by {}, over {}, {}; whether it \
+         became slower that does not tell",
+        percent(*head), percent(*base), rounds_of(*rounds), confident(*confidence)
+    )]
+    HeadVariesMore {
+        /// Mean distance of a process from the median of its side.
+        base: f64,
+        head: f64,
+        /// Undisturbed rounds in processes of its own.
+        rounds: u32,
+        /// For the whole suite at once.
+        confidence: f64,
+    },
     /// The absolute difference is not told from its margin.
     #[display(
         "{}{} whether the difference exceeds its margin",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use strum::IntoEnumIterator;
 
-use crate::conclusion::{is_probably_worse, no_time_decided, severity, was_compared};
+use crate::conclusion::{is_probably_worse, no_time_decided, severity, varies_more, was_compared};
 use crate::{Conclusion, Difference, Group, Row, Verdict, VerdictDocument};
 use gbench_model::text::{count, list, percent};
 use gbench_model::{Exit, NoReference, error_of_result};
@@ -65,7 +65,7 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
             let verdicts = [Verdict::Invalid, Verdict::Missing, Verdict::New];
             format!("Nothing was compared{}.", rest(rows, &verdicts))
         }
-        Conclusion::Failed => match probably_worse(rows) {
+        Conclusion::Failed => match probably_worse(rows).or_else(|| noisier(rows)) {
             Some(worse) => format!("{worse} in {compared_rows}, and the comparison has gaps{}.", gaps()),
             None => format!("Nothing regressed in {compared_rows}, but the comparison has gaps{}.", gaps()),
         },
@@ -73,7 +73,7 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
             let names = names(rows, Verdict::Inconclusive, label);
             let some = format!("{} inconclusive: {}", are(names.len()), list(&names, MAX_NAMED));
             let of_compared = format!("{} of {compared_rows}", names.len());
-            match probably_worse(rows) {
+            match probably_worse(rows).or_else(|| noisier(rows)) {
                 Some(worse) => format!("{worse}; {of_compared} {some}."),
                 None if names.len() == compared => {
                     format!("Nothing could be decided: {compared_rows} {some}.")
@@ -133,6 +133,12 @@ fn probably_worse(rows: &[Row]) -> Option<String> {
     };
     let names: Vec<String> = rows.iter().filter(worse).map(with_change).collect();
     (!names.is_empty()).then(|| format!("Not proven, but probably worse: {}", list(&names, MAX_NAMED)))
+}
+
+/// `Head varies far more than base: a time`: the rows that stay open for it; none where there is no such row.
+fn noisier(rows: &[Row]) -> Option<String> {
+    let names: Vec<String> = rows.iter().filter(|row| varies_more(row)).map(label).collect();
+    (!names.is_empty()).then(|| format!("Head varies far more than base: {}", list(&names, MAX_NAMED)))
 }
 
 /// Of a commit that was compared with itself because nothing was found to judge it against. `own`: the sentence of the

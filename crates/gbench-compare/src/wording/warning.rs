@@ -48,6 +48,9 @@ pub enum Warning {
     /// Cases whose command or environment differs.
     #[display("{} started otherwise on head: {}", cases_were(*count), listed(named, *count as usize, ", "))]
     StartedOtherwise { count: u32, named: Vec<String> },
+    /// Benchmarks that head's suite file pairs with others of base.
+    #[display("paired by `renamed_from` in head's suite file: {}", listed(named, *count as usize, ", "))]
+    Renamed { count: u32, named: Vec<String> },
     /// Cases whose threshold is no relative change.
     #[display(
         "{} state a threshold that is no relative change, which was passed over: {}",
@@ -130,6 +133,16 @@ pub struct HeldDown {
     pub reason: String,
     pub base: u32,
     pub head: u32,
+}
+
+impl Warning {
+    /// The two sides do not define a benchmark alike: a reader has to judge whether its rows compare the same work.
+    pub fn is_of_definitions(&self) -> bool {
+        matches!(
+            self,
+            Warning::Renamed { .. } | Warning::StartedOtherwise { .. } | Warning::OtherSetting { .. }
+        )
+    }
 }
 
 fn cases_of(cases: u32) -> String {

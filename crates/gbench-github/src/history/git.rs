@@ -1,7 +1,8 @@
 //! A history on a branch of the repository here, through its object database alone: no checkout, no index, no program.
 //!
-//! A writer holds git's own lock of the branch (`refs/heads/BRANCH.lock`) while it reads the tip, makes the tree and the
-//! commit, and moves the branch on. Another writer, git among them, waits or fails; none overwrites.
+//! A writer reads the tip, makes the tree and the commit, and moves the branch on where it is still at that tip; else it begins
+//! anew. Git's own lock of the branch (`refs/heads/BRANCH.lock`) is there for that last moment alone, in which no signal ends the
+//! writer: it would leave the lock behind, and stop every later one.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use git2::build::TreeUpdateBuilder;
 use git2::{Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, Tree};
+
+use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::entry::MAX_BYTES;
 use super::index::{self, Mark};
@@ -31,6 +34,8 @@ pub(super) struct GitBranch {
 enum Stop {
     /// Another writer holds the lock.
     Locked,
+    /// Another writer was faster.
+    Overtaken,
     Fault(Fault),
     Git(Error),
 }
@@ -39,6 +44,7 @@ impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         match error.code() {
             ErrorCode::Locked => Self::Locked,
+            ErrorCode::Modified | ErrorCode::Exists => Self::Overtaken,
             _ => Self::Git(error),
         }
     }
@@ -231,10 +237,8 @@ impl GitBranch {
                 Ok(appended) => return Ok(appended),
                 Err(Stop::Fault(fault)) => return Err(fault),
                 Err(Stop::Git(error)) => return Err(self.fault(&error)),
-                Err(Stop::Locked) if begun.elapsed() < PATIENCE => {
-                    std::thread::sleep(backoff::pause(SHORTEST_PAUSE, attempts));
-                    attempts += 1;
-                }
+                Err(Stop::Overtaken) => attempts = pause(attempts),
+                Err(Stop::Locked) if begun.elapsed() < PATIENCE => attempts = pause(attempts),
                 Err(Stop::Locked) => {
                     let lock = self.repository.commondir().join(format!("{}.lock", self.local()));
                     let what =
@@ -247,13 +251,22 @@ impl GitBranch {
         }
     }
 
+    /// Moves the branch from `tip` to `commit`.
+    fn move_on(&self, tip: Option<Oid>, commit: Oid, subject: &str) -> Result<(), Stop> {
+        let held = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+        let moved = match tip {
+            Some(tip) => self.repository.reference_matching(&self.local(), commit, true, tip, subject),
+            None => self.repository.reference(&self.local(), commit, false, subject),
+        };
+        // What came meanwhile takes effect here.
+        held.and_then(|before| before.thread_set_mask()).ok();
+        moved.map(drop).map_err(Stop::from)
+    }
+
     fn try_append(&self, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Appended, Stop> {
         let repository = &self.repository;
         self.refuse_checked_out().map_err(Stop::Fault)?;
         self.refuse_namesakes()?;
-        let mut lock = repository.transaction()?;
-        lock.lock_ref(&self.local())?;
-        // From here on no other writer moves the branch.
         let tip = match repository.find_reference(&self.local()) {
             Ok(reference) if reference.target().is_none() => {
                 let what = format!("`{}` only points to another reference", self.local());
@@ -317,8 +330,7 @@ impl GitBranch {
         let parents: Vec<_> = parent.iter().collect();
         let commit = repository.commit(None, &author, &author, file.message, &tree, &parents)?;
         let subject = file.message.lines().next().unwrap_or_default();
-        lock.set_target(&self.local(), commit, Some(&author), subject)?;
-        lock.commit()?;
+        self.move_on(tip, commit, subject)?;
         Ok(Appended { commit: commit.to_string(), path, already: false })
     }
 
@@ -398,6 +410,12 @@ impl GitBranch {
     }
 }
 
+/// Waits for another writer. Gives the number of attempts so far.
+fn pause(attempts: u32) -> u32 {
+    std::thread::sleep(backoff::pause(SHORTEST_PAUSE, attempts));
+    attempts.saturating_add(1)
+}
+
 enum Place {
     New(String),
     There(String),
@@ -410,4 +428,27 @@ fn names_in(tree: &Tree<'_>) -> impl Iterator<Item = String> {
 /// The names of the folders in a tree that are a month's.
 fn folders(runs: &Tree<'_>) -> Vec<String> {
     names_in(runs).filter(|name| layout::is_folder(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a12_a_writer_that_looks_at_what_is_there_holds_no_lock_that_its_end_would_leave() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::init(folder.path()).unwrap();
+        let branch = GitBranch::open(folder.path(), "history").unwrap();
+        let lock = repository.path().join("refs/heads/history.lock");
+        let run: RunId = "20261127T010203.000Z-c0ffee".parse().unwrap();
+        let file =
+            File { run: &run, month: "2026-11", bytes: b"1", message: "a run", mark: "m", beside: &[] };
+        assert!(!branch.append(&file, &|_| unreachable!()).unwrap().already);
+        let same = |bytes: &[u8]| {
+            assert!(!lock.exists());
+            bytes == b"1"
+        };
+        assert!(branch.append(&file, &same).unwrap().already);
+        assert!(!lock.exists());
+    }
 }

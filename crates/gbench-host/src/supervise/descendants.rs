@@ -73,7 +73,7 @@ fn reap_all(usage: &mut Usage) -> bool {
 }
 
 /// Process ids below `root` that are not zombies, from one pass over /proc.
-fn living_descendants(root: i32) -> Vec<i32> {
+pub(super) fn living_descendants(root: i32) -> Vec<i32> {
     let mut parents = HashMap::new();
     let mut zombies = HashSet::new();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -82,6 +82,10 @@ fn turns_broken(fault: TurnFault) -> Outcome {
             "it gave back a turn that it did not have",
             "send `yield` once when ready and once after each turn, and wait for a line or the end of file each time",
         ),
+        TurnFault::WorkedOutOfTurn => (
+            "it kept the processor busy while the other side had its turns",
+            "let it and its threads rest while it waits (`OMP_WAIT_POLICY=passive`), or set `lockstep = false`",
+        ),
         TurnFault::LeftEarly => (
             "it ended before its turns were over",
             "take turns until the end of file; their iterations are what is measured, not those of the request",

@@ -240,6 +240,11 @@ impl RunningProcess {
         }
     }
 
+    /// CPU time of all that runs of it.
+    pub(super) fn cpu(&self) -> Duration {
+        self.supervisor.cpu_below()
+    }
+
     /// No more turns: it finds the end of the file.
     pub(super) fn end_turns(&mut self, now: Instant) {
         self.clock.resume(now);

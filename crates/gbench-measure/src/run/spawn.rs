@@ -194,7 +194,8 @@ impl Supervised {
         };
         let mut processes = if first == 0 { [started, second] } else { [second, started] };
         let mut token = TurnToken::new(*turns);
-        let mut steer = |processes: &mut [_], now| pair::steer(processes, &mut token, now);
+        let mut idle = None;
+        let mut steer = |processes: &mut [_], now| pair::steer(processes, &mut token, &mut idle, now);
         self.follow(&mut processes, Duration::MAX, &mut steer)?;
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;

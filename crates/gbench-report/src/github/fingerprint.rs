@@ -4,12 +4,14 @@ use gbench_compare::{AppliedAcceptances, DecidedRow, Merged, Verdict};
 use gbench_model::sha256_hex;
 
 /// Hexadecimal digest of the conclusion and of every row that is not unchanged: which it is, on which machine, and what was
-/// said of it, and of what people have accepted. Figures are no part of it: they differ from run to run.
+/// said of it, of benchmarks that the sides define differently, and of what people have accepted. Figures are no part of it: they differ from run to run.
 pub fn fingerprint(merged: &Merged, accepted: &AppliedAcceptances) -> String {
     let mut said = Vec::new();
     for group in &merged.groups {
         let rows = group.verdict.rows.iter().filter(|row| row.verdict != Verdict::Unchanged);
         said.extend(rows.map(|row| json(&(row.verdict, &group.label, &row.case, &row.metric))));
+        let warnings = group.verdict.warning_codes.iter().filter(|warning| warning.is_of_definitions());
+        said.extend(warnings.map(|warning| json(&(&group.label, warning))));
     }
     said.sort();
     let verdict = json(&(merged.conclusion, said));

@@ -1,4 +1,4 @@
-//! The rules `seq-e`, `seq-e-2` and `seq-e-3`: a screen over the whole suite, then e-processes over fresh rounds of the candidates. A record
+//! The rules `seq-e`, `seq-e-2`, `seq-e-3` and `seq-e-4`: a screen over the whole suite, then e-processes over fresh rounds of the candidates. A record
 //! names its rule, and is judged by it for ever.
 //!
 //! [`gbench_stats::seq_e`] holds the arithmetic and why it may be believed; here stand the reasons, and the validity checks,
@@ -23,6 +23,7 @@ use gbench_stats::sample_stddev;
 use gbench_stats::seq_e::{
     self, Basis, Interval, Screen, SequentialLimits, SequentialResult, Status, Version,
 };
+use gbench_stats::spread::Spreads;
 
 use crate::validity::{SerialCorrelation, location_shift, repeated_numbers};
 use crate::wording::counted;
@@ -80,7 +81,7 @@ impl SeqE {
     pub(crate) fn of_control(&self) -> Self {
         const EACH_WAY: f64 = 0.0005;
         let mut rule = self.clone();
-        if let SequentialRuleName::SeqE3 = rule.rule.name {
+        if rule.rule.name >= SequentialRuleName::SeqE3 {
             (rule.rule.alpha, rule.rule.alpha_improved) = (EACH_WAY, EACH_WAY);
             if rule.rule.alpha_programs > 0.0 {
                 rule.rule.alpha_programs = EACH_WAY / 2.0;
@@ -92,6 +93,26 @@ impl SeqE {
     pub(crate) fn limits(&self) -> SequentialLimits {
         limits_of(&self.rule)
     }
+
+    /// Of a row that was not decided: head varies far more than base, and by more than the target. All rows share `alpha`. Rounds in which
+    /// one side met other work say nothing of it.
+    fn noisier_head(&self, state: &RowState, decision: &RowDecision, screen: &Screen) -> Option<Reason> {
+        let is_open =
+            matches!(decision.reason, Some(Reason::RangeUndecided { .. } | Reason::ChangeUnknown { .. }));
+        if self.rule.name < SequentialRuleName::SeqE4 || !is_open {
+            return None;
+        }
+        let rounds = state.rounds.calm_places(state.rounds.shared);
+        let spreads = Spreads::of(&rounds, state.rounds.shared == 0)?;
+        let share = self.rule.alpha / screen.candidates as f64;
+        let of_side = |spread: f64| state.rounds.scale.slowdown(spread);
+        spreads.head_is_noisier(state.target, share).then_some(Reason::HeadVariesMore {
+            base: of_side(spreads.base)?,
+            head: of_side(spreads.head)?,
+            rounds: rounds.len() as u32,
+            confidence: 1.0 - self.rule.alpha,
+        })
+    }
 }
 
 /// The limits for rows that a recorded rule gives the arithmetic.
@@ -100,7 +121,7 @@ pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
         version: match rule.name {
             SequentialRuleName::SeqE => Version::One,
             SequentialRuleName::SeqE2 => Version::Two,
-            SequentialRuleName::SeqE3 => Version::Three,
+            SequentialRuleName::SeqE3 | SequentialRuleName::SeqE4 => Version::Three,
         },
         alpha: rule.alpha - rule.alpha_programs,
         alpha_improved: rule.alpha_improved,
@@ -171,6 +192,9 @@ impl Rule for SeqE {
             let spent = self.spent.filter(|_| result.status == Status::Open);
             let of_all = all.as_ref().and_then(|all| all.result(index));
             let mut decision = decide(state, result, of_all, &screen, &limits, spent);
+            if let Some(reason) = self.noisier_head(state, &decision, &screen) {
+                (decision.reason, decision.next) = (Some(reason), Some(Advice::SteadyHead {}));
+            }
             if let Some(repeated) = repeated_numbers(state.evidence, limits.version) {
                 decision.open = repeated.may_change && state.rounds.differences.len() < limits.most_rounds;
                 weaken(&mut decision, repeated.reason, repeated.next);

@@ -1,7 +1,7 @@
 //! Two processes and the token between them: what each says is held against the rules, and neither is left waiting
 //! for one that is gone.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::schedule::{NextTurn, TurnFault, TurnToken};
 use crate::run::executor::StopReason;
@@ -9,17 +9,23 @@ use crate::run::process::{RunningProcess, Sign};
 use gbench_host::supervise::Report;
 use gbench_model::ProcessEnd;
 
-/// Looks at what both have said, and gives the next turn. `processes`: two.
+/// Looks at what both have said, and gives the next turn. `processes`: two. `idle`: while a side has its turn, the other one and
+/// the CPU time that it had used before.
 ///
 /// One that fails does not end the other at once but when it next waits for a turn: it may be about to fail in its own
 /// way (a module that neither side finds, a machine that neither can run on), and that is its outcome then.
 pub(crate) fn steer(
     processes: &mut [RunningProcess],
     token: &mut TurnToken,
+    idle: &mut Option<(usize, Duration)>,
     now: Instant,
 ) -> std::io::Result<()> {
-    for (side, process) in processes.iter_mut().enumerate() {
-        for sign in process.signs() {
+    for side in 0..processes.len() {
+        for sign in processes[side].signs() {
+            if let Some((other, before)) = idle.take_if(|(other, _)| sign == Sign::Yield && *other != side) {
+                token.on_work_out_of_turn(other, processes[other].cpu().saturating_sub(before));
+            }
+            let process = &mut processes[side];
             let aborted = match sign {
                 Sign::Yield => token.on_yield(side, now).err(),
                 Sign::Measured => (!token.has_begun(side)).then_some(TurnFault::NeverWaited),
@@ -31,6 +37,7 @@ pub(crate) fn steer(
             }
         }
         // It may yield for ever: nothing is heard any more.
+        let process = &mut processes[side];
         if process.is_garbled() && !token.is_finished() {
             process.stop(StopReason::BadLine, false);
         }
@@ -51,8 +58,14 @@ pub(crate) fn steer(
     }
     match token.next(now) {
         NextTurn::Wait => Ok(()),
-        NextTurn::Give { side, iterations } => [base, head][side].give(iterations, now),
+        NextTurn::Give { side, iterations } => {
+            *idle = Some((1 - side, [&*base, &*head][1 - side].cpu()));
+            [base, head][side].give(iterations, now)
+        }
         NextTurn::Finish => {
+            if let Some(side) = token.worked_out_of_turn() {
+                [&mut *base, &mut *head][side].stop(StopReason::Turns(TurnFault::WorkedOutOfTurn), false);
+            }
             base.end_turns(now);
             head.end_turns(now);
             Ok(())

@@ -16,7 +16,7 @@
 //! and must stay a small share of its block. Before the first pair the time of an iteration is unknown, so that
 //! the first block is a sixth of the whole; the later ones go by the slower side of what was seen.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gbench_suite::Benchmark;
 
@@ -65,6 +65,8 @@ pub enum TurnFault {
     NotItsTurn,
     /// It ended well before its turns were over.
     LeftEarly,
+    /// It used the processor while the other side had its turn.
+    WorkedOutOfTurn,
 }
 
 /// The next step of the schedule.
@@ -98,7 +100,16 @@ struct Half {
     waiting: bool,
     blocks: Vec<Block>,
     has_begun: bool,
+    /// CPU time that it used while the other had its turn.
+    out_of_turn: Duration,
 }
+
+/// A side that keeps at least this part of a core busy while the other has its turns...
+const BUSY_CORE: f64 = 0.25;
+/// ... and does so this many times as much as the other, disturbs it. Threads that spin for their next work do so on both sides.
+const MORE_THAN_OTHER: f64 = 2.0;
+/// Less CPU time than this is a process that comes to rest.
+const LEAST_CPU: Duration = Duration::from_millis(20);
 
 impl TurnToken {
     pub(crate) fn new(turns: Turns) -> Self {
@@ -147,6 +158,24 @@ impl TurnToken {
         (half.waiting, half.has_begun) = (false, true);
         self.holder = Some((side, iterations, now));
         NextTurn::Give { side, iterations }
+    }
+
+    /// What a side used of the processor while the other had a turn.
+    pub(crate) fn on_work_out_of_turn(&mut self, side: usize, cpu: Duration) {
+        self.sides[side].out_of_turn += cpu;
+    }
+
+    /// The side that kept the processor busy in the other's turns, where one did.
+    pub(crate) fn worked_out_of_turn(&self) -> Option<usize> {
+        let share = |side: usize| {
+            let of_other = seconds(&self.sides[1 - side]).max(1e-9);
+            self.sides[side].out_of_turn.as_secs_f64() / of_other
+        };
+        (0..2).find(|side| {
+            self.sides[*side].out_of_turn >= LEAST_CPU
+                && share(*side) >= BUSY_CORE
+                && share(*side) >= MORE_THAN_OTHER * share(1 - side)
+        })
     }
 
     /// True where it is ready and the other is not, or has the turn.
