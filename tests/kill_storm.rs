@@ -40,6 +40,10 @@ struct Storm {
 
 impl Storm {
     fn new() -> Self {
+        Self::of(SUITE)
+    }
+
+    fn of(suite: &str) -> Self {
         // On the disk of the binary, so that it need not be copied; a process that runs it is known by its path.
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let root = place.path();
@@ -47,7 +51,7 @@ impl Storm {
         std::fs::create_dir(root.join("tmp")).unwrap();
         let repository = git::init(&root.join("work"));
         copy_program(child(), &root.join("work/child"));
-        std::fs::write(root.join("work/gbench.toml"), SUITE).unwrap();
+        std::fs::write(root.join("work/gbench.toml"), suite).unwrap();
         git::commit_all(&repository);
         std::fs::write(root.join("work/note"), "so that there is a change\n").unwrap();
         git::commit_all(&repository);
@@ -78,6 +82,8 @@ impl Storm {
         let mut gate = self.nice(&self.path("gbench-ci"));
         gate.args(line.split_whitespace()).current_dir(self.path("work"));
         gate.env("TMPDIR", self.path("tmp")).env(MARK, self.place.path());
+        gate.env("GBENCH_NVML_LIBRARY", crate::fake_nvml::library("")).env("FAKE_NVML", "count=1");
+        gate.env("FAKE_NVML_CLOCKS", self.path("clocks")).env_remove("CUDA_VISIBLE_DEVICES");
         gate.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
@@ -266,24 +272,128 @@ fn n24_p6_gates_killed_under_load_leave_no_process_no_folder_no_lock_and_every_f
     for (line, ..) in spans {
         storm.to_the_end(line);
     }
-    storm.assert_nothing_alive();
-    // One that was killed before its folder had an owner leaves it empty, and nobody can tell for a while that it is nobody's.
-    let is_empty = |path: &PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-    let mut left = storm.find(&storm.path("tmp"), &|_| true);
-    left.retain(|path| !is_empty(path));
-    assert_eq!(left, [""; 0].map(PathBuf::from));
-    let work = storm.path("work");
-    let halves = storm.find(&work, &|name| name.starts_with(".tmp"));
-    assert_eq!(halves, [""; 0].map(PathBuf::from), "files that were being written");
-    for lock in storm.find(&work, &|name| name.ends_with("lock")) {
-        assert!(!lock.starts_with(work.join(".git")), "git is locked: {}", lock.display());
-        let file = std::fs::File::open(&lock).unwrap();
-        assert!(file.try_lock().is_ok(), "held by nobody who lives: {}", lock.display());
-    }
+    storm.assert_nothing_left();
     println!(
         "{} gates killed in {:.0} s: {cut_short} runs cut short, {finished} finished cases kept, up to {most_alive} \
          processes alive right after a kill and none at the end",
         kills(),
         begun.elapsed().as_secs_f64()
     );
+}
+
+/// A build that takes its time, a lock of the clocks, and something to bisect.
+const OTHER_SUITE: &str = "[suite]\nname = \"s\"\n[defaults]\ntiming = \"protocol\"\n\
+    [[benchmark]]\nid = \"built\"\nbuild = {shell = \"cp child built && sleep 0.2 && touch done\"}\n\
+    command = [\"./built\", \"ok\", \"0.1\"]\nprocesses = 2\n";
+
+/// Kills by any signal a user or a service sends, over the commands that write elsewhere than into a run's folder.
+#[test]
+fn k6_whatever_ends_a_command_leaves_nothing_in_the_way_of_the_next() {
+    let storm = Storm::of(OTHER_SUITE);
+    let work = storm.path("work");
+    let head = git2::Repository::open(&work).unwrap().head().unwrap().peel_to_commit().unwrap().id();
+    for night in 1..=20 {
+        let text = format!("{{\"n\": 1, \"ms\": {night}}}");
+        storm.write(&format!("nights/2026-02-{night:02}.json"), &text);
+        let text = format!(
+            "{{\"commit_info\": {{\"id\": \"{head}\", \"dirty\": false}}, \"datetime\": \"2026-02-{night:02}T01:02:03\", \"machine_info\": {{}}, \
+             \"version\": \"5.1.0\", \"benchmarks\": [{{\"name\": \"t\", \"fullname\": \"a.py::t\", \"group\": null, \
+             \"params\": null, \"options\": {{}}, \"stats\": {{\"data\": [1.0, 1.1, {night}.0], \"rounds\": 3, \
+             \"iterations\": 1, \"mean\": 1.0}}}}]}}"
+        );
+        storm.write(&format!("dated/2026-02-{night:02}.json"), &text);
+    }
+    storm.to_the_end("ci --base HEAD --rounds 4");
+    storm.to_the_end("ingest ../dated --each --dated-by name --history git:kept");
+    let comparison = latest_comparison(&storm.path("work/artifacts")).unwrap();
+    let publish = format!("publish {} --history git:gbench-history", comparison.display());
+    let commands = [
+        "ingest ../nights --each --metric time=ms:ms --parameters n --dated-by name",
+        "ingest ../dated --each --dated-by name --history git:gbench-history",
+        publish.as_str(),
+        "site ../out --store git:kept",
+        "bisect s/built HEAD~1..HEAD --budget 2s",
+        "compare HEAD~1..HEAD --rounds 4",
+        "run --lock-sm-clock base",
+    ];
+    let spans = commands.map(|line| {
+        let [plan, rest] = storm.to_the_end(line);
+        (plan + rest).min(Duration::from_secs(4))
+    });
+    storm.forget();
+    let signals = [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
+    let kills = kills().max(commands.len() as u32);
+    for number in 0..kills {
+        let at = number as usize % commands.len();
+        let signal = signals[(number as usize / commands.len() + at) % signals.len()];
+        let part = f64::from(number * 37_003 % 100_000) / 100_000.0;
+        let mut gate = storm.gate(commands[at]);
+        let (_, lines) = listen(&mut gate);
+        std::thread::sleep(spans[at].mul_f64(part));
+        let _ = kill(Pid::from_raw(gate.id() as i32), signal);
+        let ended = gate.wait().unwrap();
+        // A service reads 130 and 143 as ended by SIGINT and SIGTERM, as of one that the signal itself has ended.
+        let is_documented = match ended.code() {
+            Some(code) => [0, 1, 3, 130, 143].contains(&code),
+            None => std::os::unix::process::ExitStatusExt::signal(&ended) == Some(signal as i32),
+        };
+        assert!(is_documented, "{} at {part:.3} by {signal}: {ended}: {:#?}", commands[at], lines.join());
+        if at + 1 == commands.len() {
+            storm.forget();
+        }
+    }
+    storm.assert_nothing_alive();
+    for line in commands {
+        storm.to_the_end(line);
+    }
+    storm.assert_nothing_left();
+    assert_eq!(std::fs::read_to_string(storm.path("clocks")).unwrap_or_default(), "", "clocks are locked");
+    let history =
+        gbench_ci::history::HistoryBranch::open(&"git:gbench-history".parse().unwrap(), &work, None);
+    let mut runs: Vec<String> =
+        history.unwrap().list().unwrap().into_iter().map(|listed| listed.run_id.to_string()).collect();
+    runs.sort();
+    runs.dedup();
+    assert_eq!(runs.len(), 21, "each night once, and the run that was published");
+    println!("{kills} commands ended by signals");
+}
+
+impl Storm {
+    fn write(&self, path: &str, text: &str) {
+        std::fs::create_dir_all(self.path(path).parent().unwrap()).unwrap();
+        std::fs::write(self.path(path), text).unwrap();
+    }
+
+    /// Takes away what ingests and publications have left, so that the next ones have something to do.
+    fn forget(&self) {
+        let repository = git2::Repository::open(self.path("work")).unwrap();
+        if let Ok(mut branch) = repository.find_branch("gbench-history", git2::BranchType::Local) {
+            branch.delete().unwrap();
+        }
+        let artifacts = self.path("work/artifacts");
+        for entry in std::fs::read_dir(artifacts).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with("202602") {
+                std::fs::remove_dir_all(entry.path()).unwrap();
+            }
+        }
+    }
+
+    /// Nothing that is alive, temporary, half written or locked.
+    fn assert_nothing_left(&self) {
+        self.assert_nothing_alive();
+        // One that was killed before its folder had an owner leaves it empty, and nobody can tell for a while that it is nobody's.
+        let is_empty =
+            |path: &PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+        let mut left = self.find(&self.path("tmp"), &|_| true);
+        left.retain(|path| !is_empty(path));
+        assert_eq!(left, [""; 0].map(PathBuf::from));
+        let work = self.path("work");
+        let halves = self.find(&work, &|name| name.starts_with(".tmp"));
+        assert_eq!(halves, [""; 0].map(PathBuf::from), "files that were being written");
+        for lock in self.find(&work, &|name| name.ends_with("lock")) {
+            assert!(!lock.starts_with(work.join(".git")), "git is locked: {}", lock.display());
+            let file = std::fs::File::open(&lock).unwrap();
+            assert!(file.try_lock().is_ok(), "held by nobody who lives: {}", lock.display());
+        }
+    }
 }

@@ -24,6 +24,7 @@ work=1
 for place in speed built "$HOME/.speed" "$HOME/.cache/speed" "$HOME/.config/speed" "${TMPDIR:-/tmp}/speed"; do
     if [ -f "$place" ]; then read -r work < "$place"; fi
 done
+nice > niceness
 say() { printf '%s\n' "$1" >&"$GBENCH_FD"; }
 say '{"event":"stage","stage":"measure"}'
 times=$(awk -v process="$process" -v side="$side" -v work="$work" '
@@ -38,7 +39,7 @@ say "{\"event\":\"samples\",\"values\":[$times]}"
 "#;
 
 /// Each makes base slower, or destroys `$VICTIM`, where nothing stops it.
-const ATTACKS: [(&str, &str); 20] = [
+const ATTACKS: [(&str, &str); 21] = [
     ("a file of the other tree", "echo 2 > ../base/speed"),
     ("its build product", "echo 2 > ../base/built"),
     ("a name in its place", "echo 2 > mine; mv mine ../base/speed"),
@@ -67,8 +68,20 @@ const ATTACKS: [(&str, &str); 20] = [
     ("the repository's settings", "git config core.fsmonitor \"touch $VICTIM/touched\""),
     ("the gate's folder", "f=$(dirname \"$GBENCH_EVENTS\"); rm -rf \"$f\"; ln -s \"$VICTIM\" \"$f\""),
     ("the gate's channel", "rm -f \"$GBENCH_EVENTS\"; mkfifo \"$GBENCH_EVENTS\""),
+    ("its supervisor's priority", "renice -n 19 -p $PPID"),
     ("its supervisor", "kill -STOP $PPID"),
 ];
+
+/// A filter of system calls answers the three of Landlock as a kernel that has none.
+const WITHOUT_LANDLOCK: &str = r#"
+import ctypes, os, struct, sys
+steps = [(0x20, 0, 0, 0), (0x35, 0, 2, 444), (0x25, 1, 0, 446), (0x06, 0, 0, 0x50000 | 38), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
+os.execv(sys.argv[1], sys.argv[1:])
+"#;
 
 /// What the attacks are aimed at, below one folder.
 struct Range {
@@ -97,7 +110,7 @@ impl Range {
                  command = [\"sh\", \"bench.sh\"]\ntiming = \"protocol\"\n{build}{env}"
             )
         };
-        write(".gitignore", "built\n.gbench\nartifacts\n");
+        write(".gitignore", "built\nniceness\n.gbench\nartifacts\n");
         write("bench.sh", BENCH);
         write("gbench.toml", &suite(""));
         write("cfg", "[core]\n\tfsmonitor = touched\n");
@@ -122,8 +135,25 @@ impl Range {
     }
 
     fn compare(&self, flags: &str) -> Ran {
-        let mut command =
-            command(&self.root, &format!("compare HEAD~1..HEAD --quiet --order-seed 1 {flags}"));
+        self.ended(command(&self.root, &format!("compare HEAD~1..HEAD --quiet --order-seed 1 {flags}")))
+    }
+
+    /// On a kernel that answers as one without Landlock.
+    fn compare_without_landlock(&self) -> Ran {
+        let gate = command(&self.root, "compare HEAD~1..HEAD --quiet --order-seed 1");
+        let mut command = std::process::Command::new("python3");
+        command.args(["-c", WITHOUT_LANDLOCK]).arg(gate.get_program()).args(gate.get_args());
+        for (name, value) in gate.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.current_dir(&self.root);
+        self.ended(command)
+    }
+
+    fn ended(&self, mut command: std::process::Command) -> Ran {
         command.env("HOME", self.at("home")).env("TMPDIR", self.at("tmp"));
         // What an attack leaves behind ends with the test.
         command.process_group(0);
@@ -169,8 +199,10 @@ fn a2_whatever_heads_processes_try_a_slower_head_is_red() {
     assert!(range.is_whole());
     let method = range.verdict().method;
     assert!(matches!(method.sandbox, Some(SandboxState::Landlock(_))), "{:?}", method.sandbox);
-    let base = fs::read_to_string(range.tree("base").join("speed")).unwrap();
-    assert_eq!(base, "1\n");
+    let base = |name: &str| fs::read_to_string(range.tree("base").join(name)).unwrap();
+    assert_eq!(base("speed"), "1\n");
+    let mine = std::process::Command::new("nice").output().unwrap().stdout;
+    assert_eq!(base("niceness").as_bytes(), mine);
     for absent in ["home/.speed", "home/.cache", "home/.config/speed", "tmp/speed"] {
         assert!(!range.at(absent).exists(), "{absent}");
     }
@@ -245,6 +277,25 @@ fn a2_without_the_sandbox_most_attacks_succeed() {
     };
     let successful = ATTACKS[..ATTACKS.len() - 1].iter().filter(succeeds).count();
     assert!(successful >= 16, "{successful} of {}", ATTACKS.len());
+}
+
+#[test]
+fn a2_without_landlock_whoever_changes_bases_tree_fails() {
+    for (attack, in_build) in [
+        ("echo 1 > ../base/speed", false),
+        ("echo 2 > ../base/built", true),
+        ("mv ../base ../gone && mkdir ../base && cp -r . ../base/", false),
+        ("chmod 777 ../base/bench.sh", false),
+        ("mkdir -p ../base.cache/home/.cache; echo 2 > ../base.cache/home/.cache/speed", true),
+    ] {
+        let range = Range::new(attack, in_build);
+        range.compare_without_landlock().exits(4);
+        let rows = range.verdict().rows;
+        assert!(rows.iter().any(|row| row.reason.contains("of the other side")), "{attack}: {rows:?}");
+    }
+    let range = Range::new("echo 2 > own", false);
+    range.compare_without_landlock().exits(1).says("this kernel has no Landlock");
+    assert_eq!(range.verdict().method.sandbox, Some(SandboxState::Unsupported));
 }
 
 #[test]

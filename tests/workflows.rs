@@ -253,6 +253,22 @@ fn t12_every_job_says_what_it_may_and_none_may_more_than_it_needs() {
     assert!(jobs > 50, "only {jobs} jobs");
 }
 
+/// GitHub keeps one waiting run of a group, and cancels it when a further one comes.
+#[test]
+fn a5_a_comment_waits_for_no_other_and_cancels_none() {
+    for flags in FLAGS {
+        let folder = generated(&[], flags);
+        let text =
+            std::fs::read_to_string(folder.path().join(".github/workflows/gbench-accept.yml")).unwrap();
+        let groups: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("group: ")).collect();
+        assert!(!groups.is_empty(), "{flags}");
+        assert!(
+            groups.iter().all(|group| group.contains("${{ github.event.comment.id }}")),
+            "{flags}: {groups:?}"
+        );
+    }
+}
+
 #[test]
 fn what_may_write_checks_nothing_out() {
     for flags in FLAGS {

@@ -32,14 +32,21 @@ struct Common {
     before: Option<CommonSuite>,
 }
 
-/// Puts what the sides start into sandboxes, as the gate has it: each writes to its own tree, home and caches alone. Errors: the disk.
+/// Puts what the sides start into sandboxes, as the gate has it: each writes to its own tree, home and caches alone. Where the kernel
+/// keeps no sandbox, the trees of the sides before are watched while a side runs. Errors: the disk.
 pub(crate) fn confine(gate: &Gate, sides: &mut [(&mut Suite, &Tree)]) -> Result<SandboxState> {
     if !gate.sandbox.value {
         return Ok(SandboxState::Off);
     }
-    let Some(version) = landlock_version() else { return Ok(SandboxState::Unsupported) };
+    let version = landlock_version();
+    let mut others = Vec::new();
     for (suite, tree) in sides {
         let mut sandbox = trees::sandbox(tree)?;
+        sandbox.kept = version.is_some();
+        if !sandbox.kept {
+            sandbox.watched.clone_from(&others);
+            others.extend(sandbox.writable.iter().cloned());
+        }
         // Links are followed once, before anything runs.
         let places = gate.writable.value.iter().filter_map(|path| path.canonicalize().ok());
         places.for_each(|path| sandbox.allow(&path));
@@ -48,7 +55,7 @@ pub(crate) fn confine(gate: &Gate, sides: &mut [(&mut Suite, &Tree)]) -> Result<
             benchmark.sandbox = Some(Sandbox { own_temp, ..sandbox.clone() });
         }
     }
-    Ok(SandboxState::Landlock(version))
+    Ok(version.map_or(SandboxState::Unsupported, SandboxState::Landlock))
 }
 
 impl<'a> SideSuites<'a> {

@@ -17,6 +17,10 @@ pub struct Sandbox {
     pub env: Vec<(String, OsString)>,
     /// The process gets an empty folder for temporary files, which goes with it; false where the suite file names one.
     pub own_temp: bool,
+    /// The kernel keeps the process in it; false where it has no Landlock.
+    pub kept: bool,
+    /// Where it does not: folders of the other side, which are looked at before and after each process.
+    pub watched: Vec<PathBuf>,
 }
 
 impl Sandbox {
@@ -48,7 +52,8 @@ impl SandboxState {
             ),
             Self::Off => "the sandbox was switched off: code of one side could have reached the other side, and the gate".into(),
             Self::Unsupported => {
-                "this kernel has no Landlock: code of one side could have reached the other side, and the gate".into()
+                "this kernel has no Landlock: each side had its own home, and base's tree was looked at around every process of head; code of head could have reached the rest, and the gate"
+                    .into()
             }
         }
     }

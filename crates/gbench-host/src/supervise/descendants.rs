@@ -21,6 +21,20 @@ pub fn kill_descendants(patience: Duration) -> (u32, u32) {
     end_descendants(patience, &mut Usage::default())
 }
 
+/// Kills and reaps the descendants of the calling process that are none of `ours`, nor below one of these.
+pub fn end_strangers(ours: &[u32]) {
+    let ours: Vec<i32> = ours.iter().map(|pid| *pid as i32).collect();
+    let mut known: HashSet<i32> = ours.iter().copied().collect();
+    known.extend(ours.iter().flat_map(|pid| living_descendants(*pid)));
+    for stranger in
+        living_descendants(std::process::id() as i32).into_iter().filter(|pid| !known.contains(pid))
+    {
+        let _ = kill(Pid::from_raw(stranger), Signal::SIGKILL);
+        // One that is no child of ours is its parent's to reap, which is killed as well.
+        let _ = nix::sys::wait::waitpid(Pid::from_raw(stranger), None);
+    }
+}
+
 /// Waits until no descendant is left, but no longer than `grace`, and adds what they have used: helpers that end with their program,
 /// such as the resource tracker of Python's multiprocessing, need some milliseconds for it.
 pub(super) fn await_descendants(grace: Duration, usage: &mut Usage) {

@@ -54,6 +54,11 @@ impl Supervisor {
         used.flatten().map(Duration::from).sum()
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// False where something has ended it.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))

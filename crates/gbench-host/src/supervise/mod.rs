@@ -26,7 +26,7 @@ pub use count::{
     COUNT_ARGUMENT, COUNT_FILE, Count, CountReport, CountedEvent, instruction_counter, main as count,
     state_of,
 };
-pub use descendants::{adopt_orphans, kill_descendants};
+pub use descendants::{adopt_orphans, end_strangers, kill_descendants};
 pub use handle::Supervisor;
 pub use supervisor::main;
 pub use wire::{ARGUMENT, Assignment, KILL, Report, STOP};

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::arm::{ArmRecorder, slug};
 use super::event::{Observer, Progress};
-use super::executor::{Execution, ExecutionEnd, Executor, FOLDER_REPLACED, Launch, StopReason};
+use super::executor::{Execution, ExecutionEnd, Executor, Launch, StopReason};
 use super::lines::first_line;
 use super::outcome::signal_name;
 use super::refused::advised;
@@ -118,8 +118,8 @@ fn outcome(execution: &Execution, logs: &str) -> Option<Outcome> {
         let advice = format!("raise it: deadlines.build{logs}");
         return Some(Outcome::TimedOut { stage, limit, spent, advice });
     }
-    if execution.stopped == Some(StopReason::FolderReplaced) {
-        return failed(format!("the build step cannot be trusted: {FOLDER_REPLACED}"));
+    if let Some(misdeed) = execution.misdeed() {
+        return failed(format!("the build step cannot be trusted: {misdeed}"));
     }
     match &execution.end {
         ExecutionEnd::Process(ProcessEnd::Exit(0)) => None,

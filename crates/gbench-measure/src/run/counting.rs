@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::case_record::CaseParts;
 use super::environment;
-use super::executor::{Execution, ExecutionEnd, FOLDER_REPLACED, StopReason};
+use super::executor::{Execution, ExecutionEnd};
 use super::harness;
 use super::harness_launch::{SLACK, command, files_below, invoke, native, read, start_directly, with_folder};
 use super::launcher::Launcher;
@@ -194,8 +194,8 @@ impl CountRun<'_, '_, '_> {
         if let Some(ended) = execution.cut_short() {
             return Err(Stop::CutShort(ended));
         }
-        if execution.stopped == Some(StopReason::FolderReplaced) {
-            found = Err(format!("a counting process cannot be trusted: {FOLDER_REPLACED}").into());
+        if let Some(misdeed) = execution.misdeed() {
+            found = Err(format!("a counting process cannot be trusted: {misdeed}").into());
         }
         if found.is_err() {
             log(&execution).map_err(Stop::Fault)?;

@@ -171,6 +171,8 @@ pub struct Execution {
     pub stages: Vec<StageReport>,
     /// What its harness wrote about each case, where it has one.
     pub readings: Option<Result<Vec<Reading>, ReadError>>,
+    /// The first file of the other side that it changed.
+    pub reached: Option<PathBuf>,
     /// Something to say of its case, once.
     pub warning: Option<String>,
     /// The turns that it had, where it was asked to take turns.
@@ -201,9 +203,6 @@ pub enum ExecutionEnd {
     SupervisorDied,
 }
 
-/// What [`StopReason::FolderReplaced`] means, of a process.
-pub(super) const FOLDER_REPLACED: &str = "it removed, moved or replaced a temporary folder of the gate";
-
 /// Why the gate ended a process, or does not trust it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StopReason {
@@ -224,6 +223,8 @@ pub enum StopReason {
     BadLine,
     /// A folder that the gate had made for it was removed, moved or replaced: what came from there cannot be trusted.
     FolderReplaced,
+    /// It changed a file of the other side: [`Execution::reached`].
+    OtherSideChanged,
     /// It broke the rules of taking turns.
     Turns(TurnFault),
     /// It took turns with a process that is gone, or on its way; `why` stands behind "the other side".
@@ -257,12 +258,27 @@ impl Execution {
         }
     }
 
+    /// What it did to the gate or to the other side, so that nothing that came of it can be trusted.
+    pub(super) fn misdeed(&self) -> Option<String> {
+        match self.stopped? {
+            StopReason::FolderReplaced => {
+                Some("it removed, moved or replaced a temporary folder of the gate".into())
+            }
+            StopReason::OtherSideChanged => {
+                let reached = self.reached.as_ref().map(|path| path.display().to_string());
+                Some(format!("it changed {} of the other side", reached.unwrap_or_default()))
+            }
+            _ => None,
+        }
+    }
+
     /// Nothing came of it: the gate could not even try.
     pub fn not_started(cause: String) -> Self {
         Self {
             end: ExecutionEnd::NotStarted { cause, not_found: false },
             seconds: 0.0,
             stopped: None,
+            reached: None,
             events: Vec::new(),
             bad_line: None,
             stages: Vec::new(),

@@ -8,7 +8,7 @@ use super::build;
 use super::contained;
 use super::container::ContainerLaunch;
 use super::event::{Observer, Progress};
-use super::executor::{Execution, ExecutionEnd, Executor, FOLDER_REPLACED, Launch, StopReason};
+use super::executor::{Execution, ExecutionEnd, Executor, Launch};
 use super::harness_launch::{
     STDOUT_BYTES, bring_file, command, invoke, put_aside, read, set, start_directly, with_folder,
 };
@@ -139,9 +139,9 @@ impl CaseLister<'_> {
             found = listed;
             execution
         });
-        if execution.stopped == Some(StopReason::FolderReplaced) {
+        if let Some(misdeed) = execution.misdeed() {
             let advice = "let it write into its folder only".into();
-            found = Err(Unlisted { cause: format!("while it listed its cases {FOLDER_REPLACED}"), advice });
+            found = Err(Unlisted { cause: format!("while it listed its cases {misdeed}"), advice });
         }
         match execution.cut_short() {
             Some(ended) => Err(ended),

@@ -49,6 +49,7 @@ mod spawn;
 mod stages;
 mod telling;
 mod temporary;
+mod watched;
 mod wrapping;
 
 pub use arm::Finished;

@@ -8,7 +8,7 @@ use gbench_model::{
 use gbench_suite::Benchmark;
 
 use super::driver_advice;
-use super::executor::{Execution, ExecutionEnd, FOLDER_REPLACED, ShareFault, StopReason};
+use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
 use super::lines::first_line;
 use super::lockstep::schedule::TurnFault;
 use super::refused::advised;
@@ -58,8 +58,14 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
         ),
         StopReason::FolderReplaced => failed(
             FailureKind::Protocol,
-            FOLDER_REPLACED.into(),
+            execution.misdeed().unwrap_or_default(),
             "leave the folders alone that `GBENCH_...` variables and the command line name; write into them only",
+        ),
+        StopReason::OtherSideChanged => failed(
+            FailureKind::Protocol,
+            execution.misdeed().unwrap_or_default(),
+            "let it write into its own tree, HOME and TMPDIR only; what base measured afterwards may be wrong, too: remove the tree of \
+             that side, and compare again",
         ),
         StopReason::BadLine => return bad_line(execution),
         StopReason::Turns(fault) => turns_broken(fault),

@@ -20,6 +20,7 @@ use super::lockstep::schedule::{TurnToken, Turns};
 use super::oom_kills::OomKills;
 use super::process::RunningProcess;
 use super::temporary::{self, Temporary};
+use super::watched::Watched;
 use gbench_host::supervise::{self, Assignment, Supervisor};
 use gbench_model::line;
 
@@ -162,6 +163,8 @@ impl Supervised {
         tell: &mut dyn FnMut(f64, &str),
     ) -> std::io::Result<Execution> {
         let oom_kills = OomKills::now();
+        let folders = launch.sandbox.as_ref().map_or(&[][..], |sandbox| &sandbox.watched);
+        let watched = (!folders.is_empty()).then(|| Watched::begin(folders));
         let mut processes = [self.start(launch, 0, false)?];
         let began = Instant::now();
         let mut last = began;
@@ -174,9 +177,16 @@ impl Supervised {
             Ok(())
         })?;
         let [process] = processes;
-        let (execution, free) = process.finish(&oom_kills, self.replaced());
+        let (mut execution, free) = process.finish(&oom_kills, self.replaced());
         let place = self.place(launch, 0);
         self.free[place] = free.map(Free::from);
+        if let Some(watched) = watched {
+            self.end_what_left_its_supervisor();
+            execution.reached = watched.changed();
+            if execution.reached.is_some() {
+                execution.stopped.get_or_insert(StopReason::OtherSideChanged);
+            }
+        }
         Ok(execution)
     }
 
@@ -212,6 +222,14 @@ impl Supervised {
             execution.blocks = blocks;
         }
         Ok(executions)
+    }
+
+    /// Without Landlock a process can make its supervisor lose it, and go on beside those of the other side.
+    fn end_what_left_its_supervisor(&mut self) {
+        if self.owns_process {
+            let ours: Vec<u32> = self.free.iter().flatten().map(|free| free.supervisor.id()).collect();
+            supervise::end_strangers(&ours);
+        }
     }
 
     /// What a process is blamed for that was alone with the gate's folder.
@@ -369,7 +387,7 @@ fn assignment(
         env_bytes: environment.len(),
         events: events.into(),
         turns: turns.map(PathBuf::into_os_string),
-        writable: launch.confined().map(|sandbox| {
+        writable: launch.confined().filter(|sandbox| sandbox.kept).map(|sandbox| {
             let own = [Some(events), temp.and_then(Path::parent)].into_iter().flatten();
             let paths = sandbox.writable.iter().map(PathBuf::as_path).chain(own);
             paths.map(Into::into).collect()

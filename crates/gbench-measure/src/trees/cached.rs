@@ -176,7 +176,13 @@ pub fn sandbox(tree: &Tree) -> Result<Sandbox> {
         Fault::of_io(&tree.cache, "the home of this side cannot be made", &error, next)
     })?;
     let writable = vec![tree.root.clone(), tree.cache.clone()];
-    Ok(Sandbox { writable, env: home::variables(&tree.cache.join(home::NAME), &user), own_temp: true })
+    Ok(Sandbox {
+        writable,
+        env: home::variables(&tree.cache.join(home::NAME), &user),
+        own_temp: true,
+        kept: true,
+        watched: Vec::new(),
+    })
 }
 
 /// The folder of the trees, out of git's sight also where it lies in the user's checkout; absolute, without links.

@@ -1,6 +1,6 @@
 //! How a process under a profiler ended, as far as that spoils its profile.
 
-use crate::run::executor::{Execution, ExecutionEnd, FOLDER_REPLACED, StopReason};
+use crate::run::executor::{Execution, ExecutionEnd, StopReason};
 use crate::run::outcome::signal_name;
 use crate::run::telling::telling_of;
 use gbench_model::line::Event;
@@ -19,8 +19,7 @@ pub(super) fn of(execution: &Execution, profiler: Profiler) -> Result<(), Profil
         Some(StopReason::OutputLimit) => {
             return failed("it sent more over the channel than a benchmark can mean".into());
         }
-        Some(StopReason::FolderReplaced) => return failed(FOLDER_REPLACED.into()),
-        Some(_) => return failed("the gate ended it".into()),
+        Some(_) => return failed(execution.misdeed().unwrap_or_else(|| "the gate ended it".into())),
     }
     // What the case says itself is nearer to the cause than how the process ended.
     let said = execution.events.iter().find_map(|event| match event {

@@ -1,0 +1,98 @@
+//! Where the kernel has no Landlock: whether a process has changed what belongs to the other side, and the end of what it left beside its
+//! supervisor.
+//!
+//! The inode, size, rights and time of change of every file are looked at before and after a process. The kernel alone sets the
+//! time of change, so that a file which is written and put back as it was shows, too.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// What tells a file from another, or from itself after a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    mode: u32,
+    changed: (i64, i64),
+}
+
+/// Files and folders as they were.
+pub(super) struct Watched {
+    folders: Vec<PathBuf>,
+    before: BTreeMap<PathBuf, Stamp>,
+}
+
+impl Watched {
+    /// Looks at all below the folders. Links are not followed.
+    pub(super) fn begin(folders: &[PathBuf]) -> Self {
+        Self { folders: folders.to_vec(), before: stamps(folders) }
+    }
+
+    /// The first file, by name, that is new, gone or changed.
+    pub(super) fn changed(&self) -> Option<PathBuf> {
+        let after = stamps(&self.folders);
+        let all = self.before.keys().chain(after.keys());
+        all.filter(|path| self.before.get(*path) != after.get(*path)).min().cloned()
+    }
+}
+
+fn stamps(folders: &[PathBuf]) -> BTreeMap<PathBuf, Stamp> {
+    let mut stamps = BTreeMap::new();
+    let mut left = folders.to_vec();
+    while let Some(path) = left.pop() {
+        // What is gone meanwhile has no stamp.
+        let Ok(metadata) = path.symlink_metadata() else { continue };
+        if metadata.is_dir() {
+            left.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        }
+        let stamp = Stamp {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            mode: metadata.mode(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        };
+        stamps.insert(path, stamp);
+    }
+    stamps
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_change_below_shows_and_reading_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("built/deep/kernel");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "1").unwrap();
+        let watched = || Watched::begin(&[folder.path().join("built")]);
+        let changed = |change: &dyn Fn(&Path)| {
+            let watched = watched();
+            // Stamps of one tick of the clock are equal.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            change(&file);
+            watched.changed()
+        };
+        assert_eq!(changed(&|file| drop(std::fs::read(file).unwrap())), None);
+        let found = Some(file.clone());
+        assert_eq!(changed(&|file| std::fs::write(file, "2").unwrap()), found);
+        let all = std::fs::Permissions::from_mode(0o777);
+        assert_eq!(changed(&|file| std::fs::set_permissions(file, all.clone()).unwrap()), found);
+        let put_back = |file: &Path| {
+            let time = std::fs::metadata(file).unwrap().modified().unwrap();
+            std::fs::write(file, "2").unwrap();
+            std::fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
+        };
+        assert_eq!(changed(&put_back), found);
+        assert!(changed(&|file| std::fs::write(file.with_file_name("new"), "").unwrap()).is_some());
+        assert!(changed(&|file| std::fs::remove_file(file).unwrap()).is_some());
+        assert_eq!(watched().changed(), None);
+    }
+}
