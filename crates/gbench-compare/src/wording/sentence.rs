@@ -73,9 +73,10 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
             let names = names(rows, Verdict::Inconclusive, label);
             let some = format!("{} inconclusive: {}", are(names.len()), list(&names, MAX_NAMED));
             let of_compared = format!("{} of {compared_rows}", names.len());
-            match probably_worse(rows).or_else(|| noisier(rows)) {
+            let is_all = names.len() == compared;
+            match probably_worse(rows).or_else(|| noisier(rows).filter(|_| !is_all)) {
                 Some(worse) => format!("{worse}; {of_compared} {some}."),
-                None if names.len() == compared => {
+                None if is_all => {
                     format!("Nothing could be decided: {compared_rows} {some}.")
                 }
                 None if no_time_decided(rows) => {
