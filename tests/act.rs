@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::act::{Stage, pull_request, repository};
+use crate::support::act::{ACTION_SHA, Stage, pull_request, repository};
 use crate::support::{copy_program, gbench};
 
 /// A gbench-ci that writes down what it is given, and ends with `CODE`.
@@ -115,6 +115,118 @@ fn a_release_whose_sha256_the_source_knows_is_downloaded() {
     stage.play("test.yml", "push", &push()).is(0).says("the release, its SHA-256 as in the action's source");
 }
 
+/// Attack: a program of this name in a folder that somebody else may write to, ahead on the PATH.
+#[test]
+fn t15_a_release_goes_before_the_binary_on_the_path() {
+    let Some(mut stage) = install(&[]) else { return };
+    release(&stage, VERSION);
+    mirror(&mut stage);
+    let ran = stage.at("ran");
+    stage.program("bin/gbench-ci", &format!("#!/bin/sh\ntouch '{}'\n", ran.display()));
+    stage.put_on_path(&stage.at("bin"));
+    let played = stage.play("test.yml", "push", &push()).is(0);
+    drop(played.says("the release, its SHA-256 as in the action's source"));
+    assert!(!ran.exists(), "the program on the PATH ran");
+}
+
+#[test]
+fn where_the_release_cannot_be_downloaded_the_binary_on_the_path_is_taken_and_the_log_says_why() {
+    let Some(mut stage) = install(&[]) else { return };
+    let archive = release(&stage, VERSION);
+    std::fs::remove_file(archive).unwrap();
+    mirror(&mut stage);
+    recorder(&stage, "bin/gbench-ci", VERSION);
+    stage.put_on_path(&stage.at("bin"));
+    let played = stage.play("test.yml", "push", &push()).is(0);
+    drop(played.says("the release could not be downloaded: file:").says("found on the PATH"));
+}
+
+#[test]
+fn t15_settings_of_the_users_curl_change_no_download() {
+    let Some(mut stage) = install(&[]) else { return };
+    release(&stage, VERSION);
+    mirror(&mut stage);
+    stage.write("curl/.curlrc", "range = \"0-9\"\n");
+    let folder = stage.at("curl");
+    stage.set("CURL_HOME", folder);
+    stage.play("test.yml", "push", &push()).is(0).says("the release, its SHA-256 as in the action's source");
+}
+
+/// A scripted cargo, ahead on the PATH: it installs what was built before, and writes down its folder and its arguments.
+fn cargo(stage: &mut Stage) -> PathBuf {
+    let calls = stage.at("cargo.calls");
+    let script = format!(
+        "#!/usr/bin/env bash\n{{ pwd; printf '%s ' \"$@\"; }} >'{}'\nwhile [[ $1 != --root ]]; do shift; done\nmkdir -p \"$2/bin\"\ncp '{}' \"$2/bin/\"\n",
+        calls.display(),
+        gbench().display()
+    );
+    stage.program("bin/cargo", &script);
+    stage.put_on_path(&stage.at("bin"));
+    calls
+}
+
+/// A build runs the code of every dependency, and with a token beside it that code could write.
+#[test]
+fn t15_a_step_that_holds_a_token_compiles_nothing_and_says_what_to_do() {
+    let token = ("token", "${{ github.token }}");
+    for (command, token) in [
+        ("compare", Some(token)),
+        ("merge", Some(token)),
+        ("install", Some(token)),
+        ("publish", None),
+        ("accept", None),
+    ] {
+        let Some(mut stage) = Stage::new() else { return };
+        let calls = cargo(&mut stage);
+        let with: Vec<(&str, &str)> = [("command", command)].into_iter().chain(token).collect();
+        stage.using(&with, "");
+        stage.commit("Use the action");
+        let played = stage.play("test.yml", "push", &push()).is(1);
+        assert_eq!(played.failed_steps(), [2], "{command}: {}", played.log());
+        drop(
+            played
+                .says("knows no SHA-256 of")
+                .says("a step with a token builds none")
+                .says("`binary-sha256`"),
+        );
+        assert!(!calls.exists(), "{command}: cargo was started");
+    }
+}
+
+#[test]
+fn t15_a_binary_that_is_handed_over_starts_only_with_the_sha256_of_its_build() {
+    let started = |stage: &Stage| stage.at("started").exists();
+    let (right, wrong) = ("RIGHT", "0".repeat(64));
+    for (binary, sum, fault) in [
+        ("handed/gbench-ci", right, None),
+        ("handed/gbench-ci", &*wrong, Some("and was not started")),
+        ("handed/gbench-ci", "$(touch pwned)", Some("must be 64 characters")),
+        ("handed/gone", right, Some("is not a file")),
+        ("", right, Some("without the input binary")),
+    ] {
+        let Some(stage) = Stage::new() else { return };
+        let script =
+            format!("#!/bin/sh\ntouch '{}'\necho 'gbench-ci {VERSION}'\n", stage.at("started").display());
+        // As an artifact leaves it: no program any more.
+        stage.write("handed/gbench-ci", &script);
+        let is = stage.sh("sha256sum <handed/gbench-ci | cut -d ' ' -f 1");
+        let binary = if binary.is_empty() { String::new() } else { stage.at(binary).display().to_string() };
+        let sum = format!("'{}'", sum.replace(right, &is));
+        stage.using(&[("command", "install"), ("binary", &binary), ("binary-sha256", &sum)], "");
+        stage.commit("Use the action");
+        let played = stage.play("test.yml", "push", &push());
+        assert_eq!(started(&stage), fault.is_none(), "{sum}: {}", played.log());
+        let Some(fault) = fault else {
+            let played = played.is(0).says("its SHA-256 as in the input binary-sha256");
+            assert_eq!(played.output("install", "binary-sha256"), Some(&*is));
+            continue;
+        };
+        let played = played.is(1).says(fault);
+        assert_eq!(played.failed_steps(), [2], "{}", played.log());
+        assert_eq!(stage.sh("find . -name 'pwned*' | wc -l"), "0");
+    }
+}
+
 #[test]
 fn t15_an_archive_that_was_tampered_with_is_refused_and_nothing_of_it_runs() {
     let Some(mut stage) = install(&[]) else { return };
@@ -136,22 +248,19 @@ fn t15_without_a_sum_nothing_is_downloaded_and_the_last_resort_is_said_aloud() {
     release(&stage, VERSION);
     std::fs::write(stage.at("action/.github/action/checksums.txt"), "# none\n").unwrap();
     mirror(&mut stage);
-    // Building takes minutes, so the edge is scripted: cargo installs what was built before.
-    let script = format!(
-        "#!/usr/bin/env bash\nprintf '%s ' \"$@\" >'{}'\nwhile [[ $1 != --root ]]; do shift; done\nmkdir -p \"$2/bin\"\ncp '{}' \"$2/bin/\"\n",
-        stage.at("cargo.arguments").display(),
-        gbench().display()
-    );
-    stage.program("bin/cargo", &script);
-    stage.put_on_path(&stage.at("bin"));
+    // Building takes minutes, so the edge is scripted.
+    let calls = cargo(&mut stage);
     let played = stage
         .play("test.yml", "push", &push())
         .is(0)
         .says("knows no SHA-256 of")
         .says("is being built from source");
     drop(played.says("built from the action's source"));
-    let arguments = std::fs::read_to_string(stage.at("cargo.arguments")).unwrap();
+    let called = std::fs::read_to_string(calls).unwrap();
+    let (folder, arguments) = called.split_once('\n').unwrap();
     assert!(arguments.starts_with("install ") && arguments.contains("--locked"), "{arguments}");
+    // There the repository that is judged has no say in how its judge is built.
+    assert!(folder.ends_with(&format!("acme-gbench-ci@{ACTION_SHA}")), "{folder}");
 }
 
 /// Texts that a shell, the runner or the command line could take for something else.

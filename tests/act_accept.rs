@@ -16,7 +16,7 @@ fn commented(comment: u64, text: &str) -> Value {
     })
 }
 
-fn accept(kernels: &mut Kernels, fake: &FakeGithub, login: &str, text: &str) -> Played {
+pub fn accept(kernels: &mut Kernels, fake: &FakeGithub, login: &str, text: &str) -> Played {
     let comment = fake.comment(7, login, text);
     kernels.stage.token = fake.actions_token(&["pull_requests", "checks", "actions"]);
     kernels.stage.set("GITHUB_RUN_ID", "950");

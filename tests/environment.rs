@@ -112,7 +112,7 @@ fn n23_the_actions_own_variables_are_no_mistakes_within_it() {
     for entry in std::fs::read_dir(root.join(".github/action")).unwrap().flatten() {
         texts.push(std::fs::read_to_string(entry.path()).unwrap());
     }
-    let pattern = regex::Regex::new("GBENCH_[A-Z_]+[A-Z]").unwrap();
+    let pattern = regex::Regex::new("GBENCH_[A-Z0-9_]+[A-Z0-9]").unwrap();
     let names: BTreeSet<&str> =
         texts.iter().flat_map(|text| pattern.find_iter(text)).map(|found| found.as_str()).collect();
     assert!(names.contains("GBENCH_BUDGET") && names.len() > 20, "{names:?}");

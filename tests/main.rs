@@ -7,6 +7,7 @@
 mod accepting;
 mod act;
 mod act_accept;
+mod act_handed_over;
 mod act_order;
 mod act_whole;
 mod arrows;

@@ -57,8 +57,13 @@ fn git(folder: &Path, line: &str) {
     assert!(status.success(), "git {line}");
 }
 
-/// A repository with the workflows in it.
+/// A repository with the workflows in it; of the action's commit nothing says that it is a release.
 fn generated(files: &[(&str, &str)], flags: &str) -> tempfile::TempDir {
+    generated_from("", files, flags)
+}
+
+/// `version`: what stands behind the action's commit, such as [`RELEASED`].
+fn generated_from(version: &str, files: &[(&str, &str)], flags: &str) -> tempfile::TempDir {
     let folder = crate::support::tempdir().unwrap();
     git(folder.path(), "init -q -b main .");
     for (path, text) in files {
@@ -66,10 +71,12 @@ fn generated(files: &[(&str, &str)], flags: &str) -> tempfile::TempDir {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let line = format!("init --github --action acme/gbench-ci@{ACTION_SHA} {flags}");
+    let line = format!("init --github --action acme/gbench-ci@{ACTION_SHA}{version} {flags}");
     ran(folder.path(), &line).exits(0).says("Next: 1. ");
     folder
 }
+
+const RELEASED: &str = "#v1.2.3";
 
 fn each(mut check: impl FnMut(&Path, &str)) {
     for (name, files) in REPOSITORIES {
@@ -77,6 +84,9 @@ fn each(mut check: impl FnMut(&Path, &str)) {
             let folder = generated(files, flags);
             check(folder.path(), &format!("{name} {flags}"));
         }
+    }
+    for flags in FLAGS {
+        check(generated_from(RELEASED, &[], flags).path(), &format!("released {flags}"));
     }
     check(Path::new(env!("CARGO_MANIFEST_DIR")), "the project itself");
 }
@@ -213,6 +223,16 @@ fn may(file: &str, job: &str) -> &'static [&'static str] {
     }
 }
 
+/// The jobs of a workflow's lines, each with its name and its lines.
+fn jobs_of<'a, 'b>(lines: &'b [&'a str]) -> Vec<(&'a str, &'b [&'a str])> {
+    let body = lines.split(|line| *line == "jobs:").nth(1).unwrap();
+    let is_job = |line: &str| line.starts_with("  ") && !line.starts_with("   ") && !line.starts_with("  #");
+    let starts: Vec<usize> = (0..body.len()).filter(|at| is_job(body[*at])).collect();
+    let ends = starts.iter().skip(1).copied().chain([body.len()]);
+    let jobs = starts.iter().zip(ends).map(|(start, end)| &body[*start..end]);
+    jobs.map(|lines| (lines[0].trim().trim_end_matches(':'), lines)).collect()
+}
+
 #[test]
 fn t12_every_job_says_what_it_may_and_none_may_more_than_it_needs() {
     let mut jobs = 0;
@@ -224,12 +244,7 @@ fn t12_every_job_says_what_it_may_and_none_may_more_than_it_needs() {
             let head =
                 all.iter().take_while(|line| **line != "jobs:").any(|line| line.starts_with("permissions:"));
             assert!(head, "{name}: {file} gives its jobs what the repository gives");
-            let body = all.split(|line| *line == "jobs:").nth(1).unwrap();
-            let is_job = |line: &str| line.starts_with("  ") && !line.starts_with("   ");
-            let starts: Vec<usize> = (0..body.len()).filter(|at| is_job(body[*at])).collect();
-            for (place, start) in starts.iter().enumerate() {
-                let lines = &body[*start..starts.get(place + 1).copied().unwrap_or(body.len())];
-                let job = lines[0].trim().trim_end_matches(':');
+            for (job, lines) in jobs_of(&all) {
                 jobs += 1;
                 if file == "ci.yml" {
                     continue;
@@ -266,6 +281,86 @@ fn a5_a_comment_waits_for_no_other_and_cancels_none() {
             groups.iter().all(|group| group.contains("${{ github.event.comment.id }}")),
             "{flags}: {groups:?}"
         );
+    }
+}
+
+/// A build runs the code of every dependency. A job without rights builds, and hands over the program with its SHA-256; where the
+/// action is a release there is nothing to build.
+#[test]
+fn what_may_write_compiles_nothing_and_takes_what_was_built_without_rights() {
+    let (mut handed_over, mut released) = (0, 0);
+    each(|folder, name| {
+        for (path, text) in workflows(folder) {
+            let place = format!("{name}: {}", path.display());
+            let lines: Vec<&str> = text.lines().collect();
+            let jobs = jobs_of(&lines);
+            for (job, lines) in &jobs {
+                let words = lines.join("\n");
+                if !words.contains(": write") {
+                    continue;
+                }
+                assert!(!words.contains("cargo"), "{place}: {job}: {words}");
+                if !words.contains("uses: acme/") && !words.contains("uses: ./") {
+                    continue;
+                }
+                if name.starts_with("released") {
+                    released += 1;
+                    assert!(!text.contains("gbench-ci-binary"), "{place}: {text}");
+                    continue;
+                }
+                handed_over += 1;
+                let needs = ["    needs: build\n", "    needs: [build, measure]\n"];
+                assert!(needs.iter().any(|line| words.contains(line)), "{place}: {job}: {words}");
+                for part in [
+                    "          name: gbench-ci-binary\n          path: gbench-ci-binary\n",
+                    "          binary: gbench-ci-binary/gbench-ci\n",
+                    "          binary-sha256: ${{ needs.build.outputs.sha256 }}\n",
+                ] {
+                    assert!(words.contains(part), "{place}: {job} lacks {part}: {words}");
+                }
+                let (_, build) = jobs.iter().find(|(name, _)| *name == "build").unwrap();
+                let build = build.join("\n");
+                for part in [
+                    "          command: install\n",
+                    "      sha256: ${{ steps.gbench.outputs.binary-sha256 }}\n",
+                    "          path: ${{ steps.gbench.outputs.binary }}\n",
+                ] {
+                    assert!(build.contains(part), "{place}: build lacks {part}: {build}");
+                }
+                assert!(!build.contains(": write") && !build.contains("token"), "{place}: {build}");
+                // What a pull request or a comment brings is never built.
+                assert!(!build.contains("ref:") && !build.contains("repository:"), "{place}: {build}");
+            }
+        }
+    });
+    assert!(handed_over > 50 && released > 10, "{handed_over} and {released} jobs");
+}
+
+#[test]
+fn t15_a_release_is_built_by_a_pinned_compiler_and_by_packages_whose_sha256_is_written_down() {
+    let read =
+        |path: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let script = read(".ci/release");
+    let installs = script.split("pip install").nth(1).unwrap().split("rustup").next().unwrap();
+    for word in ["--require-hashes", "--only-binary :all:", "--requirement .ci/release-requirements.txt"] {
+        assert!(installs.contains(word), "{installs}");
+    }
+    let packages = read(".ci/release-requirements.txt").replace("\\\n", "");
+    let packages: Vec<&str> = packages.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(packages.len(), 2);
+    for package in packages {
+        let sums: Vec<&str> =
+            package.split_whitespace().filter_map(|it| it.strip_prefix("--hash=sha256:")).collect();
+        // Of each kind of machine that a release can be built on.
+        assert!(sums.len() == 2 && sums.iter().all(|sum| sum.len() == 64), "{package}");
+    }
+    let toolchain: toml::Table = read("rust-toolchain.toml").parse().unwrap();
+    let numbers = |text: &str| text.split('.').map(|it| it.parse().unwrap()).collect::<Vec<u32>>();
+    let pinned = numbers(toolchain["toolchain"]["channel"].as_str().unwrap());
+    let oldest = env!("CARGO_PKG_RUST_VERSION");
+    assert!(pinned.len() == 3 && pinned >= numbers(oldest), "{pinned:?}");
+    for page in ["README.md", "CONTRIBUTING.md"] {
+        assert!(read(page).contains(&format!("Rust {oldest} or later")), "{page}");
     }
 }
 
@@ -360,8 +455,11 @@ fn rounds_end_well_before_their_job_does_and_jobs_of_github_have_time_to_build()
         let night = text_of(folder, "nightly");
         let (budget, limits) = (numbers(&night, "budget: "), numbers(&night, "timeout-minutes: "));
         assert!(night.contains("budget: 5h\n") && budget[0] * 60 + 30 <= limits[0], "{name}: {night}");
-        assert!(limits[1] >= 30, "{name}: {night}");
-        assert!(numbers(&text_of(folder, "report"), "timeout-minutes: ").contains(&30), "{name}");
+        // Where there is a release nothing is built.
+        if !name.starts_with("released") {
+            assert!(limits[1] >= 30, "{name}: {night}");
+            assert!(numbers(&text_of(folder, "report"), "timeout-minutes: ").contains(&30), "{name}");
+        }
         if let Some((_, merge)) = pull.split_once("\n  merge:\n") {
             assert!(numbers(merge, "timeout-minutes: ")[0] >= 30, "{name}: {merge}");
         }

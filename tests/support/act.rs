@@ -41,6 +41,8 @@ impl Stage {
             std::fs::copy(root.join(name), stage.at("action").join(name)).unwrap();
         }
         stage.sh(&format!("cp -R '{}' action/.github/action", root.join(".github/action").display()));
+        // Those of a release would be looked for on GitHub.
+        stage.write("action/.github/action/checksums.txt", "# none\n");
         stage.sh("cd repository && git init -q -b main . && git remote add origin https://github.com/acme/kernels.git");
         Some(stage)
     }
@@ -96,9 +98,14 @@ impl Stage {
         ))
     }
 
-    /// `gbench-ci init --github` in the repository.
+    /// `gbench-ci init --github` in the repository, with an action that is a release.
     pub fn init(&self, flags: &str) {
-        let line = format!("init --github --action acme/gbench-ci@{ACTION_SHA} {flags}");
+        self.init_from("#v1.2.3", flags);
+    }
+
+    /// `version`: what stands behind the action's commit. Without one a job builds gbench-ci for those that may write.
+    pub fn init_from(&self, version: &str, flags: &str) {
+        let line = format!("init --github --force --action acme/gbench-ci@{ACTION_SHA}{version} {flags}");
         ended(command(&self.at("repository"), &line)).exits(0);
     }
 

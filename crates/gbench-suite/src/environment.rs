@@ -91,13 +91,14 @@ const OTHERS: [&str; 16] = [
 const OTHER_PREFIXES: [&str; 3] = [line::env::PARAM_PREFIX, "GBENCH_TEST_", "GBENCH_CORPUS"];
 
 /// How the action hands its inputs to its scripts, which make flags of them.
-const OF_THE_ACTION: [&str; 27] = [
+const OF_THE_ACTION: [&str; 29] = [
     "ACTION_REPOSITORY",
     "ALLOW_FORKS",
     "ARTIFACT",
     "ARTIFACTS",
     "BASE",
     "BINARY",
+    "BINARY_SHA256",
     "BUDGET",
     "COMMAND",
     "COMMENT",
@@ -106,6 +107,7 @@ const OF_THE_ACTION: [&str; 27] = [
     "EXPECT",
     "FAIL_ON",
     "FOLDER",
+    "HAS_TOKEN",
     "HISTORY",
     "ISSUE",
     "LABEL",

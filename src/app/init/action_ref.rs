@@ -32,6 +32,12 @@ impl ActionRef {
         };
         text.parse().map_err(|what: String| fault(format!("--action {text}"), &what))
     }
+
+    /// Whether there are archives that the action may download, as far as the words behind the commit say so.
+    pub(super) fn is_release(&self) -> bool {
+        let Self::Pinned { version: Some(version), .. } = self else { return false };
+        version.strip_prefix('v').unwrap_or(version).starts_with(|c: char| c.is_ascii_digit())
+    }
 }
 
 impl FromStr for ActionRef {
@@ -90,6 +96,17 @@ mod tests {
             assert_eq!(text.parse::<ActionRef>().unwrap().to_string(), text);
         }
         assert_eq!("./".parse(), Ok(ActionRef::Here));
+    }
+
+    #[test]
+    fn a_version_behind_the_commit_makes_it_a_release() {
+        for (text, is_release) in
+            [("", false), (" # v1.2.3", true), (" # 1.2.3-rc.1", true), (" # main", false), (" # v", false)]
+        {
+            let action: ActionRef = format!("acme/gbench-ci@{SHA}{text}").parse().unwrap();
+            assert_eq!(action.is_release(), is_release, "{text}");
+        }
+        assert!(!ActionRef::Here.is_release());
     }
 
     #[test]

@@ -29,6 +29,13 @@ pub(super) fn next_steps(request: &WorkflowsRequest, labels_assumed: bool, in_gi
                 .into(),
         );
     }
+    if !is_local && !request.action.is_release() {
+        notes.push(
+            "The action's commit has no version behind it, so it counts as no release: a job without rights builds gbench-ci \
+             for those that may write."
+                .into(),
+        );
+    }
     if !in_git {
         notes.push(
             "This is no git repository yet: the workflows belong in the root of one (`git init`).".into(),

@@ -16,12 +16,16 @@ const ACCEPT: &str = include_str!("templates/accept.yml");
 const NIGHTLY: &str = include_str!("templates/nightly.yml");
 const PAGES: &str = include_str!("templates/pages.yml");
 const BISECT: &str = include_str!("templates/bisect.yml");
+/// What a job is made of that builds gbench-ci without the right to write, for one that may not compile.
+const BUILD: &str = include_str!("templates/build.yml");
 
 const CHECKOUT: &str = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2";
 const UPLOAD: &str = "actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1";
 const DOWNLOAD: &str = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1";
 const UPLOAD_PAGES: &str = "actions/upload-pages-artifact@7b1f4a764d45c48632c6b24a0339c27f5614fb0b # v4.0.0";
 const DEPLOY_PAGES: &str = "actions/deploy-pages@d6db90164ac5ed86f2b6aed7e0febac5b3c0c03e # v4.0.5";
+
+const BRACKETS: (&str, &str) = ("[[", "]]");
 
 /// The address of a repository's pages, unless it has a domain of its own.
 const PAGES_ADDRESS: &str =
@@ -68,12 +72,17 @@ fn fill(template: &str, request: &WorkflowsRequest, suite: &str) -> Result<Strin
     const NOTE: &str = " # zizmor: ignore[self-hosted-runner] the GPU is there; keep it for this alone";
     let jobs = &request.jobs;
     let is_own = jobs.iter().any(|job| job.runner.iter().any(|label| label == "self-hosted"));
-    let is_local = matches!(request.action, ActionRef::Here);
-    let values = context! {
+    let shared = context! {
         action => request.action.to_string(),
         checkout => CHECKOUT,
-        download => DOWNLOAD,
         upload => UPLOAD,
+        local => matches!(request.action, ActionRef::Here),
+    };
+    let build =
+        (!request.action.is_release()).then(|| rendered(BUILD, BRACKETS, shared.clone())).transpose()?;
+    let values = context! {
+        build,
+        download => DOWNLOAD,
         upload_pages => UPLOAD_PAGES,
         deploy_pages => DEPLOY_PAGES,
         pages => request.pages.then_some(PAGES_ADDRESS),
@@ -88,9 +97,9 @@ fn fill(template: &str, request: &WorkflowsRequest, suite: &str) -> Result<Strin
         named => matches!(&jobs[..], [job] if !job.label.is_empty()),
         allow => request.allow_forks,
         dependencies => &request.dependencies,
-        local => is_local,
+        ..shared
     };
-    rendered(template, ("[[", "]]"), values)
+    rendered(template, BRACKETS, values)
 }
 
 /// A template with its values. Errors: none, unless it uses a name that is not given.
@@ -172,9 +181,10 @@ mod tests {
     fn every_value_and_every_condition_of_every_template_is_known() {
         for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, ACCEPT, NIGHTLY, BISECT, PAGES] {
             for allow_forks in [false, true] {
-                for shards in [1, 3] {
+                for (shards, action) in [(1, "./"), (3, "./"), (1, "acme/x@SHA"), (3, "acme/x@SHA#v1.2.3")] {
                     let dependencies = vec!["command -v go".into()];
-                    let request = request(ActionRef::Here, "gpu", shards);
+                    let action = action.replace("SHA", &"a".repeat(40)).parse().unwrap();
+                    let request = request(action, "gpu", shards);
                     let pages = allow_forks;
                     let request = WorkflowsRequest { allow_forks, dependencies, pages, ..request };
                     let text = fill(template, &request, "gbench.toml").unwrap();
