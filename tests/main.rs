@@ -60,6 +60,7 @@ mod fake_cuda;
 mod fake_nvml;
 mod figures;
 mod formats;
+mod gc;
 mod github_artifacts;
 mod github_checks;
 mod github_client;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::{MATCH_FIELDS, Setting, Shown, Strictness, format_duration};
-use crate::suite::{Gate, ProfileOptions, RunOptions};
+use crate::suite::{Gate, KeepRuns, ProfileOptions, RunOptions};
 
 /// `[run]`, `[gate]` and `[profile]` by their names in the suite file, with their origins.
 pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BTreeMap<String, Shown> {
@@ -12,6 +12,11 @@ pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions
     let budget = format_duration(gate.budget.value.seconds().unwrap_or(0.0));
     let monitor_interval = run.monitor_interval.value.map_or("auto".into(), format_duration);
     let hottest = run.max_gpu_temperature.value.map_or("none".into(), serde_json::Value::from);
+    let keep_runs = match run.keep_runs.value {
+        Some(KeepRuns::Newest(runs)) => runs.into(),
+        Some(age) => age.to_string().into(),
+        None => serde_json::Value::from("none"),
+    };
     let profilers: Vec<&str> = profile.profilers.value.iter().map(|profiler| profiler.into_str()).collect();
     let rows = [
         ("profile.profilers", shown(&profile.profilers, profilers)),
@@ -22,6 +27,7 @@ pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions
         ("run.artifacts", shown(&run.artifacts, run.artifacts.value.display().to_string())),
         ("run.store", shown(&run.store, run.store.value.clone())),
         ("run.keep", shown(&run.keep, run.keep.value)),
+        ("run.keep_runs", shown(&run.keep_runs, keep_runs)),
         (
             "run.monitor",
             shown(&run.monitor, run.monitor.value.map_or("auto".into(), serde_json::Value::from)),

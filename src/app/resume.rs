@@ -6,7 +6,7 @@ use super::request::CommitsRequest;
 use super::stored_comparison::{StoredComparison, comparison_folder};
 use crate::model::text::short_commit;
 use crate::model::{Comparison, Fault, Result, RunRecord, SandboxState};
-use crate::store::{ComparisonFolder, begun_for_nothing};
+use crate::store::{ComparisonFolder, begun_for_nothing, hold};
 use crate::trees::{self, Range, Revision, Sides};
 
 /// A comparison that is gone on with.
@@ -54,6 +54,7 @@ pub(crate) fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resum
     }
     let path = comparison_folder(Some(text).filter(|text| !text.is_empty()), artifacts)?;
     let StoredComparison { base, head, control, .. } = StoredComparison::in_folder(&path)?;
+    hold(&path);
     let folder = ComparisonFolder::open(&path)?;
     let Some(comparison) = base.comparison.as_deref().cloned() else {
         let what = "these records were not measured in rounds";

@@ -17,6 +17,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod export;
+mod gc;
 mod guard;
 mod history;
 mod ingest;
@@ -77,6 +78,7 @@ enum Command {
     Export(export::ExportArgs),
     History(history::HistoryArgs),
     Site(Box<site::SiteArgs>),
+    Gc(gc::GcArgs),
     Bisect(Box<bisect::BisectArgs>),
     Publish(Box<publish::PublishArgs>),
     Accept(accept::AcceptArgs),
@@ -161,6 +163,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Export(args) => export::run(args, &builtins(), &mut out),
         Command::History(args) => history::run(args, &builtins(), &mut out),
         Command::Site(args) => site::run(args, &builtins(), &mut out),
+        Command::Gc(args) => gc::run(args, &builtins(), &mut out),
         Command::Bisect(args) => bisect::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Accept(args) => accept::run(args, &mut out),

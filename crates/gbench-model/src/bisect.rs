@@ -82,6 +82,13 @@ pub enum BisectAnswer {
     Interrupted,
 }
 
+impl BisectAnswer {
+    /// Whether nothing is left to measure.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Commit | Self::Commits | Self::Nothing)
+    }
+}
+
 /// A commit of the range.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

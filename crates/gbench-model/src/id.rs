@@ -80,6 +80,17 @@ impl RunId {
         Self(format!("{stamp}-{:06x}", salt & 0xff_ffff))
     }
 
+    /// When the run started. Nothing where the id has another form than [`RunId::new`] gives it.
+    pub fn started(&self) -> Option<std::time::SystemTime> {
+        let (stamp, salt) = self.0.split_once('-')?;
+        let part = |range: std::ops::Range<usize>| stamp.get(range);
+        let [year, month, day] = [part(0..4)?, part(4..6)?, part(6..8)?];
+        let [hour, minute, second] = [part(9..11)?, part(11..13)?, stamp.get(13..)?];
+        let time = format!("{year}-{month}-{day}T{hour}:{minute}:{second}");
+        let time = humantime::parse_rfc3339(&time).ok()?;
+        (*self == Self::new(time, u32::from_str_radix(salt, 16).ok()?)).then_some(time)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -156,5 +167,19 @@ mod tests {
         let now = std::time::UNIX_EPOCH;
         assert_eq!(RunId::new(now, 1).as_str(), "19700101T000000.000Z-000001");
         assert_ne!(RunId::new(now, 1), RunId::new(now, 2));
+    }
+
+    #[test]
+    fn an_id_says_when_its_run_started_and_a_name_that_a_user_chose_does_not() {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(1_795_253_662_345);
+        assert_eq!(RunId::new(time, 7).started(), Some(time));
+        for other in [
+            "notes",
+            "20261121T100102.345Z",
+            "20261121T100102.345Z-3f9a2c-copy",
+            "20261321T100102.345Z-3f9a2c",
+        ] {
+            assert_eq!(other.parse::<RunId>().unwrap().started(), None, "{other}");
+        }
     }
 }

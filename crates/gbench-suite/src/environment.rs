@@ -38,9 +38,10 @@ const AMOUNTS: [&str; 12] = [
 const OF_RUN: [&str; 3] = ["deadline", "lock_wait", "artifacts"];
 
 /// Keys of `[run]`, `[profile]` and `[gate]` that the environment may not set.
-const NOT_OF_RUN: [&str; 8] = [
+const NOT_OF_RUN: [&str; 9] = [
     "store",
     "keep",
+    "keep_runs",
     "after_timeout",
     "monitor",
     "monitor_interval",
@@ -362,7 +363,7 @@ pub(super) mod tests {
         environment.apply_run(&mut suite.run, Path::new("/here"));
         let mut text = settings_text(&suite.benchmarks[0].settings);
         differing!(text, suite.run, RunOptions::default(), RunOptions {
-            deadline lock_wait lock jobs artifacts store keep monitor monitor_interval monitor_output calm_wait busy_gpu
+            deadline lock_wait lock jobs artifacts store keep keep_runs monitor monitor_interval monitor_output calm_wait busy_gpu
             max_gpu_temperature after_timeout
         });
         text.extend(environment.settings().iter().map(|(name, value)| format!("set {name}={value}\n")));

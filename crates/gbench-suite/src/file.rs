@@ -224,6 +224,7 @@ fn read_run(mut table: Table) -> RunOptions {
         Action::Shell(_) | Action::Builtin(_) | Action::Python(_) | Action::Cuda(_) => None,
     });
     set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
+    set(&mut run.keep_runs, table.take("keep_runs"), |item| item.keep_runs().map(Some));
     set(&mut run.monitor, table.take("monitor"), |item| item.flag().map(Some));
     set(&mut run.monitor_interval, table.take("monitor_interval"), |item| {
         let interval = item.seconds()?;

@@ -19,6 +19,7 @@ mod environment;
 mod file;
 mod harness;
 mod inputs;
+mod keep_runs;
 mod kernel_number;
 mod kernel_number_reader;
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
+pub use self::keep_runs::KeepRuns;
 pub use self::kernel_number::KernelNumber;
 pub use self::overrides::{Overrides, Preset};
 pub use self::profiling::ProfileOptions;
@@ -382,6 +384,8 @@ pub struct RunOptions {
     pub store: Setting<String>,
     /// Records that a stored baseline keeps.
     pub keep: Setting<u32>,
+    /// Runs, comparisons and bisections that `gbench-ci gc` keeps; `None`: it has to be told.
+    pub keep_runs: Setting<Option<KeepRuns>>,
     /// Sample the machine and its GPUs while processes run; `None`: where NVIDIA's library knows a GPU.
     pub monitor: Setting<Option<bool>>,
     /// Seconds between two samples; `None`: 0.1 where NVIDIA's library is asked, else 1.
@@ -409,6 +413,7 @@ impl Default for RunOptions {
             artifacts: Setting::default("artifacts".into()),
             store: Setting::default("dir:.gbench".into()),
             keep: Setting::default(10),
+            keep_runs: Setting::default(None),
             monitor: Setting::default(None),
             monitor_interval: Setting::default(None),
             monitor_output: Setting::default(None),

@@ -11,11 +11,11 @@ use strum::IntoEnumIterator;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::Declared;
 use super::words::{
     advise, check_ratio, check_seconds, listed, parse_margin, parse_memory_clock, parse_ratio, parse_seconds,
     parse_size,
 };
+use super::{Declared, KeepRuns};
 use gbench_model::{ClockChoice, Fault, Margin, Origin};
 
 /// One file under reading and the faults found in it so far.
@@ -233,6 +233,16 @@ impl<'t> Item<'t> {
     /// Seconds of 0 or more.
     pub(super) fn seconds(&self) -> Option<f64> {
         self.quantity(parse_seconds, check_seconds, "a duration such as \"90s\", \"1m 30s\" or \"500ms\"")
+    }
+
+    /// A number of runs, or an age.
+    pub(super) fn keep_runs(&self) -> Option<KeepRuns> {
+        let text = match self.value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(_) => self.integer()?.to_string(),
+            _ => return self.wrong("a number of runs or an age such as \"30d\""),
+        };
+        text.parse().map_err(|what| self.fault(format!("`{}`: {what}", self.key), KeepRuns::FORMS)).ok()
     }
 
     /// Seconds above 0: a deadline of nothing would fail every process.

@@ -20,11 +20,6 @@ pub(super) struct AnswerParts<'a> {
     pub interrupted: bool,
 }
 
-/// Whether nothing is left to measure.
-pub(super) fn is_answered(answer: BisectAnswer) -> bool {
-    matches!(answer, BisectAnswer::Commit | BisectAnswer::Commits | BisectAnswer::Nothing)
-}
-
 impl AnswerParts<'_> {
     pub(super) fn document(&self) -> BisectDocument {
         let (state, belief, beginning) = (self.state, self.belief, &self.state.beginning);

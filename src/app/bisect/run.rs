@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::answer::{self, AnswerParts};
+use super::answer::AnswerParts;
 use super::figures::BisectedMetric;
 use super::request::{BisectRequest, Bisected, MOST_ROUNDS, resume_command};
 use super::state::BisectState;
@@ -216,7 +216,7 @@ impl BisectRun<'_> {
         };
         let document = parts.document();
         self.state.folder.answer(&json_of(&document)?)?;
-        let is_open = !answer::is_answered(document.answer) && document.rounds < MOST_ROUNDS;
+        let is_open = !document.answer.is_final() && document.rounds < MOST_ROUNDS;
         let resume = is_open.then(|| resume_command(&document.id, request));
         Ok(Bisected { document, interrupted, resume })
     }

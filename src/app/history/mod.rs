@@ -29,7 +29,7 @@ use selection::{CaseSelection, RunSelection};
 use source::TrendSource;
 
 /// The branch that the workflows of `init --github` keep the history on.
-const USUAL_BRANCH: &str = "git:gbench-history";
+pub(crate) const USUAL_BRANCH: &str = "git:gbench-history";
 
 /// The same branch at GitHub.
 pub(crate) fn usual_branch_of(slug: &Slug) -> String {

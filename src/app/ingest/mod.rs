@@ -18,7 +18,7 @@ use crate::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report;
-use crate::store::{RunFolder, create_ignored_dir, note_start, write_atomically};
+use crate::store::{INGEST, RunFolder, create_ignored_dir, note_start, write_atomically};
 use crate::suite::Benchmark;
 
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ fn keep_run(artifacts: &Path, root: &Path, record: &RunRecord) -> Result<bool> {
         Fault::of_io(root, "the run's folder cannot be made", &error, next)
     };
     create_ignored_dir(artifacts).map_err(fault)?;
-    let beside = tempfile::Builder::new().prefix(".ingest-").tempdir_in(artifacts).map_err(fault)?;
+    let beside = tempfile::Builder::new().prefix(INGEST).tempdir_in(artifacts).map_err(fault)?;
     let folder = RunFolder::create(&beside.path().join("run"), record)?;
     folder.report("summary.md", report::summary_page(record).as_bytes())?;
     folder.finish(record)?;

@@ -9,6 +9,7 @@ mod github;
 mod index;
 mod layout;
 mod listed;
+mod pack;
 mod summary;
 #[cfg(test)]
 pub(crate) mod word_tests;
@@ -30,6 +31,7 @@ pub use entry::{HistoryEntry, SCHEMA_HISTORY};
 pub use layout::accepted_path;
 use listed::File;
 pub use listed::{Appended, BesideFile, Listed};
+pub use pack::PackedObjects;
 pub use summary::{Looked, RunSummary, Started};
 
 /// Bytes of a file that says what was accepted.
@@ -128,6 +130,16 @@ impl<'c> HistoryBranch<'c> {
         }
     }
 
+    /// Packs the loose objects of a history that lies in this repository; only counts them in a dry run. Nothing is packed of few
+    /// objects, and of a branch that is not there. Errors: the repository cannot be read or written.
+    pub fn pack(&self, dry_run: bool) -> Result<PackedObjects> {
+        match &self.place {
+            Place::Git(git) => git.pack(dry_run),
+            // GitHub does it by itself.
+            Place::GitHub(_) => Ok(PackedObjects::default()),
+        }
+    }
+
     /// Whether each run that is read costs a request.
     pub fn is_remote(&self) -> bool {
         matches!(self.place, Place::GitHub(_))
@@ -135,7 +147,7 @@ impl<'c> HistoryBranch<'c> {
 
     /// When the oldest of its runs started; nothing if it holds none.
     pub fn began(&self) -> Result<Option<SystemTime>> {
-        Ok(self.list()?.first().and_then(|first| summary::started_at(&first.run_id)))
+        Ok(self.list()?.first().and_then(|first| first.run_id.started()))
     }
 
     /// Shows what decides about a reference of every run of this branch (any, if there is none) and machine, newest first,

@@ -1,9 +1,7 @@
 //! The summary of a run: what decides whether its commit can be a reference, and no more.
 
-use std::time::SystemTime;
-
 use super::HistoryEntry;
-use gbench_model::{RunId, Shard};
+use gbench_model::Shard;
 
 const PASS: &str = "pass";
 
@@ -55,22 +53,4 @@ pub struct Looked {
     pub cut_short: bool,
     /// The branch is there.
     pub is_there: bool,
-}
-
-/// When a run started, as its id says; nothing if it says none.
-pub(super) fn started_at(run: &RunId) -> Option<SystemTime> {
-    let digits = |range: std::ops::Range<usize>| {
-        run.as_str().get(range).filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let (date, time) = (digits(0..8)?, digits(9..15)?);
-    let text = format!(
-        "{}-{}-{}T{}:{}:{}Z",
-        &date[..4],
-        &date[4..6],
-        &date[6..],
-        &time[..2],
-        &time[2..4],
-        &time[4..]
-    );
-    humantime::parse_rfc3339(&text).ok()
 }

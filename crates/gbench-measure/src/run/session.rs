@@ -14,7 +14,7 @@ use super::gpu_queues::GpuQueue;
 use super::launcher::{Launcher, ProcessCount, RunSession};
 use super::outcome::{cut_short, not_run};
 use super::profiling::profile_run;
-use crate::store::note_start;
+use crate::store::{hold, note_start};
 use gbench_host::Beside;
 use gbench_model::text::count;
 use gbench_model::{CutShort, Outcome, OutcomeCode, Result, RunRecord};
@@ -60,6 +60,7 @@ impl<'a> PlanSession<'a> {
         let mut launcher = Launcher::new(session);
         let id = header.run_id.clone();
         let mut arm = ArmRecorder::begin(&plan.arm, plan.cases.iter(), header, &artifacts.join(id.as_str()))?;
+        hold(&artifacts.join(id.as_str()));
         note_start(artifacts, &id)?;
         let PlannedProcesses { least, shared } = PlannedProcesses::of(plan);
         launcher.count = ProcessCount::of(least);
@@ -98,6 +99,7 @@ impl<'a> PlanSession<'a> {
         let mut launcher = Launcher::new(session);
         let root = artifacts.join(format!("profile-{}", header.run_id));
         let mut arm = ArmRecorder::begin(&plan.arm, plan.cases.iter(), header, &root)?;
+        hold(&root);
         let ended = launcher.build_all(&plan.arm, &mut arm)?;
         let mut open = Vec::new();
         for index in 0..plan.cases.len() {

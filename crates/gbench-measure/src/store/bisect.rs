@@ -13,13 +13,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::atomic::write_atomically;
+use super::held::hold;
 use super::journal::create_ignored_dir;
 use super::started;
 use gbench_model::{BisectEntry, Exit, Fault, Result, RunId};
 
-const STATE: &str = "bisect.jsonl";
+pub(super) const STATE: &str = "bisect.jsonl";
 const SUITE: &str = "suite.toml";
-const ANSWER: &str = "bisect.json";
+pub(super) const ANSWER: &str = "bisect.json";
 const RUNS: &str = "runs";
 
 /// The folder of a bisection under way.
@@ -36,6 +37,7 @@ impl BisectFolder {
         let make = || -> std::io::Result<File> {
             create_ignored_dir(artifacts)?;
             std::fs::create_dir(&root)?;
+            hold(&root);
             std::fs::create_dir(root.join(RUNS))?;
             started::note(artifacts, id)?;
             File::options().create_new(true).append(true).open(root.join(STATE))
@@ -50,6 +52,7 @@ impl BisectFolder {
 
     /// Goes on in a folder: what it holds, and the text of its suite file. A last line that a kill cut off is taken away.
     pub fn reopen(root: &Path) -> Result<(Self, Vec<BisectEntry>, String)> {
+        hold(root);
         let path = root.join(STATE);
         let unreadable = |error: std::io::Error| {
             Fault::of_io(

@@ -11,12 +11,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::atomic::write_atomically;
+use super::held::hold;
 use super::journal::{JOURNAL, RECORD, create_ignored_dir};
 use super::read::read_record;
 use super::started;
 use gbench_model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunRecord, Side};
 
 const SUITE: &str = "suite.toml";
+pub(super) const SIDES: [Side; 3] = [Side::Base, Side::Head, Side::Control];
 
 /// Where a comparison keeps its sides and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +27,7 @@ pub struct ComparisonFolder {
 }
 
 /// In the artifacts folder: the range of a comparison that was begun and has no folder yet.
-const BEGUN: &str = ".begun";
+pub(super) const BEGUN: &str = ".begun";
 
 /// Writes down that a comparison begins, before it has anything to keep. `range`: as typed.
 pub fn note_begun(artifacts: &Path, range: &str) -> Result<()> {
@@ -58,6 +60,7 @@ impl ComparisonFolder {
         let make = || {
             create_ignored_dir(artifacts)?;
             std::fs::create_dir(&root)?;
+            hold(&root);
             std::fs::create_dir(root.join("reports"))?;
             started::note(artifacts, id)?;
             remove_if_there(&artifacts.join(BEGUN))
@@ -122,7 +125,7 @@ pub fn holds_run(folder: &Path) -> bool {
     folder.join(RECORD).is_file() || folder.join(JOURNAL).is_file()
 }
 
-fn is_comparison(folder: &Path) -> bool {
+pub(super) fn is_comparison(folder: &Path) -> bool {
     [Side::Base, Side::Head].iter().all(|side| holds_run(&folder.join(side.into_str())))
 }
 

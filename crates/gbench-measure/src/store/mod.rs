@@ -1,12 +1,15 @@
-//! Keeps run records: a folder for each run, and named baselines.
+//! Keeps run records: a folder for each run, and named baselines; and takes away what is not kept.
 
 mod atomic;
 mod baselines;
 mod bisect;
 mod comparison;
 mod frames;
+mod held;
+mod housekeeping;
 mod journal;
 mod read;
+mod remove;
 mod started;
 
 pub use atomic::{without_temporary, write_atomically};
@@ -17,6 +20,10 @@ pub use comparison::{
     latest_comparison, note_begun, read_comparison, read_sides,
 };
 pub use frames::{FrameFile, FramesRead};
+pub use held::hold;
+pub use housekeeping::{ArtifactsEntry, ArtifactsFolder, ArtifactsKind, INGEST, Removal};
 pub use journal::{RunFolder, create_ignored_dir, latest_run};
 pub use read::{read_record, read_two_records};
 pub use started::note_start;
+
+pub(crate) use remove::{FOLDER, MAX_DEPTH, empty, open_folder, remove_below};

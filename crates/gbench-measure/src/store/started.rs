@@ -46,7 +46,7 @@ fn below(artifacts: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(is_named).map(|entry| entry.path())
 }
 
-fn number_of(folder: &Path) -> Option<u64> {
+pub(super) fn number_of(folder: &Path) -> Option<u64> {
     std::fs::read_to_string(folder.join(NUMBER)).ok()?.trim().parse().ok()
 }
 
