@@ -91,8 +91,8 @@ fn print(cleaned: &Cleaned, dry_run: bool, out: &mut impl Write) -> std::io::Res
     }
     if let [_, ..] = cleaned.foreign.as_slice() {
         let (entries, verb) = match cleaned.foreign.len() {
-            1 => ("1 entry was not made by gbench-ci".to_owned(), "stays"),
-            more => (format!("{} were not made by gbench-ci", many(more, "entry")), "stay"),
+            1 => ("1 item was not made by gbench-ci".to_owned(), "stays"),
+            more => (format!("{} were not made by gbench-ci", many(more, "item")), "stay"),
         };
         let names: Vec<String> = cleaned.foreign.iter().map(|name| name.escape_debug().to_string()).collect();
         writeln!(out, "{entries} and {verb}: {}", list(&names, SHOWN))?;
