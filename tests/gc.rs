@@ -230,6 +230,7 @@ fn what_a_baseline_or_an_open_comparison_needs_and_what_is_not_the_gates_stays()
     std::os::unix::fs::symlink(elsewhere.path().join("run"), &link).unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), artifacts.join(&ids[1]).join("logs/link")).unwrap();
     copy(&kept.run, &artifacts.join("before-the-fix"));
+    fs::create_dir(artifacts.join(".gc-notes")).unwrap();
     fs::write(artifacts.join("notes.txt"), "mine").unwrap();
     let unknown = artifacts.join(id(7000, 4));
     fs::create_dir(&unknown).unwrap();
@@ -246,7 +247,7 @@ fn what_a_baseline_or_an_open_comparison_needs_and_what_is_not_the_gates_stays()
         &format!("kept {saved}: baseline main"),
         &format!("kept {}: it is open: `gbench-ci compare --resume", open.file_name().unwrap().display()),
         &format!("kept {}: a process works in it", ids[2]),
-        "4 items were not made by gbench-ci and stay: ",
+        "5 items were not made by gbench-ci and stay: ",
         "before-the-fix",
         "notes.txt",
     ] {

@@ -12,7 +12,7 @@ use super::stores::{folder_of, history_of};
 use crate::history::{Address, HistoryBranch, PackedObjects};
 use crate::model::{Exit, Fault, Result};
 use crate::run::Interrupt;
-use crate::store::{ArtifactsEntry, ArtifactsFolder, ArtifactsKind, Removal, Store};
+use crate::store::{ArtifactsEntry, ArtifactsFolder, ArtifactsKind, Store};
 use crate::suite::{Benchmark, KeepRuns, Suite};
 
 #[derive(Clone, Debug)]
@@ -187,19 +187,12 @@ impl Cleaning<'_> {
     }
 
     fn remove(&mut self, path: &Path, folder: &ArtifactsFolder, entry: &ArtifactsEntry) {
-        let removal = if self.request.dry_run {
-            let removed =
-                |free| if free { Removal::Removed(folder.bytes(&entry.name)) } else { Removal::Busy };
-            folder.is_free(&entry.name).map(removed)
-        } else {
-            folder.remove(&entry.name)
-        };
-        match removal {
-            Ok(Removal::Removed(bytes)) => {
+        match folder.remove(&entry.name, self.request.dry_run) {
+            Ok(Some(bytes)) => {
                 self.done.bytes += bytes;
                 *self.done.removed.entry(entry.kind).or_default() += 1;
             }
-            Ok(Removal::Busy) => self.spare(entry, "a process works in it"),
+            Ok(None) => self.spare(entry, "a process works in it"),
             Err(error) => {
                 let (what, next) =
                     (format!("cannot be removed: {error}"), "check who owns it and what is mounted there");

@@ -17,7 +17,7 @@ use super::entry::MAX_BYTES;
 use super::index::{self, Mark};
 use super::layout;
 use super::listed::{Appended, BesideFile, File, Listed, taken};
-use super::pack::{PackError, PackedObjects, pack};
+use super::pack::{PackedObjects, pack};
 use gbench_model::{Exit, Fault, Result, RunId, backoff};
 
 /// For another writer to finish; one needs milliseconds.
@@ -121,18 +121,10 @@ impl GitBranch {
 
     pub(super) fn pack(&self, dry_run: bool) -> Result<PackedObjects> {
         let tips = self.tips().map_err(|error| self.fault(&error))?;
-        pack(&self.repository, &tips, dry_run).map_err(|error| match error {
-            PackError::Git(error) => self.fault(&error),
-            PackError::Io(error) => {
-                let next = "check who owns it, and that the disk has space";
-                let objects = self.repository.commondir().join("objects");
-                Fault::of_io(objects, "the history cannot be packed", &error, next).exits(Exit::Machine)
-            }
-            PackError::Busy => {
-                let what = "another gbench-ci packs its objects";
-                Fault::at(format!("git:{}", self.branch), what, "try again when it has ended")
-                    .exits(Exit::Machine)
-            }
+        pack(&self.repository, &tips, dry_run).map_err(|error| {
+            let objects = self.repository.commondir().join("objects");
+            let next = "check it with `git fsck`, who owns it, and that the disk has space";
+            Fault::of_io(objects, "the history cannot be packed", &error, next).exits(Exit::Machine)
         })
     }
 

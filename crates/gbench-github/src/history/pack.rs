@@ -26,31 +26,11 @@ pub struct PackedObjects {
     pub pack_bytes: u64,
 }
 
-#[derive(Debug)]
-pub(super) enum PackError {
-    Git(Error),
-    Io(io::Error),
-    /// Another process packs.
-    Busy,
-}
-
-impl From<Error> for PackError {
-    fn from(error: Error) -> Self {
-        Self::Git(error)
-    }
-}
-
-impl From<io::Error> for PackError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
 /// Packs the loose objects that the commits reach; only counts them in a dry run.
-pub(super) fn pack(repository: &Repository, tips: &[Oid], dry_run: bool) -> Result<PackedObjects, PackError> {
+pub(super) fn pack(repository: &Repository, tips: &[Oid], dry_run: bool) -> io::Result<PackedObjects> {
     let objects = repository.commondir().join("objects");
     let loose = loose_objects(&objects)?;
-    let wanted = reached(repository, tips, &loose)?;
+    let wanted = reached(repository, tips, &loose).map_err(io::Error::other)?;
     if wanted.len() < FEWEST {
         return Ok(PackedObjects::default());
     }
@@ -63,14 +43,14 @@ pub(super) fn pack(repository: &Repository, tips: &[Oid], dry_run: bool) -> Resu
     let scratch = objects.join(SCRATCH);
     fs::create_dir_all(&scratch)?;
     let held = File::open(&scratch)?;
-    held.try_lock().map_err(|_| PackError::Busy)?;
+    held.try_lock().map_err(|_| io::Error::other("another gbench-ci is at it"))?;
     let made = packed(repository, &wanted, &objects, &scratch);
     // Of this process, or of one that was killed.
     fs::remove_dir_all(&scratch)?;
     let pack_bytes = made?;
     for id in wanted {
         match fs::remove_file(place(&objects, id)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
     }
@@ -78,23 +58,23 @@ pub(super) fn pack(repository: &Repository, tips: &[Oid], dry_run: bool) -> Resu
 }
 
 /// Writes the pack with its index and gives its size. It is found under its name only when it was read back, and lasts.
-fn packed(repository: &Repository, wanted: &[Oid], objects: &Path, scratch: &Path) -> Result<u64, PackError> {
+fn packed(repository: &Repository, wanted: &[Oid], objects: &Path, scratch: &Path) -> io::Result<u64> {
     let folder = scratch.join("pack");
     fs::remove_dir_all(&folder).or_else(absent)?;
     fs::create_dir(&folder)?;
-    let mut builder = repository.packbuilder()?;
+    let mut builder = repository.packbuilder().map_err(io::Error::other)?;
     for id in wanted {
-        builder.insert_object(*id, None)?;
+        builder.insert_object(*id, None).map_err(io::Error::other)?;
     }
-    builder.write(&folder, 0o444)?;
+    builder.write(&folder, 0o444).map_err(io::Error::other)?;
     {
         // Sees the new pack alone.
-        let alone = Odb::new()?;
+        let alone = Odb::new().map_err(io::Error::other)?;
         let text = scratch.to_str().ok_or_else(|| io::Error::other("its path is not UTF-8"))?;
-        alone.add_disk_alternate(text)?;
+        alone.add_disk_alternate(text).map_err(io::Error::other)?;
         for id in wanted {
             // libgit2 holds what it reads against its name.
-            alone.read(*id)?;
+            alone.read(*id).map_err(io::Error::other)?;
         }
     }
     let mut files = fs::read_dir(&folder)?.collect::<io::Result<Vec<_>>>()?;

@@ -18,7 +18,7 @@ use super::bisect::{ANSWER, STATE};
 use super::comparison::{BEGUN, SIDES, holds_run, is_comparison};
 use super::held::take;
 use super::journal::{JOURNAL, RECORD};
-use super::remove::{FOLDER, MAX_DEPTH, open_folder, remove_below};
+use super::remove::{FOLDER, MAX_DEPTH, remove_below};
 use super::started::number_of;
 use gbench_model::{BisectAnswer, RecordState, RunId};
 
@@ -79,15 +79,6 @@ pub enum ArtifactsKind {
     Foreign,
 }
 
-/// How a removal ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// With the bytes that it took on the disk.
-    Removed(u64),
-    /// A process works in it.
-    Busy,
-}
-
 impl ArtifactsFolder {
     /// Errors: it is not there, or cannot be read.
     pub fn open(path: &Path) -> io::Result<Self> {
@@ -104,8 +95,7 @@ impl ArtifactsFolder {
                 continue;
             }
             let path = entry.path();
-            let id = name.strip_prefix(PROFILE).unwrap_or(&name).parse::<RunId>().ok();
-            let started = id.and_then(|id| id.started());
+            let started = started_of(&name);
             let kind = kind_of(&name, &path, started.is_some());
             found.push((number_of(&path), ArtifactsEntry { name, kind, started }));
         }
@@ -123,47 +113,48 @@ impl ArtifactsFolder {
         }
     }
 
-    /// Bytes of an entry on the disk.
-    pub fn bytes(&self, name: &str) -> u64 {
-        bytes_of(&self.path.join(name))
-    }
-
-    /// Whether no process works in an entry. Errors: it is gone, or its file system has no locks.
-    pub fn is_free(&self, name: &str) -> io::Result<bool> {
+    /// Removes an entry with all that it holds; in a dry run it only looks whether it could. Gives the bytes that it takes on the disk, and nothing
+    /// where a process works in it. Errors: it is gone, a part of it cannot be removed, or its file system has no locks.
+    pub fn remove(&self, name: &str, dry_run: bool) -> io::Result<Option<u64>> {
         let path = self.path.join(name);
-        if path.symlink_metadata()?.is_dir() { take(&open_folder(&path)?) } else { Ok(true) }
-    }
-
-    /// Removes an entry with all that it holds. Errors: it is gone, a part of it cannot be removed, or its file system has no locks.
-    pub fn remove(&self, name: &str) -> io::Result<Removal> {
-        let bytes = self.bytes(name);
-        if self.path.join(name).symlink_metadata()?.is_file() {
-            unlinkat(&self.folder, name, UnlinkatFlags::NoRemoveDir)?;
-            return Ok(Removal::Removed(bytes));
+        let bytes = bytes_of(&path);
+        if path.symlink_metadata()?.is_file() {
+            if !dry_run {
+                unlinkat(&self.folder, name, UnlinkatFlags::NoRemoveDir)?;
+            }
+            return Ok(Some(bytes));
         }
         let folder = File::from(openat(&self.folder, name, FOLDER, Mode::empty())?);
         if !take(&folder)? {
-            return Ok(Removal::Busy);
+            return Ok(None);
+        }
+        if dry_run {
+            return Ok(Some(bytes));
         }
         let going = format!("{GOING}{}", name.trim_start_matches(GOING));
         renameat(&self.folder, name, &self.folder, going.as_str())?;
         if remove_below(&self.folder, CString::new(going.as_str())?, MAX_DEPTH) {
-            Ok(Removal::Removed(bytes))
+            Ok(Some(bytes))
         } else {
             Err(io::Error::other(format!("a part of it cannot be removed; the rest is in {going}")))
         }
     }
 }
 
+fn started_of(name: &str) -> Option<SystemTime> {
+    name.strip_prefix(PROFILE).unwrap_or(name).parse::<RunId>().ok()?.started()
+}
+
 fn kind_of(name: &str, path: &Path, has_id: bool) -> ArtifactsKind {
     let Ok(metadata) = path.symlink_metadata() else { return ArtifactsKind::Foreign };
-    let temporary = |rest: &str| rest.len() == 6 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let is_file = metadata.is_file() && name.strip_prefix(TEMPORARY).is_some_and(temporary);
-    let is_folder = metadata.is_dir() && (name.starts_with(GOING) || name.starts_with(INGEST));
-    if name.starts_with(GOING) && is_folder {
+    let is_random = |rest: &str| rest.len() == 6 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_temporary = |prefix: &str, name: &str| name.strip_prefix(prefix).is_some_and(is_random);
+    let is_going = |name: &str| started_of(name).is_some() || is_temporary(INGEST, name);
+    if metadata.is_dir() && name.strip_prefix(GOING).is_some_and(is_going) {
         return ArtifactsKind::Leftover;
     }
-    if is_file || is_folder {
+    if metadata.is_dir() && is_temporary(INGEST, name) || metadata.is_file() && is_temporary(TEMPORARY, name)
+    {
         return if is_settled(path) { ArtifactsKind::Leftover } else { ArtifactsKind::Busy };
     }
     if !metadata.is_dir() || !has_id {

@@ -21,7 +21,7 @@ pub use comparison::{
 };
 pub use frames::{FrameFile, FramesRead};
 pub use held::hold;
-pub use housekeeping::{ArtifactsEntry, ArtifactsFolder, ArtifactsKind, INGEST, Removal};
+pub use housekeeping::{ArtifactsEntry, ArtifactsFolder, ArtifactsKind, INGEST};
 pub use journal::{RunFolder, create_ignored_dir, latest_run};
 pub use read::{read_record, read_two_records};
 pub use started::note_start;
