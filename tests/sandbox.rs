@@ -39,7 +39,7 @@ say "{\"event\":\"samples\",\"values\":[$times]}"
 "#;
 
 /// Each makes base slower, or destroys `$VICTIM`, where nothing stops it.
-const ATTACKS: [(&str, &str); 21] = [
+const ATTACKS: [(&str, &str); 22] = [
     ("a file of the other tree", "echo 2 > ../base/speed"),
     ("its build product", "echo 2 > ../base/built"),
     ("a name in its place", "echo 2 > mine; mv mine ../base/speed"),
@@ -69,6 +69,10 @@ const ATTACKS: [(&str, &str); 21] = [
     ("the gate's folder", "f=$(dirname \"$GBENCH_EVENTS\"); rm -rf \"$f\"; ln -s \"$VICTIM\" \"$f\""),
     ("the gate's channel", "rm -f \"$GBENCH_EVENTS\"; mkfifo \"$GBENCH_EVENTS\""),
     ("its supervisor's priority", "renice -n 19 -p $PPID"),
+    (
+        "its supervisor's memory",
+        "python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), 0, 0) != 0)' $PPID && touch \"$VICTIM/touched\" traced",
+    ),
     ("its supervisor", "kill -STOP $PPID"),
 ];
 
@@ -210,6 +214,7 @@ fn a2_whatever_heads_processes_try_a_slower_head_is_red() {
     assert!(!range.root.join(".git/hooks/post-checkout").exists());
     assert_eq!(fs::read_dir(range.at("tmp")).unwrap().count(), 0, "the gate cleans up after itself");
     assert!(holds(&range.tree("head").join("refused"), "Permission denied"), "the attacks were made");
+    assert!(!range.tree("head").join("traced").exists());
 }
 
 #[test]
@@ -222,6 +227,20 @@ fn a2_whatever_heads_build_tries_a_slower_head_is_red() {
     range.compare("").exits(1);
     assert!(range.is_whole());
     assert_eq!(fs::read_to_string(range.tree("base").join("speed")).unwrap(), "1\n");
+}
+
+/// No sandbox keeps code from it, and what runs later inherits it.
+#[test]
+fn a2_whoever_changes_how_the_gate_or_the_other_sides_supervisor_runs_fails() {
+    let all = "g=$(awk '{print $4}' /proc/$PPID/stat); for p in $g $(awk -v g=$g '$4 == g {print $1}' /proc/[0-9]*/stat); do CHANGE $p; done";
+    for change in ["renice -n 19 -p", "prlimit --nofile=900:900 --pid"] {
+        for in_build in [false, true] {
+            let range = Range::new(&all.replace("CHANGE", change), in_build);
+            range.compare("").exits(4);
+            let rows = range.verdict().rows;
+            assert!(rows.iter().any(|row| row.reason.contains("limits of gbench-ci")), "{change}: {rows:?}");
+        }
+    }
 }
 
 /// No sandbox keeps code from changing modes.

@@ -18,6 +18,7 @@ mod descendants;
 mod handle;
 mod order;
 mod reap;
+mod standing;
 mod supervisor;
 mod wire;
 
@@ -28,6 +29,7 @@ pub use count::{
 };
 pub use descendants::{adopt_orphans, end_strangers, kill_descendants};
 pub use handle::Supervisor;
+pub use standing::Standing;
 pub use supervisor::main;
 pub use wire::{ARGUMENT, Assignment, KILL, Report, STOP};
 

@@ -223,6 +223,8 @@ pub enum StopReason {
     BadLine,
     /// A folder that the gate had made for it was removed, moved or replaced: what came from there cannot be trusted.
     FolderReplaced,
+    /// It changed the priority, the processors or the limits of the gate or of another side's supervisor, whose processes inherit them.
+    GateChanged,
     /// It changed a file of the other side: [`Execution::reached`].
     OtherSideChanged,
     /// It broke the rules of taking turns.
@@ -263,6 +265,9 @@ impl Execution {
         match self.stopped? {
             StopReason::FolderReplaced => {
                 Some("it removed, moved or replaced a temporary folder of the gate".into())
+            }
+            StopReason::GateChanged => {
+                Some("it changed the priority, the processors or the limits of gbench-ci".into())
             }
             StopReason::OtherSideChanged => {
                 let reached = self.reached.as_ref().map(|path| path.display().to_string());

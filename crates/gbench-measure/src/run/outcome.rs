@@ -61,6 +61,11 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
             execution.misdeed().unwrap_or_default(),
             "leave the folders alone that `GBENCH_...` variables and the command line name; write into them only",
         ),
+        StopReason::GateChanged => failed(
+            FailureKind::Protocol,
+            execution.misdeed().unwrap_or_default(),
+            "let it change those of its own processes only; somebody else on this machine may have done it, too",
+        ),
         StopReason::OtherSideChanged => failed(
             FailureKind::Protocol,
             execution.misdeed().unwrap_or_default(),

@@ -21,7 +21,7 @@ use super::oom_kills::OomKills;
 use super::process::RunningProcess;
 use super::temporary::{self, Temporary};
 use super::watched::Watched;
-use gbench_host::supervise::{self, Assignment, Supervisor};
+use gbench_host::supervise::{self, Assignment, Standing, Supervisor};
 use gbench_model::line;
 
 /// Seconds between SIGTERM and SIGKILL.
@@ -166,6 +166,7 @@ impl Supervised {
         let folders = launch.sandbox.as_ref().map_or(&[][..], |sandbox| &sandbox.watched);
         let watched = (!folders.is_empty()).then(|| Watched::begin(folders));
         let mut processes = [self.start(launch, 0, false)?];
+        let before = self.standings(launch);
         let began = Instant::now();
         let mut last = began;
         self.follow(&mut processes, every, &mut |processes, now| {
@@ -177,7 +178,8 @@ impl Supervised {
             Ok(())
         })?;
         let [process] = processes;
-        let (mut execution, free) = process.finish(&oom_kills, self.replaced());
+        let misdeed = self.replaced().or_else(|| self.changed(&before));
+        let (mut execution, free) = process.finish(&oom_kills, misdeed);
         let place = self.place(launch, 0);
         self.free[place] = free.map(Free::from);
         if let Some(watched) = watched {
@@ -203,6 +205,7 @@ impl Supervised {
             }
         };
         let mut processes = if first == 0 { [started, second] } else { [second, started] };
+        let before = self.standings(launches[0]);
         let mut token = TurnToken::new(*turns);
         let mut idle = None;
         let mut steer = |processes: &mut [_], now| pair::steer(processes, &mut token, &mut idle, now);
@@ -210,7 +213,7 @@ impl Supervised {
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;
         // Which of the two did it cannot be seen.
-        let replaced = self.replaced();
+        let replaced = self.replaced().or_else(|| self.changed(&before));
         let (base, first_free) = base.finish(&oom_kills, blames[0].or(replaced));
         let (head, second_free) = head.finish(&oom_kills, blames[1].or(replaced));
         for (slot, free) in [first_free, second_free].into_iter().enumerate() {
@@ -222,6 +225,21 @@ impl Supervised {
             execution.blocks = blocks;
         }
         Ok(executions)
+    }
+
+    /// How the kernel treats the gate and the supervisors that wait, among them those of the other side; nothing of what runs in no sandbox.
+    fn standings(&self, launch: &Launch) -> Vec<(u32, Standing)> {
+        if launch.sandbox.is_none() {
+            return Vec::new();
+        }
+        let supervisors = self.free.iter().flatten().map(|free| free.supervisor.id());
+        let all = supervisors.chain([std::process::id()]);
+        all.filter_map(|pid| Some((pid, Standing::of(pid)?))).collect()
+    }
+
+    fn changed(&self, before: &[(u32, Standing)]) -> Option<StopReason> {
+        let is_other = |(pid, before): &(u32, Standing)| Standing::of(*pid).is_some_and(|now| now != *before);
+        before.iter().any(is_other).then_some(StopReason::GateChanged)
     }
 
     /// Without Landlock a process can make its supervisor lose it, and go on beside those of the other side.

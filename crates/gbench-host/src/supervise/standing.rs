@@ -1,0 +1,103 @@
+//! What any process of the same user may change of another one, sandbox or not: its priority, its processors, its limits.
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+/// Limits as Linux numbers them, RLIMIT_CPU to RLIMIT_RTTIME.
+const LIMITS: usize = 16;
+
+/// How the kernel treats a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    nice: i32,
+    policy: i32,
+    processors: CpuSet,
+    /// Soft and hard.
+    limits: [(u64, u64); LIMITS],
+}
+
+impl Standing {
+    /// `None` of a process that is gone, or that nothing may be asked of.
+    pub fn of(pid: u32) -> Option<Self> {
+        let pid = pid as i32;
+        Some(Self {
+            nice: nice(pid)?,
+            policy: policy(pid)?,
+            processors: sched_getaffinity(Pid::from_raw(pid)).ok()?,
+            limits: limits(pid)?,
+        })
+    }
+}
+
+fn nice(pid: i32) -> Option<i32> {
+    Errno::clear();
+    // SAFETY: getpriority takes numbers and returns one.
+    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, pid as libc::id_t) };
+    // -1 is a priority, too.
+    (nice != -1 || Errno::last_raw() == 0).then_some(nice)
+}
+
+fn policy(pid: i32) -> Option<i32> {
+    // SAFETY: sched_getscheduler takes a number and returns one.
+    let policy = unsafe { libc::sched_getscheduler(pid) };
+    (policy >= 0).then_some(policy)
+}
+
+fn limits(pid: i32) -> Option<[(u64, u64); LIMITS]> {
+    let mut limits = [(0, 0); LIMITS];
+    for (resource, limit) in limits.iter_mut().enumerate() {
+        let mut found = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: without new limits prlimit only writes the old ones, into a struct that lives here.
+        let result = unsafe { libc::prlimit(pid, resource as _, std::ptr::null(), &mut found) };
+        if result != 0 {
+            return None;
+        }
+        *limit = (found.rlim_cur, found.rlim_max);
+    }
+    Some(limits)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    struct Sleeper(Child);
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn what_another_process_changes_shows() {
+        type Change = fn(i32) -> i32;
+        // SAFETY: numbers and structs that live here, about a child of ours.
+        let changes: [Change; 3] = unsafe {
+            [
+                |pid| libc::setpriority(libc::PRIO_PROCESS, pid as libc::id_t, 19),
+                |pid| {
+                    let few = libc::rlimit { rlim_cur: 61, rlim_max: 61 };
+                    libc::prlimit(pid, libc::RLIMIT_NOFILE, &few, std::ptr::null_mut())
+                },
+                |pid| {
+                    libc::sched_setscheduler(pid, libc::SCHED_BATCH, &libc::sched_param { sched_priority: 0 })
+                },
+            ]
+        };
+        for change in changes {
+            let sleeper = Sleeper(Command::new("sleep").arg("60").spawn().unwrap());
+            let before = Standing::of(sleeper.0.id()).unwrap();
+            assert_eq!(Standing::of(sleeper.0.id()), Some(before.clone()));
+            assert_eq!(change(sleeper.0.id() as i32), 0);
+            assert_ne!(Standing::of(sleeper.0.id()), Some(before));
+        }
+        // Larger than any process number can be.
+        assert_eq!(Standing::of(1 << 30), None);
+    }
+}
