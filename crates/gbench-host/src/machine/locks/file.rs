@@ -54,6 +54,8 @@ impl Drop for LockFile {
         if self.written {
             let _ = self.file.set_len(0);
         }
+        // A process that is being started has a copy of the descriptor for a moment, which would hold the lock as well.
+        let _ = self.file.unlock();
     }
 }
 
