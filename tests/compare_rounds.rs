@@ -344,7 +344,7 @@ fn beside_a_quiet_base(rule: SequentialRuleName, of: impl Fn(usize) -> f64) -> (
 fn a4_a_head_that_varies_far_more_than_base_is_not_passed_over() {
     // Up and down by the same, so that no mean shows it.
     let wild = |round: usize| {
-        let sign = if round % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = if round.is_multiple_of(2) { 1.0 } else { -1.0 };
         1.15 * (sign * (0.2 + (round / 2 * 7 % 20) as f64 * 0.09)).exp()
     };
     let (case, document) = beside_a_quiet_base(SequentialRuleName::SeqE4, wild);

@@ -145,7 +145,7 @@ pub struct SideSummary {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Method {
-    /// `seq-e-3`, `process-welch-holm-3`: see docs/statistics.md.
+    /// `seq-e-4`, `process-welch-holm-3`: see docs/statistics.md.
     pub rule: String,
     /// Chance of any false red or green in the whole suite.
     pub alpha: f64,

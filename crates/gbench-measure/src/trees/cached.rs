@@ -1,18 +1,16 @@
 //! The cached work tree of one side: it stays from one comparison to the next, so that a build does only what is new.
 
-use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
 
 use super::checkout::{self, TreeState};
-use super::home;
 use super::link::RootKind;
 use super::revision::{self, Revision};
+use super::{files, home};
 use crate::store::create_ignored_dir;
 use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Sandbox, Side};
 
@@ -99,10 +97,10 @@ impl Tree {
     pub fn lost_rights(&self) -> Option<PathBuf> {
         let owner = std::fs::symlink_metadata(&self.root).ok()?.uid();
         let repository = revision::open(&self.origin.0).ok()?;
-        let files = repository.find_commit(self.origin.1).and_then(|commit| commit.tree()).ok()?;
+        let tracked = repository.find_commit(self.origin.1).and_then(|commit| commit.tree()).ok()?;
         let mut lost = None;
-        let looked = files.walk(TreeWalkMode::PreOrder, |parent, entry| {
-            let path = PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()));
+        let looked = tracked.walk(TreeWalkMode::PreOrder, |parent, entry| {
+            let path = files::path_of(parent, entry);
             // A build may remove and replace files of its own tree.
             let Ok(found) = std::fs::symlink_metadata(self.root.join(&path)) else {
                 return TreeWalkResult::Skip;

@@ -87,8 +87,7 @@ fn gitlinks_of(repository: &Repository, commit: Oid) -> std::result::Result<Hash
     if tree.get_name(".gitmodules").is_some() {
         tree.walk(TreeWalkMode::PreOrder, |parent, entry| {
             if entry.kind() == Some(ObjectType::Commit) {
-                let path = [parent.as_bytes(), entry.name_bytes()].concat();
-                found.insert(PathBuf::from(OsStr::from_bytes(&path)));
+                found.insert(files::path_of(parent, entry));
             }
             TreeWalkResult::Ok
         })?;
@@ -135,7 +134,7 @@ fn remove_planted(root: &Path, target: &git2::Tree<'_>) -> std::result::Result<(
     let mut failed = None;
     target
         .walk(TreeWalkMode::PreOrder, |parent, entry| {
-            let path = PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()));
+            let path = files::path_of(parent, entry);
             let at = root.join(&path);
             let Ok(found) = fs::symlink_metadata(&at) else { return TreeWalkResult::Skip };
             let kind = found.file_type();

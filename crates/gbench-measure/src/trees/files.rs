@@ -1,8 +1,17 @@
 //! Files of a tree that is ours: written and removed without ever following a link out of it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::path::{Component, Path};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use git2::TreeEntry;
+
+/// The path of an entry of git's, from the root of the walk.
+pub(super) fn path_of(parent: &str, entry: &TreeEntry<'_>) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()))
+}
 
 /// Removes whatever lies there, a link itself and not what it points to. Nothing there is fine.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
