@@ -170,6 +170,7 @@ fn n24_a_supervisor_ends_when_its_gate_died_before_it_could_open_the_channel() {
         events: fifo("events").into(),
         turns: Some(fifo("turns").into()),
         writable: None,
+        hidden: Vec::new(),
         memory_limit: 0,
         grace: 0.0,
     };

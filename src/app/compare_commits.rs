@@ -21,10 +21,10 @@ use super::{budgeted_time, calibration, environment};
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
-    BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Origin, Profile, Result, RunRecord,
+    BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Origin, Profile, Result, RunRecord, RunTimes,
     SequentialRule, Shard, Side, shell_word,
 };
-use crate::run::Finished;
+use crate::run::{Finished, changed_during};
 use crate::store::{ComparisonFolder, note_begun};
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Benchmark, Gate, Suite};
@@ -114,7 +114,8 @@ pub(crate) fn measure(
         reporter
             .note(&format!("warning: `writable` of [gate] names {path}, which is not there: make it first"));
     }
-    let sandbox = confine(&gate, &mut [(&mut base, &base_tree), (&mut head, &head_tree)])?;
+    let times = RunTimes::default();
+    let sandbox = confine(&gate, &mut [(&mut base, &base_tree), (&mut head, &head_tree)], &times)?;
     // From here on it builds and measures.
     let turn = MeasuringTurn::take(&[&base, &head], reporter)?;
     let sides_to_list = vec![
@@ -198,6 +199,14 @@ pub(crate) fn measure(
     };
     let finished = measuring.carry_out(&mut stopping, reporter);
     reporter.finish();
+    if let Some(path) = changed_during(&base_tree.own(), &times) {
+        // Whoever comes next must not measure it either.
+        base_tree.discard();
+        let what =
+            "was changed while processes of head ran, and belongs to base: nothing of it can be believed";
+        let next = "look for what reaches it in what head's build and benchmarks run, and compare again: base is built anew";
+        return Err(Fault::at_path(path, what, next).exits(Exit::Failed));
+    }
     let finished = finished?;
     if let Some(path) = base_tree.lost_rights() {
         let what = "lost rights or its owner while both sides were measured: nothing of it can be believed";

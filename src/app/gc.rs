@@ -118,7 +118,8 @@ impl Cleaning<'_> {
 
     /// `resumable`: an open comparison there can be gone on with.
     fn clean(&mut self, path: &Path, resumable: bool) -> Result<()> {
-        let Some((folder, entries)) = read(path)? else { return Ok(()) };
+        let read = if resumable { read(path) } else { read_inner(path) };
+        let Some((folder, entries)) = read? else { return Ok(()) };
         let is_kind = |entry: &&ArtifactsEntry| {
             matches!(entry.kind, ArtifactsKind::Run | ArtifactsKind::Comparison | ArtifactsKind::Bisection)
         };
@@ -151,9 +152,11 @@ impl Cleaning<'_> {
     /// Temporary files that a killed process left in the store.
     fn clean_store(&mut self, store: &Store) -> Result<()> {
         let names = store.names();
-        let folders = names.iter().map(|name| store.root().join("baselines").join(name));
+        let baselines = store.root().join("baselines");
+        let names = if baselines.is_symlink() { Vec::new() } else { names };
+        let folders = names.iter().map(|name| baselines.join(name));
         for path in folders.chain([store.root().to_owned()]) {
-            let Some((folder, entries)) = read(&path)? else { continue };
+            let Some((folder, entries)) = read_inner(&path)? else { continue };
             for entry in entries.iter().filter(|entry| entry.kind == ArtifactsKind::Leftover) {
                 if self.is_interrupted() {
                     return Ok(());
@@ -205,6 +208,11 @@ impl Cleaning<'_> {
 }
 
 /// Nothing where the folder is not there. Errors: it cannot be read.
+/// A folder within one that the gate made may have been put there by a commit: a link is not followed.
+fn read_inner(path: &Path) -> Result<Option<(ArtifactsFolder, Vec<ArtifactsEntry>)>> {
+    if path.is_symlink() { Ok(None) } else { read(path) }
+}
+
 fn read(path: &Path) -> Result<Option<(ArtifactsFolder, Vec<ArtifactsEntry>)>> {
     let read =
         ArtifactsFolder::open(path).and_then(|folder| folder.entries().map(|entries| (folder, entries)));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::request::{Audience, CommitsRequest, RoundsRequest, absolute_suite};
 use super::resume::Resumed;
-use crate::model::{CommonSuite, Exit, Fault, Judge, Result, Sandbox, SandboxState, sha256_hex};
+use crate::model::{CommonSuite, Exit, Fault, Judge, Result, RunTimes, Sandbox, SandboxState, sha256_hex};
 use crate::store::ComparisonFolder;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, SideTree, Source, Suite};
 use crate::supervise::landlock_version;
@@ -33,23 +33,40 @@ struct Common {
 }
 
 /// Puts what the sides start into sandboxes, as the gate has it: each writes to its own tree, home and caches alone. Where the kernel
-/// keeps no sandbox, the trees of the sides before are watched while a side runs. Errors: the disk.
-pub(crate) fn confine(gate: &Gate, sides: &mut [(&mut Suite, &Tree)]) -> Result<SandboxState> {
+/// keeps no sandbox, the trees of the sides before are watched while a side runs. `times`: when the sides behind the first one run. Errors: the disk.
+pub(crate) fn confine(
+    gate: &Gate,
+    sides: &mut [(&mut Suite, &Tree)],
+    times: &RunTimes,
+) -> Result<SandboxState> {
     if !gate.sandbox.value {
         return Ok(SandboxState::Off);
     }
     let version = landlock_version();
-    let mut others = Vec::new();
-    for (suite, tree) in sides {
-        let mut sandbox = trees::sandbox(tree)?;
+    let mut sandboxes: Vec<Sandbox> =
+        sides.iter().map(|(_, tree)| trees::sandbox(tree)).collect::<Result<_>>()?;
+    let own: Vec<Vec<PathBuf>> = sandboxes.iter().map(|sandbox| sandbox.writable.clone()).collect();
+    for (side, sandbox) in sandboxes.iter_mut().enumerate() {
+        let others = |those: std::ops::Range<usize>| {
+            own[those.clone()]
+                .iter()
+                .zip(those)
+                .filter(|(_, other)| *other != side)
+                .flat_map(|(own, _)| own.clone())
+                .collect()
+        };
         sandbox.kept = version.is_some();
-        if !sandbox.kept {
-            sandbox.watched.clone_from(&others);
-            others.extend(sandbox.writable.iter().cloned());
+        if sandbox.kept {
+            sandbox.hidden = others(0..own.len());
+        } else {
+            sandbox.watched = others(0..side);
         }
+        sandbox.times = (side > 0).then(|| times.clone());
         // Links are followed once, before anything runs.
         let places = gate.writable.value.iter().filter_map(|path| path.canonicalize().ok());
         places.for_each(|path| sandbox.allow(&path));
+    }
+    for ((suite, _), sandbox) in sides.iter_mut().zip(sandboxes) {
         for benchmark in &mut suite.benchmarks {
             let own_temp = !benchmark.env.contains_key("TMPDIR");
             benchmark.sandbox = Some(Sandbox { own_temp, ..sandbox.clone() });

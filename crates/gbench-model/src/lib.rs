@@ -109,7 +109,7 @@ pub use record::{
 };
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
-pub use sandbox::{Sandbox, SandboxState};
+pub use sandbox::{RunTimes, Sandbox, SandboxState};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Isolation, Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -21,7 +23,37 @@ pub struct Sandbox {
     pub kept: bool,
     /// Where it does not: folders of the other side, which are looked at before and after each process.
     pub watched: Vec<PathBuf>,
+    /// Folders of the other side, which are not there for a process of root.
+    pub hidden: Vec<PathBuf>,
+    /// When processes of head ran; `None` of another side.
+    pub times: Option<RunTimes>,
 }
+
+/// When processes ran, as all who start them tell it.
+#[derive(Clone, Debug, Default)]
+pub struct RunTimes(Arc<Mutex<Vec<(SystemTime, SystemTime)>>>);
+
+impl RunTimes {
+    /// A process ran from and to these moments.
+    pub fn note(&self, from: SystemTime, to: SystemTime) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((from, to));
+    }
+
+    /// Whether a process ran at this moment.
+    pub fn hold(&self, time: SystemTime) -> bool {
+        let times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.iter().any(|(from, to)| *from < time && time <= *to)
+    }
+}
+
+/// One and the same list.
+impl PartialEq for RunTimes {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for RunTimes {}
 
 impl Sandbox {
     /// Adds a file or folder of the gate's own.

@@ -14,7 +14,7 @@ use crate::app::request::Audience;
 use crate::app::side_suites::{SideSuites, confine};
 use crate::app::watch::Watch;
 use crate::model::text::short_commit;
-use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Outcome, Result, RunId, RunRecord};
+use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Outcome, Result, RunId, RunRecord, RunTimes};
 use crate::run::{Finished, Observer, PlanSession, Progress, RunSession, Supervised};
 use crate::suite::Suite;
 use crate::suite::plan::Plan;
@@ -130,7 +130,7 @@ impl<'a> BisectTrees<'a> {
         keep_benchmarks_called(case, &mut suite);
         self.suites.rounds().apply(&mut suite.gate);
         let gate = suite.gate.clone();
-        confine(&gate, &mut [(&mut suite, &tree)])?;
+        confine(&gate, &mut [(&mut suite, &tree)], &RunTimes::default())?;
         self.turn = Some(MeasuringTurn::take(&[&suite], &self.reporter)?);
         list_cases(vec![(&mut suite, None, tree.root())], &self.reporter)?;
         let plan = Plan::single(&suite);
@@ -262,7 +262,7 @@ impl<'a> BisectTrees<'a> {
         if suite.benchmarks.is_empty() {
             return Err(missing());
         }
-        confine(&bad.gate, &mut [(&mut suite, tree)])?;
+        confine(&bad.gate, &mut [(&mut suite, tree)], &RunTimes::default())?;
         list_cases(vec![(&mut suite, None, tree.root())], &self.reporter)?;
         keep_case(&mut suite, case);
         suite.gate = bad.gate.clone();

@@ -116,9 +116,9 @@ pub(super) fn close_inherited() {
     let _ = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
 }
 
-/// Makes the parts of `/proc` read-only that change the whole machine, for this process and all that it starts. Only root could write
-/// there. Where it may not mount, nothing happens: a container's own are read-only already.
-pub(super) fn seal_machine() {
+/// Makes the parts of `/proc` read-only that change the whole machine, and puts empty folders in the place of hidden ones, for this process
+/// and all that it starts. Only root could write there, and only root may mount. Where it may not mount, nothing happens: a container's own are read-only already.
+pub(super) fn seal_machine(hidden: &[OsString]) {
     let is_root = nix::unistd::geteuid().is_root();
     if !is_root || unshare(CloneFlags::CLONE_NEWNS).is_err() {
         return;
@@ -126,6 +126,10 @@ pub(super) fn seal_machine() {
     let (none, private) = (None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE);
     if mount(none, "/", none, private, none).is_err() {
         return;
+    }
+    let empty = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    for path in hidden {
+        let _ = mount(none, path.as_os_str(), Some("tmpfs"), empty, Some("size=4k"));
     }
     for path in MACHINE_WIDE {
         let read_only = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;

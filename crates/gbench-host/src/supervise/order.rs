@@ -128,6 +128,7 @@ mod tests {
             events: "/fifo".into(),
             turns: None,
             writable: None,
+            hidden: Vec::new(),
             memory_limit: 0,
             grace: 0.0,
         };

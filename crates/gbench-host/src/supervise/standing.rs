@@ -13,6 +13,12 @@ const LIMITS: usize = 16;
 pub struct Standing {
     nice: i32,
     policy: i32,
+    /// Of reading and writing disks.
+    io: i64,
+    /// Of the session's processes together: `/autogroup-12 nice 0`. Empty where the kernel does not group them.
+    group: String,
+    /// Nanoseconds by which a sleep may be late.
+    slack: String,
     processors: CpuSet,
     /// Soft and hard.
     limits: [(u64, u64); LIMITS],
@@ -25,9 +31,27 @@ impl Standing {
         Some(Self {
             nice: nice(pid)?,
             policy: policy(pid)?,
+            io: io(pid)?,
+            group: std::fs::read_to_string(format!("/proc/{pid}/autogroup")).unwrap_or_default(),
+            slack: std::fs::read_to_string(format!("/proc/{pid}/timerslack_ns")).unwrap_or_default(),
             processors: sched_getaffinity(Pid::from_raw(pid)).ok()?,
             limits: limits(pid)?,
         })
+    }
+
+    /// Of one that was just started, and has still to begin the session of its own that groups it.
+    pub fn of_new(pid: u32) -> Option<Self> {
+        Some(Self { group: String::new(), ..Self::of(pid)? })
+    }
+
+    /// Takes over how it is treated now; true where that is otherwise.
+    pub fn update(&mut self, now: Self) -> bool {
+        if self.group.is_empty() {
+            self.group.clone_from(&now.group);
+        }
+        let is_other = *self != now;
+        *self = now;
+        is_other
     }
 }
 
@@ -43,6 +67,13 @@ fn policy(pid: i32) -> Option<i32> {
     // SAFETY: sched_getscheduler takes a number and returns one.
     let policy = unsafe { libc::sched_getscheduler(pid) };
     (policy >= 0).then_some(policy)
+}
+
+fn io(pid: i32) -> Option<i64> {
+    const PROCESS: i32 = 1;
+    // SAFETY: ioprio_get takes numbers and returns one.
+    let priority = unsafe { libc::syscall(libc::SYS_ioprio_get, PROCESS, pid) };
+    (priority >= 0).then_some(priority)
 }
 
 fn limits(pid: i32) -> Option<[(u64, u64); LIMITS]> {
@@ -78,8 +109,9 @@ mod tests {
     fn what_another_process_changes_shows() {
         type Change = fn(i32) -> i32;
         // SAFETY: numbers and structs that live here, about a child of ours.
-        let changes: [Change; 3] = unsafe {
+        let changes: [Change; 4] = unsafe {
             [
+                |pid| libc::syscall(libc::SYS_ioprio_set, 1, pid, 3 << 13) as i32,
                 |pid| libc::setpriority(libc::PRIO_PROCESS, pid as libc::id_t, 19),
                 |pid| {
                     let few = libc::rlimit { rlim_cur: 61, rlim_max: 61 };

@@ -64,7 +64,7 @@ fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
     loop {
         // Only a sandbox asks for it: whoever measures without one may have to change the machine.
         if order.assignment.writable.is_some() && !is_sealed {
-            confine::seal_machine();
+            confine::seal_machine(&order.assignment.hidden);
             is_sealed = true;
         }
         let report = carry_out(order, gate, &signals, &mut last);

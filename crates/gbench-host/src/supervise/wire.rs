@@ -34,6 +34,9 @@ pub struct Assignment {
     pub turns: Option<OsString>,
     /// The files and folders that the child may write to; `None`: it has no sandbox.
     pub writable: Option<Vec<OsString>>,
+    /// Folders that are not there for a child of root in a sandbox. Of the first assignment: the later ones of a supervisor are of the
+    /// same side.
+    pub hidden: Vec<OsString>,
     /// Address space in bytes; 0: no limit.
     pub memory_limit: u64,
     /// Seconds between SIGTERM and SIGKILL.
@@ -119,6 +122,7 @@ mod tests {
             events: path.clone(),
             turns: None,
             writable: None,
+            hidden: Vec::new(),
             memory_limit: 0,
             grace: 0.0,
         };

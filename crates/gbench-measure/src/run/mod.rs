@@ -72,3 +72,4 @@ pub use rounds::{NextRound, PairState, RoundsSession, RoundsState, StoppingPolic
 pub use session::{PlanSession, PlannedProcesses, QueueSession};
 pub use shared_process::split_by_case;
 pub use spawn::Supervised;
+pub use watched::changed_during;

@@ -240,6 +240,10 @@ impl RunningProcess {
         }
     }
 
+    pub(super) fn supervisor(&self) -> u32 {
+        self.supervisor.id()
+    }
+
     /// CPU time of all that runs of it.
     pub(super) fn cpu(&self) -> Duration {
         self.supervisor.cpu_below()

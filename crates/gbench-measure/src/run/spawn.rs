@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -43,6 +43,8 @@ pub struct Supervised {
     free: Vec<Option<Free>>,
     /// By place: folders for temporary files so far.
     temps: Vec<u32>,
+    /// By process: the gate, and every supervisor that was started.
+    standings: Vec<(u32, Standing)>,
 }
 
 /// What a process leaves to the next one.
@@ -79,7 +81,9 @@ impl Supervised {
         temporary::remove_abandoned();
         let folder = Temporary::make()?;
         let (sides, free, temps) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { binary, folder, interrupt, owns_process, sides, free, temps })
+        let gate = std::process::id();
+        let standings = Standing::of(gate).map(|standing| (gate, standing)).into_iter().collect();
+        Ok(Self { binary, folder, interrupt, owns_process, sides, free, temps, standings })
     }
 
     /// Starts one process. `slot`: 0, or 1 for the second of a pair. `turns`: it is asked to take turns.
@@ -148,7 +152,12 @@ impl Supervised {
         {
             return Ok(free);
         }
-        Ok(Free { supervisor: Supervisor::start(&self.binary)?, channel: None })
+        let supervisor = Supervisor::start(&self.binary)?;
+        let pid = supervisor.id();
+        // The number may be that of one which is gone.
+        self.standings.retain(|(known, _)| *known != pid);
+        self.standings.extend(Standing::of_new(pid).map(|standing| (pid, standing)));
+        Ok(Free { supervisor, channel: None })
     }
 
     fn dismiss_free(&mut self) -> std::io::Result<()> {
@@ -165,8 +174,8 @@ impl Supervised {
         let oom_kills = OomKills::now();
         let folders = launch.sandbox.as_ref().map_or(&[][..], |sandbox| &sandbox.watched);
         let watched = (!folders.is_empty()).then(|| Watched::begin(folders));
+        let from = SystemTime::now();
         let mut processes = [self.start(launch, 0, false)?];
-        let before = self.standings(launch);
         let began = Instant::now();
         let mut last = began;
         self.follow(&mut processes, every, &mut |processes, now| {
@@ -178,10 +187,14 @@ impl Supervised {
             Ok(())
         })?;
         let [process] = processes;
-        let misdeed = self.replaced().or_else(|| self.changed(&before));
+        let own = process.supervisor();
+        let misdeed = self.replaced().or_else(|| self.changed(launch, Some(own)));
         let (mut execution, free) = process.finish(&oom_kills, misdeed);
         let place = self.place(launch, 0);
         self.free[place] = free.map(Free::from);
+        if let Some(times) = launch.sandbox.as_ref().and_then(|sandbox| sandbox.times.as_ref()) {
+            times.note(from, SystemTime::now());
+        }
         if let Some(watched) = watched {
             self.end_what_left_its_supervisor();
             execution.reached = watched.changed();
@@ -205,7 +218,6 @@ impl Supervised {
             }
         };
         let mut processes = if first == 0 { [started, second] } else { [second, started] };
-        let before = self.standings(launches[0]);
         let mut token = TurnToken::new(*turns);
         let mut idle = None;
         let mut steer = |processes: &mut [_], now| pair::steer(processes, &mut token, &mut idle, now);
@@ -213,7 +225,7 @@ impl Supervised {
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;
         // Which of the two did it cannot be seen.
-        let replaced = self.replaced().or_else(|| self.changed(&before));
+        let replaced = self.replaced().or_else(|| self.changed(launches[0], None));
         let (base, first_free) = base.finish(&oom_kills, blames[0].or(replaced));
         let (head, second_free) = head.finish(&oom_kills, blames[1].or(replaced));
         for (slot, free) in [first_free, second_free].into_iter().enumerate() {
@@ -227,19 +239,18 @@ impl Supervised {
         Ok(executions)
     }
 
-    /// How the kernel treats the gate and the supervisors that wait, among them those of the other side; nothing of what runs in no sandbox.
-    fn standings(&self, launch: &Launch) -> Vec<(u32, Standing)> {
+    /// What a process in a sandbox is blamed for where the kernel treats the gate or a supervisor, of whatever side, otherwise than when
+    /// it was started. `own`: its supervisor, which nobody else gets.
+    fn changed(&mut self, launch: &Launch, own: Option<u32>) -> Option<StopReason> {
         if launch.sandbox.is_none() {
-            return Vec::new();
+            return None;
         }
-        let supervisors = self.free.iter().flatten().map(|free| free.supervisor.id());
-        let all = supervisors.chain([std::process::id()]);
-        all.filter_map(|pid| Some((pid, Standing::of(pid)?))).collect()
-    }
-
-    fn changed(&self, before: &[(u32, Standing)]) -> Option<StopReason> {
-        let is_other = |(pid, before): &(u32, Standing)| Standing::of(*pid).is_some_and(|now| now != *before);
-        before.iter().any(is_other).then_some(StopReason::GateChanged)
+        // What is told once is the new state: those who come later did not do it.
+        let changed = self.standings.iter_mut().filter_map(|(pid, standing)| {
+            let is_other = standing.update(Standing::of(*pid)?);
+            (is_other && Some(*pid) != own).then_some(())
+        });
+        (changed.count() > 0).then_some(StopReason::GateChanged)
     }
 
     /// Without Landlock a process can make its supervisor lose it, and go on beside those of the other side.
@@ -410,6 +421,7 @@ fn assignment(
             let paths = sandbox.writable.iter().map(PathBuf::as_path).chain(own);
             paths.map(Into::into).collect()
         }),
+        hidden: launch.confined().map_or(&[][..], |sandbox| &sandbox.hidden).iter().map(Into::into).collect(),
         // Of a container it would be the client's.
         memory_limit: if launch.container.is_some() { 0 } else { launch.memory_limit },
         grace: GRACE,

@@ -1,12 +1,15 @@
-//! Where the kernel has no Landlock: whether a process has changed what belongs to the other side, and the end of what it left beside its
-//! supervisor.
+//! Whether a process has changed what belongs to the other side.
 //!
-//! The inode, size, rights and time of change of every file are looked at before and after a process. The kernel alone sets the
-//! time of change, so that a file which is written and put back as it was shows, too.
+//! Where the kernel has no Landlock, the inode, size, rights and time of change of every file are looked at before and after a process. The kernel alone sets the
+//! time of change, so that a file which is written and put back as it was shows, too. With Landlock, which does not cover modes, times and flags,
+//! the times of change are looked at once, in the end.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use gbench_model::RunTimes;
 
 /// What tells a file from another, or from itself after a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,6 +39,18 @@ impl Watched {
         let all = self.before.keys().chain(after.keys());
         all.filter(|path| self.before.get(*path) != after.get(*path)).min().cloned()
     }
+}
+
+/// The first file, by name, that was last changed while processes of a time ran. A change within the first tick of the kernel's clock, some
+/// milliseconds, may bear the time before it.
+pub fn changed_during(folders: &[PathBuf], times: &RunTimes) -> Option<PathBuf> {
+    let changed = |(_, stamp): &(PathBuf, Stamp)| {
+        let (seconds, nanoseconds) = stamp.changed;
+        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?);
+        Some(times.hold(SystemTime::UNIX_EPOCH + since))
+    };
+    let mut all = stamps(folders).into_iter();
+    all.find(|it| changed(it).unwrap_or(false)).map(|(path, _)| path)
 }
 
 fn stamps(folders: &[PathBuf]) -> BTreeMap<PathBuf, Stamp> {

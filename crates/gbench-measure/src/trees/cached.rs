@@ -1,11 +1,13 @@
 //! The cached work tree of one side: it stays from one comparison to the next, so that a build does only what is new.
 
+use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
+use git2::{ObjectType, Oid, Repository, TreeWalkMode, TreeWalkResult};
 
 use super::checkout::{self, TreeState};
 use super::link::RootKind;
@@ -79,6 +81,7 @@ impl Tree {
             let next = "choose a writable folder with `store` in [run]";
             Fault::of_io(folder, "the folder of the trees cannot be used", &error, next)
         };
+        refuse_tracked(&origin, folder)?;
         let folder = made(folder).map_err(fault)?;
         let lock = lock(&folder, name, words)?;
         let root = folder.join(name);
@@ -119,6 +122,16 @@ impl Tree {
         });
         // An abort is an error, too.
         lost.filter(|_| looked.is_err())
+    }
+
+    /// The folders that are its own: of its files, and of its caches.
+    pub fn own(&self) -> [PathBuf; 2] {
+        [self.root.clone(), self.cache.clone()]
+    }
+
+    /// Removes both, as far as that can be done: the next gate makes them anew.
+    pub fn discard(&self) {
+        self.own().iter().for_each(|folder| drop(files::remove(folder)));
     }
 
     /// The folder of the files, absolute.
@@ -179,8 +192,22 @@ pub fn sandbox(tree: &Tree) -> Result<Sandbox> {
         env: home::variables(&tree.cache.join(home::NAME), &user),
         own_temp: true,
         kept: true,
-        watched: Vec::new(),
+        ..Sandbox::default()
     })
+}
+
+/// Whoever writes a commit must not write what the gate keeps for itself, nor choose by a link where it does: base would run with the
+/// caches that head brought along.
+fn refuse_tracked(checkout: &Repository, folder: &Path) -> Result<()> {
+    let (Some(root), Ok(index)) = (checkout.workdir(), checkout.index()) else { return Ok(()) };
+    let Ok(below) = folder.strip_prefix(root) else { return Ok(()) };
+    let path = |entry: &git2::IndexEntry| PathBuf::from(OsStr::from_bytes(&entry.path));
+    let is_ours = |path: &PathBuf| path.starts_with(below) || below.starts_with(path);
+    let Some(tracked) = index.iter().map(|entry| path(&entry)).find(is_ours) else { return Ok(()) };
+    let what = format!("git tracks {}, and gbench-ci keeps files of its own there", tracked.display());
+    let next =
+        format!("take it out of the commit: `git rm -r --cached {}`, and remove it", tracked.display());
+    Err(Fault::at_path(folder, what, next))
 }
 
 /// The folder of the trees, out of git's sight also where it lies in the user's checkout; absolute, without links.
