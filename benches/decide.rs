@@ -99,5 +99,6 @@ fn comparison(cases: u32) -> Comparison {
         sandbox: None,
         pairs: false,
         renamed: Default::default(),
+        redefined: Vec::new(),
     }
 }

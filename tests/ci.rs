@@ -86,6 +86,17 @@ fn a_benchmark_that_was_renamed_is_compared_with_what_it_was_called() {
 }
 
 #[test]
+fn a15_what_the_suite_files_say_differently_is_told() {
+    let changed = suite(3, "")
+        .replace("id = \"c1\"", "id = \"c1\"\nbuild = [\"true\"]\ndir = \".\"\ndescription = \"x\"");
+    let checkout = Checkout::of_pull_request(&[("gbench.toml", &changed), ("work", &work(&[1.0; 3]))]);
+    checkout.ran("pull_request.synchronize", "ci --quiet");
+    let told = checkout.verdict().warning_codes;
+    let is_it = |warning: &Warning| matches!(warning, Warning::DefinedOtherwise { named, .. } if named == &["c1 (build, dir)"]);
+    assert!(told.iter().any(is_it), "{told:?}");
+}
+
+#[test]
 fn the_same_is_left_behind_outside_of_github() {
     let checkout = slower();
     checkout.sandbox.repository.set_head("refs/heads/topic").unwrap();

@@ -160,6 +160,7 @@ fn a15_a_green_verdict_of_a_changed_definition_is_told_in_a_comment() {
     for (number, warning) in [
         Warning::StartedOtherwise { count: 1, named: named() },
         Warning::Renamed { count: 1, named: named() },
+        Warning::DefinedOtherwise { count: 1, named: named() },
         Warning::OtherSetting { cases: 1, setting: "iterations".into(), base: "9".into(), head: "1".into() },
     ]
     .into_iter()

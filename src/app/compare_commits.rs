@@ -10,6 +10,7 @@ use super::paths::project_root;
 use super::profile_request::profiles_of;
 use super::profiling::profile_regressions;
 use super::progress::Reporter;
+use super::redefined::redefined;
 use super::request::{Audience, CommitsRequest, shell_flags};
 use super::resume::resumed;
 use super::scheduler::{Rest, SequentialStopping, rounded};
@@ -96,6 +97,7 @@ pub(crate) fn measure(
     request.profile.apply(&mut head);
     request.profile.check(&head.profile, reporter)?;
     let mut base = suites.of(&base_tree, *audience, Some(&head))?;
+    let redefined = redefined(&base, &head);
     for benchmark in &base.benchmarks {
         if let Some(before) = &benchmark.renamed_from {
             reporter.note(&format!(
@@ -175,6 +177,7 @@ pub(crate) fn measure(
             suite_file,
             pairs: has_pairs(&cases),
             renamed: base.benchmarks.iter().filter_map(renamed).collect(),
+            redefined,
             sandbox: Some(sandbox),
             ..begun_now(&sides, seed, &gate, rule, request)
         },

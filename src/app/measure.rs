@@ -141,6 +141,7 @@ pub(crate) fn new_comparison(
         sandbox: None,
         pairs: false,
         renamed: Default::default(),
+        redefined: Vec::new(),
     }
 }
 

@@ -37,6 +37,7 @@ pub(crate) mod profile_request;
 pub(crate) mod profiling;
 pub(crate) mod progress;
 pub(crate) mod publish;
+mod redefined;
 pub(crate) mod replay;
 pub(crate) mod request;
 pub(crate) mod resume;

@@ -54,6 +54,7 @@ pub fn comparison(cases: usize) -> Comparison {
         sandbox: None,
         pairs: false,
         renamed: Default::default(),
+        redefined: Vec::new(),
     }
 }
 

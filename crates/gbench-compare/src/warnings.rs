@@ -45,6 +45,8 @@ pub(crate) fn of_comparison(
     let renamed = head.record.comparison.iter().flat_map(|comparison| &comparison.renamed);
     let renamed: Vec<String> = renamed.map(|(now, before)| format!("{now} (on base {before})")).collect();
     warnings.extend(named(&renamed, |count, named| Warning::Renamed { count, named }));
+    let redefined = head.record.comparison.as_ref().map_or(&[][..], |comparison| &comparison.redefined);
+    warnings.extend(named(redefined, |count, named| Warning::DefinedOtherwise { count, named }));
     warnings.extend(named(&bad, |count, named| Warning::BadThreshold { count, named }));
     warnings
 }

@@ -48,6 +48,9 @@ pub struct Comparison {
     /// Benchmarks of head, and what head's suite file says they are called in base.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub renamed: BTreeMap<BenchmarkId, BenchmarkId>,
+    /// What the suite files say differently of benchmarks: `gemm (build, dir)`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redefined: Vec<String>,
 }
 
 /// One suite file for both sides of a comparison. Its text is kept in the comparison's folder.

@@ -51,6 +51,9 @@ pub enum Warning {
     /// Benchmarks that head's suite file pairs with others of base.
     #[display("paired by `renamed_from` in head's suite file: {}", listed(named, *count as usize, ", "))]
     Renamed { count: u32, named: Vec<String> },
+    /// Benchmarks of which the suite files say something else, and what.
+    #[display("defined differently on head: {}", listed(named, *count as usize, ", "))]
+    DefinedOtherwise { count: u32, named: Vec<String> },
     /// Cases whose threshold is no relative change.
     #[display(
         "{} state a threshold that is no relative change, which was passed over: {}",
@@ -140,7 +143,10 @@ impl Warning {
     pub fn is_of_definitions(&self) -> bool {
         matches!(
             self,
-            Warning::Renamed { .. } | Warning::StartedOtherwise { .. } | Warning::OtherSetting { .. }
+            Warning::Renamed { .. }
+                | Warning::DefinedOtherwise { .. }
+                | Warning::StartedOtherwise { .. }
+                | Warning::OtherSetting { .. }
         )
     }
 }

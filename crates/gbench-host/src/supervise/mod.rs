@@ -29,7 +29,7 @@ pub use count::{
 };
 pub use descendants::{adopt_orphans, end_strangers, kill_descendants};
 pub use handle::Supervisor;
-pub use standing::Standing;
+pub use standing::ProcessStanding;
 pub use supervisor::main;
 pub use wire::{ARGUMENT, Assignment, KILL, Report, STOP};
 

@@ -10,7 +10,7 @@ const LIMITS: usize = 16;
 
 /// How the kernel treats a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct ProcessStanding {
     nice: i32,
     policy: i32,
     /// Of reading and writing disks.
@@ -24,7 +24,7 @@ pub struct Standing {
     limits: [(u64, u64); LIMITS],
 }
 
-impl Standing {
+impl ProcessStanding {
     /// `None` of a process that is gone, or that nothing may be asked of.
     pub fn of(pid: u32) -> Option<Self> {
         let pid = pid as i32;
@@ -124,12 +124,12 @@ mod tests {
         };
         for change in changes {
             let sleeper = Sleeper(Command::new("sleep").arg("60").spawn().unwrap());
-            let before = Standing::of(sleeper.0.id()).unwrap();
-            assert_eq!(Standing::of(sleeper.0.id()), Some(before.clone()));
+            let before = ProcessStanding::of(sleeper.0.id()).unwrap();
+            assert_eq!(ProcessStanding::of(sleeper.0.id()), Some(before.clone()));
             assert_eq!(change(sleeper.0.id() as i32), 0);
-            assert_ne!(Standing::of(sleeper.0.id()), Some(before));
+            assert_ne!(ProcessStanding::of(sleeper.0.id()), Some(before));
         }
         // Larger than any process number can be.
-        assert_eq!(Standing::of(1 << 30), None);
+        assert_eq!(ProcessStanding::of(1 << 30), None);
     }
 }

@@ -21,7 +21,7 @@ use super::oom_kills::OomKills;
 use super::process::RunningProcess;
 use super::temporary::{self, Temporary};
 use super::watched::Watched;
-use gbench_host::supervise::{self, Assignment, Standing, Supervisor};
+use gbench_host::supervise::{self, Assignment, ProcessStanding, Supervisor};
 use gbench_model::line;
 
 /// Seconds between SIGTERM and SIGKILL.
@@ -44,7 +44,7 @@ pub struct Supervised {
     /// By place: folders for temporary files so far.
     temps: Vec<u32>,
     /// By process: the gate, and every supervisor that was started.
-    standings: Vec<(u32, Standing)>,
+    standings: Vec<(u32, ProcessStanding)>,
 }
 
 /// What a process leaves to the next one.
@@ -82,7 +82,7 @@ impl Supervised {
         let folder = Temporary::make()?;
         let (sides, free, temps) = (Vec::new(), Vec::new(), Vec::new());
         let gate = std::process::id();
-        let standings = Standing::of(gate).map(|standing| (gate, standing)).into_iter().collect();
+        let standings = ProcessStanding::of(gate).map(|standing| (gate, standing)).into_iter().collect();
         Ok(Self { binary, folder, interrupt, owns_process, sides, free, temps, standings })
     }
 
@@ -156,7 +156,7 @@ impl Supervised {
         let pid = supervisor.id();
         // The number may be that of one which is gone.
         self.standings.retain(|(known, _)| *known != pid);
-        self.standings.extend(Standing::of_new(pid).map(|standing| (pid, standing)));
+        self.standings.extend(ProcessStanding::of_new(pid).map(|standing| (pid, standing)));
         Ok(Free { supervisor, channel: None })
     }
 
@@ -247,7 +247,7 @@ impl Supervised {
         }
         // What is told once is the new state: those who come later did not do it.
         let changed = self.standings.iter_mut().filter_map(|(pid, standing)| {
-            let is_other = standing.update(Standing::of(*pid)?);
+            let is_other = standing.update(ProcessStanding::of(*pid)?);
             (is_other && Some(*pid) != own).then_some(())
         });
         (changed.count() > 0).then_some(StopReason::GateChanged)

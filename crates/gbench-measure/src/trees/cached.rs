@@ -131,7 +131,7 @@ impl Tree {
 
     /// Removes both, as far as that can be done: the next gate makes them anew.
     pub fn discard(&self) {
-        self.own().iter().for_each(|folder| drop(files::remove(folder)));
+        self.own().iter().for_each(|folder| drop(files::remove_protected(folder)));
     }
 
     /// The folder of the files, absolute.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use git2::TreeEntry;
@@ -26,6 +27,18 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
         }
         other => other,
     }
+}
+
+/// [`remove`], also of folders whose rights somebody took away.
+pub(super) fn remove_protected(path: &Path) -> io::Result<()> {
+    let mut left = vec![path.to_owned()];
+    while let Some(path) = left.pop() {
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
+            left.extend(fs::read_dir(&path)?.flatten().map(|entry| entry.path()));
+        }
+    }
+    remove(path)
 }
 
 /// Removes a file below `root`, and the folders that it leaves empty.
