@@ -376,3 +376,25 @@ fn bisections_profiles_and_calibrations_are_known() {
     assert!(said.contains("`gbench-ci bisect --resume"), "{said}");
     assert!(!found.exists() && open.exists() && !calibration.exists() && newer.exists());
 }
+
+#[test]
+fn a_link_in_the_place_of_a_folder_of_the_gate_leads_gc_nowhere() {
+    let kept = Kept::new();
+    kept.runs(2);
+    let elsewhere = tempfile::tempdir().unwrap();
+    for number in 1..=3 {
+        copy(&kept.run, &elsewhere.path().join(id(8000, number)));
+    }
+    let temporary = elsewhere.path().join(".tmpAbCd12");
+    fs::write(&temporary, "").unwrap();
+    fs::File::open(&temporary).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let link = |place: &str| {
+        let place = kept.root().join(place);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), place).unwrap();
+    };
+    link("artifacts/calibrations");
+    link(".gbench/baselines/main");
+    kept.gc("--keep 1").exits(0);
+    assert_eq!(names(elsewhere.path()).len(), 4);
+}

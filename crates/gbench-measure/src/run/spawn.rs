@@ -242,9 +242,7 @@ impl Supervised {
     /// What a process in a sandbox is blamed for where the kernel treats the gate or a supervisor, of whatever side, otherwise than when
     /// it was started. `own`: its supervisor, which nobody else gets.
     fn changed(&mut self, launch: &Launch, own: Option<u32>) -> Option<StopReason> {
-        if launch.sandbox.is_none() {
-            return None;
-        }
+        launch.sandbox.as_ref()?;
         // What is told once is the new state: those who come later did not do it.
         let changed = self.standings.iter_mut().filter_map(|(pid, standing)| {
             let is_other = standing.update(ProcessStanding::of(*pid)?);
