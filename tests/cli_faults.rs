@@ -169,3 +169,19 @@ fn a11_who_may_start_no_thread_is_served_all_the_same() {
     let ran = ended(limited).exits(0);
     assert!(ran.out.contains("\"tools\""), "{}", ran.out);
 }
+
+#[test]
+fn a11_who_may_open_few_files_is_told_so() {
+    let folder =
+        crate::support::folder_with("[suite]\nname = 's'\n[[benchmark]]\nid = 'a'\ncommand = ['true']\n");
+    for limit in [4, 6, 8, 10, 12] {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" run"), env!("CARGO_BIN_EXE_gbench-ci")]);
+        limited.current_dir(folder.path());
+        let ran = ended(limited);
+        assert!(ran.code != 70 && !ran.err.contains("panicked"), "{limit}: {ran:?}");
+        if limit == 4 {
+            ran.exits(5).says("ulimit -n");
+        }
+    }
+}

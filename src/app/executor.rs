@@ -18,12 +18,18 @@ pub(super) fn executor_beside(binary: &Path) -> Result<Supervised> {
 }
 
 fn of_process(binary: &Path, owns_process: bool) -> Result<Supervised> {
-    let interrupt = Interrupt::install()
-        .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
-    Supervised::new(binary.to_owned(), Some(interrupt), owns_process).map_err(|error| {
+    Supervised::new(binary.to_owned(), Some(interrupt()?), owns_process).map_err(|error| {
         let what = format!("no temporary folder can be made: {}", without_temporary(&error));
         let next = "set TMPDIR to a writable folder, on a disk with space";
         Fault::at_path(std::env::temp_dir(), what, next).caused_by(&error)
+    })
+}
+
+/// Takes the signals that end a command. Errors: this process may open too few files (exit code 5).
+pub(crate) fn interrupt() -> Result<Interrupt> {
+    Interrupt::install().map_err(|error| {
+        let next = "allow it more open files, `ulimit -n 1024`, and run again";
+        Fault::at("signals", format!("gbench-ci cannot wait for them: {error}"), next).exits(Exit::Machine)
     })
 }
 

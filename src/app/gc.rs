@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use super::executor::interrupt;
 use super::history::USUAL_BRANCH;
 use super::paths::project_root;
 use super::request::SelectionRequest;
@@ -66,8 +67,7 @@ pub(crate) fn gc(request: &GcRequest, builtins: &[Benchmark]) -> Result<Cleaned>
     let artifacts = request.place.folder(builtins)?;
     let histories = histories(request, &suite)?;
     let store = folder_of(&suite, request.store.as_deref())?;
-    let interrupt = Interrupt::install()
-        .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
+    let interrupt = interrupt()?;
     let baselines = store.list().into_iter().map(|entry| (entry.run_id, entry.name.to_string())).collect();
     let mut cleaning = Cleaning { request, keep, baselines, interrupt, done: Cleaned::default() };
     cleaning.clean(&artifacts, true)?;

@@ -8,7 +8,7 @@ use crate::machine;
 use crate::machine::locks::{LockAttempt, LockHolder, LockScope, MeasuringLock, lock_folder};
 use crate::model::line::env::LOCKS;
 use crate::model::{ExclusiveUse, Exit, Fault, Gpu, Result, RunRecord, format_duration};
-use crate::run::{InheritedGpus, Interrupt, bound_list, gpus_of_list};
+use crate::run::{InheritedGpus, bound_list, gpus_of_list};
 use crate::suite::{RunOptions, Suite};
 
 /// Between two looks at a lock. One is a system call or two: it does not disturb who measures.
@@ -114,10 +114,7 @@ fn wait(
         }
         let interrupt = match &mut interrupt {
             Some(interrupt) => interrupt,
-            none => none.insert(
-                Interrupt::install()
-                    .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?,
-            ),
+            none => none.insert(super::executor::interrupt()?),
         };
         if let Some(signal) = interrupt.wait(INTERVAL) {
             return Err(interrupted(signal));
