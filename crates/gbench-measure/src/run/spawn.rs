@@ -225,7 +225,7 @@ impl Supervised {
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;
         // Which of the two did it cannot be seen.
-        let replaced = self.replaced().or_else(|| self.changed(launches[0], None));
+        let replaced = self.replaced().or_else(|| self.changed(launches[1], None));
         let (base, first_free) = base.finish(&oom_kills, blames[0].or(replaced));
         let (head, second_free) = head.finish(&oom_kills, blames[1].or(replaced));
         for (slot, free) in [first_free, second_free].into_iter().enumerate() {
@@ -239,10 +239,10 @@ impl Supervised {
         Ok(executions)
     }
 
-    /// What a process in a sandbox is blamed for where the kernel treats the gate or a supervisor, of whatever side, otherwise than when
+    /// What a process of head is blamed for where the kernel treats the gate or a supervisor, of whatever side, otherwise than when
     /// it was started. `own`: its supervisor, which nobody else gets.
     fn changed(&mut self, launch: &Launch, own: Option<u32>) -> Option<StopReason> {
-        launch.sandbox.as_ref()?;
+        launch.sandbox.as_ref()?.times.as_ref()?;
         // What is told once is the new state: those who come later did not do it.
         let changed = self.standings.iter_mut().filter_map(|(pid, standing)| {
             let is_other = standing.update(ProcessStanding::of(*pid)?);
