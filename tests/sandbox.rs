@@ -345,7 +345,7 @@ fn a2_without_landlock_whoever_changes_bases_tree_fails() {
         ("mkdir -p ../base.cache/home/.cache; echo 2 > ../base.cache/home/.cache/speed", true),
     ] {
         let range = Range::new(attack, in_build);
-        range.compare_without_landlock().exits(4).says("belongs to base");
+        range.compare_without_landlock().exits(4).says("changed this file of base");
         assert!(!range.tree("base").exists(), "{attack}");
     }
     let range = Range::new("echo 2 > own", false);

@@ -202,20 +202,16 @@ pub(crate) fn measure(
     };
     let finished = measuring.carry_out(&mut stopping, reporter);
     reporter.finish();
-    if let Some(path) = changed_during(&base_tree.own(), &times) {
-        // Whoever comes next must not measure it either.
+    // A change so early that it does not show by its time may still have taken rights.
+    if let Some(path) = changed_during(&base_tree.own(), &times).or_else(|| base_tree.lost_rights()) {
+        // The next comparison must not measure it either.
         base_tree.discard();
-        let what =
-            "was changed while processes of head ran, and belongs to base: nothing of it can be believed";
-        let next = "look for what reaches it in what head's build and benchmarks run, and compare again: base is built anew";
+        let what = "processes of head changed this file of base: neither side's figures can be trusted";
+        let next =
+            "find what reaches it in head's build and benchmarks, and compare again: base is built anew";
         return Err(Fault::at_path(path, what, next).exits(Exit::Failed));
     }
     let finished = finished?;
-    if let Some(path) = base_tree.lost_rights() {
-        let what = "lost rights or its owner while both sides were measured: nothing of it can be believed";
-        let next = "look for `chmod` and `chown` in what head's build and benchmarks run";
-        return Err(Fault::at_path(base_tree.root().join(path), what, next).exits(Exit::Failed));
-    }
     let is_profiled = !head.profile.profilers.value.is_empty();
     let head = (head, head_tree.root().to_owned());
     Ok(MeasuredCommits {

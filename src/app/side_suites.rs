@@ -47,19 +47,12 @@ pub(crate) fn confine(
         sides.iter().map(|(_, tree)| trees::sandbox(tree)).collect::<Result<_>>()?;
     let own: Vec<Vec<PathBuf>> = sandboxes.iter().map(|sandbox| sandbox.writable.clone()).collect();
     for (side, sandbox) in sandboxes.iter_mut().enumerate() {
-        let others = |those: std::ops::Range<usize>| {
-            own[those.clone()]
-                .iter()
-                .zip(those)
-                .filter(|(_, other)| *other != side)
-                .flat_map(|(own, _)| own.clone())
-                .collect()
-        };
+        let before = own[..side].concat();
         sandbox.kept = version.is_some();
         if sandbox.kept {
-            sandbox.hidden = others(0..own.len());
+            sandbox.hidden = [before, own[side + 1..].concat()].concat();
         } else {
-            sandbox.watched = others(0..side);
+            sandbox.watched = before;
         }
         sandbox.times = (side > 0).then(|| times.clone());
         // Links are followed once, before anything runs.

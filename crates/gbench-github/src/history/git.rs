@@ -268,7 +268,7 @@ impl GitBranch {
             Some(tip) => self.repository.reference_matching(&self.local(), commit, true, tip, subject),
             None => self.repository.reference(&self.local(), commit, false, subject),
         };
-        // What came meanwhile takes effect here.
+        // Signals that arrived meanwhile take effect here.
         held.and_then(|before| before.thread_set_mask()).ok();
         moved.map(drop).map_err(Stop::from)
     }

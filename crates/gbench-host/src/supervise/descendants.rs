@@ -30,7 +30,7 @@ pub fn end_strangers(ours: &[u32]) {
         living_descendants(std::process::id() as i32).into_iter().filter(|pid| !known.contains(pid))
     {
         let _ = kill(Pid::from_raw(stranger), Signal::SIGKILL);
-        // One that is no child of ours is its parent's to reap, which is killed as well.
+        // Only our own children can be reaped here; the parents of the others are killed, too.
         let _ = nix::sys::wait::waitpid(Pid::from_raw(stranger), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What any process of the same user may change of another one, sandbox or not: its priority, its processors, its limits.
+//! The priority, processors and limits of a process, which any process of the same user may change, in a sandbox or not.
 
 use nix::errno::Errno;
 use nix::libc;

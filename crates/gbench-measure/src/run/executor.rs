@@ -260,7 +260,7 @@ impl Execution {
         }
     }
 
-    /// What it did to the gate or to the other side, so that nothing that came of it can be trusted.
+    /// A description of what it did to the gate or to the other side, if its results cannot be trusted for that.
     pub(super) fn misdeed(&self) -> Option<String> {
         match self.stopped? {
             StopReason::FolderReplaced => {

@@ -239,8 +239,7 @@ impl Supervised {
         Ok(executions)
     }
 
-    /// What a process of head is blamed for where the kernel treats the gate or a supervisor, of whatever side, otherwise than when
-    /// it was started. `own`: its supervisor, which nobody else gets.
+    /// Blames a process of head if the priority, the processors or the limits of the gate or of a supervisor have changed since the last look. `own`: its supervisor, which nobody else gets.
     fn changed(&mut self, launch: &Launch, own: Option<u32>) -> Option<StopReason> {
         launch.sandbox.as_ref()?.times.as_ref()?;
         // What is told once is the new state: those who come later did not do it.

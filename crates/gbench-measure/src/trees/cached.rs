@@ -117,7 +117,7 @@ impl Tree {
             if found.mode() & needed == needed && found.uid() == owner {
                 return TreeWalkResult::Ok;
             }
-            lost = Some(path);
+            lost = Some(self.root.join(path));
             TreeWalkResult::Abort
         });
         // An abort is an error, too.

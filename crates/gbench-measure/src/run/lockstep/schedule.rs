@@ -160,7 +160,7 @@ impl TurnToken {
         NextTurn::Give { side, iterations }
     }
 
-    /// What a side used of the processor while the other had a turn.
+    /// Adds CPU time that a side used while the other had a turn.
     pub(crate) fn on_work_out_of_turn(&mut self, side: usize, cpu: Duration) {
         self.sides[side].out_of_turn += cpu;
     }
