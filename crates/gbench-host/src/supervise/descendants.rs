@@ -1,10 +1,12 @@
 //! Finding and ending everything that a process started, whatever session or group it hides in.
 
 use std::collections::{HashMap, HashSet};
+use std::str::SplitAsciiWhitespace;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use super::reap::{Reaped, Usage, reap};
 
@@ -88,41 +90,68 @@ fn reap_all(usage: &mut Usage) -> bool {
 
 /// Process ids below `root` that are not zombies, from one pass over /proc.
 pub(super) fn living_descendants(root: i32) -> Vec<i32> {
-    let mut parents = HashMap::new();
-    let mut zombies = HashSet::new();
+    let below = descendants_and_states(root).into_iter();
+    below.filter(|(_, state)| !matches!(state, b'Z' | b'X')).map(|(pid, _)| pid).collect()
+}
+
+/// Process ids below `root` with those that have ended and that nobody has waited for, from one pass over /proc.
+pub(super) fn descendants(root: i32) -> Vec<i32> {
+    descendants_and_states(root).into_iter().map(|(pid, _)| pid).collect()
+}
+
+fn descendants_and_states(root: i32) -> Vec<(i32, u8)> {
+    let mut processes = HashMap::new();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
         let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { continue };
-        if let Some((state, parent)) = state_and_parent(&stat) {
-            parents.insert(pid, parent);
-            if state == b'Z' || state == b'X' {
-                zombies.insert(pid);
-            }
+        if let Some(found) = state_and_parent(&stat) {
+            processes.insert(pid, found);
         }
     }
     let below = |pid: i32| {
         // Bounded by the number of processes: pid reuse during the pass must not make a loop.
         let mut at = pid;
-        for _ in 0..parents.len() {
-            match parents.get(&at) {
-                Some(parent) if *parent == root => return true,
-                Some(parent) if *parent != at => at = *parent,
+        for _ in 0..processes.len() {
+            match processes.get(&at) {
+                Some((_, parent)) if *parent == root => return true,
+                Some((_, parent)) if *parent != at => at = *parent,
                 _ => return false,
             }
         }
         false
     };
-    parents.keys().copied().filter(|pid| !zombies.contains(pid) && below(*pid)).collect()
+    processes.iter().filter(|(pid, _)| below(**pid)).map(|(pid, (state, _))| (*pid, *state)).collect()
 }
 
-/// State letter and parent from `/proc/PID/stat`: `12 (a name) S 1 ...`. The name may hold anything,
-/// parentheses and newlines included, so the fields are counted from the last `)`.
+/// CPU time of a process so far, and of the children that it has waited for. Zero where it is gone or must not be looked at.
+/// The clock counts nanoseconds; for the children there are only ticks.
+pub(super) fn cpu_of(pid: i32) -> Duration {
+    let own = clock_getcpuclockid(Pid::from_raw(pid)).and_then(clock_gettime);
+    let ticks = std::fs::read(format!("/proc/{pid}/stat")).ok().and_then(|stat| ticks_of_children(&stat));
+    let ticks_a_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().filter(|ticks| *ticks > 0);
+    let of_children = ticks.unwrap_or(0) as f64 / ticks_a_second.unwrap_or(100) as f64;
+    own.map_or(Duration::ZERO, Duration::from) + Duration::from_secs_f64(of_children)
+}
+
+/// State letter and parent from `/proc/PID/stat`: `12 (a name) S 1 ...`.
 fn state_and_parent(stat: &[u8]) -> Option<(u8, i32)> {
-    let after_name = stat.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(&stat[after_name + 1..]).ok()?;
-    let mut fields = rest.split_ascii_whitespace();
+    let mut fields = after_name(stat)?;
     let state = *fields.next()?.as_bytes().first()?;
     Some((state, fields.next()?.parse().ok()?))
+}
+
+/// User and system time of the children that were waited for: fields 16 and 17 of `/proc/PID/stat` (proc_pid_stat(5)).
+fn ticks_of_children(stat: &[u8]) -> Option<u64> {
+    let mut fields = after_name(stat)?.skip(13);
+    let mut next = || fields.next()?.parse::<u64>().ok();
+    Some(next()? + next()?)
+}
+
+/// The fields from the third on. The name may hold anything, parentheses and newlines included, so the fields are counted
+/// from the last `)`.
+fn after_name(stat: &[u8]) -> Option<SplitAsciiWhitespace<'_>> {
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    Some(std::str::from_utf8(&stat[name_end + 1..]).ok()?.split_ascii_whitespace())
 }
 
 #[cfg(test)]
@@ -134,5 +163,19 @@ mod tests {
         assert_eq!(state_and_parent(b"12 (a) S 99 (b) R 7 1 1"), Some((b'R', 7)));
         assert_eq!(state_and_parent(b"12 (\n) Z 1 1"), Some((b'Z', 1)));
         assert_eq!(state_and_parent(b"garbage"), None);
+    }
+
+    #[test]
+    fn the_time_of_children_counts_where_they_were_waited_for() {
+        let me = std::process::id() as i32;
+        let before = cpu_of(me);
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+        assert!(child.wait().unwrap().success());
+        let stat = std::fs::read("/proc/self/stat").unwrap();
+        let ticks = ticks_of_children(&stat).unwrap();
+        assert!(ticks >= 1, "{}", String::from_utf8_lossy(&stat));
+        assert!(cpu_of(me) >= before + Duration::from_millis(10));
+        assert_eq!(cpu_of(child.id() as i32), Duration::ZERO, "it is gone");
     }
 }

@@ -7,10 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use nix::time::{clock_getcpuclockid, clock_gettime};
-use nix::unistd::Pid;
-
-use super::descendants::living_descendants;
+use super::descendants::{cpu_of, descendants};
 use super::wire::{ARGUMENT, send};
 
 /// How long a supervisor may take over what it is told.
@@ -46,12 +43,10 @@ impl Supervisor {
         &self.control
     }
 
-    /// CPU time that the processes below it have used so far, without those that have ended. A process that is not there any
-    /// more, or must not be looked at, counts as nothing.
+    /// CPU time that the processes below it have used so far, with that of the children that they have waited for. A process
+    /// that is gone, or must not be looked at, counts as nothing.
     pub fn cpu_below(&self) -> Duration {
-        let below = living_descendants(self.process.id() as i32).into_iter().map(Pid::from_raw);
-        let used = below.map(|pid| clock_getcpuclockid(pid).and_then(clock_gettime));
-        used.flatten().map(Duration::from).sum()
+        descendants(self.process.id() as i32).into_iter().map(cpu_of).sum()
     }
 
     /// Its process.

@@ -340,4 +340,26 @@ mod tests {
         assert_eq!(token.next(now), NextTurn::Give { side: 0, iterations: 2 });
         assert_eq!(token.on_yield(1, now), Err(TurnFault::NotItsTurn));
     }
+
+    #[test]
+    fn a13_a_side_is_at_fault_that_keeps_the_processor_busy_in_the_turns_of_the_other_and_far_more_than_it_does()
+     {
+        // CPU time of base and of head out of turn, beside 200 ms of turns of each.
+        let at_fault = |cpu: [u64; 2]| {
+            let mut token = TurnToken::new(Turns { first: 0, iterations: 10, duration: 0.0 });
+            for (side, cpu) in cpu.into_iter().enumerate() {
+                token.sides[side].blocks = vec![Block { iterations: 5, seconds: 0.1 }; 2];
+                token.on_work_out_of_turn(side, Duration::from_millis(cpu / 2));
+                token.on_work_out_of_turn(side, Duration::from_millis(cpu / 2));
+            }
+            token.worked_out_of_turn()
+        };
+        assert_eq!(at_fault([0, 0]), None);
+        assert_eq!(at_fault([0, 48]), None);
+        assert_eq!(at_fault([0, 50]), Some(1));
+        assert_eq!(at_fault([300, 4]), Some(0));
+        // Threads that spin for their next work do so on both sides.
+        assert_eq!(at_fault([200, 150]), None);
+        assert_eq!(at_fault([200, 400]), Some(1));
+    }
 }
