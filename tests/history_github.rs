@@ -1,12 +1,14 @@
 //! The history on a branch of GitHub: the fake takes what we send, loses some of it, and keeps git's own rules.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gbench_ci::github::{Client, ClientLimits, Endpoint, Token, branch};
 use gbench_ci::history::{Address, Appended, HistoryBranch, HistoryEntry};
 use gbench_ci::model::{Exit, Fault, RecordState};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::support::fake_github::{FakeGithub, Fault as Injected, FaultKind};
 use crate::support::git::Sandbox;
@@ -165,18 +167,20 @@ fn an_answer_that_is_lost_costs_neither_the_run_nor_a_second_one() {
 fn the_same_run_published_twice_at_once_is_there_once_as_the_faster_one_wrote_it() {
     let place = Place::new();
     place.append(&entry(1)).unwrap();
-    // The slower one has read the tip, and its answer takes long: it looks at a branch that is out of date by then.
-    let late = FaultKind::Delay(Duration::from_secs(10));
-    place.fake.inject(Injected::new("GET", "/git/commits/", late));
+    // The slower one has read the tip, and gets its answer when the faster one is done: its branch is out of date by then.
+    let release = Arc::new(Notify::new());
+    place.fake.inject(Injected::new("GET", "/git/commits/", FaultKind::Held(release.clone())));
     let before = place.fake.count("GET", "/git/commits/");
     let of = |time: &str| HistoryEntry { appended: time.into(), ..entry(2) };
     let [slower, faster] = ["2026-12-24T18:00:00Z", "2026-12-24T18:00:01Z"].map(of);
     let (one, other) = std::thread::scope(|scope| {
         let one = scope.spawn(|| place.append(&slower).unwrap());
         wait_until("the slower one reads", || place.fake.count("GET", "/git/commits/") != before);
-        (place.append(&faster).unwrap(), one.join().unwrap())
+        let other = place.append(&faster).unwrap();
+        release.notify_one();
+        (one.join().unwrap(), other)
     });
-    assert_ne!(one.already, other.already, "{one:?} {other:?}");
+    assert_eq!((one.already, other.already), (true, false), "{one:?} {other:?}");
     assert_eq!(one.path, other.path);
     assert_eq!(place.fake.commits(BRANCH), 2);
     assert_eq!(
@@ -187,8 +191,7 @@ fn the_same_run_published_twice_at_once_is_there_once_as_the_faster_one_wrote_it
     let client = place.client();
     let history = open(&client, BRANCH);
     let there = history.read(&history.list().unwrap()[1]).unwrap();
-    let first = if one.already { &slower } else { &faster };
-    assert_eq!(&there, first);
+    assert_eq!(there, faster);
     // It saw that the file was there now, and did not send a second commit.
     assert_eq!(place.fake.count("GET", "/contents/history/"), 1);
     assert_eq!(place.fake.count("PATCH", "/git/refs/"), 2);

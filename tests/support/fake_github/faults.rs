@@ -1,8 +1,10 @@
 //! What can go wrong on the way, and when.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
+use tokio::sync::Notify;
 
 /// What happens to a request that a [`Fault`] meets.
 #[derive(Clone, Debug)]
@@ -19,6 +21,8 @@ pub enum FaultKind {
     Refused,
     /// Done, and answered later.
     Delay(Duration),
+    /// Done, and answered once the test says so.
+    Held(Arc<Notify>),
     /// 429 with `retry-after`, in seconds; nothing is done.
     RetryAfter(u64),
     /// 403 as GitHub answers to too many writes in a minute, without saying how long; nothing is done.

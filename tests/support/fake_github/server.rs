@@ -85,6 +85,10 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>, is_api: bool) -
             tokio::time::sleep(*time).await;
             handled
         }
+        Some(FaultKind::Held(release)) => {
+            release.notified().await;
+            handled
+        }
         _ => handled,
     };
     let torn = matches!(fault, Some(FaultKind::TornResponse));
