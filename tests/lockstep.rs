@@ -216,6 +216,10 @@ fn a13_a_side_that_works_while_the_other_has_its_turn_fails() {
         // A busy machine may give it too little to disturb anybody.
         if share_out_of_turn(folder.path(), broken) >= 0.4 {
             assert_eq!(both[broken].stopped, Some(StopReason::Turns(TurnFault::WorkedOutOfTurn)));
+        } else {
+            eprintln!(
+                "SKIPPED  the fault of side {broken}: the machine is too busy for it to disturb the other"
+            );
         }
     }
 }

@@ -239,7 +239,8 @@ impl Supervised {
         Ok(executions)
     }
 
-    /// Blames a process of head if the priority, the processors or the limits of the gate or of a supervisor have changed since the last look. `own`: its supervisor, which nobody else gets.
+    /// Blames a process of head if the priority, processors or limits of the gate or of a supervisor have changed since the
+    /// last check. `own`: the supervisor of that process, which no other process gets.
     fn changed(&mut self, launch: &Launch, own: Option<u32>) -> Option<StopReason> {
         launch.sandbox.as_ref()?.times.as_ref()?;
         // What is told once is the new state: those who come later did not do it.
