@@ -261,13 +261,13 @@ impl GitBranch {
         }
     }
 
-    /// Moves the branch from `tip` to `commit`.
+    /// Moves the branch from `tip` to `commit`, or fails because somebody else has moved it. Without a tip, "there is no such
+    /// branch" must be checked under the lock too: `Repository::reference` checks it before it takes the lock, and would
+    /// replace a branch that another process makes in between.
     fn move_on(&self, tip: Option<Oid>, commit: Oid, subject: &str) -> Result<(), Stop> {
         let held = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
-        let moved = match tip {
-            Some(tip) => self.repository.reference_matching(&self.local(), commit, true, tip, subject),
-            None => self.repository.reference(&self.local(), commit, false, subject),
-        };
+        let expected = tip.unwrap_or(Oid::ZERO_SHA1);
+        let moved = self.repository.reference_matching(&self.local(), commit, true, expected, subject);
         // Signals that arrived meanwhile take effect here.
         held.and_then(|before| before.thread_set_mask()).ok();
         moved.map(drop).map_err(Stop::from)
@@ -460,5 +460,30 @@ mod tests {
         };
         assert!(branch.append(&file, &same).unwrap().already);
         assert!(!lock.exists());
+    }
+
+    #[test]
+    fn of_two_writers_that_make_the_branch_at_once_one_is_overtaken() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::init(folder.path()).unwrap();
+        let nobody = Signature::now("nobody", "nobody@example.invalid").unwrap();
+        let tree = repository.treebuilder(None).unwrap().write().unwrap();
+        let tree = repository.find_tree(tree).unwrap();
+        let commits = ["one", "two"]
+            .map(|subject| repository.commit(None, &nobody, &nobody, subject, &tree, &[]).unwrap());
+        for number in 0..1000 {
+            let branch = format!("history-{number}");
+            let start = std::sync::Barrier::new(2);
+            let made = std::thread::scope(|scope| {
+                let write = |commit| {
+                    let writer = GitBranch::open(folder.path(), &branch).unwrap();
+                    start.wait();
+                    writer.move_on(None, commit, "a run").is_ok()
+                };
+                let writers = commits.map(|commit| scope.spawn(move || write(commit)));
+                writers.map(|writer| writer.join().unwrap())
+            });
+            assert_eq!(made.iter().filter(|made| **made).count(), 1, "{branch}");
+        }
     }
 }
