@@ -65,7 +65,8 @@ pub(crate) fn calibrate(
     let artifacts = root.join(&suite.run.artifacts.value).join("calibrations");
 
     let seed = request.order_seed.unwrap_or_else(new_seed);
-    let comparison = comparison(&suite, seed, request.run.settings.overrides.threshold);
+    let comparison =
+        comparison(&suite, seed, request.run.settings.overrides.settings.threshold.given().copied());
     let turn = MeasuringTurn::take(&[&suite], reporter)?;
     let mut suite = suite;
     list_cases(vec![(&mut suite, None, &root)], reporter)?;

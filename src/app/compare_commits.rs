@@ -272,7 +272,7 @@ fn begun_now(
 ) -> Comparison {
     let mut comparison = new_comparison([&sides.base.words, &sides.head.words], seed, gate, rule);
     comparison.policy.inconclusive_fails |= request.fail_inconclusive;
-    comparison.policy.threshold = request.run.settings.overrides.threshold;
+    comparison.policy.threshold = request.run.settings.overrides.settings.threshold.given().copied();
     let (head_changes, no_reference) = (sides.head.fingerprint.clone(), request.no_reference);
     Comparison { head_changes, no_reference, ..comparison }
 }

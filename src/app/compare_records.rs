@@ -73,7 +73,7 @@ pub(crate) fn compare(
     }
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let registry = local.registry()?;
-    let overrides = &request.run.settings.overrides;
+    let threshold = request.run.settings.overrides.settings.threshold.given().copied();
     let mut loaded = match (&request.files, &request.head) {
         (Some(files), _) => {
             refuse_measuring(request)?;
@@ -106,7 +106,7 @@ pub(crate) fn compare(
     loaded.records_mut().for_each(|loaded| filter.apply(&mut loaded.record));
     let Loaded { base, head, anchor, suite, reports } = loaded;
     refuse_same_file(&base.record, &head.record)?;
-    let mut policy = policy(suite.as_ref().map(|suite| &suite.gate), overrides.threshold);
+    let mut policy = policy(suite.as_ref().map(|suite| &suite.gate), threshold);
     let is_stored = !Path::new(&base.name).exists() && request.files.is_none();
     let by_processes =
         request.sessions.is_none() && !is_stored && are_files(&base.record, &head.record, suite.as_ref());
@@ -169,7 +169,8 @@ fn refuse_same_file(base: &RunRecord, head: &RunRecord) -> Result<()> {
 
 /// Refuses what says how to measure where nothing will be measured.
 fn refuse_measuring(request: &RecordsRequest) -> Result<()> {
-    let unused = Overrides { threshold: None, ..request.run.settings.overrides.clone() };
+    let mut unused = request.run.settings.overrides.clone();
+    unused.settings.threshold = Overrides::default().settings.threshold;
     if unused != Overrides::default() {
         let what = "settings of a measurement are given, and two records are measured already";
         return Err(Fault::at("compare", what, "take the flags out, or name the base alone to measure anew"));
@@ -177,9 +178,9 @@ fn refuse_measuring(request: &RecordsRequest) -> Result<()> {
     let output = &request.run.output;
     let flags = [
         (output.artifacts.is_some(), "--artifacts"),
-        (output.deadline.is_some(), "--deadline"),
-        (output.lock_wait.is_some(), "--lock-wait"),
-        (output.no_lock, "--no-lock"),
+        (output.run.deadline.given().is_some(), "--deadline"),
+        (output.run.lock_wait.given().is_some(), "--lock-wait"),
+        (output.run.lock.given().is_some(), "--no-lock"),
     ];
     flags.into_iter().find(|(is_given, _)| *is_given).map_or(Ok(()), |(_, flag)| {
         let what = "it says how to measure, and two records are measured already";

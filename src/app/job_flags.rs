@@ -73,7 +73,6 @@ mod tests {
     use super::*;
     use crate::app::request::{SelectionRequest, SettingsRequest};
     use crate::model::Profiler;
-    use crate::suite::Overrides;
 
     #[test]
     fn n17_words_of_a_job_can_be_pasted_and_no_others_are_known() {
@@ -83,8 +82,8 @@ mod tests {
             shard: Some(crate::model::Shard { index: 2, of: 3 }),
             ..SelectionRequest::default()
         };
-        let overrides = Overrides { cold: true, ..Overrides::default() };
-        let settings = SettingsRequest { overrides, given: vec![("--iterations", "30".into())] };
+        let given = vec![("--iterations", "30".into())];
+        let settings = SettingsRequest { given, bare: vec!["--cold-start"], ..SettingsRequest::default() };
         let profile =
             ProfileRequest { profilers: Some(vec![Profiler::Ncu, Profiler::Nsys]), ..Default::default() };
         let words = job_flags(&RunRequest { selection, settings, ..RunRequest::default() }, &profile);

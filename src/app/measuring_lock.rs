@@ -32,7 +32,7 @@ impl MeasuringTurn {
     /// Errors: others measured for longer than `lock_wait` (exit code 5); an interrupt.
     pub(crate) fn take(suites: &[&Suite], reporter: &Reporter) -> Result<Self> {
         let Some(suite) = suites.last() else { return Ok(Self::without(None)) };
-        if !suite.run.lock {
+        if !suite.run.lock.value {
             let warning =
                 "other gates may have measured meanwhile: `--no-lock` waits for none, and none waits for it";
             return Ok(Self::without(Some(warning.into())));

@@ -1,7 +1,7 @@
 //! Profilers on demand: the wish of a request, and what profiles mean for exit codes.
 
 use super::progress::Reporter;
-use crate::model::{Exit, Fault, MetricSet, Origin, Profile, ProfileOutcome, Profiler, Result, RunRecord};
+use crate::model::{Exit, Fault, MetricSet, Profile, ProfileOutcome, Profiler, Result, RunRecord};
 use crate::run::missing_profilers;
 use crate::suite::{ProfileOptions, Suite};
 
@@ -18,15 +18,11 @@ pub(crate) struct ProfileRequest {
 impl ProfileRequest {
     /// Lets the request win over the suite file.
     pub(crate) fn apply(&self, suite: &mut Suite) {
-        let flag = |name: &str| Origin::Cli(name.to_owned());
-        match &self.profilers {
-            Some(none) if none.is_empty() => suite.profile.profilers.set(Vec::new(), flag("--no-profile")),
-            Some(some) => suite.profile.profilers.set(some.clone(), flag("--profile")),
-            None => {}
-        }
-        if let Some(metrics) = self.metrics {
-            suite.profile.metrics.set(metrics, flag("--profile-metrics"));
-        }
+        let ProfileOptions { profilers, metrics, .. } = &mut suite.profile;
+        let flag =
+            if self.profilers.as_ref().is_some_and(Vec::is_empty) { "--no-profile" } else { "--profile" };
+        profilers.set_by_flag(flag, self.profilers.clone());
+        metrics.set_by_flag("--profile-metrics", self.metrics);
     }
 
     /// Its flags with their values, for words that are shown.

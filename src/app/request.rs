@@ -9,10 +9,10 @@ use super::paths::current_folder;
 use super::profile_request::ProfileRequest;
 use crate::model::text::count;
 use crate::model::{
-    Budget, Fault, Interleaving, NoReference, Origin, Result, Setting, Shard, format_duration, shell_word,
+    Budget, Fault, Interleaving, LayOver, NoReference, Origin, Result, Shard, format_duration, shell_word,
 };
 use crate::suite::plan::keep_shard;
-use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
+use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, RunOptions, Selection, Suite};
 
 /// A flag with its value, as the user typed it.
 pub(crate) type GivenFlag = (&'static str, String);
@@ -129,19 +129,16 @@ impl<'a> LocalSuite<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingsRequest {
     pub overrides: Overrides,
-    /// Flags that were given with a value, but for `--processes`, which has no meaning between commits.
+    /// Flags that were given with a value.
     pub given: Vec<GivenFlag>,
+    /// Flags that were given and take none.
+    pub bare: Vec<&'static str>,
 }
 
 impl SettingsRequest {
     /// The flags that are given and take no value.
     pub(crate) fn without_value(&self) -> impl Iterator<Item = &'static str> {
-        let given = [
-            (self.overrides.cold, "--cold-start"),
-            (self.overrides.reproducible, "--reproducible"),
-            (self.overrides.check_determinism, "--check-determinism"),
-        ];
-        given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+        self.bare.iter().copied()
     }
 
     /// Lets the environment win over the suite file, and the request over both.
@@ -153,7 +150,7 @@ impl SettingsRequest {
 
     /// Refuses what has no meaning between commits, rather than passing over it.
     pub(crate) fn refuse_between_commits(&self) -> Result<()> {
-        if self.overrides.processes.is_none() {
+        if self.overrides.settings.processes.given().is_none() {
             return Ok(());
         }
         let next = "each round starts a process a side: see `--rounds`";
@@ -165,66 +162,37 @@ impl SettingsRequest {
 pub(crate) struct OutputRequest {
     /// Folder for run folders, from the current one.
     pub artifacts: Option<PathBuf>,
-    /// Seconds for the whole run; 0: no limit.
-    pub deadline: Option<f64>,
-    /// Seconds for which other gates on the machine are waited for; 0: not at all.
-    pub lock_wait: Option<f64>,
-    /// Measure beside other gates.
-    pub no_lock: bool,
-    pub monitor: MonitorRequest,
-}
-
-/// How the machine is sampled; what is absent is as the suite file has it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct MonitorRequest {
-    pub on: Option<bool>,
-    /// Seconds, above 0.
-    pub interval: Option<f64>,
-    /// File for the samples, from the current folder.
-    pub output: Option<PathBuf>,
-}
-
-impl MonitorRequest {
-    /// Its flags, each with its value where it takes one.
-    fn flags(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
-        let Self { on, interval, output } = self;
-        // The other two turn it on by themselves.
-        let bare = *on == Some(true) && interval.is_none() && output.is_none();
-        let given = [
-            ("--monitor", bare.then_some(None)),
-            ("--no-monitor", (*on == Some(false)).then_some(None)),
-            ("--monitor-interval", interval.map(|seconds| Some(format_duration(seconds)))),
-            ("--monitor-output", output.as_ref().map(|path| Some(path.display().to_string()))),
-        ];
-        given.into_iter().filter_map(|(flag, value)| Some((flag, value?)))
-    }
+    /// What else flags have set; the file of the samples is from the current folder.
+    pub run: RunOptions,
 }
 
 impl OutputRequest {
+    /// The flags that say how the machine is sampled, each with its value where it takes one.
+    fn monitor_flags(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
+        let RunOptions { monitor, monitor_interval, monitor_output, .. } = &self.run;
+        let interval = monitor_interval.value.map(|it| ("--monitor-interval", Some(format_duration(it))));
+        let output = monitor_output.value.as_ref();
+        let output = output.map(|path| ("--monitor-output", Some(path.display().to_string())));
+        // These two turn it on by themselves.
+        let bare = monitor.value.filter(|_| interval.is_none() && output.is_none());
+        let bare = bare.map(|on| (if on { "--monitor" } else { "--no-monitor" }, None));
+        bare.into_iter().chain(interval).chain(output)
+    }
+
     /// The flags that say how the machine is watched and waited for, for a shell, with a blank before each.
     pub(crate) fn watch_flags(&self) -> String {
-        let wait = self.lock_wait.map(|seconds| ("--lock-wait", Some(format_duration(seconds))));
-        let flags = self.monitor.flags().chain(wait).chain(self.no_lock.then_some(("--no-lock", None)));
+        let wait = self.run.lock_wait.given().map(|it| ("--lock-wait", Some(format_duration(*it))));
+        let no_lock = self.run.lock.given().map(|_| ("--no-lock", None));
         let shown = |(flag, value): (&str, Option<String>)| {
             value.map_or(format!(" {flag}"), |value| format!(" {flag} {}", shell_word(&value)))
         };
-        flags.map(shown).collect()
+        self.monitor_flags().chain(wait).chain(no_lock).map(shown).collect()
     }
 
     /// Lets the environment win over the suite file, and the request over both.
     pub(crate) fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply_run(&mut suite.run, &current_folder()?);
-        set(&mut suite.run.deadline, self.deadline, "--deadline");
-        let MonitorRequest { on, interval, output } = &self.monitor;
-        set(
-            &mut suite.run.monitor,
-            on.map(Some),
-            if *on == Some(true) { "--monitor" } else { "--no-monitor" },
-        );
-        set(&mut suite.run.monitor_interval, interval.map(Some), "--monitor-interval");
-        set(&mut suite.run.monitor_output, output.clone().map(Some), "--monitor-output");
-        set(&mut suite.run.lock_wait, self.lock_wait, "--lock-wait");
-        suite.run.lock &= !self.no_lock;
+        self.run.lay_over(&mut suite.run);
         if let Some(folder) = &self.artifacts {
             let flag = || format!("--artifacts {}", folder.display());
             let folder = std::path::absolute(folder)
@@ -250,13 +218,9 @@ impl RunRequest {
 
     /// Refuses what has no meaning where cases run under profilers alone. Errors: such a flag; exit code 2.
     pub(crate) fn refuse_where_nothing_is_timed(&self) -> Result<()> {
-        let overrides = &self.settings.overrides;
-        let clocks = [
-            ("--lock-sm-clock", overrides.lock_sm_clock.is_some()),
-            ("--lock-memory-clock", overrides.lock_memory_clock.is_some()),
-        ];
-        let clocks = clocks.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag);
-        match self.output.monitor.flags().map(|(flag, _)| flag).chain(clocks).next() {
+        let clocks =
+            self.settings.given.iter().map(|(flag, _)| *flag).filter(|flag| flag.ends_with("-clock"));
+        match self.output.monitor_flags().map(|(flag, _)| flag).chain(clocks).next() {
             Some(flag) => {
                 let next = "take it out, or measure with `gbench-ci run --profile`";
                 Err(Fault::at_flag(flag, "nothing is timed here, so that it has no meaning", next))
@@ -287,17 +251,11 @@ pub(crate) struct RoundsRequest {
 
 impl RoundsRequest {
     pub(crate) fn apply(&self, gate: &mut Gate) {
-        set(&mut gate.budget, self.budget, "--budget");
-        set(&mut gate.rounds, self.rounds, "--rounds");
-        set(&mut gate.interleaving, self.interleave, "--interleave");
-        set(&mut gate.controls, self.controls, "--controls");
-        set(&mut gate.sandbox, self.no_sandbox.then_some(false), "--no-sandbox");
-    }
-}
-
-fn set<T>(setting: &mut Setting<T>, value: Option<T>, flag: &str) {
-    if let Some(value) = value {
-        setting.set(value, Origin::Cli(flag.into()));
+        gate.budget.set_by_flag("--budget", self.budget);
+        gate.rounds.set_by_flag("--rounds", self.rounds);
+        gate.interleaving.set_by_flag("--interleave", self.interleave);
+        gate.controls.set_by_flag("--controls", self.controls);
+        gate.sandbox.set_by_flag("--no-sandbox", self.no_sandbox.then_some(false));
     }
 }
 

@@ -21,7 +21,7 @@ impl Resumed {
     /// Refuses flags that would make it another comparison, rather than passing over them.
     pub(crate) fn allows(&self, request: &CommitsRequest) -> Result<()> {
         let begun = &self.comparison;
-        let threshold = request.run.settings.overrides.threshold;
+        let threshold = request.run.settings.overrides.settings.threshold.given().copied();
         let differs = [
             (request.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
             (request.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),

@@ -80,7 +80,7 @@ pub(super) fn run(args: &BisectArgs, builtins: &[Benchmark], out: &mut impl Writ
         suite_file: args.suite_file.clone(),
         no_sandbox: args.no_sandbox,
         resume: args.resume.clone(),
-        budget: budget(args.budget.as_deref())?,
+        budget: budget(&args.budget)?,
         confidence: args.confidence.as_deref().map(confidence).transpose()?,
         full: args.full,
         any: args.any,

@@ -55,7 +55,7 @@ pub(super) struct CalibrateArgs {
 pub(super) fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
     let request = CalibrateRequest {
-        budget: budget(args.budget.as_deref())?.unwrap_or(Budget::UNLIMITED),
+        budget: budget(&args.budget)?.unwrap_or(Budget::UNLIMITED),
         run: args.measure.request()?,
         rounds: args.rounds,
         order_seed: args.order_seed,

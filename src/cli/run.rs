@@ -17,7 +17,7 @@ use crate::app::paths::shown;
 use crate::app::profile_request::profiles_of;
 use crate::app::verdict_files::json_of;
 use crate::model::text::count;
-use crate::model::{Exit, KernelCall, Origin, Result, Stage, Timing, format_duration};
+use crate::model::{Exit, KernelCall, Result, Stage, Timing, format_duration};
 use crate::report::{self, Format, Options, SweepTables, paragraph};
 use crate::run::{Finished, PlannedProcesses, find_interpreter};
 use crate::store::write_atomically;
@@ -53,9 +53,7 @@ pub(super) fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) 
     let mut suite = args.measure.request()?.suite(builtins)?;
     let profile = args.profile.request();
     profile.apply(&mut suite);
-    if args.jobs > 1 {
-        suite.run.jobs.set(args.jobs, Origin::Cli("--jobs".into()));
-    }
+    suite.run.jobs.set_by_flag("--jobs", (args.jobs > 1).then_some(args.jobs));
     if let Some(request) = &sweep_request {
         check_sweep(&Plan::single(&suite), request)?;
     }

@@ -111,7 +111,7 @@ pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use sandbox::{RunTimes, Sandbox, SandboxState};
 pub use secret::{looks_secret, scrubbed, without_secrets};
-pub use settings::{Isolation, Origin, Setting, Settings, Shown};
+pub use settings::{Isolation, LayOver, Origin, SetBy, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use telemetry::{
     CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,

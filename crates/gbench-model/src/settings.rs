@@ -45,15 +45,38 @@ pub struct Setting<T> {
     pub origin: Origin,
 }
 
+impl<T: Default> Default for Setting<T> {
+    fn default() -> Self {
+        Self::default(T::default())
+    }
+}
+
 impl<T> Setting<T> {
     pub fn default(value: T) -> Self {
         Self { value, origin: Origin::Default }
+    }
+
+    /// The value, unless it is the usual one.
+    pub fn given(&self) -> Option<&T> {
+        (self.origin != Origin::Default).then_some(&self.value)
     }
 
     /// Takes the new value unless a stronger origin has spoken already; an equal rank overwrites.
     pub fn set(&mut self, value: T, origin: Origin) {
         if self.origin.rank() <= origin.rank() {
             *self = Self { value, origin };
+        }
+    }
+
+    /// The setting where its value is shown like this.
+    pub fn shown(&self, value: impl Into<serde_json::Value>) -> Shown {
+        Shown { value: value.into(), origin: self.origin.clone() }
+    }
+
+    /// Takes what a flag says.
+    pub fn set_by_flag(&mut self, flag: &str, value: Option<T>) {
+        if let Some(value) = value {
+            self.set(value, Origin::Cli(flag.to_owned()));
         }
     }
 }
@@ -88,84 +111,6 @@ pub enum Isolation {
     Shared,
 }
 
-/// The effective settings of one benchmark.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// Fresh processes for every case: the statistical unit.
-    pub processes: Setting<u32>,
-    /// Measured iterations that a process is asked for.
-    pub iterations: Setting<u32>,
-    /// Warm-up iterations that a process is asked for.
-    pub warmup: Setting<u32>,
-    /// Seconds that a time-bound process should measure for; 0: by iterations.
-    pub duration: Setting<f64>,
-    /// Seconds of time-based warm-up; 0: by iterations.
-    pub burnin: Setting<f64>,
-    /// Empty caches and no warm-up.
-    pub thermal: Setting<Thermal>,
-    pub deadlines: BTreeMap<Stage, Setting<f64>>,
-    /// Multiplies every deadline, whichever layer set it.
-    pub deadline_multiplier: Setting<f64>,
-    /// Address space of a child in bytes; 0: no limit.
-    pub memory_limit: Setting<u64>,
-    /// Bytes of stdout and of stderr that are kept from each process.
-    pub log_limit: Setting<u64>,
-    /// Percentiles to report beside the six that always are, in percent.
-    pub percentiles: Setting<Vec<f64>>,
-    /// The least relative change that matters: 0.05 is 5 %.
-    pub threshold: Setting<f64>,
-    /// In rounds: certified unchanged within this.
-    pub target: Setting<f64>,
-    /// In rounds: a red must lie beyond this.
-    pub min_effect: Setting<f64>,
-    /// A seed for the child's generators.
-    pub seed: Setting<u64>,
-    /// A missing requirement fails the case instead of skipping it.
-    pub fail_on_missing: Setting<bool>,
-    /// The program can take turns with the other side's, over the protocol.
-    pub lockstep: Setting<bool>,
-    /// One process may measure several points of the benchmark.
-    pub share: Setting<bool>,
-    /// Which processes measure the cases of a harness.
-    pub isolation: Setting<Isolation>,
-    /// Whether instructions are counted beside the time.
-    pub count: Setting<Counting>,
-    /// Hardware that holds the card's clocks down is its usual state, and casts no doubt on what was measured.
-    pub usual_slowdown: Setting<bool>,
-    /// Which GPUs a child may see, as CUDA_VISIBLE_DEVICES takes it; empty: as the gate sees them.
-    pub device: Setting<String>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        let deadlines = Deadlines::default();
-        Self {
-            processes: Setting::default(5),
-            iterations: Setting::default(30),
-            warmup: Setting::default(10),
-            duration: Setting::default(0.0),
-            burnin: Setting::default(0.0),
-            thermal: Setting::default(Thermal::Warm),
-            deadlines: Stage::iter().map(|stage| (stage, Setting::default(deadlines.get(stage)))).collect(),
-            deadline_multiplier: Setting::default(1.0),
-            memory_limit: Setting::default(0),
-            log_limit: Setting::default(1 << 20),
-            percentiles: Setting::default(Vec::new()),
-            threshold: Setting::default(0.05),
-            target: Setting::default(0.02),
-            min_effect: Setting::default(0.0025),
-            seed: Setting::default(1337),
-            fail_on_missing: Setting::default(false),
-            lockstep: Setting::default(false),
-            share: Setting::default(false),
-            isolation: Setting::default(Isolation::Process),
-            count: Setting::default(Counting::Off),
-            usual_slowdown: Setting::default(false),
-            device: Setting::default(String::new()),
-        }
-    }
-}
-
 /// A setting as records and `config show` print it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -173,6 +118,154 @@ impl Default for Settings {
 pub struct Shown {
     pub value: serde_json::Value,
     pub origin: Origin,
+}
+
+/// Who may set a setting beside the suite file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// A flag, and the environment.
+    Environment,
+    /// This flag.
+    Flag(&'static str),
+    /// No one.
+    FileAlone,
+}
+
+/// Values that are laid over others of their kind: whatever is not at its default wins by its origin.
+pub trait LayOver {
+    fn lay_over(&self, to: &mut Self);
+}
+
+impl<T: Clone> LayOver for Setting<T> {
+    fn lay_over(&self, to: &mut Self) {
+        if let Some(value) = self.given() {
+            to.set(value.clone(), self.origin.clone());
+        }
+    }
+}
+
+impl<K: Ord + Clone, T: Clone> LayOver for BTreeMap<K, Setting<T>> {
+    fn lay_over(&self, to: &mut Self) {
+        for (key, setting) in self {
+            setting.lay_over(to.entry(key.clone()).or_insert_with(|| setting.clone()));
+        }
+    }
+}
+
+/// A type of settings, from a row for each: who may set it beside the file (`env`, `flag("--name")`, `file`), its field, its
+/// name in the file where that is another, its type, its usual value, and how it is shown unless as it is. `and` has the
+/// fields that are no single setting of the file.
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident {
+            $($(#[$doc:meta])* $by:ident $(($flag:literal))? $field:ident $(as $key:literal)?: $type:ty = $usual:expr
+              $(, |$it:ident| $show:expr)?;)*
+        }
+        and {
+            $($(#[$more_doc:meta])* $more:ident: $more_type:ty = $more_usual:expr;)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $crate::Setting<$type>,)*
+            $($(#[$more_doc])* pub $more: $more_type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $crate::Setting::default($usual),)* $($more: $more_usual,)* }
+            }
+        }
+
+        impl $crate::LayOver for $name {
+            fn lay_over(&self, to: &mut Self) {
+                $($crate::LayOver::lay_over(&self.$field, &mut to.$field);)*
+                $($crate::LayOver::lay_over(&self.$more, &mut to.$more);)*
+            }
+        }
+
+        impl $name {
+            /// The names of the settings in the suite file, and who may set them besides.
+            pub const KEYS: &[(&str, $crate::SetBy)] =
+                &[$(($crate::settings!(@key $field $($key)?), $crate::settings!(@by $by $($flag)?))),*];
+
+            /// Each setting by its name in the suite file, with its origin. Durations are text (`1m 30s`), as the suite file takes
+            /// them.
+            pub fn rows(&self) -> std::collections::BTreeMap<String, $crate::Shown> {
+                std::collections::BTreeMap::from([$((
+                    $crate::settings!(@key $field $($key)?).to_owned(),
+                    self.$field.shown($crate::settings!(@show self.$field.value $(, $it, $show)?)),
+                )),*])
+            }
+        }
+    };
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+    (@by env) => { $crate::SetBy::Environment };
+    (@by flag $flag:literal) => { $crate::SetBy::Flag($flag) };
+    (@by file) => { $crate::SetBy::FileAlone };
+    (@show $value:expr) => { serde_json::json!($value) };
+    (@show $value:expr, $it:ident, $show:expr) => {{
+        let $it = &$value;
+        serde_json::Value::from($show)
+    }};
+}
+
+settings! {
+    /// The effective settings of one benchmark.
+    pub struct Settings {
+        /// Fresh processes for every case: the statistical unit.
+        env processes: u32 = 5;
+        /// Measured iterations that a process is asked for.
+        env iterations: u32 = 30;
+        /// Warm-up iterations that a process is asked for.
+        env warmup: u32 = 10;
+        /// Seconds that a time-bound process should measure for; 0: by iterations.
+        env duration: f64 = 0.0, |it| format_duration(*it);
+        /// Seconds of time-based warm-up; 0: by iterations.
+        env burnin: f64 = 0.0, |it| format_duration(*it);
+        /// Empty caches and no warm-up.
+        env thermal as "cold": Thermal = Thermal::Warm, |it| *it == Thermal::Cold;
+        /// Multiplies every deadline, whichever layer set it.
+        env deadline_multiplier: f64 = 1.0;
+        /// Address space of a child in bytes; 0: no limit.
+        env memory_limit: u64 = 0;
+        /// Bytes of stdout and of stderr that are kept from each process.
+        env log_limit: u64 = 1 << 20;
+        /// Percentiles to report beside the six that always are, in percent.
+        env percentiles: Vec<f64> = Vec::new();
+        /// The least relative change that matters: 0.05 is 5 %.
+        flag("--threshold") threshold: f64 = 0.05;
+        /// In rounds: certified unchanged within this.
+        file target: f64 = 0.02;
+        /// In rounds: a red must lie beyond this.
+        file min_effect: f64 = 0.0025;
+        /// A seed for the child's generators.
+        env seed: u64 = 1337;
+        /// A missing requirement fails the case instead of skipping it.
+        file fail_on_missing: bool = false;
+        /// The program can take turns with the other side's, over the protocol.
+        file lockstep: bool = false;
+        /// One process may measure several points of the benchmark.
+        file share: bool = false;
+        /// Which processes measure the cases of a harness.
+        file isolation: Isolation = Isolation::Process, |it| it.into_str();
+        /// Whether instructions are counted beside the time.
+        file count: Counting = Counting::Off, |it| it.into_str();
+        /// Hardware that holds the card's clocks down is its usual state, and casts no doubt on what was measured.
+        file usual_slowdown: bool = false;
+        /// Which GPUs a child may see, as CUDA_VISIBLE_DEVICES takes it; empty: as the gate sees them.
+        env device: String = String::new();
+    }
+    and {
+        deadlines: BTreeMap<Stage, Setting<f64>> = {
+            let usual = Deadlines::default();
+            Stage::iter().map(|stage| (stage, Setting::default(usual.get(stage)))).collect()
+        };
+    }
 }
 
 impl Settings {
@@ -185,40 +278,11 @@ impl Settings {
         deadlines
     }
 
-    /// Every setting by its name in the suite file, in a fixed order, with its origin. Durations are
-    /// text (`1m 30s`), as the suite file takes them.
+    /// [`Settings::rows`], and the deadlines.
     pub fn shown(&self) -> BTreeMap<String, Shown> {
-        fn show<T>(setting: &Setting<T>, value: impl Into<serde_json::Value>) -> Shown {
-            Shown { value: value.into(), origin: setting.origin.clone() }
-        }
-        let mut rows = BTreeMap::from([
-            ("processes", show(&self.processes, self.processes.value)),
-            ("iterations", show(&self.iterations, self.iterations.value)),
-            ("warmup", show(&self.warmup, self.warmup.value)),
-            ("duration", show(&self.duration, format_duration(self.duration.value))),
-            ("burnin", show(&self.burnin, format_duration(self.burnin.value))),
-            ("cold", show(&self.thermal, self.thermal.value == Thermal::Cold)),
-            ("deadline_multiplier", show(&self.deadline_multiplier, self.deadline_multiplier.value)),
-            ("memory_limit", show(&self.memory_limit, self.memory_limit.value)),
-            ("log_limit", show(&self.log_limit, self.log_limit.value)),
-            ("percentiles", show(&self.percentiles, self.percentiles.value.clone())),
-            ("threshold", show(&self.threshold, self.threshold.value)),
-            ("target", show(&self.target, self.target.value)),
-            ("min_effect", show(&self.min_effect, self.min_effect.value)),
-            ("seed", show(&self.seed, self.seed.value)),
-            ("device", show(&self.device, self.device.value.clone())),
-            ("lockstep", show(&self.lockstep, self.lockstep.value)),
-            ("share", show(&self.share, self.share.value)),
-            ("isolation", show(&self.isolation, self.isolation.value.into_str())),
-            ("count", show(&self.count, self.count.value.into_str())),
-            ("usual_slowdown", show(&self.usual_slowdown, self.usual_slowdown.value)),
-            ("fail_on_missing", show(&self.fail_on_missing, self.fail_on_missing.value)),
-        ])
-        .into_iter()
-        .map(|(name, shown)| (name.to_owned(), shown))
-        .collect::<BTreeMap<_, _>>();
+        let mut rows = self.rows();
         for (stage, seconds) in &self.deadlines {
-            rows.insert(format!("deadlines.{stage}"), show(seconds, format_duration(seconds.value)));
+            rows.insert(format!("deadlines.{stage}"), seconds.shown(format_duration(seconds.value)));
         }
         rows
     }

@@ -17,7 +17,7 @@ pub(super) fn read_action<'t>(table: &mut Table<'t>) -> Option<(Action, Item<'t>
     let nothing = ("a benchmark needs something to run", next);
     let item = table.one_of(keys, "a benchmark", nothing, "keep one of them")?;
     let action = match item.key {
-        "command" => argv(&item)?,
+        "command" => Action::Command(argv(&item)?),
         "shell" => Action::Shell(item.filled()?.to_owned()),
         "python" => Action::Python(Box::new(read_python(&item)?)),
         // Its expressions need the parameters, which are read later.
@@ -30,7 +30,7 @@ pub(super) fn read_action<'t>(table: &mut Table<'t>) -> Option<(Action, Item<'t>
 /// `build = ["make"]` or `build = {shell = "make", dir = "native"}`.
 pub(super) fn read_build(item: &Item, folder: &Path) -> Option<Build> {
     match item.value {
-        DeValue::Array(_) => Some(Build { action: argv(item)?, dir: folder.into() }),
+        DeValue::Array(_) => Some(Build { action: Action::Command(argv(item)?), dir: folder.into() }),
         DeValue::Table(_) => {
             let mut table = item.table()?;
             let next = "add `command = [\"make\"]` or `shell = \"a line\"`";
@@ -40,7 +40,7 @@ pub(super) fn read_build(item: &Item, folder: &Path) -> Option<Build> {
             table.close();
             let way = way?;
             let action = match way.key {
-                "command" => argv(&way)?,
+                "command" => Action::Command(argv(&way)?),
                 _ => Action::Shell(way.filled()?.to_owned()),
             };
             Some(Build { action, dir: dir.unwrap_or_else(|| folder.into()) })
@@ -55,7 +55,7 @@ pub(super) fn read_dir(item: &Item, folder: &Path) -> Option<PathBuf> {
 }
 
 /// A list of program and arguments.
-pub(super) fn argv(item: &Item) -> Option<Action> {
+pub(super) fn argv(item: &Item) -> Option<Vec<String>> {
     if let DeValue::String(line) = item.value {
         let words: Vec<_> = line.split_whitespace().map(|word| format!("{word:?}")).collect();
         let next =
@@ -69,7 +69,7 @@ pub(super) fn argv(item: &Item) -> Option<Action> {
         let next = format!("begin the list with a program: {} = [\"./gemm\"]", item.key);
         return item.refuse(format!("`{}` names no program", item.key), next);
     }
-    Some(Action::Command(arguments))
+    Some(arguments)
 }
 
 /// Reports what in the arguments of `command` is no parameter and no doubled brace.

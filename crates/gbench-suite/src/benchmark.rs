@@ -14,14 +14,15 @@ use super::inputs;
 use super::metrics;
 use super::reader::{FileText, Item, Table};
 use super::requires::read_requires;
-use super::settings::Changes;
 use super::source_pairs_reader::read_source_pairs;
 use super::sweep::{constrain, sweep};
 use super::words::{advise, listed};
 use super::work_reader::read_work;
-use super::{Action, Benchmark, MetricRule};
+use super::{Action, Benchmark, MetricRule, settings};
 use gbench_formats::adapters::Harness;
-use gbench_model::{BenchmarkId, Component, Origin, Params, Setting, Thermal, Timing, near};
+use gbench_model::{
+    BenchmarkId, Component, LayOver, Origin, Params, Setting, Settings, Thermal, Timing, near,
+};
 
 /// The parts of the file that hold for every benchmark.
 pub(super) struct FileContext<'a> {
@@ -30,8 +31,8 @@ pub(super) struct FileContext<'a> {
     pub folder: PathBuf,
     pub suite: String,
     pub builtins: &'a [Benchmark],
-    /// `[gate] threshold` and `[defaults]`, in the order in which they are laid over the built-in ones.
-    pub changes: Vec<Changes>,
+    /// `[gate] threshold` and `[defaults]`, which are laid over those of a built-in member.
+    pub settings: Settings,
     /// `[defaults] timing`, for commands that do not say.
     pub timing: Option<Timing>,
     pub env: BTreeMap<String, String>,
@@ -60,8 +61,8 @@ impl FileContext<'_> {
         .unwrap_or_else(|| nameless(Action::Shell(String::new()), &self.folder));
         it.declared = self.page.place(entry.span.start);
 
-        self.changes.iter().for_each(|changes| changes.apply(&mut it.settings));
-        Changes::read(&mut table).apply(&mut it.settings);
+        self.settings.lay_over(&mut it.settings);
+        settings::take(&mut it.settings, &mut table);
         if it.settings.threshold.origin != Origin::Default {
             // What a built-in member ships with are defaults, also those for single metrics: the file stands above.
             it.metrics.iter_mut().for_each(|rule| rule.declaration.threshold = None);

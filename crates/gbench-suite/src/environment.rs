@@ -5,68 +5,17 @@
 //! environment is made by many, by the machine, the workflow and every earlier step, so that a pull request could loosen its
 //! own gate with it. Such a variable is refused and never passed over.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use strum::IntoEnumIterator;
 use toml::de::DeTable;
 
-use super::reader::{FileText, Item, Table};
-use super::settings::Changes;
-use super::{RunOptions, Suite};
-use gbench_model::{Fault, MATCH_FIELDS, Result, Setting, Settings, line, near};
+use super::reader::{FileText, Table};
+use super::{Gate, ProfileOptions, RunOptions, Suite, settings};
+use gbench_model::{Fault, LayOver, MATCH_FIELDS, Result, SetBy, Settings, Stage, line, near};
 
 /// How the names of all variables of this program begin.
 pub const PREFIX: &str = "GBENCH_";
-
-/// Settings of a benchmark that the environment may set, beside every deadline.
-const AMOUNTS: [&str; 12] = [
-    "processes",
-    "iterations",
-    "warmup",
-    "duration",
-    "burnin",
-    "cold",
-    "deadline_multiplier",
-    "memory_limit",
-    "log_limit",
-    "percentiles",
-    "seed",
-    "device",
-];
-
-/// `[run]` likewise.
-const OF_RUN: [&str; 3] = ["deadline", "lock_wait", "artifacts"];
-
-/// Keys of `[run]`, `[profile]` and `[gate]` that the environment may not set.
-const NOT_OF_RUN: [&str; 9] = [
-    "store",
-    "keep",
-    "keep_runs",
-    "after_timeout",
-    "monitor",
-    "monitor_interval",
-    "calm_wait",
-    "busy_gpu",
-    "max_gpu_temperature",
-];
-const OF_PROFILE: [&str; 3] = ["profilers", "metrics", "trace"];
-const OF_GATE: [&str; 15] = [
-    "sandbox",
-    "writable",
-    "alpha",
-    "alpha_improved",
-    "rounds",
-    "budget",
-    "controls",
-    "way",
-    "watch",
-    "lock_sm_clock",
-    "lock_memory_clock",
-    "inconclusive",
-    "failed",
-    "paths",
-    "sessions",
-];
 
 /// The variables that the other commands and the children read.
 const OTHERS: [&str; 16] = [
@@ -127,10 +76,8 @@ const OF_THE_ACTION: [&str; 29] = [
 /// The settings of the environment.
 #[derive(Default)]
 pub struct Environment {
-    changes: Vec<Changes>,
-    deadline: Option<Setting<f64>>,
-    lock_wait: Option<Setting<f64>>,
-    artifacts: Option<Setting<PathBuf>>,
+    settings: Settings,
+    run: RunOptions,
     /// Variable and value of each setting, as they were found.
     set: Vec<(String, String)>,
     /// Variables that nothing reads, each with what was probably meant.
@@ -171,25 +118,17 @@ impl Environment {
         if is_input || is_other {
             return Ok(());
         }
-        let settings = Settings::default().shown();
-        if let Some(key) = settings.keys().find(|key| variable(key) == name) {
-            return if AMOUNTS.contains(&key.as_str()) || key.starts_with("deadlines.") {
-                self.set(name, key, value)
-            } else {
-                Err(not_here(name, key))
-            };
+        let known = known();
+        match known.iter().find(|(key, _)| variable(key) == name) {
+            Some((key, SetBy::Environment)) => return self.set(name, key, value),
+            Some((key, SetBy::Flag(flag))) => {
+                return Err(not_here(name, key, &format!(", or give `{flag}`")));
+            }
+            Some((key, SetBy::FileAlone)) => return Err(not_here(name, key, "")),
+            None => {}
         }
-        if let Some(key) = OF_RUN.into_iter().find(|key| variable(&format!("run.{key}")) == name) {
-            return self.set_run(name, key, value);
-        }
-        if let Some(key) = of_others().into_iter().find(|key| variable(key) == name) {
-            return Err(not_here(name, &key));
-        }
-        let amounts = AMOUNTS.into_iter().map(variable);
-        let deadlines = settings.keys().filter(|key| key.starts_with("deadlines.")).map(|key| variable(key));
-        let of_run = OF_RUN.into_iter().map(|key| variable(&format!("run.{key}")));
-        let names: Vec<String> =
-            amounts.chain(deadlines).chain(of_run).chain(OTHERS.map(str::to_owned)).collect();
+        let ours = known.iter().filter(|(_, by)| *by == SetBy::Environment).map(|(key, _)| variable(key));
+        let names: Vec<String> = ours.chain(OTHERS.map(str::to_owned)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let meant = match near(name, &names).first() {
             Some(near) => format!("did you mean `{near}`?"),
@@ -199,26 +138,11 @@ impl Environment {
         Ok(())
     }
 
-    /// A setting of every benchmark.
+    /// A setting of every benchmark, or one of `[run]`.
     fn set(&mut self, name: &str, key: &str, value: &str) -> Result<()> {
-        let changes = as_line(name, key, value, Changes::read)?;
-        self.changes.push(changes);
-        self.set.push((name.to_owned(), value.to_owned()));
-        Ok(())
-    }
-
-    fn set_run(&mut self, name: &str, key: &'static str, value: &str) -> Result<()> {
-        match key {
-            "deadline" => {
-                self.deadline = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
-            }
-            "lock_wait" => {
-                self.lock_wait = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
-            }
-            _ => {
-                let path = |item: &Item| item.filled().map(PathBuf::from);
-                self.artifacts = as_line(name, key, value, |table| read(table, key, path))?;
-            }
+        match key.strip_prefix("run.") {
+            Some(key) => as_line(name, key, value, |table| self.run.take(table))?,
+            None => as_line(name, key, value, |table| settings::take(&mut self.settings, table))?,
         }
         self.set.push((name.to_owned(), value.to_owned()));
         Ok(())
@@ -226,22 +150,14 @@ impl Environment {
 
     /// Lays it over what the suite file says of its benchmarks.
     pub fn apply(&self, suite: &mut Suite) {
-        for benchmark in &mut suite.benchmarks {
-            self.changes.iter().for_each(|changes| changes.apply(&mut benchmark.settings));
-        }
+        suite.benchmarks.iter_mut().for_each(|benchmark| self.settings.lay_over(&mut benchmark.settings));
     }
 
     /// Lays it over `[run]`. A folder counts from where the command was started, as that of a flag does.
     pub fn apply_run(&self, run: &mut RunOptions, here: &std::path::Path) {
-        if let Some(Setting { value, origin }) = &self.deadline {
-            run.deadline.set(*value, origin.clone());
-        }
-        if let Some(Setting { value, origin }) = &self.lock_wait {
-            run.lock_wait.set(*value, origin.clone());
-        }
-        if let Some(Setting { value, origin }) = &self.artifacts {
-            run.artifacts.set(here.join(value), origin.clone());
-        }
+        let mut own = self.run.clone();
+        own.artifacts.value = here.join(own.artifacts.value);
+        own.lay_over(run);
     }
 
     /// Variable and value of each setting.
@@ -255,43 +171,28 @@ impl Environment {
     }
 }
 
-fn read<T>(table: &mut Table, key: &'static str, read: impl Fn(&Item) -> Option<T>) -> Option<Setting<T>> {
-    let item = table.take(key)?;
-    Some(Setting { value: read(&item)?, origin: item.origin() })
-}
-
 /// `run.deadline` is `GBENCH_RUN_DEADLINE`.
 fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-/// The keys of `[run]`, `[profile]` and `[gate]` that the environment may not set, also as a user may write them without their table.
-fn of_others() -> Vec<String> {
-    let of = |table: &'static str, keys: &'static [&'static str]| keys.iter().map(move |key| (table, *key));
-    let keys = || of("gate", &OF_GATE).chain(of("run", &NOT_OF_RUN)).chain(of("profile", &OF_PROFILE));
-    let whole = keys().map(|(table, key)| format!("{table}.{key}"));
-    let short = keys().map(|(_, key)| key.to_owned());
-    let fields = MATCH_FIELDS.iter().map(|(field, _)| format!("gate.match.{field}"));
-    whole.chain(short).chain(fields).collect()
+/// Each setting as `config show` prints it, and who may set it. What the environment may not set is known also as a user may write it
+/// without its table.
+fn known() -> Vec<(String, SetBy)> {
+    let of_tables = [("gate", Gate::KEYS), ("run", RunOptions::KEYS), ("profile", ProfileOptions::KEYS)];
+    let of_tables =
+        || of_tables.iter().flat_map(|(table, keys)| keys.iter().map(move |(key, by)| (*table, *key, *by)));
+    let own = Settings::KEYS.iter().map(|(key, by)| ((*key).to_owned(), *by));
+    let deadlines = Stage::iter().map(|stage| (format!("deadlines.{stage}"), SetBy::Environment));
+    let whole = of_tables().map(|(table, key, by)| (format!("{table}.{key}"), by));
+    let short = of_tables()
+        .filter(|(.., by)| *by != SetBy::Environment)
+        .map(|(table, key, by)| (key.to_owned(), if table == "gate" { by } else { SetBy::FileAlone }));
+    let fields = MATCH_FIELDS.iter().map(|(field, _)| (format!("gate.match.{field}"), SetBy::FileAlone));
+    own.chain(deadlines).chain(whole).chain(short).chain(fields).collect()
 }
 
-fn not_here(name: &str, key: &str) -> Fault {
-    let flag = match key.strip_prefix("gate.").unwrap_or(key) {
-        "threshold" => ", or give `--threshold`",
-        "budget" => ", or give `--budget`",
-        "rounds" => ", or give `--rounds`",
-        "way" => ", or give `--interleave`",
-        "controls" => ", or give `--controls`",
-        "sessions" => ", or give `--sessions`",
-        "lock_sm_clock" => ", or give `--lock-sm-clock`",
-        "lock_memory_clock" => ", or give `--lock-memory-clock`",
-        "run.store" => ", or give `--store`",
-        "profile.profilers" => ", or give `--profile`",
-        "profile.metrics" => ", or give `--profile-metrics`",
-        "run.monitor" => ", or give `--monitor`",
-        "run.monitor_interval" => ", or give `--monitor-interval`",
-        _ => "",
-    };
+fn not_here(name: &str, key: &str, flag: &str) -> Fault {
     let what = format!("the environment says how much is measured, and not what `{key}` is");
     Fault::at(name, what, format!("unset it, and set `{key}` in the suite file{flag}"))
 }
@@ -374,13 +275,13 @@ pub(super) mod tests {
     #[test]
     fn n23_every_amount_can_be_set() {
         let benchmark = Benchmark::new("s/x".parse().unwrap(), Action::Shell("true".into()), "/".into());
-        for key in AMOUNTS {
+        for (key, _) in Settings::KEYS.iter().filter(|(_, by)| *by == SetBy::Environment) {
             let is_set = |value: &&str| {
                 let mut suite = Suite::new("s", Source::Builtin, vec![benchmark.clone()]);
                 read(&[(&variable(key), value)], false).is_ok_and(|environment| {
                     environment.apply(&mut suite);
                     let shown = suite.benchmarks[0].settings.shown();
-                    shown[key].origin == Origin::Environment(variable(key))
+                    shown[*key].origin == Origin::Environment(variable(key))
                 })
             };
             assert!(["1", "true"].iter().any(is_set), "{key}");

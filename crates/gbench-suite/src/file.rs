@@ -11,16 +11,13 @@ use nix::fcntl::OFlag;
 use strum::IntoEnumIterator;
 use toml::de::DeTable;
 
-use super::action::argv;
 use super::benchmark::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
-use super::reader::{FileText, Item, Table};
-use super::settings::Changes;
+use super::reader::{FileText, Item, Table, set};
 use super::sweep::MAX_POINTS;
-use super::{
-    Action, Benchmark, Gate, MIN_MONITOR_INTERVAL, MetricRule, RunOptions, Source, Suite, inputs, metrics,
-    profiling_reader,
+use super::{Benchmark, Gate, MetricRule, ProfileOptions, RunOptions, Source, Suite, metrics, settings};
+use gbench_model::{
+    BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Settings, near, sha256_hex,
 };
-use gbench_model::{BenchmarkId, Budget, Component, Fault, MATCH_FIELDS, Result, Setting, near, sha256_hex};
 
 /// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
@@ -133,13 +130,21 @@ fn read_suite(
 ) -> Option<Suite> {
     let mut root = Table::root(page, tree);
     let (name, description) = read_names(root.table("suite"));
-    let run = root.table("run").map(read_run).unwrap_or_default();
-    let profile = root.table("profile").map(profiling_reader::read).unwrap_or_default();
-    let (gate, gate_threshold, mut rules) = root.table("gate").map(read_gate).unwrap_or_default();
+    let (mut run, mut profile, mut settings) = <(RunOptions, ProfileOptions, Settings)>::default();
+    if let Some(mut table) = root.table("run") {
+        run.take(&mut table);
+        table.close();
+    }
+    if let Some(mut table) = root.table("profile") {
+        profile.take(&mut table);
+        table.close();
+    }
+    let (gate, mut rules) =
+        root.table("gate").map(|table| read_gate(table, &mut settings)).unwrap_or_default();
     rules.extend(root.table("metrics").map(|table| metrics::rules(&table)).unwrap_or_default());
-    let (mut env, mut keep_env, mut defaults, mut timing) = Default::default();
+    let (mut env, mut keep_env, mut timing) = Default::default();
     if let Some(mut table) = root.table("defaults") {
-        defaults = Changes::read(&mut table);
+        settings::take(&mut settings, &mut table);
         env = table.table("env").map(|table| read_env(&table)).unwrap_or_default();
         timing = table.take("timing").and_then(|item| item.word(&TIMINGS));
         keep_env = table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default();
@@ -150,7 +155,7 @@ fn read_suite(
         folder: folder_of(path),
         suite: name.clone(),
         builtins,
-        changes: vec![gate_threshold, defaults],
+        settings,
         timing,
         env,
         keep_env,
@@ -206,77 +211,12 @@ fn read_names(table: Option<Table>) -> (String, String) {
     (name.unwrap_or_else(|| "suite".into()), description.into())
 }
 
-fn read_run(mut table: Table) -> RunOptions {
-    let mut run = RunOptions::default();
-    set(&mut run.deadline, table.take("deadline"), Item::seconds);
-    set(&mut run.lock_wait, table.take("lock_wait"), Item::seconds);
-    set(&mut run.artifacts, table.take("artifacts"), |item| item.filled().map(PathBuf::from));
-    set(&mut run.store, table.take("store"), |item| {
-        let address = item.filled()?;
-        if !matches!(address.split_once(':'), Some((kind, rest)) if !kind.is_empty() && !rest.is_empty()) {
-            let what = format!("`{address}` is no address of a store");
-            item.fault(what, "write a kind and a place, such as \"dir:.gbench\"");
-        }
-        Some(address.to_owned())
-    });
-    set(&mut run.after_timeout, table.take("after_timeout"), |item| match argv(item)? {
-        Action::Command(argv) => Some(argv),
-        Action::Shell(_) | Action::Builtin(_) | Action::Python(_) | Action::Cuda(_) => None,
-    });
-    set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
-    set(&mut run.keep_runs, table.take("keep_runs"), |item| item.keep_runs().map(Some));
-    set(&mut run.monitor, table.take("monitor"), |item| item.flag().map(Some));
-    set(&mut run.monitor_interval, table.take("monitor_interval"), |item| {
-        let interval = item.seconds()?;
-        if interval < MIN_MONITOR_INTERVAL {
-            return item.refuse(format!("`{}` is too short", item.key), "write \"5ms\" or more");
-        }
-        Some(Some(interval))
-    });
-    set(&mut run.calm_wait, table.take("calm_wait"), Item::seconds);
-    set(&mut run.busy_gpu, table.take("busy_gpu"), Item::variant);
-    set(&mut run.max_gpu_temperature, table.take("max_gpu_temperature"), |item| {
-        let limit = item.number()?;
-        if !(20.0..=150.0).contains(&limit) {
-            let next = "write degrees Celsius from 20 to 150";
-            return item.refuse(format!("`{}` cannot be {limit}", item.key), next);
-        }
-        Some(Some(limit))
-    });
-    table.close();
-    run
-}
-
-/// The gate itself, the threshold for every benchmark, and the rules for chosen cases.
-fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
-    const POLICIES: [(&str, bool); 2] = [("pass", false), ("fail", true)];
+/// The gate itself, and the rules for chosen cases. Its threshold is one of `settings`.
+fn read_gate(mut table: Table, settings: &mut Settings) -> (Gate, Vec<MetricRule>) {
     let mut gate = Gate::default();
-    let chance = |item: &Item| {
-        let chance = item.number()?;
-        if chance <= 0.0 || chance >= 0.5 {
-            let next = "write a chance above 0 and below 0.5, such as 0.05";
-            item.fault(format!("`{}` cannot be {chance}", item.key), next);
-        }
-        Some(chance)
-    };
-    set(&mut gate.alpha, table.take("alpha"), chance);
-    set(&mut gate.alpha_improved, table.take("alpha_improved"), chance);
-    set(&mut gate.rounds, table.take("rounds"), |item| item.whole(4..=10_000).map(|rounds| rounds as u32));
-    set(&mut gate.budget, table.take("budget"), |item| item.seconds().map(Budget::from_seconds));
-    set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
-    set(&mut gate.interleaving, table.take("way"), Item::variant);
-    set(&mut gate.sandbox, table.take("sandbox"), Item::flag);
-    set(&mut gate.writable, table.take("writable"), inputs::writable);
-    set(&mut gate.watch, table.take("watch"), Item::flag);
-    set(&mut gate.lock_sm_clock, table.take("lock_sm_clock"), Item::clock);
-    set(&mut gate.lock_memory_clock, table.take("lock_memory_clock"), Item::memory_clock);
-    let rules = table.take("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
-    set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
-    set(&mut gate.failed_fails, table.take("failed"), |item| item.word(&POLICIES));
-    set(&mut gate.sessions, table.take("sessions"), |item| item.whole(0..=1000).map(|number| number as u32));
-    set(&mut gate.paths, table.take("paths"), inputs::read);
-    let mut threshold = Changes::default();
-    threshold.threshold(&mut table);
+    gate.take(&mut table);
+    let rules = table.again("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
+    set(&mut settings.threshold, table.take("threshold"), Item::ratio);
     if let Some(mut fields) = table.table("match") {
         for (field, usual) in MATCH_FIELDS {
             let Some(item) = fields.take(field) else { continue };
@@ -287,14 +227,7 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
         fields.close();
     }
     table.close();
-    (gate, threshold, rules)
-}
-
-fn set<'t, T>(setting: &mut Setting<T>, item: Option<Item<'t>>, read: impl FnOnce(&Item<'t>) -> Option<T>) {
-    let Some(item) = item else { return };
-    if let Some(value) = read(&item) {
-        setting.set(value, item.origin());
-    }
+    (gate, rules)
 }
 
 /// `cpu = ["kernels/gemm"]`: what `--component cpu` means. Ids may be the file's or the built-ins'.

@@ -25,11 +25,10 @@ mod kernel_number_reader;
 #[cfg(test)]
 mod kind_tests;
 mod metrics;
+mod options;
 mod overrides;
 mod param_values;
 pub mod plan;
-mod profiling;
-mod profiling_reader;
 mod python;
 mod python_modules;
 mod python_reader;
@@ -62,8 +61,8 @@ pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
 pub use self::keep_runs::KeepRuns;
 pub use self::kernel_number::KernelNumber;
+pub use self::options::{BusyGpu, Gate, MIN_MONITOR_INTERVAL, ProfileOptions, RunOptions};
 pub use self::overrides::{Overrides, Preset};
-pub use self::profiling::ProfileOptions;
 pub use self::python::{DriverOptions, PythonEntry, PythonModule, PythonSource, SideTree, TimingMode};
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::source_pairs::SourcePairs;
@@ -71,8 +70,8 @@ pub use self::template::substitute;
 pub use self::work::{Work, WorkAmount};
 pub use gbench_model::Strictness;
 use gbench_model::{
-    BenchmarkId, Better, Budget, ClockChoice, Component, Interleaving, KERNEL_WORKLOAD, KernelCall, Kind,
-    MetricDeclaration, Params, Setting, Settings, Timing,
+    BenchmarkId, Better, Component, KERNEL_WORKLOAD, KernelCall, Kind, MetricDeclaration, Params, Settings,
+    Timing,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -294,135 +293,6 @@ pub struct MetricRule {
     pub case: Option<String>,
     pub unit: Option<String>,
     pub declaration: MetricDeclaration,
-}
-
-/// `[gate]`: when two records may be compared and what the verdicts mean for the exit code.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Gate {
-    /// Chance of any false red in a whole suite; unless it is set, rounds keep to their own, which is smaller.
-    pub alpha: Setting<f64>,
-    /// In rounds: chance of any false "improved".
-    pub alpha_improved: Setting<f64>,
-    /// Most rounds of a comparison of two commits.
-    pub rounds: Setting<u32>,
-    /// Seconds that the rounds may take; 0: until all is decided.
-    pub budget: Setting<Budget>,
-    /// Cases of the base that are measured against themselves.
-    pub controls: Setting<u32>,
-    pub interleaving: Setting<Interleaving>,
-    /// Between commits: each side writes to its own places alone.
-    pub sandbox: Setting<bool>,
-    /// More files and folders that both sides may write to, absolute.
-    pub writable: Setting<Vec<PathBuf>>,
-    /// Look at what else the machine does while a process runs.
-    pub watch: Setting<bool>,
-    /// The clock to which the multiprocessors of each GPU are locked while it is measured.
-    pub lock_sm_clock: Setting<ClockChoice>,
-    pub lock_memory_clock: Setting<ClockChoice>,
-    /// Inconclusive cases make the exit code 3.
-    pub inconclusive_fails: Setting<bool>,
-    /// Missing, failed or invalid cases make the exit code 4.
-    pub failed_fails: Setting<bool>,
-    /// Stored sessions that a comparison of different runs needs before it may be green; 0: none.
-    pub sessions: Setting<u32>,
-    /// Files of the repository that the suite measures, as globs from its root; empty: not declared.
-    pub paths: Setting<Vec<String>>,
-    /// Field of the match key to strictness; fields that are not named keep their default.
-    pub match_key: BTreeMap<String, Setting<Strictness>>,
-}
-
-impl Default for Gate {
-    fn default() -> Self {
-        Self {
-            alpha: Setting::default(0.05),
-            alpha_improved: Setting::default(0.05),
-            rounds: Setting::default(40),
-            budget: Setting::default(Budget::UNLIMITED),
-            controls: Setting::default(5),
-            interleaving: Setting::default(Interleaving::Alternating),
-            sandbox: Setting::default(true),
-            writable: Setting::default(Vec::new()),
-            watch: Setting::default(true),
-            lock_sm_clock: Setting::default(ClockChoice::Off),
-            lock_memory_clock: Setting::default(ClockChoice::Off),
-            inconclusive_fails: Setting::default(false),
-            failed_fails: Setting::default(true),
-            sessions: Setting::default(4),
-            paths: Setting::default(Vec::new()),
-            match_key: BTreeMap::new(),
-        }
-    }
-}
-
-/// Seconds between two samples of the machine, at the least: sampling would be the work.
-pub const MIN_MONITOR_INTERVAL: f64 = 0.005;
-
-/// What becomes of a run whose GPU is in use by others when it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
-#[strum(serialize_all = "snake_case", const_into_str)]
-pub enum BusyGpu {
-    /// It is measured all the same, and the record says so.
-    Warn,
-    /// It ends with exit code 5.
-    Refuse,
-}
-
-/// `[run]`: suite-wide matters of carrying a run out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunOptions {
-    /// Seconds for the whole run; 0: none.
-    pub deadline: Setting<f64>,
-    /// Seconds for which other gates on the machine are waited for; 0: not at all.
-    pub lock_wait: Setting<f64>,
-    /// Keep other gates from measuring meanwhile. No suite file says otherwise: it is the machine's matter.
-    pub lock: bool,
-    /// Processes at once at most, each on GPUs of its own. A flag of `run` alone sets it.
-    pub jobs: Setting<u32>,
-    /// Folder that run folders are written into, absolute or relative to the suite file.
-    pub artifacts: Setting<PathBuf>,
-    /// Address of the store: `dir:.gbench`.
-    pub store: Setting<String>,
-    /// Records that a stored baseline keeps.
-    pub keep: Setting<u32>,
-    /// Runs, comparisons and bisections that `gbench-ci gc` keeps; `None`: it has to be told.
-    pub keep_runs: Setting<Option<KeepRuns>>,
-    /// Sample the machine and its GPUs while processes run; `None`: where NVIDIA's library knows a GPU.
-    pub monitor: Setting<Option<bool>>,
-    /// Seconds between two samples; `None`: 0.1 where NVIDIA's library is asked, else 1.
-    pub monitor_interval: Setting<Option<f64>>,
-    /// File that the samples are written to. A flag alone sets it.
-    pub monitor_output: Setting<Option<PathBuf>>,
-    /// Seconds to wait at most for a GPU that others use, or that is too hot, before a process; 0: none.
-    pub calm_wait: Setting<f64>,
-    /// What a GPU means that others use when the run begins, and still do after the wait.
-    pub busy_gpu: Setting<BusyGpu>,
-    /// Degrees Celsius at which a GPU is too hot to begin with.
-    pub max_gpu_temperature: Setting<Option<f64>>,
-    /// Program and arguments that run in the suite's folder after a process was stopped for its time, for example
-    /// to reset a GPU; empty: none.
-    pub after_timeout: Setting<Vec<String>>,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        Self {
-            deadline: Setting::default(4.0 * 3600.0),
-            lock_wait: Setting::default(2.0 * 3600.0),
-            lock: true,
-            jobs: Setting::default(1),
-            artifacts: Setting::default("artifacts".into()),
-            store: Setting::default("dir:.gbench".into()),
-            keep: Setting::default(10),
-            keep_runs: Setting::default(None),
-            monitor: Setting::default(None),
-            monitor_interval: Setting::default(None),
-            monitor_output: Setting::default(None),
-            calm_wait: Setting::default(30.0),
-            busy_gpu: Setting::default(BusyGpu::Warn),
-            max_gpu_temperature: Setting::default(None),
-            after_timeout: Setting::default(Vec::new()),
-        }
-    }
 }
 
 impl Benchmark {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::python::{DriverOptions, TimingMode};
-use super::{Action, Benchmark, Suite};
-use gbench_model::{ClockChoice, Origin, Params, Setting, Thermal};
+use super::{Action, Benchmark, Gate, Suite};
+use gbench_model::{LayOver, Origin, Params, Setting, Settings};
 
 /// How much is measured, by a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
@@ -41,56 +41,35 @@ const SEED: u64 = 42;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
-    pub processes: Option<u32>,
     /// What it sets stands below the values that are given by themselves.
-    pub preset: Option<Preset>,
-    pub iterations: Option<u32>,
-    pub warmup: Option<u32>,
-    pub duration: Option<f64>,
-    pub burnin: Option<f64>,
-    pub cold: bool,
-    pub deadline_multiplier: Option<f64>,
-    pub threshold: Option<f64>,
-    pub seed: Option<u64>,
+    pub preset: Setting<Option<Preset>>,
+    /// Those that are given, with their flags as origins.
+    pub settings: Settings,
+    /// Likewise.
+    pub gate: Gate,
     /// Of Python modules: the clock of a sample.
-    pub timing_mode: Option<TimingMode>,
+    pub timing_mode: Setting<Option<TimingMode>>,
     /// The seed 42, and of Python modules deterministic algorithms.
     pub reproducible: bool,
     /// Of Python modules: run twice with one seed and compare what comes out.
     pub check_determinism: bool,
-    pub lock_sm_clock: Option<ClockChoice>,
-    pub lock_memory_clock: Option<ClockChoice>,
 }
 
 impl Overrides {
-    /// Sets each given value in every benchmark, with its flag as the origin.
+    /// Sets each given value in every benchmark.
     pub fn apply(&self, suite: &mut Suite) {
-        fn set<T: Clone>(setting: &mut Setting<T>, value: &Option<T>, flag: &str) {
-            if let Some(value) = value {
-                setting.set(value.clone(), Origin::Cli(flag.into()));
-            }
-        }
-        set(&mut suite.gate.lock_sm_clock, &self.lock_sm_clock, "--lock-sm-clock");
-        set(&mut suite.gate.lock_memory_clock, &self.lock_memory_clock, "--lock-memory-clock");
+        self.gate.lay_over(&mut suite.gate);
         for benchmark in &mut suite.benchmarks {
-            if let Some(preset) = self.preset {
+            if let Some(preset) = self.preset.value {
                 apply_preset(preset, benchmark);
             }
-            let settings = &mut benchmark.settings;
-            set(&mut settings.seed, &self.reproducible.then_some(SEED), "--reproducible");
-            set(&mut settings.processes, &self.processes, "--processes");
-            set(&mut settings.iterations, &self.iterations, "--iterations");
-            set(&mut settings.warmup, &self.warmup, "--warmup");
-            set(&mut settings.duration, &self.duration, "--duration");
-            set(&mut settings.burnin, &self.burnin, "--burnin-seconds");
-            set(&mut settings.threshold, &self.threshold, "--threshold");
-            set(&mut settings.seed, &self.seed, "--seed");
-            let multiplier = &self.deadline_multiplier;
-            set(&mut settings.deadline_multiplier, multiplier, "--timeout-multiplier");
-            set(&mut settings.thermal, &self.cold.then_some(Thermal::Cold), "--cold-start");
+            if self.reproducible {
+                benchmark.settings.seed.set(SEED, Origin::Cli("--reproducible".into()));
+            }
+            self.settings.lay_over(&mut benchmark.settings);
             if let Some(entry) = benchmark.python() {
                 let options = DriverOptions {
-                    mode: self.timing_mode.unwrap_or(entry.options.mode),
+                    mode: self.timing_mode.value.unwrap_or(entry.options.mode),
                     deterministic: self.reproducible || entry.options.deterministic,
                     check_determinism: self.check_determinism || entry.options.check_determinism,
                     ..entry.options.clone()

@@ -16,7 +16,7 @@ use super::words::{
     parse_size,
 };
 use super::{Declared, KeepRuns};
-use gbench_model::{ClockChoice, Fault, Margin, Origin};
+use gbench_model::{ClockChoice, Fault, Margin, Origin, Setting};
 
 /// One file under reading and the faults found in it so far.
 pub(super) struct FileText {
@@ -201,6 +201,21 @@ impl<'t> Item<'t> {
         within
     }
 
+    /// [`Item::whole`] of 32 bits.
+    pub(super) fn number_of(&self, range: RangeInclusive<u32>) -> Option<u32> {
+        self.whole(u64::from(*range.start())..=u64::from(*range.end())).map(|number| number as u32)
+    }
+
+    /// A number that fits; `next` is what to do about one that does not.
+    pub(super) fn number_that(&self, fits: impl Fn(f64) -> bool, next: &str) -> Option<f64> {
+        let number = self.number()?;
+        if fits(number) {
+            Some(number)
+        } else {
+            self.refuse(format!("`{}` cannot be {number}", self.key), next)
+        }
+    }
+
     /// A number, whole or not, and finite.
     pub(super) fn number(&self) -> Option<f64> {
         let number = match self.value {
@@ -331,6 +346,18 @@ impl<'t> Item<'t> {
     }
 }
 
+/// Sets what the file has; a value that cannot be read stays on the page as a fault.
+pub(super) fn set<'t, T>(
+    setting: &mut Setting<T>,
+    item: Option<Item<'t>>,
+    read: impl FnOnce(&Item<'t>) -> Option<T>,
+) {
+    let Some(item) = item else { return };
+    if let Some(value) = read(&item) {
+        setting.set(value, item.origin());
+    }
+}
+
 /// A table whose keys are asked for one by one; [`Table::close`] then reports those that no reader asked for.
 pub(super) struct Table<'t> {
     pub page: &'t FileText,
@@ -350,7 +377,12 @@ impl<'t> Table<'t> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
     }
 
-    /// An entry that was taken before, once more.
+    /// Notes that a key is known.
+    pub(super) fn note(&mut self, key: &'static str) {
+        self.known.push(key);
+    }
+
+    /// An entry that was taken before, or noted, once more.
     pub(super) fn again(&self, key: &'static str) -> Option<Item<'t>> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
     }

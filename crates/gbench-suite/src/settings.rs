@@ -1,76 +1,42 @@
-//! The settings that `[defaults]` and every `[[benchmark]]` take alike. They are read once into changes, so
-//! that a mistake in `[defaults]` is reported once and not once a benchmark.
+//! The settings that `[defaults]` and every `[[benchmark]]` take alike.
+
+use std::ops::RangeInclusive;
 
 use strum::IntoEnumIterator;
 
-use super::reader::{Item, Table};
+use super::reader::{Item, Table, set};
 use gbench_model::{Setting, Settings, Stage, Thermal};
 
-/// The settings of one table of the file, ready to be laid over any benchmark's settings.
-#[derive(Default)]
-pub(super) struct Changes(Vec<Change>);
-
-type Change = Box<dyn Fn(&mut Settings)>;
-
-impl Changes {
-    /// Takes every key of a settings table, `deadlines` included.
-    pub(super) fn read(table: &mut Table) -> Self {
-        let mut changes = Self::default();
-        let count = |range: std::ops::RangeInclusive<u64>| {
-            move |item: &Item| item.whole(range.clone()).map(|number| number as u32)
-        };
-        let billion = 0..=1_000_000_000;
-        changes.add(table.take("processes"), count(1..=1000), |to| &mut to.processes);
-        changes.add(table.take("iterations"), count(1..=1_000_000_000), |to| &mut to.iterations);
-        changes.add(table.take("warmup"), count(billion), |to| &mut to.warmup);
-        changes.add(table.take("duration"), Item::seconds, |to| &mut to.duration);
-        changes.add(table.take("burnin"), Item::seconds, |to| &mut to.burnin);
-        changes.add(table.take("cold"), thermal, |to| &mut to.thermal);
-        changes.add(table.take("deadline_multiplier"), multiplier, |to| &mut to.deadline_multiplier);
-        changes.add(table.take("memory_limit"), Item::bytes, |to| &mut to.memory_limit);
-        changes.add(table.take("log_limit"), Item::bytes, |to| &mut to.log_limit);
-        changes.add(table.take("percentiles"), percentiles, |to| &mut to.percentiles);
-        changes.threshold(table);
-        changes.add(table.take("target"), Item::ratio, |to| &mut to.target);
-        changes.add(table.take("min_effect"), Item::ratio, |to| &mut to.min_effect);
-        changes.add(table.take("seed"), |item| item.whole(0..=u64::MAX), |to| &mut to.seed);
-        changes.add(table.take("fail_on_missing"), Item::flag, |to| &mut to.fail_on_missing);
-        changes.add(table.take("lockstep"), Item::flag, |to| &mut to.lockstep);
-        changes.add(table.take("share"), Item::flag, |to| &mut to.share);
-        changes.add(table.take("isolation"), Item::variant, |to| &mut to.isolation);
-        changes.add(table.take("count"), Item::variant, |to| &mut to.count);
-        changes.add(table.take("usual_slowdown"), Item::flag, |to| &mut to.usual_slowdown);
-        changes.add(table.take("device"), |item| item.text().map(str::to_owned), |to| &mut to.device);
-        if let Some(mut deadlines) = table.table("deadlines") {
-            for stage in Stage::iter() {
-                changes.add(deadlines.take(stage.into_str()), Item::deadline, move |to| {
-                    to.deadlines.entry(stage).or_insert(Setting::default(0.0))
-                });
-            }
-            deadlines.close();
+/// Takes every key of a settings table, `deadlines` included.
+pub(super) fn take(to: &mut Settings, table: &mut Table) {
+    let count = |range: RangeInclusive<u32>| move |item: &Item| item.number_of(range.clone());
+    set(&mut to.processes, table.take("processes"), count(1..=1000));
+    set(&mut to.iterations, table.take("iterations"), count(1..=1_000_000_000));
+    set(&mut to.warmup, table.take("warmup"), count(0..=1_000_000_000));
+    set(&mut to.duration, table.take("duration"), Item::seconds);
+    set(&mut to.burnin, table.take("burnin"), Item::seconds);
+    set(&mut to.thermal, table.take("cold"), thermal);
+    set(&mut to.deadline_multiplier, table.take("deadline_multiplier"), multiplier);
+    set(&mut to.memory_limit, table.take("memory_limit"), Item::bytes);
+    set(&mut to.log_limit, table.take("log_limit"), Item::bytes);
+    set(&mut to.percentiles, table.take("percentiles"), percentiles);
+    set(&mut to.threshold, table.take("threshold"), Item::ratio);
+    set(&mut to.target, table.take("target"), Item::ratio);
+    set(&mut to.min_effect, table.take("min_effect"), Item::ratio);
+    set(&mut to.seed, table.take("seed"), |item| item.whole(0..=u64::MAX));
+    set(&mut to.fail_on_missing, table.take("fail_on_missing"), Item::flag);
+    set(&mut to.lockstep, table.take("lockstep"), Item::flag);
+    set(&mut to.share, table.take("share"), Item::flag);
+    set(&mut to.isolation, table.take("isolation"), Item::variant);
+    set(&mut to.count, table.take("count"), Item::variant);
+    set(&mut to.usual_slowdown, table.take("usual_slowdown"), Item::flag);
+    set(&mut to.device, table.take("device"), |item| item.text().map(str::to_owned));
+    if let Some(mut deadlines) = table.table("deadlines") {
+        for stage in Stage::iter() {
+            let deadline = to.deadlines.entry(stage).or_insert(Setting::default(0.0));
+            set(deadline, deadlines.take(stage.into_str()), Item::deadline);
         }
-        changes
-    }
-
-    /// Takes `threshold` alone, which `[gate]` may hold too.
-    pub(super) fn threshold(&mut self, table: &mut Table) {
-        self.add(table.take("threshold"), Item::ratio, |to| &mut to.threshold);
-    }
-
-    pub(super) fn apply(&self, settings: &mut Settings) {
-        self.0.iter().for_each(|change| change(settings));
-    }
-
-    fn add<'t, T: Clone + 'static>(
-        &mut self,
-        item: Option<Item<'t>>,
-        read: impl FnOnce(&Item<'t>) -> Option<T>,
-        field: impl Fn(&mut Settings) -> &mut Setting<T> + 'static,
-    ) {
-        let Some(item) = item else { return };
-        let Some(value) = read(&item) else { return };
-        let origin = item.origin();
-        self.0.push(Box::new(move |settings| field(settings).set(value.clone(), origin.clone())));
+        deadlines.close();
     }
 }
 
@@ -79,12 +45,8 @@ fn thermal(item: &Item) -> Option<Thermal> {
 }
 
 fn multiplier(item: &Item) -> Option<f64> {
-    let number = item.number()?;
-    if number <= 0.0 || number > 1000.0 {
-        let what = format!("`{}` cannot be {number}", item.key);
-        return item.refuse(what, "write a number above 0 and at most 1000; 2 doubles every deadline");
-    }
-    Some(number)
+    let next = "write a number above 0 and at most 1000; 2 doubles every deadline";
+    item.number_that(|number| number > 0.0 && number <= 1000.0, next)
 }
 
 fn percentiles(item: &Item) -> Option<Vec<f64>> {
@@ -125,7 +87,7 @@ mod tests {
             let page = FileText::new(Path::new("gbench.toml"), text.as_str().into());
             let tree = DeTable::parse(&text).unwrap();
             let (mut table, mut settings) = (Table::root(&page, tree.get_ref()), Settings::default());
-            Changes::read(&mut table).apply(&mut settings);
+            take(&mut settings, &mut table);
             table.close();
             assert!(page.into_fault().is_none(), "{name}");
             assert_eq!(settings.shown()[&name].origin, Origin::File("gbench.toml:2".into()), "{name}");

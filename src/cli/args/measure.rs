@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::rounds::duration;
-use super::selection::{SelectionArgs, SettingsArgs};
-use crate::app::request::{MonitorRequest, OutputRequest, RunRequest};
+use super::selection::{SelectionArgs, SettingsArgs, value};
+use crate::app::request::{OutputRequest, RunRequest};
 use crate::app::stored_comparison::ArtifactsRequest;
 use crate::model::{Fault, Result, format_duration};
-use crate::suite::MIN_MONITOR_INTERVAL;
+use crate::suite::words::parse_seconds;
+use crate::suite::{MIN_MONITOR_INTERVAL, RunOptions};
 
 /// The flags of every command that measures a suite.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -25,20 +25,15 @@ pub(crate) struct MeasureArgs {
 impl MeasureArgs {
     /// Errors: flags that cannot be followed.
     pub(crate) fn request(&self) -> Result<RunRequest> {
-        let next = "give a duration such as 90s or 2h";
-        let deadline = duration("--deadline", self.output.deadline.as_deref(), next)?;
-        let lock_wait = duration("--lock-wait", self.output.lock_wait.as_deref(), next)?;
-        Ok(RunRequest {
-            selection: self.selection.request()?,
-            settings: self.settings.request()?,
-            output: OutputRequest {
-                artifacts: self.output.artifacts.clone(),
-                deadline,
-                monitor: self.monitor.request()?,
-                lock_wait,
-                no_lock: self.output.no_lock,
-            },
-        })
+        let OutputArgs { artifacts, deadline, lock_wait, no_lock, .. } = &self.output;
+        let wanted = "a duration such as 90s or 2h";
+        let mut run = RunOptions::default();
+        run.deadline.set_by_flag("--deadline", value("--deadline", deadline, parse_seconds, wanted)?);
+        run.lock_wait.set_by_flag("--lock-wait", value("--lock-wait", lock_wait, parse_seconds, wanted)?);
+        run.lock.set_by_flag("--no-lock", no_lock.then_some(false));
+        let (selection, settings) = (self.selection.request()?, self.settings.request()?);
+        self.monitor.apply(&mut run)?;
+        Ok(RunRequest { selection, settings, output: OutputRequest { artifacts: artifacts.clone(), run } })
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
@@ -86,17 +81,19 @@ struct MonitorArgs {
 }
 
 impl MonitorArgs {
-    fn request(&self) -> Result<MonitorRequest> {
+    fn apply(&self, run: &mut RunOptions) -> Result<()> {
         const FLAG: &str = "--monitor-interval";
-        let next = "give a duration such as 1s or 50ms";
-        let interval = duration(FLAG, self.monitor_interval.as_deref(), next)?;
+        let interval = value(FLAG, &self.monitor_interval, parse_seconds, "a duration such as 1s or 50ms")?;
         if let Some(interval) = interval.filter(|interval| *interval < MIN_MONITOR_INTERVAL) {
             let what = format!("{} between two samples is too short", format_duration(interval));
             return Err(Fault::at_flag(FLAG, what, "give 5ms or more"));
         }
         let implied = interval.is_some() || self.monitor_output.is_some();
-        let on = (self.monitor || implied).then_some(true).or(self.no_monitor.then_some(false));
-        Ok(MonitorRequest { on, interval, output: self.monitor_output.clone() })
+        run.monitor.set_by_flag("--monitor", (self.monitor || implied).then_some(Some(true)));
+        run.monitor.set_by_flag("--no-monitor", (self.no_monitor && !implied).then_some(Some(false)));
+        run.monitor_interval.set_by_flag(FLAG, interval.map(Some));
+        run.monitor_output.set_by_flag("--monitor-output", self.monitor_output.clone().map(Some));
+        Ok(())
     }
 }
 

@@ -2,8 +2,9 @@
 
 use strum::IntoEnumIterator;
 
+use super::selection::value;
 use crate::app::request::RoundsRequest;
-use crate::model::{Budget, Fault, Interleaving, Result, near};
+use crate::model::{Budget, Interleaving, Result, near};
 use crate::suite::words::parse_seconds;
 
 /// How a comparison of two commits is measured.
@@ -48,7 +49,7 @@ impl RoundsArgs {
     /// Errors: a budget that is no duration.
     pub(crate) fn request(&self) -> Result<RoundsRequest> {
         Ok(RoundsRequest {
-            budget: budget(self.budget.as_deref())?,
+            budget: budget(&self.budget)?,
             rounds: self.rounds,
             interleave: self.interleave,
             controls: self.controls,
@@ -59,16 +60,9 @@ impl RoundsArgs {
 }
 
 /// `--budget`. Errors: no duration.
-pub(crate) fn budget(text: Option<&str>) -> Result<Option<Budget>> {
-    let seconds = duration("--budget", text, "give a duration such as 90s or 10m")?;
-    Ok(seconds.map(Budget::from_seconds))
-}
-
-/// The seconds that a flag gives.
-pub(super) fn duration(flag: &str, text: Option<&str>, next: &str) -> Result<Option<f64>> {
-    let Some(text) = text else { return Ok(None) };
-    let seconds = parse_seconds(text);
-    seconds.map(Some).map_err(|what| Fault::at_flag(format!("{flag} {text}"), what, next))
+pub(crate) fn budget(text: &Option<String>) -> Result<Option<Budget>> {
+    let read = |text: &str| parse_seconds(text).map(Budget::from_seconds);
+    value("--budget", text, read, "a duration such as 90s or 10m")
 }
 
 fn interleaving(text: &str) -> std::result::Result<Interleaving, String> {

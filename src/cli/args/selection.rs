@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use strum::IntoEnumIterator;
 
-use crate::app::request::{SelectionRequest, SettingsRequest};
-use crate::model::{Fault, Result, Shard};
+use crate::app::request::{GivenFlag, SelectionRequest, SettingsRequest};
+use crate::model::{Fault, Result, Shard, Thermal};
 use crate::suite::words::{parse_memory_clock, parse_ratio, parse_seconds};
 use crate::suite::{Overrides, Selection, commas};
 
@@ -80,123 +80,113 @@ impl SelectionArgs {
     }
 }
 
-/// Settings that win over every file.
-#[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Settings")]
-pub(crate) struct SettingsArgs {
-    /// Fresh processes for every case
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
-    pub processes: Option<String>,
-    /// Measured iterations that each process is asked for
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
-    pub iterations: Option<String>,
-    /// Warm-up iterations that each process is asked for
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
-    pub warmup: Option<String>,
-    /// Time to measure for instead of iterations: 2, 2s, 500ms
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub duration: Option<String>,
-    /// Time to warm up for instead of iterations
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub burnin_seconds: Option<String>,
-    /// Empty caches and no warm-up
-    #[arg(long)]
-    pub cold_start: bool,
-    /// Multiplies every deadline
-    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
-    pub timeout_multiplier: Option<String>,
-    /// The least change that matters: 5% or 0.05; between commits, what `unchanged` is certified within
-    #[arg(long, value_name = "CHANGE", allow_negative_numbers = true)]
-    pub threshold: Option<String>,
-    /// Seed for the benchmarks' generators
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    pub seed: Option<String>,
-    /// quick (10 iterations, 2 of warm-up, the ends of each parameter), full (30, 3) or kernel (500, 200, seed 42)
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
-    /// Of Python modules, the clock: auto, perf_counter, cuda_events, do_bench or torch_timer
-    #[arg(long, value_name = "MODE")]
-    pub timing_mode: Option<String>,
-    /// The seed 42, and of Python modules deterministic algorithms
-    #[arg(long)]
-    pub reproducible: bool,
-    /// Of Python modules: run twice with one seed, and refuse results that differ
-    #[arg(long)]
-    pub check_determinism: bool,
-    /// Lock the GPUs' multiprocessors to a clock while they are measured, and give them back: base, max, off, or MHz, such as
-    /// 1410 or 1200-1410; takes root
-    #[arg(long, value_name = "CLOCK")]
-    pub lock_sm_clock: Option<String>,
-    /// Lock the GPUs' memory likewise: max, off or MHz
-    #[arg(long, value_name = "CLOCK")]
-    pub lock_memory_clock: Option<String>,
+/// A struct of flags that clap reads. A flag with `=>` sets something of [`Overrides`]: it says what, how its text is read, and
+/// what is wanted where that cannot be.
+macro_rules! overrides {
+    (
+        $(#[$about:meta])*
+        pub(crate) struct $name:ident {
+            $($(#[$meta:meta])* $field:ident: $type:ty $(=> $flag:literal $($to:ident).+: $read:expr, $wanted:expr)?;)*
+        }
+    ) => {
+        $(#[$about])*
+        pub(crate) struct $name {
+            $($(#[$meta])* $field: $type,)*
+        }
+
+        impl $name {
+            /// What flags with values set, and the flags. Errors: a value that the suite file would refuse, too.
+            fn with_values(&self) -> Result<(Overrides, Vec<GivenFlag>)> {
+                let (mut overrides, mut given) = (Overrides::default(), Vec::new());
+                $($(
+                    overrides.$($to).+.set_by_flag($flag, value($flag, &self.$field, $read, $wanted)?);
+                    given.extend(self.$field.clone().map(|text| ($flag, text)));
+                )?)*
+                Ok((overrides, given))
+            }
+        }
+    };
+}
+
+overrides! {
+    /// Settings that win over every file.
+    #[derive(clap::Args, Clone, Debug, Default)]
+    #[command(next_help_heading = "Settings")]
+    pub(crate) struct SettingsArgs {
+        /// Fresh processes for every case
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+        processes: Option<String> => "--processes" settings.processes: whole(1, 1000), "a number from 1 to 1000";
+        /// Measured iterations that each process is asked for
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+        iterations: Option<String> => "--iterations" settings.iterations: whole(1, MAX), "a whole number above 0";
+        /// Warm-up iterations that each process is asked for
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+        warmup: Option<String> => "--warmup" settings.warmup: whole(0, MAX), "a whole number, or 0";
+        /// Time to measure for instead of iterations: 2, 2s, 500ms
+        #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+        duration: Option<String> => "--duration" settings.duration: parse_seconds, DURATION;
+        /// Time to warm up for instead of iterations
+        #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+        burnin_seconds: Option<String> => "--burnin-seconds" settings.burnin: parse_seconds, DURATION;
+        /// Empty caches and no warm-up
+        #[arg(long)]
+        cold_start: bool;
+        /// Multiplies every deadline
+        #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+        timeout_multiplier: Option<String>
+            => "--timeout-multiplier" settings.deadline_multiplier: multiplier, "a number above 0 and at most 1000";
+        /// The least change that matters: 5% or 0.05; between commits, what `unchanged` is certified within
+        #[arg(long, value_name = "CHANGE", allow_negative_numbers = true)]
+        threshold: Option<String> => "--threshold" settings.threshold: parse_ratio, "a change such as 5% or 0.05";
+        /// Seed for the benchmarks' generators
+        #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+        seed: Option<String> => "--seed" settings.seed: seed, "a whole number, or 0";
+        /// quick (10 iterations, 2 of warm-up, the ends of each parameter), full (30, 3) or kernel (500, 200, seed 42)
+        #[arg(long, value_name = "NAME")]
+        preset: Option<String> => "--preset" preset: named, "quick, full or kernel";
+        /// Of Python modules, the clock: auto, perf_counter, cuda_events, do_bench or torch_timer
+        #[arg(long, value_name = "MODE")]
+        timing_mode: Option<String>
+            => "--timing-mode" timing_mode: named, "auto, perf_counter, cuda_events, do_bench or torch_timer";
+        /// The seed 42, and of Python modules deterministic algorithms
+        #[arg(long)]
+        reproducible: bool;
+        /// Of Python modules: run twice with one seed, and refuse results that differ
+        #[arg(long)]
+        check_determinism: bool;
+        /// Lock the GPUs' multiprocessors to a clock while they are measured, and give them back: base, max, off, or MHz, such as
+        /// 1410 or 1200-1410; takes root
+        #[arg(long, value_name = "CLOCK")]
+        lock_sm_clock: Option<String>
+            => "--lock-sm-clock" gate.lock_sm_clock: str::parse, "base, max, off or MHz, such as 1410 or 1200-1410";
+        /// Lock the GPUs' memory likewise: max, off or MHz
+        #[arg(long, value_name = "CLOCK")]
+        lock_memory_clock: Option<String>
+            => "--lock-memory-clock" gate.lock_memory_clock: parse_memory_clock, "max, off or MHz, such as 2619";
+    }
 }
 
 impl SettingsArgs {
     pub(crate) fn request(&self) -> Result<SettingsRequest> {
-        let given = [
-            ("--iterations", &self.iterations),
-            ("--warmup", &self.warmup),
-            ("--duration", &self.duration),
-            ("--burnin-seconds", &self.burnin_seconds),
-            ("--timeout-multiplier", &self.timeout_multiplier),
-            ("--threshold", &self.threshold),
-            ("--seed", &self.seed),
-            ("--preset", &self.preset),
-            ("--timing-mode", &self.timing_mode),
-            ("--lock-sm-clock", &self.lock_sm_clock),
-            ("--lock-memory-clock", &self.lock_memory_clock),
+        let (mut overrides, given) = self.with_values()?;
+        overrides.settings.thermal.set_by_flag("--cold-start", self.cold_start.then_some(Thermal::Cold));
+        overrides.reproducible = self.reproducible;
+        overrides.check_determinism = self.check_determinism;
+        let bare = [
+            (self.cold_start, "--cold-start"),
+            (self.reproducible, "--reproducible"),
+            (self.check_determinism, "--check-determinism"),
         ];
-        let given = given.into_iter().filter_map(|(flag, value)| Some((flag, value.clone()?)));
-        Ok(SettingsRequest { overrides: self.overrides()?, given: given.collect() })
-    }
-
-    /// Errors: a value that the suite file would refuse, too.
-    fn overrides(&self) -> Result<Overrides> {
-        let duration = "a duration such as 2, 2s or 500ms";
-        Ok(Overrides {
-            processes: value("--processes", &self.processes, whole(1, 1000), "a number from 1 to 1000")?,
-            iterations: value("--iterations", &self.iterations, whole(1, MAX), "a whole number above 0")?,
-            warmup: value("--warmup", &self.warmup, whole(0, MAX), "a whole number, or 0")?,
-            duration: value("--duration", &self.duration, parse_seconds, duration)?,
-            burnin: value("--burnin-seconds", &self.burnin_seconds, parse_seconds, duration)?,
-            cold: self.cold_start,
-            deadline_multiplier: value(
-                "--timeout-multiplier",
-                &self.timeout_multiplier,
-                multiplier,
-                "a number above 0 and at most 1000",
-            )?,
-            threshold: value("--threshold", &self.threshold, parse_ratio, "a change such as 5% or 0.05")?,
-            seed: value("--seed", &self.seed, seed, "a whole number, or 0")?,
-            preset: value("--preset", &self.preset, named, "quick, full or kernel")?,
-            timing_mode: value(
-                "--timing-mode",
-                &self.timing_mode,
-                named,
-                "auto, perf_counter, cuda_events, do_bench or torch_timer",
-            )?,
-            reproducible: self.reproducible,
-            check_determinism: self.check_determinism,
-            lock_sm_clock: value(
-                "--lock-sm-clock",
-                &self.lock_sm_clock,
-                str::parse,
-                "base, max, off or MHz, such as 1410 or 1200-1410",
-            )?,
-            lock_memory_clock: value(
-                "--lock-memory-clock",
-                &self.lock_memory_clock,
-                parse_memory_clock,
-                "max, off or MHz, such as 2619",
-            )?,
-        })
+        let bare = bare.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).collect();
+        Ok(SettingsRequest { overrides, given, bare })
     }
 }
 
 const MAX: u32 = 1_000_000_000;
+const DURATION: &str = "a duration such as 2, 2s or 500ms";
 
-fn value<T>(
+/// What a flag says; `wanted` is what to give where it cannot be read.
+pub(super) fn value<T>(
     flag: &str,
     text: &Option<String>,
     read: impl Fn(&str) -> Result<T, String>,
@@ -208,10 +198,9 @@ fn value<T>(
 }
 
 /// One of an enum's words.
-fn named<T: IntoEnumIterator + Copy + Into<&'static str>>(text: &str) -> Result<T, String> {
-    T::iter()
-        .find(|it| Into::<&'static str>::into(*it) == text)
-        .ok_or_else(|| format!("there is no `{text}`"))
+fn named<T: IntoEnumIterator + Copy + Into<&'static str>>(text: &str) -> Result<Option<T>, String> {
+    let found = T::iter().find(|it| Into::<&'static str>::into(*it) == text);
+    if found.is_some() { Ok(found) } else { Err(format!("there is no `{text}`")) }
 }
 
 fn whole(min: u32, max: u32) -> impl Fn(&str) -> Result<u32, String> {
@@ -275,24 +264,15 @@ mod tests {
              --timeout-multiplier 1.5 --threshold 2% --seed 7 --preset quick --timing-mode do_bench \
              --reproducible --check-determinism --lock-sm-clock base --lock-memory-clock 2619",
         );
-        let expected = Overrides {
-            processes: Some(3),
-            iterations: Some(4),
-            warmup: Some(0),
-            duration: Some(0.5),
-            burnin: Some(2.0),
-            cold: true,
-            deadline_multiplier: Some(1.5),
-            threshold: Some(0.02),
-            seed: Some(7),
-            preset: Some(Preset::Quick),
-            timing_mode: Some(TimingMode::DoBench),
-            reproducible: true,
-            check_determinism: true,
-            lock_sm_clock: Some(ClockChoice::Base),
-            lock_memory_clock: Some(ClockChoice::Range { min: 2619, max: 2619 }),
-        };
-        assert_eq!(line.settings.overrides().unwrap(), expected);
+        let Overrides { settings: it, gate, preset, timing_mode, reproducible, check_determinism } =
+            line.settings.request().unwrap().overrides;
+        assert_eq!((it.processes.value, it.iterations.value, it.warmup.value), (3, 4, 0));
+        assert_eq!((it.duration.value, it.burnin.value, it.thermal.value), (0.5, 2.0, Thermal::Cold));
+        assert_eq!((it.deadline_multiplier.value, it.threshold.value, it.seed.value), (1.5, 0.02, 7));
+        assert_eq!((preset.value, timing_mode.value), (Some(Preset::Quick), Some(TimingMode::DoBench)));
+        assert!(reproducible && check_determinism);
+        assert_eq!(gate.lock_sm_clock.value, ClockChoice::Base);
+        assert_eq!(gate.lock_memory_clock.value, ClockChoice::Range { min: 2619, max: 2619 });
     }
 
     #[test]
@@ -306,7 +286,7 @@ mod tests {
             "--lock-sm-clock 0",
             "--lock-memory-clock base",
         ] {
-            let fault = parse(line).settings.overrides().unwrap_err();
+            let fault = parse(line).settings.request().unwrap_err();
             assert_eq!(fault.place.to_string(), line);
             assert!(fault.next.starts_with("give "), "{}", fault.next);
         }
