@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::harness::{AUTO, FailedBuild, HarnessEntry, Listing};
 use super::metrics::file_below;
-use super::reader::{Item, Table};
+use super::reader::{Item, Table, refuse_beside};
 use super::words::advise;
 use super::{Action, Benchmark, PythonEntry, PythonSource};
 use gbench_formats::adapters::{CaseName, Harness, Lists};
@@ -68,14 +68,9 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
         refuse_counting(it, table, "`count` is for the cases of a harness", NAME_IT);
         return;
     };
-    for key in ["matrix", "zip", "where", "extract", "timing"] {
-        if let Some(other) = table.again(key) {
-            other.fault(
-                format!("`{key}` has no meaning beside `harness`"),
-                "take it out: the harness has its cases and figures; `cases = [\"BM_sort*\"]` chooses among them",
-            );
-        }
-    }
+    let next =
+        "take it out: the harness has its cases and figures; `cases = [\"BM_sort*\"]` chooses among them";
+    refuse_beside("harness", ["matrix", "zip", "where", "extract", "timing"], |key| table.again(key), next);
     let Some(word) = item.filled() else { return };
     let harness = Harness::named(word);
     if harness.is_none() && word != AUTO {
@@ -153,12 +148,9 @@ fn settle_sharing(it: &mut Benchmark, table: &Table, next: &str) {
 fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
     let by_layout = matches!(entry.source, PythonSource::Layout { .. });
     let sweeps: &[&'static str] = if by_layout { &["matrix", "zip", "where"] } else { &[] };
-    for key in ["harness", "file", "extract", "timing"].iter().chain(sweeps) {
-        if let Some(other) = table.take(key) {
-            let what = format!("`{key}` has no meaning beside `python`");
-            other.fault(what, "take it out: the driver measures the modules, and says their parameters");
-        }
-    }
+    let keys = ["harness", "file", "extract", "timing"].iter().chain(sweeps).copied();
+    let next = "take it out: the driver measures the modules, and says their parameters";
+    refuse_beside("python", keys, |key| table.take(key), next);
     refuse_counting(it, table, "`count` is for the cases of a harness", "take `count` out");
     it.timing = Timing::Protocol;
     let globs = table.take("cases").and_then(|cases| read_globs(&cases)).unwrap_or_default();
@@ -177,12 +169,8 @@ fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
 
 /// Reads what stands beside `[benchmark.cuda]`.
 fn read_kernel(it: &mut Benchmark, table: &mut Table) {
-    for key in ["harness", "cases", "file", "extract", "timing"] {
-        if let Some(other) = table.take(key) {
-            let what = format!("`{key}` has no meaning beside `cuda`");
-            other.fault(what, "take it out: the gate itself starts the kernel and takes its time");
-        }
-    }
+    let next = "take it out: the gate itself starts the kernel and takes its time";
+    refuse_beside("cuda", ["harness", "cases", "file", "extract", "timing"], |key| table.take(key), next);
     refuse_counting(it, table, "`count` is for the cases of a harness", "take `count` out");
     refuse_isolation(it, table, "take `isolation` out: a process measures one kernel at one point");
 }

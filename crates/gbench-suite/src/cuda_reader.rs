@@ -228,12 +228,7 @@ fn read_reference(
     };
     let usual = written.iter().map(fixed).collect::<Option<Vec<_>>>().and_then(usual_tolerance);
     let mut tolerance = |key| match table.take(key) {
-        Some(item) => item.number().and_then(|number| {
-            if number < 0.0 {
-                return item.refuse(format!("`{key}` cannot be {number}"), "write a number of at least 0");
-            }
-            Some(Some(number))
-        }),
+        Some(item) => item.number_that(|it| it >= 0.0, "write a number of at least 0").map(Some),
         None => Some(usual),
     };
     let (absolute, relative) = (tolerance("absolute"), tolerance("relative"));

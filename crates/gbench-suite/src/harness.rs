@@ -12,7 +12,7 @@ use gbench_model::{Outcome, Params};
 pub(super) const AUTO: &str = "auto";
 
 /// What the suite file says of a harness, and what listing has found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HarnessEntry {
     /// `None`: not known before the program is there (`harness = "auto"`).
     pub harness: Option<Harness>,
@@ -74,16 +74,7 @@ pub enum Listing {
 impl HarnessEntry {
     /// Of a harness, or of modules, that nothing is known of yet. `cases`: names and globs.
     pub(super) fn of(cases: Vec<String>) -> Self {
-        Self {
-            harness: None,
-            cases,
-            unmatched: Vec::new(),
-            only: Vec::new(),
-            listing: Listing::Unlisted,
-            program: None,
-            file: None,
-            built: false,
-        }
+        Self { cases, ..Self::default() }
     }
 
     /// Gives the listed cases other parameters.

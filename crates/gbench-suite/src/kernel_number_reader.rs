@@ -1,12 +1,10 @@
 //! Reads a number of `[benchmark.cuda]`, and computes it for every case.
 
-use std::ops::Range;
-
 use toml::de::DeValue;
 
 use super::kernel_number::{CEIL_DIV, KernelNumber, cause, environment, evaluated};
 use super::reader::Item;
-use super::sweep::unknown_parameter;
+use super::sweep::{shown, unknown_parameter};
 use super::template::find_word;
 use gbench_model::Params;
 
@@ -42,13 +40,7 @@ pub(super) fn number(item: &Item, sweep: &SweptParams, rule: &NumberRule) -> Opt
         }
         return Some(KernelNumber::Number(number));
     };
-    let source = item.expression()?;
-    // Every bracket costs the parser a good part of a small stack.
-    const MAX_BRACKETS: usize = 32;
-    if source.matches(['(', '[', '{']).count() > MAX_BRACKETS {
-        let what = format!("this expression has more than {MAX_BRACKETS} opening brackets");
-        return item.refuse(what, "write it with fewer");
-    }
+    let source = item.bracketed("expression", "write it with fewer")?;
     let environment = environment();
     let compiled = match environment.compile_expression(source) {
         Ok(compiled) => compiled,
@@ -58,7 +50,7 @@ pub(super) fn number(item: &Item, sweep: &SweptParams, rule: &NumberRule) -> Opt
     unknown.retain(|name| name != CEIL_DIV && !sweep.names.contains(name));
     unknown.sort();
     if let Some(name) = unknown.first() {
-        let at = place(item, name);
+        let at = item.place_of(name);
         if is_called(source, name) {
             item.page.fault(at, format!("there is no function `{name}`"), FUNCTIONS);
         } else {
@@ -88,14 +80,7 @@ fn is_called(source: &str, name: &str) -> bool {
     find_word(source, name).is_some_and(|found| source[found.end..].trim_start().starts_with('('))
 }
 
-/// Where a name stands in an expression.
-fn place(item: &Item, name: &str) -> Range<usize> {
-    let raw = find_word(item.page.slice(item.span.clone()), name);
-    raw.map_or(item.span.clone(), |raw| item.span.start + raw.start..item.span.start + raw.end)
-}
-
 /// `for `n=4,tile=8` `; nothing where there are no parameters.
 pub(super) fn for_point(point: &Params) -> String {
-    let words: Vec<String> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    if words.is_empty() { String::new() } else { format!("for `{}` ", words.join(",")) }
+    if point.is_empty() { String::new() } else { format!("for `{}` ", shown(point)) }
 }

@@ -106,15 +106,9 @@ fn read_tolerances(item: &Item) -> BTreeMap<String, f64> {
     let Some(mut table) = item.table() else { return BTreeMap::new() };
     let mut found = BTreeMap::new();
     for key in ["rmse", "relative_error", "max_error"] {
-        let Some(number) = table.take(key).and_then(|item| match item.number()? {
-            number if number < 0.0 => {
-                item.refuse(format!("`{key}` cannot be {number}"), "write a number of at least 0")
-            }
-            number => Some(number),
-        }) else {
-            continue;
-        };
-        found.insert(key.to_owned(), number);
+        let number =
+            table.take(key).and_then(|item| item.number_that(|it| it >= 0.0, "write a number of at least 0"));
+        found.extend(number.map(|number| (key.to_owned(), number)));
     }
     table.close();
     found

@@ -11,6 +11,7 @@ use strum::IntoEnumIterator;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::template::find_word;
 use super::words::{
     advise, check_ratio, check_seconds, listed, parse_margin, parse_memory_clock, parse_ratio, parse_seconds,
     parse_size,
@@ -144,6 +145,22 @@ impl<'t> Item<'t> {
             return self.refuse(what, "shorten it, or split it into several");
         }
         Some(text)
+    }
+
+    /// [`Item::expression`] for a parser to which every bracket costs a good part of a small stack.
+    pub(super) fn bracketed(&self, kind: &str, next: &str) -> Option<&'t str> {
+        const MAX_BRACKETS: usize = 32;
+        let text = self.expression()?;
+        if text.matches(['(', '[', '{']).count() > MAX_BRACKETS {
+            return self.refuse(format!("this {kind} has more than {MAX_BRACKETS} opening brackets"), next);
+        }
+        Some(text)
+    }
+
+    /// Where a word of the text stands in the file; the whole value where an escape hides it.
+    pub(super) fn place_of(&self, word: &str) -> Range<usize> {
+        let found = find_word(self.page.slice(self.span.clone()), word);
+        found.map_or(self.span.clone(), |found| self.span.start + found.start..self.span.start + found.end)
     }
 
     pub(super) fn flag(&self) -> Option<bool> {
@@ -355,6 +372,18 @@ pub(super) fn set<'t, T>(
     let Some(item) = item else { return };
     if let Some(value) = read(&item) {
         setting.set(value, item.origin());
+    }
+}
+
+/// Reports those of some keys that are given although they have no meaning beside another.
+pub(super) fn refuse_beside<'t>(
+    other: &str,
+    keys: impl IntoIterator<Item = &'static str>,
+    find: impl FnMut(&'static str) -> Option<Item<'t>>,
+    next: &str,
+) {
+    for item in keys.into_iter().filter_map(find) {
+        item.fault(format!("`{}` has no meaning beside `{other}`", item.key), next);
     }
 }
 

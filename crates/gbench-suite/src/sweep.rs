@@ -8,7 +8,6 @@ use minijinja::{Environment, UndefinedBehavior};
 use toml::de::DeValue;
 
 use super::reader::{FileText, Item, Table};
-use super::template::find_word;
 use super::words::{advise, listed};
 use super::work::as_value;
 use gbench_model::text::count;
@@ -153,7 +152,7 @@ fn refuse_repeats<T: Ord>(item: &Item, rows: &[T], shown: impl Fn(&T) -> String)
 }
 
 /// `dtype=fp16,n=8`.
-fn shown(point: &Params) -> String {
+pub(super) fn shown(point: &Params) -> String {
     let pairs: Vec<_> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
     pairs.join(",")
 }
@@ -185,13 +184,8 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
 /// Keeps the points for which the condition holds.
 fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
     let next = "write a condition over the parameters, such as \"n * m <= 50_000_000\"";
-    let Some(source) = item.expression() else { return };
-    // Every bracket costs the parser a good part of a small stack.
-    const MAX_BRACKETS: usize = 32;
-    if source.matches(['(', '[', '{']).count() > MAX_BRACKETS {
-        let what = format!("this condition has more than {MAX_BRACKETS} opening brackets");
-        return item.fault(what, "split it: all conditions of the list have to hold");
-    }
+    let fewer = "split it: all conditions of the list have to hold";
+    let Some(source) = item.bracketed("condition", fewer) else { return };
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let condition = match environment.compile_expression(source) {
@@ -205,9 +199,7 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
         condition.undeclared_variables(false).into_iter().filter(|name| !names.contains(name)).collect();
     unknown.sort();
     for name in &unknown {
-        let raw = find_word(item.page.slice(item.span.clone()), name);
-        let at = raw.map_or(item.span.clone(), |raw| item.span.start + raw.start..item.span.start + raw.end);
-        unknown_parameter(item.page, at, name, names);
+        unknown_parameter(item.page, item.place_of(name), name, names);
     }
     if !unknown.is_empty() {
         return;

@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use super::Benchmark;
 use super::reader::{Item, Table};
-use super::sweep::unknown_parameter;
+use super::sweep::{shown, unknown_parameter};
 use super::work::WorkAmount;
 use gbench_model::Params;
 
@@ -42,21 +42,9 @@ pub(super) fn read_work(it: &mut Benchmark, table: &mut Table, names: &[String])
 
 fn amount(item: &Item) -> Option<WorkAmount> {
     if !matches!(item.value, DeValue::String(_)) {
-        let number = item.number()?;
-        if number <= 0.0 {
-            return item.refuse(format!("`{}` cannot be {number}", item.key), "write a number above 0");
-        }
-        return Some(WorkAmount::Number(number));
+        return item.number_that(|number| number > 0.0, "write a number above 0").map(WorkAmount::Number);
     }
-    let source = item.expression()?;
-    // Every bracket costs the parser a good part of a small stack.
-    const MAX_BRACKETS: usize = 32;
-    if source.matches(['(', '[', '{']).count() > MAX_BRACKETS {
-        return item.refuse(
-            format!("this expression has more than {MAX_BRACKETS} opening brackets"),
-            "write it with fewer",
-        );
-    }
+    let source = item.bracketed("expression", "write it with fewer")?;
     if let Err(error) = Environment::new().compile_expression(source) {
         let cause = error.detail().unwrap_or("it cannot be read").to_owned();
         return item.refuse(format!("this is no expression: {cause}"), EXAMPLE);
@@ -79,7 +67,6 @@ fn check(item: &Item, amount: &WorkAmount, names: &[String], points: &[Params]) 
     }
     let failing = points.iter().find_map(|point| Some((point, amount.of(point).err()?)));
     if let Some((point, why)) = failing {
-        let words: Vec<String> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        item.fault(format!("for `{}` this expression fails: {why}", words.join(",")), EXAMPLE);
+        item.fault(format!("for `{}` this expression fails: {why}", shown(point)), EXAMPLE);
     }
 }

@@ -40,16 +40,12 @@ fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
         name: found.name,
         harness: Some(harness),
         command: found.command.iter().map(|word| literal(word)).collect(),
-        file: None,
         dir: found.dir,
         build,
         binaries: found.binaries,
         gpu: found.gpu,
-        extract: None,
-        python: None,
-        pairs: None,
-        cuda: None,
         why: found.why,
+        ..Discovered::default()
     }
 }
 
