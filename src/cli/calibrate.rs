@@ -54,14 +54,10 @@ pub(super) struct CalibrateArgs {
 
 pub(super) fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
-    let request = CalibrateRequest {
-        budget: budget(&args.budget)?.unwrap_or(Budget::UNLIMITED),
-        run: args.measure.request()?,
-        rounds: args.rounds,
-        order_seed: args.order_seed,
-        positive_control: !args.no_planted,
-        store: args.store.clone(),
-    };
+    let budget = budget(&args.budget)?.unwrap_or(Budget::UNLIMITED);
+    let (run, positive_control) = (args.measure.request()?, !args.no_planted);
+    let CalibrateArgs { rounds, order_seed, store, .. } = args.clone();
+    let request = CalibrateRequest { budget, run, rounds, order_seed, positive_control, store };
     match calibrate(&request, builtins, &reporter(args.measure.is_quiet()))? {
         CalibrateResult::Done(calibrated) => {
             print(&calibrated, args, out)?;

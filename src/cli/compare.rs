@@ -167,10 +167,8 @@ pub(super) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Wri
         let next = "write the verdict with `--json FILE`, and look at it with `gbench-ci report FILE --by`";
         return Err(Fault::at_flag("--by, --group-by", what, next));
     }
-    check_place("--json", args.json.as_deref())?;
-    check_place("--markdown", args.markdown.as_deref())?;
-    check_place("--html", args.html.as_deref())?;
     let outputs = [("--json", &args.json), ("--markdown", &args.markdown), ("--html", &args.html)];
+    outputs.iter().try_for_each(|(flag, file)| check_place(flag, file.as_deref()))?;
     for (at, (flag, file)) in outputs.iter().enumerate() {
         if let Some((other, _)) = outputs[..at].iter().find(|(_, other)| file.is_some() && other == file) {
             let what = "the two would overwrite each other";

@@ -52,15 +52,9 @@ pub(super) struct ExplainArgs {
 
 pub(super) fn run(args: &ExplainArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--svg", args.svg.as_deref())?;
-    let request = ExplainRequest {
-        case: args.case.clone(),
-        subject: args.what.clone(),
-        base: args.base.clone(),
-        head: args.head.clone(),
-        control: args.control.clone(),
-        metric: args.metric.clone(),
-        artifacts: args.place.request(),
-    };
+    let ExplainArgs { case, what: subject, base, head, control, metric, place, .. } = args.clone();
+    let artifacts = place.request();
+    let request = ExplainRequest { case, subject, base, head, control, metric, artifacts };
     match explain(&request, builtins)? {
         Explanation::Verdict(verdict) => print_verdict(args, &verdict, out)?,
         Explanation::Machines { machines, verdicts } => print_machines(args, machines, &verdicts, out)?,

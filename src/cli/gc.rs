@@ -49,13 +49,9 @@ pub(super) fn run(args: &GcArgs, builtins: &[Benchmark], out: &mut impl Write) -
     let keep = args.keep.as_deref().map(|text| {
         text.parse().map_err(|what: String| Fault::at_flag(format!("--keep {text}"), what, KeepRuns::FORMS))
     });
-    let request = GcRequest {
-        place: ArtifactsRequest { config: args.config.clone(), artifacts: args.artifacts.clone() },
-        store: args.store.clone(),
-        keep: keep.transpose()?,
-        history: args.history.clone(),
-        dry_run: args.dry_run,
-    };
+    let keep = keep.transpose()?;
+    let GcArgs { dry_run, artifacts, history, config, store, .. } = args.clone();
+    let request = GcRequest { place: ArtifactsRequest { config, artifacts }, store, keep, history, dry_run };
     let cleaned = gc(&request, builtins)?;
     wrote(print(&cleaned, args.dry_run, out).and_then(|()| out.flush()))?;
     match (Fault::chain(cleaned.faults), cleaned.interrupted) {

@@ -116,22 +116,14 @@ fn run_hook(policy: &Path, out: &mut impl Write) -> Result<Exit> {
 
 impl GuardPlaceArgs {
     fn request(&self) -> InstallationRequest {
-        InstallationRequest {
-            folder: self.folder.clone(),
-            runner_env: self.runner_env.clone(),
-            runner_user: self.runner_user.clone(),
-        }
+        let Self { folder, runner_env, runner_user } = self.clone();
+        InstallationRequest { folder, runner_env, runner_user }
     }
 }
 
 fn run_install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
-    let allowed = Allowed {
-        repositories: args.repositories.clone(),
-        events: args.events.clone(),
-        branches: args.branches.clone(),
-        workflows: args.workflows.clone(),
-        label: args.fork_label.clone(),
-    };
+    let GuardInstallArgs { repositories, branches, workflows, events, fork_label: label, .. } = args.clone();
+    let allowed = Allowed { repositories, events, branches, workflows, label };
     let installed = install(&args.places.request(), &allowed, args.force)?;
     for path in &installed.written {
         wrote(writeln!(out, "wrote {}", path.display()))?;

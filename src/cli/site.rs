@@ -41,15 +41,10 @@ pub(super) struct SiteArgs {
 }
 
 pub(super) fn run(args: &SiteArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
-    let request = SiteRequest {
-        output: args.output.clone(),
-        history: args.selected.request(None),
-        comparisons: args.comparison.clone(),
-        artifacts: args.artifacts.clone(),
-        title: args.title.clone(),
-        note: args.note.clone(),
-        repository: args.repository.clone(),
-    };
+    let SiteArgs { output, title, note, repository, comparison: comparisons, artifacts, selected } =
+        args.clone();
+    let history = selected.request(None);
+    let request = SiteRequest { output, history, comparisons, artifacts, title, note, repository };
     let written = write_site(&request, builtins)?;
     for warning in &written.warnings {
         wrote(writeln!(stderr(), "warning: {warning}"))?;

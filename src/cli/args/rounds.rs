@@ -48,14 +48,9 @@ impl RoundsArgs {
 
     /// Errors: a budget that is no duration.
     pub(crate) fn request(&self) -> Result<RoundsRequest> {
-        Ok(RoundsRequest {
-            budget: budget(&self.budget)?,
-            rounds: self.rounds,
-            interleave: self.interleave,
-            controls: self.controls,
-            order_seed: self.order_seed,
-            no_sandbox: self.no_sandbox,
-        })
+        let budget = budget(&self.budget)?;
+        let Self { rounds, interleave, controls, order_seed, no_sandbox, .. } = *self;
+        Ok(RoundsRequest { budget, rounds, interleave, controls, order_seed, no_sandbox })
     }
 }
 

@@ -32,15 +32,7 @@ pub(crate) struct RunsArgs {
 impl RunsArgs {
     /// `case`: a name or a glob; `None`: every case.
     pub(crate) fn request(&self, case: Option<String>) -> HistoryRequest {
-        HistoryRequest {
-            config: self.config.clone(),
-            store: self.store.clone(),
-            case,
-            metric: self.metric.clone(),
-            since: self.since.clone(),
-            branch: self.branch.clone(),
-            label: self.label.clone(),
-            runs: self.runs,
-        }
+        let Self { metric, since, branch, label, runs, config, store } = self.clone();
+        HistoryRequest { config, store, case, metric, since, branch, label, runs }
     }
 }
