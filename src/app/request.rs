@@ -218,9 +218,10 @@ impl RunRequest {
 
     /// Refuses what has no meaning where cases run under profilers alone. Errors: such a flag; exit code 2.
     pub(crate) fn refuse_where_nothing_is_timed(&self) -> Result<()> {
-        let clocks =
-            self.settings.given.iter().map(|(flag, _)| *flag).filter(|flag| flag.ends_with("-clock"));
-        match self.output.monitor_flags().map(|(flag, _)| flag).chain(clocks).next() {
+        let Gate { lock_sm_clock, lock_memory_clock, .. } = &self.settings.overrides.gate;
+        let clocks = [lock_sm_clock, lock_memory_clock].into_iter().filter(|clock| clock.given().is_some());
+        let clocks = clocks.map(|clock| clock.origin.to_string());
+        match self.output.monitor_flags().map(|(flag, _)| flag.to_owned()).chain(clocks).next() {
             Some(flag) => {
                 let next = "take it out, or measure with `gbench-ci run --profile`";
                 Err(Fault::at_flag(flag, "nothing is timed here, so that it has no meaning", next))

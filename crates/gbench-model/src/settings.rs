@@ -127,7 +127,7 @@ pub enum SetBy {
     Environment,
     /// This flag.
     Flag(&'static str),
-    /// No one.
+    /// Nothing else.
     FileAlone,
 }
 

@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::harness::{AUTO, FailedBuild, HarnessEntry, Listing};
 use super::metrics::file_below;
-use super::reader::{Item, Table, refuse_beside};
+use super::reader::{Item, Table, refuse_each};
 use super::words::advise;
 use super::{Action, Benchmark, PythonEntry, PythonSource};
 use gbench_formats::adapters::{CaseName, Harness, Lists};
@@ -70,7 +70,9 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     };
     let next =
         "take it out: the harness has its cases and figures; `cases = [\"BM_sort*\"]` chooses among them";
-    refuse_beside("harness", ["matrix", "zip", "where", "extract", "timing"], |key| table.again(key), next);
+    let others =
+        ["matrix", "zip", "where", "extract", "timing"].into_iter().filter_map(|key| table.again(key));
+    refuse_each(others, "has no meaning beside `harness`", next);
     let Some(word) = item.filled() else { return };
     let harness = Harness::named(word);
     if harness.is_none() && word != AUTO {
@@ -127,12 +129,9 @@ fn measured_by(
 
 /// Its cases share processes as `isolation` says, and in no other way. `next`: what there is in their place.
 fn settle_sharing(it: &mut Benchmark, table: &Table, next: &str) {
-    for key in ["lockstep", "share"] {
-        if let Some(item) = table.again(key).filter(|item| item.flag() == Some(true)) {
-            let what = format!("`{key}` is for programs that speak the protocol");
-            item.fault(what, format!("take it out; {next}"));
-        }
-    }
+    let others = ["lockstep", "share"].into_iter().filter_map(|key| table.again(key));
+    let others = others.filter(|item| item.flag() == Some(true));
+    refuse_each(others, "is for programs that speak the protocol", &format!("take it out; {next}"));
     let settings = &mut it.settings;
     (settings.lockstep, settings.share) = (Setting::default(false), Setting::default(false));
     if settings.isolation.origin == Origin::Default {
@@ -150,7 +149,7 @@ fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
     let sweeps: &[&'static str] = if by_layout { &["matrix", "zip", "where"] } else { &[] };
     let keys = ["harness", "file", "extract", "timing"].iter().chain(sweeps).copied();
     let next = "take it out: the driver measures the modules, and says their parameters";
-    refuse_beside("python", keys, |key| table.take(key), next);
+    refuse_each(keys.filter_map(|key| table.take(key)), "has no meaning beside `python`", next);
     refuse_counting(it, table, "`count` is for the cases of a harness", "take `count` out");
     it.timing = Timing::Protocol;
     let globs = table.take("cases").and_then(|cases| read_globs(&cases)).unwrap_or_default();
@@ -170,7 +169,9 @@ fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
 /// Reads what stands beside `[benchmark.cuda]`.
 fn read_kernel(it: &mut Benchmark, table: &mut Table) {
     let next = "take it out: the gate itself starts the kernel and takes its time";
-    refuse_beside("cuda", ["harness", "cases", "file", "extract", "timing"], |key| table.take(key), next);
+    let others =
+        ["harness", "cases", "file", "extract", "timing"].into_iter().filter_map(|key| table.take(key));
+    refuse_each(others, "has no meaning beside `cuda`", next);
     refuse_counting(it, table, "`count` is for the cases of a harness", "take `count` out");
     refuse_isolation(it, table, "take `isolation` out: a process measures one kernel at one point");
 }

@@ -4,7 +4,7 @@ use toml::de::DeValue;
 
 use super::Benchmark;
 use super::container::Container;
-use super::reader::{Item, Table};
+use super::reader::{Item, Table, refuse_each};
 use gbench_model::{Component, Setting, Timing};
 
 /// Reads `container`, after `timing`, `components` and `harness`.
@@ -30,11 +30,9 @@ pub(super) fn read_container(it: &mut Benchmark, table: &mut Table) {
         let next = "take `container` out; a program that prints a known format, or whose rows `extract` describes, can run in one";
         return item.fault("this harness is asked for its cases on the host", next);
     }
-    for key in ["lockstep", "share"] {
-        if let Some(other) = table.again(key).filter(|other| other.flag() == Some(true)) {
-            other.fault(format!("`{key}` has no meaning in a container"), "take one of them out");
-        }
-    }
+    let others = ["lockstep", "share"].into_iter().filter_map(|key| table.again(key));
+    let others = others.filter(|other| other.flag() == Some(true));
+    refuse_each(others, "has no meaning in a container", "take one of them out");
     (it.settings.lockstep, it.settings.share) = (Setting::default(false), Setting::default(false));
     it.container = Some(container);
 }

@@ -8,7 +8,7 @@ use super::cuda::{CudaArgument, CudaFill, MAX_LENGTH, check_range, fits, usual_r
 use super::element_type::ElementType;
 use super::kernel_number::{KernelNumber, whole};
 use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
-use super::reader::{Item, Table};
+use super::reader::{Item, Table, refuse_each};
 use super::template::{Piece, pieces};
 use super::words::{advise, listed};
 use gbench_model::text::count;
@@ -38,12 +38,8 @@ fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
     let of_value = table.take("type");
     let argument = first.and_then(|first| match first.key {
         "value" => {
-            for other in [&length, &fill, &range].into_iter().flatten() {
-                other.fault(
-                    format!("`{}` is for a buffer", other.key),
-                    "take it out, or write `input` in place of `value`",
-                );
-            }
+            let next = "take it out, or write `input` in place of `value`";
+            refuse_each([length, fill, range].into_iter().flatten(), "is for a buffer", next);
             scalar(&table, of_value, &first, sweep)
         }
         _ => {

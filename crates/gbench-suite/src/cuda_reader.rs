@@ -14,7 +14,7 @@ use super::cuda_argument_reader::read_arguments;
 use super::element_type::ElementType;
 use super::kernel_number::{KernelNumber, whole};
 use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
-use super::reader::{Item, Table};
+use super::reader::{Item, Table, optional};
 use super::sweep::MAX_POINTS;
 use super::template::substitute;
 use super::{Action, Benchmark};
@@ -55,10 +55,7 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let reference = table.take("reference");
     let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
     let launch = CudaLaunch { grid: grid?, block: block?, shared };
-    let reference = match reference {
-        Some(item) => Some(read_reference(&item, sweep, &launch, arguments.as_deref())?),
-        None => None,
-    };
+    let reference = optional(reference, |item| read_reference(item, sweep, &launch, arguments.as_deref()))?;
     let (file, entry, arguments) = (file?, entry?, arguments?);
     Some(CudaEntry { file, entry, options, include, launch, arguments, reference, flush_l2 })
 }
@@ -227,9 +224,9 @@ fn read_reference(
         ElementType::OfParameter(_) => None,
     };
     let usual = written.iter().map(fixed).collect::<Option<Vec<_>>>().and_then(usual_tolerance);
-    let mut tolerance = |key| match table.take(key) {
-        Some(item) => item.number_that(|it| it >= 0.0, "write a number of at least 0").map(Some),
-        None => Some(usual),
+    let mut tolerance = |key| {
+        let read = |item: Item| item.number_that(|it| it >= 0.0, "write a number of at least 0").map(Some);
+        table.take(key).map_or(Some(usual), read)
     };
     let (absolute, relative) = (tolerance("absolute"), tolerance("relative"));
     table.close();

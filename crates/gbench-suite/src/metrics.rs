@@ -7,7 +7,7 @@ use globset::Glob;
 use regex::Regex;
 use serde_json_path::JsonPath;
 
-use super::reader::{Item, Table};
+use super::reader::{Item, Table, optional};
 use super::{Benchmark, Extract, ExtractFrom, ExtractRows, MetricRule};
 use gbench_formats::adapters::formats::{Described, DescribedMetric, RowLayout};
 use gbench_model::MetricDeclaration;
@@ -170,16 +170,10 @@ pub(super) fn file_below(item: &Item) -> Option<String> {
 
 /// `file` and `parameters`.
 fn rows(table: &mut Table) -> Option<ExtractRows> {
-    let file = table.take("file");
-    let parameters = table.take("parameters");
-    let file = match &file {
-        Some(item) => Some(file_below(item)?),
-        None => None,
-    };
-    let parameters = match &parameters {
-        Some(item) => item.texts("[\"batch_size\", \"dtype\"]")?,
-        None => Vec::new(),
-    };
+    let (file, parameters) = (table.take("file"), table.take("parameters"));
+    let file = optional(file, file_below)?;
+    let parameters =
+        optional(parameters, |item| item.texts("[\"batch_size\", \"dtype\"]"))?.unwrap_or_default();
     Some(ExtractRows { file, parameters, ..ExtractRows::default() })
 }
 
@@ -260,23 +254,16 @@ fn source(table: &mut Table) -> Option<(ExtractFrom, JsonRows)> {
     let chosen = conditions.as_ref().map(cells).unwrap_or_default();
     if first.key == "regex" {
         for item in rows.iter().chain(&conditions) {
-            let what = format!(
-                "`{}` chooses rows of a `json` or a `csv`, and this extraction has `regex`",
-                item.key
-            );
+            let why = "chooses rows of a `json` or a `csv`, and this extraction has `regex`";
+            let what = format!("`{}` {why}", item.key);
             item.page.fault(item.key_span.clone(), what, format!("take `{}` out", item.key));
         }
         return Some((regex(&first, text)?, JsonRows::default()));
     }
     if first.key == "json" {
-        let path = match &rows {
-            Some(item) => match json_path(item, item.expression()?.to_owned())? {
-                ExtractFrom::JsonPath(path) => Some(path),
-                _ => None,
-            },
-            None => None,
-        };
-        return Some((json_path(&first, text)?, JsonRows { path, conditions: chosen }));
+        let path = optional(rows, |item| json_path(item, item.expression()?.to_owned()))?;
+        let from = ExtractFrom::JsonPath(json_path(&first, text)?);
+        return Some((from, JsonRows { path, conditions: chosen }));
     }
     let mut cells_of_rows = rows.as_ref().map(cells).unwrap_or_default();
     cells_of_rows.extend(chosen);
@@ -290,7 +277,7 @@ fn cells(item: &Item) -> BTreeMap<String, String> {
     table.iter().filter_map(cell).collect()
 }
 
-fn json_path(item: &Item, path: String) -> Option<ExtractFrom> {
+fn json_path(item: &Item, path: String) -> Option<String> {
     // The parser tries both readings of every nested filter: its time doubles with each.
     const MAX_BRACKETS: usize = 8;
     if path.matches(['?', '(']).count() > MAX_BRACKETS {
@@ -298,7 +285,7 @@ fn json_path(item: &Item, path: String) -> Option<ExtractFrom> {
         return item.refuse(what, "choose a simpler path, such as \"$.results[*].time\"");
     }
     match JsonPath::parse(&path) {
-        Ok(_) => Some(ExtractFrom::JsonPath(path)),
+        Ok(_) => Some(path),
         Err(error) => {
             let what =
                 format!("`{path}` is no JSON path: it breaks off at character {}", error.position() + 1);

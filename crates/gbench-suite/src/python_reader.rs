@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::de::DeValue;
 
 use super::python::{DriverOptions, PythonEntry, PythonModule, PythonSource};
-use super::reader::{Item, Table};
+use super::reader::{Item, Table, refuse_each};
 use gbench_formats::adapters::layouts::{CallWay, LayoutCases, glob_fault};
 
 const WAYS: [(&str, CallWay); 4] = [
@@ -56,21 +56,14 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
     let (reference, tolerances) = (table.take("reference"), table.take("tolerances"));
     let first = table.one_of(["layout", "file"], "`python`", nothing, "keep one of them")?;
     if first.key == "layout" {
-        for item in [&way, &function, &class, &reference, &tolerances].into_iter().flatten() {
-            item.fault(
-                format!("`{}` is for a single module", item.key),
-                "take it out, or name the module with `file` in place of `layout`; kernels have their own in bench.yaml",
-            );
-        }
+        let next = "take it out, or name the module with `file` in place of `layout`; kernels have their own in bench.yaml";
+        let others = [way, function, class, reference, tolerances].into_iter().flatten();
+        refuse_each(others, "is for a single module", next);
         let (roots, ignore) = (globs(roots), globs(ignore));
         return Some(PythonSource::Layout { layout: first.variant()?, roots, ignore });
     }
-    for item in [&roots, &ignore].into_iter().flatten() {
-        item.fault(
-            format!("`{}` is for a layout", item.key),
-            "take it out, or write `layout` in place of `file`",
-        );
-    }
+    let next = "take it out, or write `layout` in place of `file`";
+    refuse_each([roots, ignore].into_iter().flatten(), "is for a layout", next);
     if let (Some(function), Some(_)) = (&function, &class) {
         function.fault("a module is measured by a function or by a class", "take one of them out");
     }
@@ -85,11 +78,10 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
         );
     }
     let way = way?;
-    for item in [&reference, &tolerances].into_iter().flatten().filter(|_| way != CallWay::Function) {
-        item.fault(
-            format!("`{}` is for a function, whose result is held against another", item.key),
-            "take it out, and let the module say whether its answer is right",
-        );
+    if way != CallWay::Function {
+        let why = "is for a function, whose result is held against another";
+        let next = "take it out, and let the module say whether its answer is right";
+        refuse_each([reference.clone(), tolerances.clone()].into_iter().flatten(), why, next);
     }
     let text = |item: &Option<Item>| item.as_ref().and_then(Item::filled).map(str::to_owned);
     Some(PythonSource::Module(Box::new(PythonModule {

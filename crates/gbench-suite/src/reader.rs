@@ -375,16 +375,17 @@ pub(super) fn set<'t, T>(
     }
 }
 
-/// Reports those of some keys that are given although they have no meaning beside another.
-pub(super) fn refuse_beside<'t>(
-    other: &str,
-    keys: impl IntoIterator<Item = &'static str>,
-    find: impl FnMut(&'static str) -> Option<Item<'t>>,
-    next: &str,
-) {
-    for item in keys.into_iter().filter_map(find) {
-        item.fault(format!("`{}` has no meaning beside `{other}`", item.key), next);
-    }
+/// Reports what is given and cannot be: each as its key and `why`.
+pub(super) fn refuse_each<'t>(items: impl IntoIterator<Item = Item<'t>>, why: &str, next: &str) {
+    items.into_iter().for_each(|item| item.fault(format!("`{}` {why}", item.key), next));
+}
+
+/// What an item gives where there is one; `None` where it cannot be read.
+pub(super) fn optional<'t, T>(
+    item: Option<Item<'t>>,
+    read: impl FnOnce(&Item<'t>) -> Option<T>,
+) -> Option<Option<T>> {
+    item.map_or(Some(None), |item| read(&item).map(Some))
 }
 
 /// A table whose keys are asked for one by one; [`Table::close`] then reports those that no reader asked for.

@@ -1,7 +1,7 @@
 //! Reads `[benchmark.pairs]`: where pairs of sources lie.
 
 use super::python_reader::globs;
-use super::reader::{Table, refuse_beside};
+use super::reader::{Table, refuse_each};
 use super::source_pairs::{FOLDER, PARTS, PROGRAM, SOURCE, SourcePairs};
 use super::{Action, Benchmark};
 
@@ -23,7 +23,8 @@ pub(super) fn read_source_pairs(it: &mut Benchmark, table: &mut Table) -> Option
     let (roots, ignore) = (globs(inner.take("roots")), globs(inner.take("ignore")));
     inner.close();
     let next = "take it out: the sources are the cases; `roots` and `ignore` choose among them";
-    refuse_beside("pairs", ["matrix", "zip", "where", "harness", "cases"], |key| table.take(key), next);
+    let others = ["matrix", "zip", "where", "harness", "cases"].into_iter().filter_map(|key| table.take(key));
+    refuse_each(others, "has no meaning beside `pairs`", next);
     if !matches!(it.action, Action::Command(_)) {
         item.fault(
             "`pairs` is for programs that are built from sources",
