@@ -192,8 +192,8 @@ macro_rules! settings {
             pub const KEYS: &[(&str, $crate::SetBy)] =
                 &[$(($crate::settings!(@key $field $($key)?), $crate::settings!(@by $by $($flag)?))),*];
 
-            /// Each setting by its name in the suite file, with its origin. Durations are text (`1m 30s`), as the suite file takes
-            /// them.
+            /// Each setting by its name in the suite file, with its origin. Durations are text (`1m 30s`), as the suite file
+            /// takes them.
             pub fn rows(&self) -> std::collections::BTreeMap<String, $crate::Shown> {
                 std::collections::BTreeMap::from([$((
                     $crate::settings!(@key $field $($key)?).to_owned(),

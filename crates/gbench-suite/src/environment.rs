@@ -176,8 +176,8 @@ fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-/// Each setting as `config show` prints it, and who may set it. What the environment may not set is known also as a user may write it
-/// without its table.
+/// Each setting as `config show` prints it, and who may set it. What the environment may not set is known also as a user may
+/// write it without its table.
 fn known() -> Vec<(String, SetBy)> {
     let of_tables = [("gate", Gate::KEYS), ("run", RunOptions::KEYS), ("profile", ProfileOptions::KEYS)];
     let of_tables =

@@ -11,8 +11,8 @@ use gbench_model::{
     Budget, ClockChoice, Interleaving, MetricSet, Profiler, Setting, Strictness, format_duration,
 };
 
-/// [`gbench_model::settings`] with one more expression a row, which reads the setting from the file. `then` names a key that comes
-/// behind it and is no such row: unknown keys are answered by a list of all in this order.
+/// [`gbench_model::settings`] with one more expression a row, which reads the setting from the file. `then` names a key that
+/// comes behind it and is not such a row: unknown keys are answered by a list of all in this order.
 macro_rules! options {
     (
         $(#[$about:meta])*
@@ -74,9 +74,11 @@ options! {
         /// Runs, comparisons and bisections that `gbench-ci gc` keeps; `None`: it has to be told.
         file keep_runs: Option<KeepRuns> = None, |item| item.keep_runs().map(Some), |it| shown_keep(*it);
         /// Sample the machine and its GPUs while processes run; `None`: where NVIDIA's library knows a GPU.
-        flag("--monitor") monitor: Option<bool> = None, |item| item.flag().map(Some), |it| it.map_or("auto".into(), serde_json::Value::from);
+        flag("--monitor") monitor: Option<bool> = None, |item| item.flag().map(Some),
+            |it| it.map_or("auto".into(), serde_json::Value::from);
         /// Seconds between two samples; `None`: 0.1 where NVIDIA's library is asked, else 1.
-        flag("--monitor-interval") monitor_interval: Option<f64> = None, monitor_interval, |it| it.map_or("auto".into(), format_duration);
+        flag("--monitor-interval") monitor_interval: Option<f64> = None, monitor_interval,
+            |it| it.map_or("auto".into(), format_duration);
         /// Seconds to wait at most for a GPU that others use, or that is too hot, before a process; 0: none.
         file calm_wait: f64 = 30.0, Item::seconds, |it| format_duration(*it);
         /// What a GPU means that others use when the run begins, and still do after the wait.
@@ -136,8 +138,8 @@ options! {
 }
 
 options! {
-    /// `[profile]`: what runs under profilers once all is measured. Only the table of the whole file and a flag say it: no benchmark
-    /// can.
+    /// `[profile]`: what runs under profilers once all is measured. Only the table of the whole file and a flag say it: no
+    /// benchmark can.
     pub struct ProfileOptions {
         /// Each takes a process of its own of every case; empty: nothing is profiled.
         flag("--profile") profilers: Vec<Profiler> = Vec::new(), profilers,
