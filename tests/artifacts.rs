@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use gbench_ci::compare::{Policy, SideInput, VerdictDocument, compare};
-use gbench_ci::model::RunRecord;
+use gbench_ci::model::{Documented, RunRecord};
 use serde::de::DeserializeOwned;
 
 use crate::support::{fixture, folder_with};

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use gbench_ci::model::{BisectAnswer, BisectDocument, BisectEntry};
+use gbench_ci::model::{BisectAnswer, BisectDocument, BisectEntry, Documented};
 use serde_json::Value;
 use tempfile::TempDir;
 

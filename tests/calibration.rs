@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gbench_ci::compare::*;
-use gbench_ci::model::{RunRecord, Timing};
+use gbench_ci::model::{Documented, RunRecord, Timing};
 use gbench_ci::report::{Style, calibration};
 
 use crate::support::rounds::{Planned, comparison, differences, sides, timed};

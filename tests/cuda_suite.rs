@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use gbench_ci::model::{Access, DType, Fill, KernelArgument, KernelCall, KernelLaunch, Outcome};
+use gbench_ci::model::{Access, DType, Documented, Fill, KernelArgument, KernelCall, KernelLaunch, Outcome};
 use gbench_ci::store::read_comparison;
 use gbench_ci::suite::Suite;
 use serde_json::Value;

@@ -1,5 +1,6 @@
 //! `gbench-ci discover` and `init` in a real folder of Python modules: what they find, and that nothing runs.
 
+use gbench_ci::model::Documented;
 use gbench_ci::suite::Suite;
 use serde_json::{Value, json};
 

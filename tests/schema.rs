@@ -7,7 +7,7 @@ use gbench_ci::compare::{
     AcceptanceLedger, Calibration, LandedDecision, Merged, Policy, SideInput, VerdictDocument, compare,
 };
 use gbench_ci::history::HistoryEntry;
-use gbench_ci::model::{BisectDocument, BisectEntry, Job, RunRecord, Shard};
+use gbench_ci::model::{BisectDocument, BisectEntry, Documented, Job, RunRecord, Shard};
 use gbench_ci::report::V1Profiles;
 use gbench_ci::trend::TrendsDocument;
 use serde_json::Value;

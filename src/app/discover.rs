@@ -235,11 +235,6 @@ impl V1Discovery {
             benchmarks: found.benchmarks.iter().map(entry).collect(),
         }
     }
-
-    #[cfg(feature = "schema")]
-    pub fn schema() -> Value {
-        schemars::schema_for!(V1Discovery).into()
-    }
 }
 
 fn entry(found: &Discovered) -> V1Found {

@@ -34,7 +34,7 @@ pub(crate) fn apart(evidence: &Evidence, quantiles: &mut TQuantiles) -> RowDecis
     }
     let (Some(base), Some(head)) = (SampleGroup::of(base), SampleGroup::of(head)) else {
         let next = Advice::MeasureProcesses { least: 2, better: 5 };
-        return RowDecision::plain(Verdict::Inconclusive, Some(Reason::OneProcess {}), Some(next));
+        return RowDecision::undecided(Reason::OneProcess {}, next);
     };
     let (low, high) = Welch::new(base, head).interval(LEVEL, quantiles);
     let [one, other] = [low, high].map(|end| sign(evidence.better) * end);

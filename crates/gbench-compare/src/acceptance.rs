@@ -5,13 +5,14 @@
 //! nothing must not let everything pass. A later measurement of the same row, of the next push or of the night after the merge, is
 //! covered while its own slowdown does not lie beyond that.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conclusion::{counts, derived, most_severe, worse_by};
+use super::merged::{counts_of, most_severe_of};
 use super::{Conclusion, Group, Merged, Row, Verdict, VerdictDocument, Warning};
 use gbench_model::{CaseId, Exit};
 
@@ -134,12 +135,6 @@ impl AcceptanceLedger {
         Self { schema: SCHEMA_ACCEPTANCES.into(), gate: gate.to_owned(), pull, decisions: Vec::new() }
     }
 
-    /// The JSON Schema; `docs/schema/acceptances-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(AcceptanceLedger).into()
-    }
-
     /// What counts now: of each row the last decision.
     pub fn standing(&self) -> Vec<StandingAcceptance> {
         let mut standing: Vec<StandingAcceptance> = Vec::new();
@@ -178,14 +173,6 @@ pub struct LandedDecision {
     /// Full id of the commit with which the pull request came to its branch.
     pub merged_as: String,
     pub decision: AcceptanceDecision,
-}
-
-impl LandedDecision {
-    /// The JSON Schema; `docs/schema/accepted-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(LandedDecision).into()
-    }
 }
 
 /// A red row of a verdict about which somebody has decided.
@@ -292,19 +279,8 @@ impl AppliedAcceptances {
             return merged.clone();
         }
         let groups: Vec<Group> = merged.groups.iter().map(|group| self.settled_group(group)).collect();
-        let least = if merged.warnings.is_empty() {
-            (Conclusion::Pass, Exit::Pass)
-        } else {
-            (Conclusion::Failed, Exit::Failed)
-        };
-        let (conclusion, exit) = groups.iter().fold(least, |(conclusion, exit), group| {
-            let own = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
-            (most_severe(conclusion, group.verdict.conclusion), exit.most_severe(own))
-        });
-        let mut counts: BTreeMap<Verdict, u32> = BTreeMap::new();
-        for (verdict, count) in groups.iter().flat_map(|group| &group.verdict.counts) {
-            *counts.entry(*verdict).or_default() += count;
-        }
+        let (conclusion, exit) = most_severe_of(&groups, !merged.warnings.is_empty());
+        let counts = counts_of(&groups);
         Merged { conclusion, exit_code: exit.code(), counts, groups, ..merged.clone() }
     }
 

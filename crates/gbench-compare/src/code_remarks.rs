@@ -1,10 +1,8 @@
 //! What rows say of their cases' device code, and the noise of those whose code is the same.
 
-use std::collections::HashMap;
-
 use super::conclusion::was_compared;
 use super::pairing::PairedCase;
-use super::{CaseCode, CodeNoise, CodeState, Row, Verdict};
+use super::{CaseCode, CodeNoise, CodeState, Row};
 use gbench_model::{CaseId, SPEEDUP_UNIT, is_time};
 use gbench_stats as stats;
 
@@ -16,17 +14,17 @@ pub(crate) fn cases(pairs: &[PairedCase]) -> Vec<CaseCode> {
     cases
 }
 
-/// Says of each row what became of its case's code; and in words where the row changed.
+/// Says of each row what became of its case's code.
 pub(crate) fn tell(rows: &mut [Row], cases: &[CaseCode]) {
-    let by_case: HashMap<&CaseId, &CaseCode> = cases.iter().map(|case| (&case.case, case)).collect();
     // The speedup of a pair is made of two cases, and a case as a whole has no figure.
     for row in rows.iter_mut().filter(|row| row.unit != SPEEDUP_UNIT && !row.metric.is_empty()) {
-        let Some(case) = by_case.get(&row.case) else { continue };
-        row.device_code = Some(case.state);
-        if matches!(row.verdict, Verdict::Regressed | Verdict::Improved) {
-            row.add_code(case);
-        }
+        row.device_code = of_case(cases, &row.case).map(|case| case.state);
     }
+}
+
+/// The code of a case out of [`cases`].
+pub(crate) fn of_case<'c>(cases: &'c [CaseCode], id: &CaseId) -> Option<&'c CaseCode> {
+    cases.binary_search_by(|case| case.case.cmp(id)).ok().map(|at| &cases[at])
 }
 
 /// The noise that rows of identical code show; `None` where there is no such row.

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use gbench_stats as stats;
 
 use super::evidence::is_instructions;
-use super::{Advice, Change, Evidence, Reason, Row, RowDecision, Verdict};
+use super::{Change, Evidence, Reason, Row, RowDecision, Verdict};
 use gbench_model::{Better, CaseId};
 
 /// Processes a side that a change takes, by the rules before SEQ-E 3.
@@ -72,14 +72,7 @@ pub(crate) fn known(evidence: &Evidence, least: usize, differing: usize) -> Opti
     let missing = differing.saturating_sub(processes) as u32;
     if missing > 0 {
         let reason = Reason::FewCounts { processes: processes as u32, needed: differing as u32 };
-        let rounds = differing as u32;
-        let next = Advice::Resume { more_rounds: missing, rounds };
-        return Some(RowDecision {
-            change,
-            open: true,
-            wants_rounds: Some(missing),
-            ..RowDecision::plain(Verdict::Inconclusive, Some(reason), Some(next))
-        });
+        return Some(RowDecision::waiting(change, reason, missing, differing as u32));
     }
     let reason =
         Reason::CountsAgree { base: base.mean, head: head.mean, spread, processes: processes as u32 };
@@ -97,7 +90,7 @@ pub(crate) fn tell_of_time(rows: &mut [Row]) {
         if matches!(row.verdict, Verdict::Regressed | Verdict::Improved)
             && let Some(verdict) = times.get(&row.case)
         {
-            row.add_time(*verdict);
+            row.time_verdict = Some(*verdict);
         }
     }
 }

@@ -92,7 +92,7 @@ fn without_cases(record: &RunRecord) -> RunRecord {
 pub(crate) fn tell(rows: &mut [Row], cycles: &HashMap<CaseId, RowCycles>) {
     for row in rows.iter_mut().filter(|row| is_open_time(row)) {
         if let Some(of_case) = cycles.get(&row.case) {
-            row.add_cycles(of_case.clone());
+            row.in_cycles = Some(of_case.clone());
         }
     }
 }

@@ -112,12 +112,6 @@ impl VerdictDocument {
         let id = self.reproduce.strip_prefix("gbench-ci replay ").and_then(|id| id.parse().ok());
         id.into_iter().collect()
     }
-
-    /// The JSON Schema of a verdict; `docs/schema/verdict-v2.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(VerdictDocument).into()
-    }
 }
 
 /// One side of the comparison, enough to name it.

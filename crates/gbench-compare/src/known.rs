@@ -56,7 +56,7 @@ pub(crate) fn known(evidence: &Evidence, needed: &Needed) -> Option<RowDecision>
         };
         decision = RowDecision {
             change: decision.change,
-            ..RowDecision::plain(Verdict::Inconclusive, Some(reason), Some(Advice::LookForInteraction {}))
+            ..RowDecision::undecided(reason, Advice::LookForInteraction {})
         };
     }
     Some(decision)
@@ -68,33 +68,13 @@ fn enough(evidence: &Evidence, decision: RowDecision, least: usize) -> RowDecisi
     if decision.verdict == Verdict::Unchanged || processes >= least {
         return decision;
     }
-    let more = (least - processes) as u32;
     let reason = Reason::FewThatDiffer { processes: processes as u32, needed: least as u32 };
-    RowDecision {
-        change: decision.change,
-        open: true,
-        wants_rounds: Some(more),
-        ..RowDecision::plain(
-            Verdict::Inconclusive,
-            Some(reason),
-            Some(Advice::Resume { more_rounds: more, rounds: least as u32 }),
-        )
-    }
+    RowDecision::waiting(decision.change, reason, (least - processes) as u32, least as u32)
 }
 
 /// What shared processes show to be changed, until the case has processes of its own.
 fn waits(evidence: &Evidence, suspected: RowDecision, processes: usize, least: usize) -> RowDecision {
     let more = (least - processes) as u32;
     let reason = Reason::FewOwnProcesses { processes: processes as u32, needed: least as u32 };
-    let rounds = evidence.base.centres.len() as u32 + more;
-    RowDecision {
-        change: suspected.change,
-        open: true,
-        wants_rounds: Some(more),
-        ..RowDecision::plain(
-            Verdict::Inconclusive,
-            Some(reason),
-            Some(Advice::Resume { more_rounds: more, rounds }),
-        )
-    }
+    RowDecision::waiting(suspected.change, reason, more, evidence.base.centres.len() as u32 + more)
 }

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoEnumIterator;
 
+use super::conclusion::most_severe;
 use super::{Conclusion, Verdict, VerdictDocument, Warning};
-use gbench_model::{Job, Shard};
+use gbench_model::{Exit, Job, Shard};
 
 pub const SCHEMA_MERGED: &str = "gbench-ci/merged/v1";
 
@@ -63,12 +65,6 @@ impl Merged {
             warning_codes: Vec::new(),
         }
     }
-
-    /// The JSON Schema; `docs/schema/merged-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(Merged).into()
-    }
 }
 
 /// One measuring job's answer.
@@ -103,4 +99,18 @@ impl VerdictPart {
 
 pub(crate) fn shard_words(shard: Shard) -> String {
     format!("shard {} of {}", shard.index, shard.of)
+}
+
+/// The most severe conclusion and exit code of groups; with gaps at least those of a failure.
+pub(crate) fn most_severe_of(groups: &[Group], gaps: bool) -> (Conclusion, Exit) {
+    let least = if gaps { (Conclusion::Failed, Exit::Failed) } else { (Conclusion::Pass, Exit::Pass) };
+    groups.iter().fold(least, |(conclusion, exit), group| {
+        let of_group = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
+        (most_severe(conclusion, group.verdict.conclusion), exit.most_severe(of_group))
+    })
+}
+
+pub(crate) fn counts_of(groups: &[Group]) -> BTreeMap<Verdict, u32> {
+    let total = |verdict| groups.iter().filter_map(|group| group.verdict.counts.get(&verdict)).sum();
+    Verdict::iter().map(|verdict| (verdict, total(verdict))).collect()
 }

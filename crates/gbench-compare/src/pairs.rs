@@ -7,8 +7,7 @@
 use std::collections::HashMap;
 
 use gbench_model::{
-    Better, CaseId, CaseRecord, Metric, ParamValue, Params, ProcessRecord, VARIANT_PARAM, Variant,
-    direction_of_unit, is_time,
+    Better, CaseId, CaseRecord, Metric, ParamValue, Params, ProcessRecord, VARIANT_PARAM, Variant, is_time,
 };
 use gbench_stats::{SampleGroup, TQuantiles};
 
@@ -158,8 +157,7 @@ impl<'a> PairMetric<'a> {
             let of_optimized = optimized.metrics.iter().find(|metric| metric.name == of_baseline.name)?;
             let declared = baseline.declared.get(&of_baseline.name);
             let judged = declared.and_then(|declared| declared.gate) != Some(false);
-            let better = declared.and_then(|declared| declared.better).or(of_baseline.better);
-            let better = better.or_else(|| direction_of_unit(&of_baseline.unit))?;
+            let better = baseline.direction(of_baseline)?;
             (judged && of_baseline.unit == of_optimized.unit).then_some(Self {
                 baseline: of_baseline,
                 optimized: of_optimized,

@@ -4,8 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use gbench_model::{
-    Better, CODE_FIGURES, CaseId, CaseRecord, Metric, MetricDeclaration, OwnFigure, Side, direction_of_unit,
-    is_counted, is_time,
+    Better, CODE_FIGURES, CaseId, CaseRecord, Metric, MetricDeclaration, OwnFigure, Side, is_counted, is_time,
 };
 
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
@@ -193,7 +192,7 @@ impl<'a> RowBuilder<'a, '_> {
 
     /// Evidence of a row on which nothing is decided.
     fn add_prior_only(&mut self, id: &'a CaseId, base: MetricOf<'a>, head: MetricOf<'a>) {
-        let Some(better) = direction(base) else { return };
+        let Some(better) = base.0.direction(base.1) else { return };
         let values = [base, head].map(|(case, metric)| MeasuredSide::of(case, metric, &mut self.scratch));
         let [Ok(base_values), Ok(head_values)] = values else { return };
         if self.declared(base.0, head).and_then(|declared| declared.gate) != Some(false) {
@@ -278,8 +277,8 @@ impl<'a> RowBuilder<'a, '_> {
             let threshold = self.policy.threshold_for(head, declared);
             let mut row = undecided(id, &metric.name, &metric.unit, threshold);
             // What the base says counts, as its thresholds do: a change does not choose which way is better.
-            let of_base = base_metric.and_then(|metric| direction((base, metric)));
-            row.better = of_base.or_else(|| direction((head, head_metric?)));
+            let of_base = base_metric.and_then(|metric| base.direction(metric));
+            row.better = of_base.or_else(|| head.direction(head_metric?));
             self.metric((id, row), (base, base_metric), (head, head_metric));
         }
         if (self.prepared.rows.len(), self.prepared.shown_alone) == before {
@@ -327,7 +326,7 @@ impl<'a> RowBuilder<'a, '_> {
                 ((base_case, base), base_values, (head_case, head), head_values)
             }
         };
-        if self.in_rounds && direction(base).is_none() && row.better.is_some() {
+        if self.in_rounds && base.0.direction(base.1).is_none() && row.better.is_some() {
             // Else a change could say that it is an improvement.
             row.better = None;
             let next = Advice::DeclareDirectionOnBase {};
@@ -345,7 +344,7 @@ impl<'a> RowBuilder<'a, '_> {
             let reason = Reason::UnitsDiffer { base: base_unit, head: head_unit };
             return self.settle(row, Verdict::Invalid, reason, Advice::SendOneUnit {});
         }
-        if let Some(other) = direction(head).filter(|other| *other != better) {
+        if let Some(other) = head.0.direction(head.1).filter(|other| *other != better) {
             let reason = Reason::DirectionsDiffer { base: better, head: other };
             return self.settle(row, Verdict::Invalid, reason, Advice::DeclareOneDirection {});
         }
@@ -401,12 +400,6 @@ impl<'a> RowBuilder<'a, '_> {
         self.prepared.evidence.push(evidence);
         self.prepared.rows.push(row);
     }
-}
-
-/// Which way is better by what one side says: its suite file, else its program, else the unit.
-fn direction((case, metric): MetricOf) -> Option<Better> {
-    let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
-    declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
 }
 
 /// Of a side whose unit is one of time: the first sample of it that is zero or less.

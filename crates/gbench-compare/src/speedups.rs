@@ -152,7 +152,10 @@ pub(crate) fn tell_of_members(rows: &mut [Row], members: &HashMap<usize, PairMem
             }
             _ => None,
         };
-        rows[at].add_members(pair, of_baseline);
+        if let Some(advice) = of_baseline {
+            (rows[at].next, rows[at].advice) = (advice.to_string(), Some(advice));
+        }
+        rows[at].pair = Some(pair);
     }
 }
 

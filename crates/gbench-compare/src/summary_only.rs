@@ -4,7 +4,7 @@ use gbench_model::Stated;
 use gbench_stats::{SampleGroup, TQuantiles, Welch};
 
 use super::scale::Scale;
-use super::{Advice, Change, Evidence, Reason, RowDecision, Verdict};
+use super::{Advice, Change, Evidence, Reason, RowDecision};
 
 /// Confidence of the interval shown: no verdict rests on it, so nothing is corrected.
 const ERROR_RATE: f64 = 0.05;
@@ -18,7 +18,7 @@ pub(crate) fn decide(
 ) -> RowDecision {
     let decision = |reason, change| RowDecision {
         change,
-        ..RowDecision::plain(Verdict::Inconclusive, Some(reason), Some(Advice::SeveralProcessesOrHistory {}))
+        ..RowDecision::undecided(reason, Advice::SeveralProcessesOrHistory {})
     };
     let scale = Scale::of(&[base.value], &[head.value], evidence.better);
     let groups = [base, head].map(|stated| group(stated, scale));

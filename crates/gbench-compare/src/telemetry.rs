@@ -30,7 +30,7 @@ pub(crate) fn tell(rows: &mut [Row], pairs: &[PairedCase]) {
         if let Some((base, head)) = by_case.get(&row.case)
             && let Some(telemetry) = of_case(base, head)
         {
-            row.add_telemetry(telemetry);
+            row.telemetry = Some(Box::new(telemetry));
         }
     }
 }

@@ -78,7 +78,7 @@ impl ExactDifference {
         RowDecision {
             change: self.decision.change,
             tested: true,
-            ..inconclusive(
+            ..RowDecision::undecided(
                 Reason::FewThatDiffer { processes, needed },
                 Advice::MoreProcesses { processes: needed },
             )
@@ -143,7 +143,7 @@ impl RowTest {
         let (Some(base_group), Some(head_group)) = groups else {
             return RowTest::Alone(match evidence.stated {
                 [Some(b), Some(h)] => summary_only::decide(evidence, b, h, quantiles),
-                _ => inconclusive(
+                _ => RowDecision::undecided(
                     Reason::TooFewProcesses {
                         base_processes: base.len() as u32,
                         head_processes: head.len() as u32,
@@ -156,11 +156,14 @@ impl RowTest {
             if base.len().min(head.len()) < MIN_PROCESSES {
                 let reason = Reason::TooFewRoundedFigures { base: base_value, head: head_value };
                 let next = Advice::MoreProcessesOrDigits { processes: MIN_PROCESSES as u32 };
-                return RowTest::Settled(inconclusive(reason, next));
+                return RowTest::Settled(RowDecision::undecided(reason, next));
             }
             if base_value == head_value && !digits_explain(evidence) {
                 let reason = Reason::RepeatedFigure { value: base_value };
-                return RowTest::Settled(inconclusive(reason, Advice::MeasureAnewOrDeclareExact {}));
+                return RowTest::Settled(RowDecision::undecided(
+                    reason,
+                    Advice::MeasureAnewOrDeclareExact {},
+                ));
             }
         }
         let spread =
@@ -299,10 +302,6 @@ fn trimmed(evidence: &Evidence, scale: Scale, welch: &Welch, unresolved: f64) ->
     })
 }
 
-fn inconclusive(reason: Reason, next: Advice) -> RowDecision {
-    RowDecision::plain(Verdict::Inconclusive, Some(reason), Some(next))
-}
-
 impl Test {
     /// Welch's interval, widened by what steps leave open.
     fn interval(&self, welch: &Welch, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
@@ -347,7 +346,7 @@ impl Test {
             return RowDecision {
                 change,
                 tested: true,
-                ..inconclusive(few, Advice::MoreProcesses { processes: needed })
+                ..RowDecision::undecided(few, Advice::MoreProcesses { processes: needed })
             };
         }
         let (reason, next) = match verdict {

@@ -139,6 +139,7 @@ pub fn compare_by(
         let output = rule.judge(&prepared.evidence);
         rounds = output.rounds;
         warnings = output.warnings;
+        let mut held_clocks = HashMap::new();
         for ((index, evidence), mut decision) in
             prepared.open.iter().zip(&prepared.evidence).zip(output.decisions)
         {
@@ -156,10 +157,9 @@ pub fn compare_by(
                 decision.next = Some(look_for_the_cause(base.record, head.record, differences.len()));
             }
             decision.settle(&mut prepared.rows[*index]);
-            let row = &mut prepared.rows[*index];
             // A plainly unchanged row needs no word on its circumstances.
-            if let Some(remark) = throttling::remark(evidence).filter(|_| row.verdict != Verdict::Unchanged) {
-                row.add_remark(&remark);
+            if prepared.rows[*index].verdict != Verdict::Unchanged {
+                held_clocks.extend(throttling::held_clocks(evidence).map(|held| (*index, held)));
             }
         }
         for ProgramDecision { likeliest, decision } in output.programs {
@@ -180,6 +180,9 @@ pub fn compare_by(
         }
         code_remarks::tell(&mut rows, &codes);
         telemetry::tell(&mut rows, &pairs);
+        for (index, row) in rows.iter_mut().enumerate() {
+            row.tell(held_clocks.get(&index), code_remarks::of_case(&codes, &row.case));
+        }
     }
     warnings.extend(throttling::warning(base.record, head.record));
     warnings.extend(cycles::warning(base.record, head.record));

@@ -171,19 +171,3 @@ pub struct BisectBeginning {
     /// Facts of the machine that must be the same where it is gone on with.
     pub machine: BTreeMap<String, String>,
 }
-
-impl BisectDocument {
-    /// The JSON Schema of the document; `docs/schema/bisect-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(BisectDocument).into()
-    }
-}
-
-impl BisectEntry {
-    /// The JSON Schema of a line; `docs/schema/bisect-state-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(BisectEntry).into()
-    }
-}

@@ -130,14 +130,6 @@ pub struct SourceLine {
     pub line: u32,
 }
 
-impl Job {
-    /// The JSON Schema of a job; `docs/schema/job-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(Job).into()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

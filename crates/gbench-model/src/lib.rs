@@ -53,6 +53,8 @@ mod record;
 mod reference;
 mod samples;
 mod sandbox;
+#[cfg(feature = "schema")]
+mod schema;
 mod secret;
 mod settings;
 mod stage;
@@ -110,6 +112,8 @@ pub use record::{
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use sandbox::{RunTimes, Sandbox, SandboxState};
+#[cfg(feature = "schema")]
+pub use schema::Documented;
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Isolation, LayOver, Origin, SetBy, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};

@@ -11,7 +11,7 @@ use super::samples::{exact, is_default};
 use super::{
     Better, CalmWait, CaseId, ClockControl, Comparison, Component, DeviceCode, ExclusiveUse, GpuPlace,
     Ingested, Kind, Manifest, Metric, NothingMeasured, Outcome, Profile, RunId, Shown, StageReport,
-    Telemetry,
+    Telemetry, direction_of_unit,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -62,6 +62,12 @@ pub struct RunRecord {
 }
 
 impl CaseRecord {
+    /// Which way is better of one of its metrics: by its suite file, else by its program, else by the unit.
+    pub fn direction(&self, metric: &Metric) -> Option<Better> {
+        let declared = self.declared.get(&metric.name).and_then(|declared| declared.better);
+        declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
+    }
+
     /// The error that its program reported, where one ended it.
     pub fn reported_error(&self) -> Option<&ReportedError> {
         self.processes.iter().rev().find_map(|process| process.error.as_ref())
@@ -69,12 +75,6 @@ impl CaseRecord {
 }
 
 impl RunRecord {
-    /// The JSON Schema of a record; `docs/schema/record-v2.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(RunRecord).into()
-    }
-
     /// What types alone cannot promise: the first case, or metric of a case, that stands twice.
     pub fn repeated(&self) -> Option<String> {
         let mut cases = HashSet::with_capacity(self.cases.len());

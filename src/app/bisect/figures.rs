@@ -2,7 +2,7 @@
 
 use crate::compare::slowed_by_hardware;
 use crate::model::text::list;
-use crate::model::{Better, CaseRecord, Fault, Metric, ProcessSamples, Result, RunRecord, direction_of_unit};
+use crate::model::{Better, CaseRecord, Fault, ProcessSamples, Result, RunRecord};
 use crate::stats;
 
 /// The metric that is bisected.
@@ -32,7 +32,7 @@ impl BisectedMetric {
         };
         let is_judged = |name: &str| case.declared.get(name).and_then(|said| said.gate) != Some(false);
         let judged: Vec<_> =
-            case.metrics.iter().filter(|it| better(case, it).is_some() && is_judged(&it.name)).collect();
+            case.metrics.iter().filter(|it| case.direction(it).is_some() && is_judged(&it.name)).collect();
         let found = match (named, judged.as_slice()) {
             (Some(named), _) => case.metrics.iter().find(|metric| metric.name == named),
             (None, [only]) => Some(*only),
@@ -48,7 +48,7 @@ impl BisectedMetric {
             let next = format!("name one with `--metric`: {}", list(&names, 8));
             return Err(Fault::at(case.id.to_string(), what, next));
         };
-        Ok(Self { name: metric.name.clone(), unit: metric.unit.clone(), better: better(case, metric) })
+        Ok(Self { name: metric.name.clone(), unit: metric.unit.clone(), better: case.direction(metric) })
     }
 
     /// The figures of a record, one for each process that has one. Errors: one is not above zero, so that a change of it has no share.
@@ -92,10 +92,4 @@ impl BisectedMetric {
             Some(Better::Lower) | None => change.exp_m1(),
         }
     }
-}
-
-/// As a comparison finds it: what the suite file says, what the program says, what the unit implies.
-fn better(case: &CaseRecord, metric: &Metric) -> Option<Better> {
-    let declared = case.declared.get(&metric.name).and_then(|said| said.better);
-    declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
 }

@@ -51,12 +51,6 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The JSON Schema of a calibration; `docs/schema/calibration-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(Calibration).into()
-    }
-
     /// Whether any row has figures: else nothing was learnt, and nothing can be said.
     pub fn has_figures(&self) -> bool {
         self.rows.iter().any(|row| row.readiness != Readiness::Unknown)

@@ -6,14 +6,9 @@ mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strum::IntoEnumIterator;
-
-use super::conclusion::{most_severe, was_compared};
-use super::merged::shard_words;
-use super::{
-    Conclusion, Group, Merged, MissingPart, SCHEMA_MERGED, SideSummary, Verdict, VerdictPart, Warning,
-    wording,
-};
+use super::conclusion::was_compared;
+use super::merged::{counts_of, most_severe_of, shard_words};
+use super::{Group, Merged, MissingPart, SCHEMA_MERGED, SideSummary, VerdictPart, Warning, wording};
 use gbench_model::{Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
 
 pub use records::merge_records;
@@ -83,20 +78,6 @@ fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
         warnings,
         warning_codes: gaps.iter().map(|gap| Warning::MissingPart { text: gap.what.clone() }).collect(),
     }
-}
-
-/// The most severe conclusion and exit code of groups; with gaps at least those of a failure.
-fn most_severe_of(groups: &[Group], gaps: bool) -> (Conclusion, Exit) {
-    let least = if gaps { (Conclusion::Failed, Exit::Failed) } else { (Conclusion::Pass, Exit::Pass) };
-    groups.iter().fold(least, |(conclusion, exit), group| {
-        let of_group = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
-        (most_severe(conclusion, group.verdict.conclusion), exit.most_severe(of_group))
-    })
-}
-
-fn counts_of(groups: &[Group]) -> BTreeMap<Verdict, u32> {
-    let total = |verdict| groups.iter().filter_map(|group| group.verdict.counts.get(&verdict)).sum();
-    Verdict::iter().map(|verdict| (verdict, total(verdict))).collect()
 }
 
 /// Of which machine each part is.

@@ -113,6 +113,16 @@ impl RowDecision {
         }
     }
 
+    pub(crate) fn undecided(reason: Reason, next: Advice) -> Self {
+        Self::plain(Verdict::Inconclusive, Some(reason), Some(next))
+    }
+
+    /// Undecided until it has so many rounds `more`, which make `rounds` in all.
+    pub(crate) fn waiting(change: Option<Change>, reason: Reason, more: u32, rounds: u32) -> Self {
+        let next = Advice::Resume { more_rounds: more, rounds };
+        Self { change, open: true, wants_rounds: Some(more), ..Self::undecided(reason, next) }
+    }
+
     /// Writes the decision into its row, with its text.
     pub(crate) fn settle(self, row: &mut Row) {
         row.verdict = self.verdict;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::breaks::{BreakFinder, SeriesBreak};
+use super::breaks::{BreakFinder, V1Break};
 use super::encoding::Dictionary;
 use super::table::{TrendSeries, TrendTable};
 use gbench_model::{Better, Strictness};
@@ -65,7 +65,7 @@ pub enum SeriesState {
 /// All of one series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesTrend {
-    pub breaks: Vec<SeriesBreak>,
+    pub breaks: Vec<V1Break>,
     pub changes: Vec<LastingChange>,
     /// Those of `changes` that the newest run brought, by index.
     pub new: Vec<usize>,
@@ -97,10 +97,10 @@ pub fn trends_of(
 }
 
 /// The trend of one series with these breaks. `is_current`: the newest commit has a figure of it.
-fn trend_of(series: &TrendSeries, breaks: Vec<SeriesBreak>, is_current: bool) -> SeriesTrend {
+fn trend_of(series: &TrendSeries, breaks: Vec<V1Break>, is_current: bool) -> SeriesTrend {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let mut trend = SeriesTrend { breaks, ..SeriesTrend::default() };
-    let starts: Vec<usize> = std::iter::once(0).chain(trend.breaks.iter().map(|it| it.at)).collect();
+    let starts: Vec<usize> = std::iter::once(0).chain(trend.breaks.iter().map(|it| it.at as usize)).collect();
     let mut residuals = Vec::new();
     for (piece, start) in starts.iter().enumerate() {
         let end = starts.get(piece + 1).copied().unwrap_or(values.len());

@@ -3,25 +3,34 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::encoding::Dictionary;
 use super::table::{TrendSeries, TrendTable};
 use crate::strictness;
 use gbench_model::Strictness;
 
-/// A fact that differs between two runs: `driver`, `power_limit`, `settings`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BrokenField {
+/// Two points next to each other that may not be set side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct V1Break {
+    /// Index in `points` of the first one after it.
+    pub at: u32,
+    pub fields: Vec<V1BrokenField>,
+}
+
+/// A fact that differs between the two.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct V1BrokenField {
+    /// A field of `[gate.match]`, or `settings`.
     pub field: String,
     pub before: String,
     pub after: String,
-}
-
-/// A break before a point of a series.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeriesBreak {
-    /// Index of the first point after it.
-    pub at: usize,
-    pub fields: Vec<BrokenField>,
 }
 
 /// The name of the field for what the suite asked for.
@@ -48,7 +57,7 @@ impl<'t> BreakFinder<'t> {
 
     /// Every break of a series, in order. A fact that a run does not tell is as it was last told: a night on which one query failed
     /// breaks nothing, and hides no break.
-    pub(super) fn of(&mut self, series: &TrendSeries) -> Vec<SeriesBreak> {
+    pub(super) fn of(&mut self, series: &TrendSeries) -> Vec<V1Break> {
         let mut found = Vec::new();
         let mut known: HashMap<u32, u32> = HashMap::new();
         let mut before: Option<(u32, u32)> = None;
@@ -68,15 +77,15 @@ impl<'t> BreakFinder<'t> {
             }
             before = Some(now);
             if !fields.is_empty() {
-                found.push(SeriesBreak { at, fields });
+                found.push(V1Break { at: at as u32, fields });
             }
         }
         found
     }
 
-    fn field(&self, field: &str, before: u32, after: u32) -> BrokenField {
+    fn field(&self, field: &str, before: u32, after: u32) -> V1BrokenField {
         let [before, after] = [before, after].map(|text| self.dictionary.text(text).to_owned());
-        BrokenField { field: field.to_owned(), before, after }
+        V1BrokenField { field: field.to_owned(), before, after }
     }
 
     fn strict_facts(&mut self, machine: u32) -> &[(u32, u32)] {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::analysis::{LastingChange, SeriesState, SeriesTrend, is_worse};
+use super::breaks::V1Break;
 use super::table::{TrendSeries, TrendTable};
 use gbench_model::{Better, CaseId, RunId};
 
@@ -89,27 +90,6 @@ pub struct V1Point {
     /// The 95 % interval by the processes of this run alone; absent of one process. Runs differ by more.
     pub low: Option<f64>,
     pub high: Option<f64>,
-}
-
-/// Two points next to each other that may not be set side by side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct V1Break {
-    /// Index in `points` of the first one after it.
-    pub at: u32,
-    pub fields: Vec<V1BrokenField>,
-}
-
-/// A fact that differs between the two.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct V1BrokenField {
-    /// A field of `[gate.match]`, or `settings`.
-    pub field: String,
-    pub before: String,
-    pub after: String,
 }
 
 /// A shift of level that lasts.
@@ -229,12 +209,6 @@ impl TrendsDocument {
         });
         self
     }
-
-    /// The JSON Schema of the document; `docs/schema/trends-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(TrendsDocument).into()
-    }
 }
 
 impl V1Series {
@@ -281,12 +255,6 @@ fn of_series(table: &TrendTable, series: &TrendSeries, trend: &SeriesTrend) -> V
         new,
         accepted: None,
     };
-    let field = |field: &super::BrokenField| V1BrokenField {
-        field: field.field.clone(),
-        before: field.before.clone(),
-        after: field.after.clone(),
-    };
-    let breaks = trend.breaks.iter();
     V1Series {
         case: series.id.case.clone(),
         metric: series.id.metric.clone(),
@@ -295,9 +263,7 @@ fn of_series(table: &TrendTable, series: &TrendSeries, trend: &SeriesTrend) -> V
         branch: series.id.branch.clone(),
         label: series.id.label.clone(),
         points: series.points.iter().map(point).collect(),
-        breaks: breaks
-            .map(|it| V1Break { at: it.at as u32, fields: it.fields.iter().map(field).collect() })
-            .collect(),
+        breaks: trend.breaks.clone(),
         changes: trend
             .changes
             .iter()

@@ -27,11 +27,11 @@ mod table;
 pub use analysis::{
     LEAST_SEARCHED, LastingChange, SeriesDrift, SeriesState, SeriesTrend, is_worse, trends_of,
 };
-pub use breaks::{BrokenField, SeriesBreak};
+pub use breaks::{V1Break, V1BrokenField};
 pub use common::CommonStep;
 pub use document::{
-    SCHEMA_TRENDS, TrendsDocument, V1AcceptedChange, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point,
-    V1Series, V1TrendRun, V1Unmeasured,
+    SCHEMA_TRENDS, TrendsDocument, V1AcceptedChange, V1ChangePoint, V1Drift, V1Point, V1Series, V1TrendRun,
+    V1Unmeasured,
 };
 pub use encoding::{CACHE_VERSION, DecodedRun, Dictionary, EncodingError};
 pub use open::{OpenFinding, OpenTrend, OpenTrends, ToldFinding, ToldTrend};

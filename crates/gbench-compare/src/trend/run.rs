@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{MeasuredSide, asked_settings, machine_facts, speedups_of};
-use gbench_model::{Better, CaseId, RunId, RunRecord, direction_of_unit};
+use gbench_model::{Better, CaseId, RunId, RunRecord};
 use gbench_stats::TQuantiles;
 
 /// A run, as far as it is a place in a series.
@@ -83,12 +83,11 @@ impl RunPoints {
                     quantiles.upper(0.025, processes - 1.0) * spread / processes.sqrt()
                 });
                 let declared = case.declared.get(&metric.name);
-                let better = declared.and_then(|declared| declared.better).or(metric.better);
                 it.points.push(MetricPoint {
                     case: case.id.clone(),
                     metric: metric.name.clone(),
                     unit: metric.unit.clone(),
-                    better: better.or_else(|| direction_of_unit(&metric.unit)),
+                    better: case.direction(metric),
                     judged: declared.and_then(|declared| declared.gate) != Some(false),
                     settings: settings.clone(),
                     value,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{CaseCode, CodeGap, CodeNoise, CodeState, KernelChange, Row};
+use crate::{CaseCode, CodeGap, CodeNoise, CodeState, KernelChange};
 use gbench_device_code::display_name;
 use gbench_model::text::{count, grouped, percent};
 use gbench_model::{KernelCode, Side};
@@ -112,6 +112,18 @@ impl fmt::Display for CodeGap {
 }
 
 impl CaseCode {
+    /// What it says of a row that changed.
+    pub(super) fn remark(&self) -> Option<String> {
+        match self.state {
+            CodeState::Identical => Some(
+                "its device code is the same on both sides, so look at the host code, the inputs or the machine"
+                    .to_owned(),
+            ),
+            CodeState::Changed => Some(format!("its device code changed: {}", self.told(MAX_NAMED))),
+            CodeState::NotComparable => None,
+        }
+    }
+
     /// The kernels that differ, at most so many of them by name.
     pub fn told(&self, most: usize) -> String {
         let mut told: Vec<String> = self.kernels.iter().take(most).map(ToString::to_string).collect();
@@ -131,22 +143,5 @@ impl CodeNoise {
             percent(self.median),
             percent(self.largest),
         )
-    }
-}
-
-impl Row {
-    /// Adds what became of the device code to the reason, which does not rest on it.
-    pub(crate) fn add_code(&mut self, case: &CaseCode) {
-        let remark = match case.state {
-            CodeState::Identical => {
-                "its device code is the same on both sides, so look at the host code, the \
-                                     inputs or the machine"
-                    .to_owned()
-            }
-            CodeState::Changed => format!("its device code changed: {}", case.told(MAX_NAMED)),
-            CodeState::NotComparable => return,
-        };
-        let joint = if self.reason.is_empty() { "" } else { "; " };
-        self.reason += &format!("{joint}{remark}");
     }
 }

@@ -17,11 +17,18 @@ pub use reason::{Reason, SettingEffect};
 pub(crate) use sentence::{of_machines, of_verdict};
 pub use warning::{HeldDown, Warning};
 
-use super::{MemberShift, PairShift, Row, RowCycles, Verdict, VerdictDocument};
+use derive_more::Display;
+
+use super::{CaseCode, MemberShift, PairShift, Row, RowCycles, Verdict, VerdictDocument};
 use gbench_model::text::{count, percent, signed_percent};
 
 /// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
-pub(crate) struct Remark {
+#[derive(Display)]
+#[display(
+    "a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
+    reasons.join(", "), base.0, count(base.1, "process"), head.0, count(head.1, "process")
+)]
+pub(crate) struct HeldClocks {
     pub reasons: Vec<String>,
     /// Processes that met it, and all.
     pub base: (usize, usize),
@@ -36,68 +43,71 @@ impl Row {
         (self.why, self.advice) = (why, next);
     }
 
-    /// Says of a count that changed by how much, and what became of the time beside it.
-    pub(super) fn add_time(&mut self, time: Verdict) {
+    /// Puts behind the reason what else is known of the row and does not decide it. `code`: that of its case.
+    pub(super) fn tell(&mut self, held_clocks: Option<&HeldClocks>, code: Option<&CaseCode>) {
+        let mut text = std::mem::take(&mut self.reason);
+        join(&mut text, "; meanwhile ", held_clocks.map(ToString::to_string));
+        join(&mut text, "; ", self.pair.map(of_members));
+        if let Some(time) = self.time_verdict {
+            let of_reason = Some(std::mem::replace(&mut text, self.of_count())).filter(|it| !it.is_empty());
+            join(&mut text, ": ", of_reason);
+            join(&mut text, "; ", Some(self.of_time(time)));
+        }
+        join(&mut text, "; ", self.in_cycles.as_ref().map(|cycles| self.of_cycles(cycles)));
+        let is_changed = matches!(self.verdict, Verdict::Regressed | Verdict::Improved);
+        let code = code.filter(|_| is_changed && self.device_code.is_some());
+        join(&mut text, "; ", code.and_then(CaseCode::remark));
+        for remark in self.telemetry.iter().flat_map(|telemetry| telemetry.sentences()) {
+            join(&mut text, "; meanwhile ", Some(remark));
+        }
+        self.reason = text;
+    }
+
+    fn of_count(&self) -> String {
         let share = self.change.as_ref().map_or(0.0, |change| change.ratio - 1.0);
         let more = if share < 0.0 { "fewer" } else { "more" };
-        let too = if time == self.verdict { " too" } else { "" };
-        let time_is = match time {
+        format!("{} {more} instructions", percent(share.abs()))
+    }
+
+    fn of_time(&self, time: Verdict) -> String {
+        match time {
             Verdict::Inconclusive => "time is open".to_owned(),
-            Verdict::Regressed | Verdict::Improved => format!("time {time}{too}"),
+            Verdict::Regressed | Verdict::Improved if time == self.verdict => format!("time {time} too"),
+            Verdict::Regressed | Verdict::Improved => format!("time {time}"),
             other => format!("time is {other}"),
+        }
+    }
+
+    /// The cycles of a time do not depend on the card's clock.
+    fn of_cycles(&self, cycles: &RowCycles) -> String {
+        let said = match &cycles.change {
+            None => cycles.verdict.to_string(),
+            Some(change) => {
+                let verdict = match (cycles.verdict, self.verdict) {
+                    (Verdict::Regressed, Verdict::Regressed) => "regressed too".to_owned(),
+                    (Verdict::Inconclusive, _) => "open".to_owned(),
+                    (other, _) => other.to_string(),
+                };
+                format!("{} ({verdict})", signed_percent(change.ratio - 1.0))
+            }
         };
-        let joint = if self.reason.is_empty() { "" } else { ": " };
-        let size = percent(share.abs());
-        self.reason = format!("{size} {more} instructions{joint}{}; {time_is}", self.reason);
-        self.time_verdict = Some(time);
+        let of_clock = match (cycles.verdict, self.verdict) {
+            (Verdict::Unchanged, Verdict::Regressed) => ", so that the card's clock moved and not the code",
+            _ => "",
+        };
+        format!("in cycles: {said}{of_clock}")
     }
+}
 
-    /// Says of a time what its cycles say, which do not depend on the card's clock.
-    pub(super) fn add_cycles(&mut self, cycles: RowCycles) {
-        let joint = if self.reason.is_empty() { "" } else { "; " };
-        let size = cycles.change.as_ref().map_or_else(String::new, |change| {
-            let verdict = match (cycles.verdict, self.verdict) {
-                (Verdict::Regressed, Verdict::Regressed) => "regressed too".to_owned(),
-                (Verdict::Inconclusive, _) => "open".to_owned(),
-                (other, _) => other.to_string(),
-            };
-            format!("{} ({verdict})", signed_percent(change.ratio - 1.0))
-        });
-        let said = if size.is_empty() { cycles.verdict.to_string() } else { size };
-        self.reason += &format!("{joint}in cycles: {said}");
-        if (cycles.verdict, self.verdict) == (Verdict::Unchanged, Verdict::Regressed) {
-            self.reason += ", so that the card's clock moved and not the code";
-        }
-        self.in_cycles = Some(cycles);
-    }
+fn join(text: &mut String, joint: &str, remark: Option<String>) {
+    let Some(remark) = remark else { return };
+    *text += if text.is_empty() { "" } else { joint };
+    *text += &remark;
+}
 
-    /// Says of a speedup that changed what became of each member. `instead`: what to do where the baseline alone explains it.
-    pub(super) fn add_members(&mut self, pair: PairShift, instead: Option<Advice>) {
-        let joint = if self.reason.is_empty() { "" } else { "; " };
-        self.reason += &format!(
-            "{joint}the baseline {}, the optimized variant {}",
-            became(pair.baseline),
-            became(pair.optimized)
-        );
-        if let Some(advice) = instead {
-            self.next = advice.to_string();
-            self.advice = Some(advice);
-        }
-        self.pair = Some(pair);
-    }
-
-    /// Adds a circumstance to the reason, which does not rest on it.
-    pub(super) fn add_remark(&mut self, Remark { reasons, base, head }: &Remark) {
-        let joint = if self.reason.is_empty() { "" } else { "; meanwhile " };
-        self.reason += &format!(
-            "{joint}a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
-            reasons.join(", "),
-            base.0,
-            count(base.1, "process"),
-            head.0,
-            count(head.1, "process"),
-        );
-    }
+/// Of a speedup: what became of each member.
+fn of_members(PairShift { baseline, optimized }: PairShift) -> String {
+    format!("the baseline {}, the optimized variant {}", became(baseline), became(optimized))
 }
 
 /// `became 50 % faster`, `did not change`, `did not change by enough (+1.4 %)`.

@@ -1,18 +1,7 @@
 //! What was sampled beside a row, in words.
 
-use crate::{Row, RowTelemetry, SideTelemetry, TelemetryRemark};
+use crate::{RowTelemetry, SideTelemetry, TelemetryRemark};
 use gbench_model::text::{count, percent};
-
-impl Row {
-    /// Adds what was sampled, and of it what may explain the row to its reason, which does not rest on it.
-    pub(crate) fn add_telemetry(&mut self, telemetry: RowTelemetry) {
-        for remark in telemetry.sentences() {
-            let joint = if self.reason.is_empty() { "" } else { "; meanwhile " };
-            self.reason += &format!("{joint}{remark}");
-        }
-        self.telemetry = Some(Box::new(telemetry));
-    }
-}
 
 impl RowTelemetry {
     /// What may explain a row, each as a part of a sentence.

@@ -54,12 +54,6 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
-    /// The JSON Schema of an entry; `docs/schema/history-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(HistoryEntry).into()
-    }
-
     /// Whether both are the same run with the same figures: all but the time at which they were added.
     pub fn is_same_run(&self, other: &Self) -> bool {
         // The id of a run that was read from files is that of its figures, wherever the files lie.

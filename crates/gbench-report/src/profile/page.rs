@@ -36,14 +36,6 @@ pub struct V1ProfiledCase<'a> {
     pub profiles: &'a [Profile],
 }
 
-impl V1Profiles<'_> {
-    /// The JSON Schema; `docs/schema/profiles-v1.json` is this.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(V1Profiles).into()
-    }
-}
-
 /// The cases of a record whose profiles lie in `folder`.
 pub fn profiles_document<'a>(record: &'a RunRecord, folder: &str) -> V1Profiles<'a> {
     let case = |case: &'a gbench_model::CaseRecord| V1ProfiledCase {
