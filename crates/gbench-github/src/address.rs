@@ -80,6 +80,12 @@ impl Sha {
     }
 }
 
+impl From<git2::Oid> for Sha {
+    fn from(id: git2::Oid) -> Self {
+        Self(id.to_string())
+    }
+}
+
 impl fmt::Display for Sha {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

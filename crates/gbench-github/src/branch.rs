@@ -180,8 +180,8 @@ pub fn folder(client: &Client, id: &Sha) -> ApiResult<Vec<TreeItem>> {
 
 /// Every file below the root's folder `under`, by its path from the root. Where GitHub cuts the list short (100,000
 /// entries or 7 MB), folder by folder.
-pub fn files(client: &Client, tip: &BranchTip, under: &str) -> ApiResult<Vec<TreeItem>> {
-    let root = folder(client, &tip.tree)?;
+pub fn files(client: &Client, root: &Sha, under: &str) -> ApiResult<Vec<TreeItem>> {
+    let root = folder(client, root)?;
     let is_it = |item: &&TreeItem| item.path == under && item.kind == TreeKind::Folder;
     let Some(top) = root.iter().find(is_it) else { return Ok(Vec::new()) };
     let mut found = Vec::new();

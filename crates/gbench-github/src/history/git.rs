@@ -4,21 +4,24 @@
 //! anew. Git's own lock of the branch (`refs/heads/BRANCH.lock`) is there for that last moment alone, in which no signal ends the
 //! writer: it would leave the lock behind, and stop every later one.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use git2::build::TreeUpdateBuilder;
-use git2::{Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, Tree};
+use git2::{
+    Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, TreeEntry, TreeWalkMode,
+    TreeWalkResult,
+};
 
 use nix::sys::signal::{SigSet, SigmaskHow};
 
-use super::entry::MAX_BYTES;
-use super::index::{self, Mark};
-use super::layout;
-use super::listed::{Appended, BesideFile, File, Listed, taken};
+use super::listed::{Appended, File};
 use super::pack::{PackedObjects, pack};
-use gbench_model::{Exit, Fault, Result, RunId, backoff};
+use super::store::BranchStore;
+use super::{index, layout};
+use crate::Sha;
+use crate::branch::{TreeItem, TreeKind};
+use gbench_model::{Exit, Fault, Result, backoff};
 
 /// For another writer to finish; one needs milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,23 +34,21 @@ pub(super) struct GitBranch {
     branch: String,
 }
 
-/// Why a try at writing ended without a commit.
-enum Stop {
-    /// Another writer holds the lock.
-    Locked,
-    /// Another writer was faster.
-    Overtaken,
+/// Why the repository gave no answer, or a try at writing ended without a commit.
+pub(super) enum Stop {
     Fault(Fault),
     Git(Error),
 }
 
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        match error.code() {
-            ErrorCode::Locked => Self::Locked,
-            ErrorCode::Modified | ErrorCode::Exists => Self::Overtaken,
-            _ => Self::Git(error),
-        }
+        Self::Git(error)
     }
 }
 
@@ -83,12 +84,6 @@ impl GitBranch {
         format!("refs/heads/{}", self.branch)
     }
 
-    fn fault(&self, error: &Error) -> Fault {
-        let what = format!("the repository cannot be read or written: {}", error.message());
-        Fault::at(format!("git:{}", self.branch), what, "check it with `git fsck`, and who owns it")
-            .exits(Exit::Unpublished)
-    }
-
     fn commit_at(&self, name: &str) -> Result<Option<Oid>, Error> {
         match self.repository.find_reference(name) {
             Ok(reference) => Ok(Some(reference.peel_to_commit()?.id())),
@@ -115,150 +110,13 @@ impl GitBranch {
         self.repository.graph_descendant_of(newer, older).unwrap_or(false)
     }
 
-    pub(super) fn is_there(&self) -> Result<bool> {
-        self.tips().map(|tips| !tips.is_empty()).map_err(|error| self.fault(&error))
-    }
-
     pub(super) fn pack(&self, dry_run: bool) -> Result<PackedObjects> {
-        let tips = self.tips().map_err(|error| self.fault(&error))?;
+        let tips = self.tips().map_err(|error| self.fault(error.into()))?;
         pack(&self.repository, &tips, dry_run).map_err(|error| {
             let objects = self.repository.commondir().join("objects");
             let next = "check it with `git fsck`, who owns it, and that the disk has space";
             Fault::of_io(objects, "the history cannot be packed", &error, next).exits(Exit::Machine)
         })
-    }
-
-    pub(super) fn need(&self) -> Result<()> {
-        let address = format!("git:{}", self.branch);
-        let tips = self.tips().map_err(|error| self.fault(&error))?;
-        if tips.is_empty() {
-            let next = format!(
-                "fetch it: `git fetch origin {}`; where there is none yet, `gbench-ci publish --history {address}` \
-                 makes it",
-                self.branch
-            );
-            let what = "there is no such branch, neither here nor among those fetched from `origin`";
-            return Err(Fault::at(address, what, next));
-        }
-        for tip in tips {
-            let root = self.repository.find_commit(tip).and_then(|commit| commit.tree());
-            let root = root.map_err(|error| self.fault(&error))?;
-            let has_runs = self.tree_in(&root, layout::ROOT).map_err(|error| self.fault(&error))?.is_some();
-            layout::is_of_a_history(has_runs, names_in(&root), &address)?;
-        }
-        Ok(())
-    }
-
-    /// Every file that is named like an entry, in no order.
-    pub(super) fn list(&self) -> Result<Vec<Listed>> {
-        let listed = || -> Result<Vec<Listed>, Error> {
-            let mut all: Vec<Listed> = Vec::new();
-            for tip in self.tips()? {
-                let root = self.repository.find_commit(tip)?.tree()?;
-                let Some(runs) = self.tree_in(&root, layout::ROOT)? else { continue };
-                let marks = self.marks(&runs)?;
-                for folder in folders(&runs) {
-                    let Some(files) = self.tree_in(&runs, &folder)? else { continue };
-                    all.extend(files.iter().filter(|item| item.kind() == Some(ObjectType::Blob)).filter_map(
-                        |item| {
-                            let name = item.name().ok()?;
-                            let path = format!("{}/{folder}/{name}", layout::ROOT);
-                            let run_id = layout::run_of(name)?;
-                            let mark = marks.get(&run_id).filter(|(blob, _)| *blob == item.id());
-                            let mark = mark.map(|(_, mark)| mark.clone());
-                            Some(Listed { run_id, path, blob: item.id().to_string(), size: None, mark })
-                        },
-                    ));
-                }
-            }
-            Ok(all)
-        };
-        listed().map_err(|error| self.fault(&error))
-    }
-
-    /// The entries of the index, each with the bytes that it stands for.
-    fn marks(&self, runs: &Tree<'_>) -> Result<HashMap<RunId, (Oid, Mark)>, Error> {
-        let mut marks = HashMap::new();
-        let Some(index) = self.tree_in(runs, layout::INDEX)? else { return Ok(marks) };
-        for folder in folders(&index) {
-            let Some(names) = self.tree_in(&index, &folder)? else { continue };
-            for item in &names {
-                let path = format!("{}/{}/{folder}/", layout::ROOT, layout::INDEX);
-                let mark = item.name().ok().and_then(|name| index::mark_of(&(path + name)));
-                marks.extend(mark.map(|mark| (mark.run_id.clone(), (item.id(), mark))));
-            }
-        }
-        Ok(marks)
-    }
-
-    /// The small files of a folder beside the runs, each of at most so many bytes.
-    pub(super) fn beside(&self, folder: &str, most: usize) -> Result<Vec<BesideFile>> {
-        let found = || -> Result<Vec<BesideFile>, Error> {
-            let mut found: Vec<BesideFile> = Vec::new();
-            for tip in self.tips()? {
-                let root = self.repository.find_commit(tip)?.tree()?;
-                let Some(runs) = self.tree_in(&root, layout::ROOT)? else { continue };
-                let Some(files) = self.tree_in(&runs, folder)? else { continue };
-                for item in files.iter().filter(|item| item.kind() == Some(ObjectType::Blob)) {
-                    let (size, _) = self.repository.odb()?.read_header(item.id())?;
-                    let Some(name) = item.name().ok().filter(|_| size <= most) else { continue };
-                    let path = format!("{}/{folder}/{name}", layout::ROOT);
-                    if !found.iter().any(|known| known.path == path) {
-                        let bytes = self.repository.find_blob(item.id())?.content().to_vec();
-                        found.push(BesideFile { path, bytes });
-                    }
-                }
-            }
-            Ok(found)
-        };
-        found().map_err(|error| self.fault(&error))
-    }
-
-    pub(super) fn read(&self, listed: &Listed, most: usize) -> Result<Vec<u8>, String> {
-        let read = || {
-            let id = Oid::from_str(&listed.blob)?;
-            let (size, _) = self.repository.odb()?.read_header(id)?;
-            if size > most {
-                Ok(None)
-            } else {
-                self.repository.find_blob(id).map(|blob| Some(blob.content().to_vec()))
-            }
-        };
-        let found = read().map_err(|error: Error| format!("it cannot be read: {}", error.message()))?;
-        found.ok_or_else(|| format!("it is larger than {} MiB", most >> 20))
-    }
-
-    /// The folder of a tree; nothing if it is not there or no folder.
-    fn tree_in(&self, tree: &Tree<'_>, name: &str) -> Result<Option<Tree<'_>>, Error> {
-        match tree.get_name(name) {
-            Some(item) if item.kind() == Some(ObjectType::Tree) => {
-                self.repository.find_tree(item.id()).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Adds a file. `same`: whether what is there under its name already is the same run.
-    pub(super) fn append(&self, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Appended> {
-        let begun = Instant::now();
-        let mut attempts = 0;
-        loop {
-            match self.try_append(file, same) {
-                Ok(appended) => return Ok(appended),
-                Err(Stop::Fault(fault)) => return Err(fault),
-                Err(Stop::Git(error)) => return Err(self.fault(&error)),
-                Err(Stop::Overtaken) => attempts = pause(attempts),
-                Err(Stop::Locked) if begun.elapsed() < PATIENCE => attempts = pause(attempts),
-                Err(Stop::Locked) => {
-                    let lock = self.repository.commondir().join(format!("{}.lock", self.local()));
-                    let what =
-                        format!("the branch `{}` has been locked for {} s", self.branch, PATIENCE.as_secs());
-                    let next =
-                        "remove the file if no git and no gbench-ci is at work here, and publish again";
-                    return Err(Fault::at_path(lock, what, next).exits(Exit::Unpublished));
-                }
-            }
-        }
     }
 
     /// Moves the branch from `tip` to `commit`, or fails because somebody else has moved it. Without a tip, "there is no such
@@ -275,16 +133,12 @@ impl GitBranch {
 
     fn try_append(&self, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Appended, Stop> {
         let repository = &self.repository;
-        self.refuse_checked_out().map_err(Stop::Fault)?;
+        self.refuse_checked_out()?;
         self.refuse_namesakes()?;
         let tip = match repository.find_reference(&self.local()) {
             Ok(reference) if reference.target().is_none() => {
                 let what = format!("`{}` only points to another reference", self.local());
-                return Err(Stop::Fault(Fault::at(
-                    format!("git:{}", self.branch),
-                    what,
-                    "name the branch itself",
-                )));
+                return Err(Fault::at(self.address(), what, "name the branch itself").into());
             }
             Ok(reference) => Some(reference.peel_to_commit()?.id()),
             Err(error) if error.code() == ErrorCode::NotFound => None,
@@ -298,21 +152,19 @@ impl GitBranch {
         };
         // What came from elsewhere and is not in this branch yet must not stand here a second time either.
         if let Some(other) = fetched.filter(|other| Some(*other) != parent)
-            && let Place::There(path) = self.place(&repository.find_commit(other)?.tree()?, file, same)?
+            && let (path, true) = self.place(&repository.find_commit(other)?.tree_id().into(), file, same)?
         {
             return Ok(Appended { commit: other.to_string(), path, already: true });
         }
         let parent = parent.map(|id| repository.find_commit(id)).transpose()?;
-        let root = parent.as_ref().map(git2::Commit::tree).transpose()?;
-        let path = match (&root, &parent) {
-            (Some(root), Some(parent)) => match self.place(root, file, same)? {
-                Place::New(path) => path,
-                Place::There(path) => {
-                    return Ok(Appended { commit: parent.id().to_string(), path, already: true });
-                }
+        let path = match &parent {
+            None => layout::place(file.month, None, file.run),
+            Some(parent) => match self.place(&parent.tree_id().into(), file, same)? {
+                (path, false) => path,
+                (path, true) => return Ok(Appended { commit: parent.id().to_string(), path, already: true }),
             },
-            _ => layout::place(file.month, None, file.run),
         };
+        let root = parent.as_ref().map(git2::Commit::tree).transpose()?;
         let blob = repository.blob(file.bytes)?;
         let mut update = TreeUpdateBuilder::new();
         update.upsert(path.as_str(), blob, FileMode::Blob);
@@ -342,36 +194,6 @@ impl GitBranch {
         let subject = file.message.lines().next().unwrap_or_default();
         self.move_on(tip, commit, subject)?;
         Ok(Appended { commit: commit.to_string(), path, already: false })
-    }
-
-    fn place(&self, root: &Tree<'_>, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Place, Stop> {
-        let runs = self.tree_in(root, layout::ROOT)?;
-        layout::is_of_a_history(runs.is_some(), names_in(root), &format!("git:{}", self.branch))
-            .map_err(Stop::Fault)?;
-        let Some(runs) = runs else { return Ok(Place::New(layout::place(file.month, None, file.run))) };
-        let names = folders(&runs);
-        let mut last = None;
-        for folder in layout::folders_of(file.month, names.iter().map(String::as_str)) {
-            let Some(files) = self.tree_in(&runs, folder)? else { continue };
-            if let Some(found) = files.get_name(&layout::file_of(file.run)) {
-                let path = format!("{}/{folder}/{}", layout::ROOT, layout::file_of(file.run));
-                let listed = Listed {
-                    run_id: RunId::clone(file.run),
-                    path,
-                    blob: found.id().to_string(),
-                    size: None,
-                    mark: None,
-                };
-                let there = self.read(&listed, MAX_BYTES).is_ok_and(|bytes| same(&bytes));
-                return if there {
-                    Ok(Place::There(listed.path))
-                } else {
-                    Err(Stop::Fault(taken(&format!("git:{}", self.branch), &listed.path)))
-                };
-            }
-            last = Some((folder, files.len()));
-        }
-        Ok(Place::New(layout::place(file.month, last, file.run)))
     }
 
     /// A user who has the branch checked out would find all its files changed.
@@ -416,28 +238,112 @@ impl GitBranch {
         let Some(taken) = taken else { return Ok(()) };
         let what = format!("the branch `{taken}` is there, and git keeps no branch of this name beside it");
         let next = "name another branch, for example gbench-history";
-        Err(Stop::Fault(Fault::at(format!("git:{}", self.branch), what, next)))
+        Err(Fault::at(self.address(), what, next).into())
     }
 }
 
-/// Waits for another writer. Gives the number of attempts so far.
-fn pause(attempts: u32) -> u32 {
-    std::thread::sleep(backoff::pause(SHORTEST_PAUSE, attempts));
-    attempts.saturating_add(1)
+impl BranchStore for GitBranch {
+    type Error = Stop;
+
+    fn address(&self) -> String {
+        format!("git:{}", self.branch)
+    }
+
+    fn missing(&self) -> Fault {
+        let (address, branch) = (self.address(), &self.branch);
+        let next = format!(
+            "fetch it: `git fetch origin {branch}`; where there is none yet, `gbench-ci publish --history {address}` makes it"
+        );
+        let what = "there is no such branch, neither here nor among those fetched from `origin`";
+        Fault::at(address, what, next)
+    }
+
+    fn roots(&self) -> Result<Vec<Sha>, Stop> {
+        let root = |tip: Oid| Ok(self.repository.find_commit(tip)?.tree_id().into());
+        self.tips()?.into_iter().map(root).collect()
+    }
+
+    fn folder(&self, id: &Sha) -> Result<Vec<TreeItem>, Stop> {
+        let tree = self.repository.find_tree(Oid::from_str(id.as_str())?)?;
+        Ok(tree.iter().filter_map(|entry| Some(item(&entry, entry.name().ok()?.to_owned()))).collect())
+    }
+
+    fn files(&self, root: &Sha) -> Result<Vec<TreeItem>, Stop> {
+        let root = self.folder(root)?;
+        let is_runs = |item: &&TreeItem| item.kind == TreeKind::Folder && item.path == layout::ROOT;
+        let Some(runs) = root.iter().find(is_runs) else { return Ok(Vec::new()) };
+        let runs = self.repository.find_tree(Oid::from_str(runs.id.as_str())?)?;
+        let mut files = Vec::new();
+        runs.walk(TreeWalkMode::PreOrder, |folder, entry| {
+            if let (Ok(name), Some(ObjectType::Blob)) = (entry.name(), entry.kind()) {
+                files.push(item(entry, format!("{}/{folder}{name}", layout::ROOT)));
+            }
+            TreeWalkResult::Ok
+        })?;
+        Ok(files)
+    }
+
+    fn blob(&self, id: &Sha, _: Option<u64>, most: usize) -> Result<Option<Vec<u8>>, Stop> {
+        let id = Oid::from_str(id.as_str())?;
+        let (size, _) = self.repository.odb()?.read_header(id)?;
+        let blob = (size <= most).then(|| self.repository.find_blob(id)).transpose()?;
+        Ok(blob.map(|blob| blob.content().to_vec()))
+    }
+
+    fn fault(&self, error: Stop) -> Fault {
+        match error {
+            Stop::Fault(fault) => fault,
+            Stop::Git(error) => {
+                let what = format!("the repository cannot be read or written: {}", error.message());
+                Fault::at(self.address(), what, "check it with `git fsck`, and who owns it")
+                    .exits(Exit::Unpublished)
+            }
+        }
+    }
+
+    fn unreadable(&self, error: Stop) -> Result<String> {
+        match error {
+            Stop::Fault(fault) => Err(fault),
+            Stop::Git(error) => Ok(format!("it cannot be read: {}", error.message())),
+        }
+    }
+
+    fn append(&self, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Appended> {
+        let begun = Instant::now();
+        let mut attempts = 0;
+        loop {
+            let error = match self.try_append(file, same) {
+                Ok(appended) => return Ok(appended),
+                Err(error) => error,
+            };
+            match &error {
+                // Another writer was faster.
+                Stop::Git(git) if matches!(git.code(), ErrorCode::Modified | ErrorCode::Exists) => {}
+                Stop::Git(git) if git.code() == ErrorCode::Locked && begun.elapsed() < PATIENCE => {}
+                Stop::Git(git) if git.code() == ErrorCode::Locked => {
+                    let lock = self.repository.commondir().join(format!("{}.lock", self.local()));
+                    let what =
+                        format!("the branch `{}` has been locked for {} s", self.branch, PATIENCE.as_secs());
+                    let next =
+                        "remove the file if no git and no gbench-ci is at work here, and publish again";
+                    return Err(Fault::at_path(lock, what, next).exits(Exit::Unpublished));
+                }
+                _ => return Err(self.fault(error)),
+            }
+            std::thread::sleep(backoff::pause(SHORTEST_PAUSE, attempts));
+            attempts = attempts.saturating_add(1);
+        }
+    }
 }
 
-enum Place {
-    New(String),
-    There(String),
-}
-
-fn names_in(tree: &Tree<'_>) -> impl Iterator<Item = String> {
-    tree.iter().filter_map(|item| item.name().ok().map(str::to_owned))
-}
-
-/// The names of the folders in a tree that are a month's.
-fn folders(runs: &Tree<'_>) -> Vec<String> {
-    names_in(runs).filter(|name| layout::is_folder(name)).collect()
+/// An entry of a folder. `path`: its name, with its folder where that is known.
+fn item(entry: &TreeEntry<'_>, path: String) -> TreeItem {
+    let kind = match entry.kind() {
+        Some(ObjectType::Blob) => TreeKind::File,
+        Some(ObjectType::Tree) => TreeKind::Folder,
+        _ => TreeKind::Other,
+    };
+    TreeItem { path, id: entry.id().into(), kind, size: None }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The files of a history, as both kinds of branch list and add them.
 
 use super::index::Mark;
-use gbench_model::{Exit, Fault, RunId};
+use crate::Sha;
+use gbench_model::RunId;
 
 /// A run that a history has a file for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +10,7 @@ pub struct Listed {
     pub run_id: RunId,
     /// From the branch's root: `history/2026-11/RUN.json.gz`.
     pub path: String,
-    pub(super) blob: String,
+    pub(super) blob: Sha,
     /// Bytes of the file, where the list says so.
     pub(super) size: Option<u64>,
     /// The facts that the index has of it.
@@ -19,7 +20,7 @@ pub struct Listed {
 impl Listed {
     /// The id of the file's bytes: another content has another one.
     pub fn content(&self) -> &str {
-        &self.blob
+        self.blob.as_str()
     }
 
     /// Whether the run may be of this branch and machine, as far as the index says; any, where none is named.
@@ -55,10 +56,4 @@ pub struct BesideFile {
     /// From the branch's root.
     pub path: String,
     pub bytes: Vec<u8>,
-}
-
-pub(super) fn taken(address: &str, path: &str) -> Fault {
-    let what = format!("{path} is there with another content");
-    Fault::at(address, what, "look at it; a run's file is written once and never changed")
-        .exits(Exit::Unpublished)
 }

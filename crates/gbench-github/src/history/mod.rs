@@ -10,6 +10,7 @@ mod index;
 mod layout;
 mod listed;
 mod pack;
+mod store;
 mod summary;
 #[cfg(test)]
 pub(crate) mod word_tests;
@@ -32,6 +33,7 @@ pub use layout::accepted_path;
 use listed::File;
 pub use listed::{Appended, BesideFile, Listed};
 pub use pack::PackedObjects;
+use store::BranchStore;
 pub use summary::{Looked, RunSummary, Started};
 
 /// Bytes of a file that says what was accepted.
@@ -46,6 +48,16 @@ pub struct HistoryBranch<'c> {
 enum Place<'c> {
     Git(GitBranch),
     GitHub(GitHubBranch<'c>),
+}
+
+/// Asks whatever keeps the branch.
+macro_rules! in_place {
+    ($self:ident, $store:ident => $answer:expr) => {
+        match &$self.place {
+            Place::Git($store) => $answer,
+            Place::GitHub($store) => $answer,
+        }
+    };
 }
 
 impl<'c> HistoryBranch<'c> {
@@ -85,19 +97,13 @@ impl<'c> HistoryBranch<'c> {
 
     /// Errors: the branch is not there, or was made for something else. A history may still hold no run.
     pub fn need(&self) -> Result<()> {
-        match &self.place {
-            Place::Git(git) => git.need(),
-            Place::GitHub(github) => github.need(),
-        }
+        in_place!(self, store => store.need())
     }
 
     /// Every run, oldest first. Of the repository here: of the branch and of what was last fetched of it from `origin`.
     /// A branch that is not there has none.
     pub fn list(&self) -> Result<Vec<Listed>> {
-        let mut all = match &self.place {
-            Place::Git(git) => git.list()?,
-            Place::GitHub(github) => github.list()?,
-        };
+        let mut all = in_place!(self, store => store.list()?);
         // Run ids begin with the time; the sort is stable, so the branch itself goes before what was fetched.
         all.sort_by(|one, other| one.run_id.cmp(&other.run_id));
         all.dedup_by(|one, other| one.run_id == other.run_id);
@@ -106,10 +112,7 @@ impl<'c> HistoryBranch<'c> {
 
     /// Errors: GitHub or the disk; a file that is no entry, whole: exit code 2.
     pub fn read(&self, listed: &Listed) -> Result<HistoryEntry> {
-        let bytes = match &self.place {
-            Place::Git(git) => git.read(listed, MAX_BYTES),
-            Place::GitHub(github) => github.read(listed, MAX_BYTES)?,
-        };
+        let bytes = in_place!(self, store => store.read(listed, MAX_BYTES)?);
         let entry = bytes.and_then(|bytes| HistoryEntry::decode(&bytes));
         let entry = entry.and_then(|entry| {
             if entry.run_id == listed.run_id {
@@ -124,10 +127,7 @@ impl<'c> HistoryBranch<'c> {
 
     /// Whether the branch is there at all.
     pub fn is_there(&self) -> Result<bool> {
-        match &self.place {
-            Place::Git(git) => git.is_there(),
-            Place::GitHub(github) => github.is_there(),
-        }
+        in_place!(self, store => store.is_there())
     }
 
     /// Packs the loose objects of a history that lies in this repository; only counts them in a dry run. Nothing is packed of few
@@ -159,10 +159,7 @@ impl<'c> HistoryBranch<'c> {
         label: &str,
         mut look: impl FnMut(&RunSummary) -> ControlFlow<()>,
     ) -> Result<Looked> {
-        let most = match &self.place {
-            Place::Git(_) => usize::MAX,
-            Place::GitHub(_) => Self::RECENT,
-        };
+        let most = if self.is_remote() { Self::RECENT } else { usize::MAX };
         let all = self.list()?;
         let mut looked = Looked { is_there: !all.is_empty() || self.is_there()?, ..Looked::default() };
         let mut read = 0;
@@ -209,10 +206,7 @@ impl<'c> HistoryBranch<'c> {
 
     /// What people have accepted, as far as the branch says: every file of its folder, in the order of their names.
     pub fn accepted(&self) -> Result<Vec<BesideFile>> {
-        let mut files = match &self.place {
-            Place::Git(git) => git.beside(layout::ACCEPTED, MAX_ACCEPTED)?,
-            Place::GitHub(github) => github.beside(layout::ACCEPTED, MAX_ACCEPTED)?,
-        };
+        let mut files = in_place!(self, store => store.beside(layout::ACCEPTED, MAX_ACCEPTED)?);
         files.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(files)
     }
@@ -230,10 +224,7 @@ impl<'c> HistoryBranch<'c> {
             beside,
         };
         let same = |there: &[u8]| HistoryEntry::decode(there).is_ok_and(|there| there.is_same_run(entry));
-        match &self.place {
-            Place::Git(git) => git.append(&file, &same),
-            Place::GitHub(github) => github.append(&file, &same),
-        }
+        in_place!(self, store => store.append(&file, &same))
     }
 }
 
