@@ -3,11 +3,10 @@
 //!
 //! Who may ask: the command line, and the suite file of the base, as for all of `[gate]`; a change asks for nothing. The environment does not.
 
-use std::path::Path;
-
+use super::executor::own_binary;
 use super::progress::Reporter;
 use crate::machine::{ClockLock, ClockRequest, ClocksGivenBack};
-use crate::model::{ClockControl, ClockDomain, ClocksState, Probe, RunRecord};
+use crate::model::{ClockControl, ClockDomain, ClocksState, Probe, Result, RunRecord};
 use crate::suite::{Suite, is_each};
 
 /// Variable that hides GPUs from a CUDA program.
@@ -22,8 +21,8 @@ pub(super) struct HeldClocks {
 }
 
 impl HeldClocks {
-    /// As the gate of `judge` asks, on the GPUs that the benchmarks of all suites may see. `binary`: the running one.
-    pub(super) fn take(judge: &Suite, suites: &[&Suite], binary: &Path, reporter: &Reporter) -> Self {
+    /// As the gate of `judge` asks, on the GPUs that the benchmarks of all suites may see.
+    pub(super) fn take(judge: &Suite, suites: &[&Suite], reporter: &Reporter) -> Result<Self> {
         let gate = &judge.gate;
         let request = ClockRequest {
             sm: gate.lock_sm_clock.value,
@@ -32,11 +31,11 @@ impl HeldClocks {
         };
         let mut held = Self { control: None, lock: None, reporter: reporter.clone() };
         if !request.is_off() {
-            let (control, lock) = ClockLock::take(binary, &request);
+            let (control, lock) = ClockLock::take(&own_binary()?, &request);
             reporter.note(&control.sentence());
             (held.control, held.lock) = (Some(control), lock);
         }
-        held
+        Ok(held)
     }
 
     /// Writes into the record of a run what was asked for and what came of it.

@@ -287,7 +287,7 @@ fn cuda_kernel(found: &FoundKernel) -> V1CudaKernel {
 }
 
 /// The key of an argument in a suite file.
-pub(super) fn kind_of(access: Access) -> &'static str {
+pub(crate) fn kind_of(access: Access) -> &'static str {
     match access {
         Access::Input => "input",
         Access::Output => "output",

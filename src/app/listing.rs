@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::executor::{executor, own_binary};
+use super::executor::SessionMeans;
 use super::progress::Reporter;
 use crate::machine;
 use crate::model::{CutShort, Exit, Fault, Result, Side};
@@ -33,7 +33,7 @@ pub(crate) fn list_cases(
     }
     let unlisted = |suite: &Suite| suite.benchmarks.iter().any(|benchmark| benchmark.is_unlisted());
     if sides.iter().any(|(suite, ..)| unlisted(suite)) {
-        list_harnesses(&mut sides, observer)?;
+        list_harnesses(&mut sides, reporter)?;
     }
     let is_open = |suite: &Suite| suite.benchmarks.iter().any(|benchmark| !benchmark.points.is_empty());
     let nothing = !sides.iter().any(|(suite, ..)| is_open(suite));
@@ -47,12 +47,11 @@ pub(crate) fn list_cases(
     Ok(())
 }
 
-fn list_harnesses(sides: &mut [(&mut Suite, Option<Side>, &Path)], mut observer: Reporter) -> Result<()> {
-    let binary = own_binary()?;
-    let mut executor = executor(&binary)?;
+fn list_harnesses(sides: &mut [(&mut Suite, Option<Side>, &Path)], reporter: &Reporter) -> Result<()> {
+    let SessionMeans { executor, observer, .. } = &mut SessionMeans::new(reporter)?;
     for (suite, side, folder) in sides.iter_mut() {
         let manifest = machine::manifest(folder);
-        let mut lister = CaseLister { executor: &mut executor, observer: &mut observer, manifest: &manifest };
+        let mut lister = CaseLister { executor, observer, manifest: &manifest };
         lister.list(suite, *side).map_err(|ended| interrupted("listing the cases", ended))?;
     }
     if let [(base, ..), (head, ..)] = sides {

@@ -1,7 +1,7 @@
 //! The measuring half of the route, shared by `run`, `compare` and `demo`: plan in, finished records out.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rand::RngExt;
@@ -9,7 +9,7 @@ use rand::RngExt;
 use super::clocks::HeldClocks;
 use super::discover::V1Discovery;
 use super::effective_settings::suite_wide;
-use super::executor::{executor, own_binary};
+use super::executor::SessionMeans;
 use super::listing::list_cases;
 use super::measuring_lock::MeasuringTurn;
 use super::paths::project_root;
@@ -41,68 +41,60 @@ pub(crate) fn measure_and_profile(
     reporter: &Reporter,
 ) -> Result<Finished> {
     check_jobs(&suite.run)?;
-    let folder = project_root(suite)?;
-    let artifacts = folder.join(&suite.run.artifacts.value);
-    // Listing may build, which others would measure.
-    let turn = MeasuringTurn::take(&[suite], reporter)?;
-    let suite = &mut suite.clone();
-    list_cases(vec![(suite, None, &folder)], reporter)?;
+    let ListedRun { turn, suite, folder } = &ListedRun::begin(suite, reporter)?;
     let plan = Plan::single(suite);
-    let started = SystemTime::now();
-    let binary = own_binary()?;
-    let clocks = HeldClocks::take(suite, &[suite], &binary, reporter);
-    let mut header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    let clocks = HeldClocks::take(suite, &[suite], reporter)?;
+    let mut header = new_header(suite, folder);
     clocks.tell(&mut header);
     turn.mark(&mut header);
-    let mut executor = executor(&binary)?;
-    let mut observer = reporter.clone();
+    let mut means = SessionMeans::new(reporter)?;
     let mut watch = Watch::of(suite, reporter)?;
-    watch.require_calm(&suite.run, &mut executor)?;
-    let mut beside = SideBySide::of(suite, &plan, &mut header, (&binary, &mut watch, reporter))?;
-    let (at_once, queues) = (beside.at_once(), beside.sessions(&suite.run, &binary));
-    let session = RunSession {
-        executor: &mut executor,
-        observer: &mut observer,
-        probe: watch.probe(),
-        binary,
-        deadline: suite.run.deadline.value,
-        calm_wait: suite.run.calm_wait.value,
-        after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
-    };
+    watch.require_calm(&suite.run, &mut means.executor)?;
+    let mut beside = SideBySide::of(suite, &plan, &mut header, (&mut watch, reporter))?;
+    let (at_once, queues) = (beside.at_once(), beside.sessions(&suite.run, folder));
+    let session = means.session(&suite.run, folder, watch.probe());
+    let artifacts = folder.join(&suite.run.artifacts.value);
     let session = PlanSession { queues, at_once, ..PlanSession::one_by_one(&plan, session, &artifacts) };
     let finished = session.run_and_profile(header, profile)?;
     finished.folder.report("summary.md", report::summary_page(&finished.record).as_bytes())?;
     if let Some(chart) = report::ranking_chart(&finished.record) {
         finished.folder.report("ranking.svg", chart.as_bytes())?;
     }
-    keep_discovery(suite, &folder, &finished)?;
+    keep_discovery(suite, folder, &finished)?;
     Ok(finished)
 }
 
 /// Runs the cases of a suite under its profilers, and measures nothing.
 pub(crate) fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
-    let folder = project_root(suite)?;
-    let artifacts = folder.join(&suite.run.artifacts.value);
-    let turn = MeasuringTurn::take(&[suite], reporter)?;
-    let suite = &mut suite.clone();
-    list_cases(vec![(suite, None, &folder)], reporter)?;
-    let plan = Plan::single(suite);
-    let started = SystemTime::now();
-    let mut header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    let ListedRun { turn, suite, folder } = &ListedRun::begin(suite, reporter)?;
+    let mut header = new_header(suite, folder);
     turn.mark(&mut header);
-    let binary = own_binary()?;
-    let mut executor = executor(&binary)?;
-    let mut observer = reporter.clone();
-    let session = RunSession {
-        executor: &mut executor,
-        observer: &mut observer,
-        probe: None,
-        binary,
-        deadline: suite.run.deadline.value,
-        calm_wait: 0.0,
-        after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
-    };
-    PlanSession::one_by_one(&plan, session, &artifacts).profile_only(header, &suite.profile)
+    let mut means = SessionMeans::new(reporter)?;
+    let session = RunSession { calm_wait: 0.0, ..means.session(&suite.run, folder, None) };
+    let artifacts = folder.join(&suite.run.artifacts.value);
+    PlanSession::one_by_one(&Plan::single(suite), session, &artifacts).profile_only(header, &suite.profile)
+}
+
+/// A run of one suite that has its turn and knows its cases.
+struct ListedRun {
+    turn: MeasuringTurn,
+    suite: Suite,
+    folder: PathBuf,
+}
+
+impl ListedRun {
+    /// Listing may build, which others would measure: it waits for its turn.
+    fn begin(suite: &Suite, reporter: &Reporter) -> Result<Self> {
+        let (folder, mut suite) = (project_root(suite)?, suite.clone());
+        let turn = MeasuringTurn::take(&[&suite], reporter)?;
+        list_cases(vec![(&mut suite, None, &folder)], reporter)?;
+        Ok(Self { turn, suite, folder })
+    }
+}
+
+fn new_header(suite: &Suite, folder: &Path) -> RunRecord {
+    let started = SystemTime::now();
+    header(RunId::new(started, salt()), started, suite, None, folder)
 }
 
 /// Keeps with a run what its layouts of Python modules found in the folder, and what they left out.
@@ -176,9 +168,8 @@ impl RoundsMeasuring<'_> {
         stopping: &mut dyn StoppingPolicy,
         reporter: &Reporter,
     ) -> Result<Vec<Finished>> {
-        let binary = own_binary()?;
         let [(base, _), (head, tree)] = self.sides;
-        let clocks = HeldClocks::take(base, &[base, head], &binary, reporter);
+        let clocks = HeldClocks::take(base, &[base, head], reporter)?;
         let started = SystemTime::now();
         let salt = salt();
         let mut headers = Vec::new();
@@ -197,19 +188,10 @@ impl RoundsMeasuring<'_> {
             same_machine(header, before, &self.comparison.policy.match_key)?;
         }
         let Self { plan, folder, resume, .. } = self;
-        let mut executor = executor(&binary)?;
-        let mut observer = reporter.clone();
+        let mut means = SessionMeans::new(reporter)?;
         let mut watch = Watch::of(head, reporter)?;
-        watch.require_calm(&head.run, &mut executor)?;
-        let session = RunSession {
-            executor: &mut executor,
-            observer: &mut observer,
-            probe: watch.probe(),
-            binary,
-            deadline: head.run.deadline.value,
-            calm_wait: head.run.calm_wait.value,
-            after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
-        };
+        watch.require_calm(&head.run, &mut means.executor)?;
+        let session = means.session(&head.run, tree, watch.probe());
         let finished = RoundsSession { plan, session, folder, resume }.run(headers, stopping)?;
         // The control is the base's tree.
         let sides = plan.arms.iter().zip(&finished).filter(|(arm, _)| arm.side != Some(Side::Control));

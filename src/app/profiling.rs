@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::executor::{executor, own_binary};
+use super::executor::SessionMeans;
 use super::measure::base_and_head;
 use super::progress::Reporter;
 use crate::compare::{Verdict, VerdictDocument};
@@ -33,19 +33,9 @@ pub(super) fn profile_regressions(
         .into_iter()
         .filter_map(|id| Some([place(base_record, id)?, place(head_record, id)?]))
         .collect();
-    let binary = own_binary()?;
-    let mut executor = executor(&binary)?;
-    let mut observer = reporter.clone();
-    let session = RunSession {
-        executor: &mut executor,
-        observer: &mut observer,
-        probe: None,
-        binary,
-        // Each process has its own limit, and there are few.
-        deadline: 0.0,
-        calm_wait: 0.0,
-        after_timeout: (head.run.after_timeout.value.clone(), tree.to_owned()),
-    };
+    let mut means = SessionMeans::new(reporter)?;
+    // Each process has its own limit, and there are few.
+    let session = RunSession { deadline: 0.0, calm_wait: 0.0, ..means.session(&head.run, tree, None) };
     let profiling = ProfileSession { session, options: &head.profile };
     let ended = profiling.run(plan, finished, &pairs)?;
     reporter.finish();

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use super::executor::executor_beside;
+use super::executor::SessionMeans;
 use super::measuring_lock::GateGpus;
 use super::progress::Reporter;
 use super::watch::Watch;
 use crate::machine::HostConditions;
 use crate::model::text::count;
 use crate::model::{Fault, Manifest, Result, RunRecord};
-use crate::run::{ConditionsProbe, GpuQueue, QueueSession, RunSession, Supervised, gpu_queues};
+use crate::run::{ConditionsProbe, GpuQueue, QueueSession, gpu_queues};
 use crate::suite::plan::Plan;
 use crate::suite::{RunOptions, Suite};
 
@@ -23,9 +23,8 @@ pub(super) struct SideBySide {
 
 struct QueueMeans {
     queue: GpuQueue,
-    executor: Supervised,
+    means: SessionMeans,
     conditions: Option<HostConditions>,
-    reporter: Reporter,
 }
 
 impl SideBySide {
@@ -34,7 +33,7 @@ impl SideBySide {
         suite: &Suite,
         plan: &Plan,
         record: &mut RunRecord,
-        (binary, watch, reporter): (&Path, &mut Watch, &Reporter),
+        (watch, reporter): (&mut Watch, &Reporter),
     ) -> Result<Self> {
         let jobs = suite.run.jobs.value as usize;
         let nothing = Self { at_once: 1, queues: Vec::new() };
@@ -55,12 +54,7 @@ impl SideBySide {
         ));
         let mut means = |queue: GpuQueue| {
             let conditions = watch.of_queue(&queue, uuids(&queue, &record.manifest));
-            Ok(QueueMeans {
-                queue,
-                executor: executor_beside(binary)?,
-                conditions,
-                reporter: reporter.clone(),
-            })
+            Ok(QueueMeans { queue, means: SessionMeans::beside(reporter)?, conditions })
         };
         Ok(Self { at_once, queues: queues.into_iter().map(&mut means).collect::<Result<_>>()? })
     }
@@ -70,20 +64,10 @@ impl SideBySide {
         self.at_once
     }
 
-    pub(super) fn sessions<'a>(&'a mut self, run: &RunOptions, binary: &Path) -> Vec<QueueSession<'a>> {
-        let session = |means: &'a mut QueueMeans| {
-            let QueueMeans { queue, executor, conditions, reporter } = means;
+    pub(super) fn sessions<'a>(&'a mut self, run: &RunOptions, tree: &Path) -> Vec<QueueSession<'a>> {
+        let session = |QueueMeans { queue, means, conditions }: &'a mut QueueMeans| {
             let probe = conditions.as_mut().map(|it| it as &mut dyn ConditionsProbe);
-            let session = RunSession {
-                executor,
-                observer: reporter,
-                probe,
-                binary: binary.to_owned(),
-                deadline: run.deadline.value,
-                calm_wait: run.calm_wait.value,
-                after_timeout: Default::default(),
-            };
-            QueueSession { queue: queue.clone(), session }
+            QueueSession { queue: queue.clone(), session: means.session(run, tree, probe) }
         };
         self.queues.iter_mut().map(session).collect()
     }

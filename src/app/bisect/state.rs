@@ -54,28 +54,22 @@ pub(super) struct ResumedBisection {
 /// Reads a bisection back. Errors: it is of another version, or its suite file was edited; another one is named.
 pub(super) fn resumed(root: &Path, suite_file: Option<&Path>) -> Result<ResumedBisection> {
     let (folder, mut entries, suite) = BisectFolder::reopen(root)?;
+    let refused = |what: &str, next| Err(Fault::at_path(root, what, next).exits(Exit::Failed));
+    let anew = "begin a new bisection";
     if entries.is_empty() {
-        let what = "it was ended before it began";
-        return Err(Fault::at_path(root, what, "begin a new bisection").exits(Exit::Failed));
+        return refused("it was ended before it began", anew);
     }
     let BisectEntry::Begun(beginning) = entries.remove(0) else {
-        let what = "its first line does not say what was begun";
-        return Err(Fault::at_path(root, what, "begin a new bisection").exits(Exit::Failed));
+        return refused("its first line does not say what was begun", anew);
     };
     if beginning.schema != SCHEMA_BISECT_STATE {
-        let what = format!(
-            "it is of the form `{}`, and this version reads `{SCHEMA_BISECT_STATE}`",
-            beginning.schema
-        );
-        return Err(
-            Fault::at_path(root, what, "resume it with the version that began it").exits(Exit::Failed)
-        );
+        let form = &beginning.schema;
+        let what = format!("it is of the form `{form}`, and this version reads `{SCHEMA_BISECT_STATE}`");
+        return refused(&what, "resume it with the version that began it");
     }
     if sha256_hex(suite.as_bytes()) != beginning.suite_sha256 {
         let what = "its `suite.toml` is not the suite file that it was begun with: it was edited";
-        return Err(
-            Fault::at_path(root, what, "put its text back, or begin a new bisection").exits(Exit::Failed)
-        );
+        return refused(what, "put its text back, or begin a new bisection");
     }
     if suite_file.is_some() {
         let what = "the bisection goes on with the suite file that it was begun with";

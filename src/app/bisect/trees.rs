@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::app::clocks::HeldClocks;
-use crate::app::executor::{executor, own_binary};
+use crate::app::executor::SessionMeans;
 use crate::app::explain::cases;
 use crate::app::listing::list_cases;
 use crate::app::measure::{header, salt};
@@ -15,7 +15,7 @@ use crate::app::side_suites::{SideSuites, confine};
 use crate::app::watch::Watch;
 use crate::model::text::short_commit;
 use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Outcome, Result, RunId, RunRecord, RunTimes};
-use crate::run::{Finished, Observer, PlanSession, Progress, RunSession, Supervised};
+use crate::run::{Finished, Observer, PlanSession, Progress, RunSession};
 use crate::suite::Suite;
 use crate::suite::plan::Plan;
 use crate::trees::{CommitRange, Tree};
@@ -39,10 +39,9 @@ pub(super) struct BisectTrees<'a> {
     clock: u64,
     /// Locked once the case is known.
     clocks: Option<HeldClocks>,
-    executor: Supervised,
+    means: SessionMeans,
     /// Of the first tree that is measured.
     watch: Option<Watch>,
-    binary: PathBuf,
     reporter: Reporter,
     /// From when the suite is known on.
     turn: Option<MeasuringTurn>,
@@ -95,7 +94,6 @@ impl<'a> BisectTrees<'a> {
         [home, folder, runs]: [PathBuf; 3],
         reporter: &Reporter,
     ) -> Result<Self> {
-        let binary = own_binary()?;
         Ok(Self {
             range,
             suites,
@@ -107,9 +105,8 @@ impl<'a> BisectTrees<'a> {
             slots: Vec::new(),
             clock: 0,
             clocks: None,
-            executor: executor(&binary)?,
+            means: SessionMeans::new(reporter)?,
             watch: None,
-            binary,
             reporter: reporter.clone(),
             turn: None,
             until: None,
@@ -142,7 +139,7 @@ impl<'a> BisectTrees<'a> {
             return Err(Fault::at_flag(case, what, next));
         };
         keep_case(&mut suite, id);
-        self.clocks = Some(HeldClocks::take(&suite, &[&suite], &self.binary, &self.reporter));
+        self.clocks = Some(HeldClocks::take(&suite, &[&suite], &self.reporter)?);
         self.case = Some(id.clone());
         self.bad = Some(suite.clone());
         Ok((id.clone(), file, suite))
@@ -228,15 +225,9 @@ impl<'a> BisectTrees<'a> {
         if self.watch.is_none() {
             self.watch = Some(Watch::of(&slot.suite, &self.reporter)?);
         }
-        let session = RunSession {
-            executor: &mut self.executor,
-            observer: &mut builds,
-            probe: self.watch.as_mut().and_then(Watch::probe),
-            binary: self.binary.clone(),
-            deadline,
-            calm_wait: slot.suite.run.calm_wait.value,
-            after_timeout: (slot.suite.run.after_timeout.value.clone(), slot.tree.root().to_owned()),
-        };
+        let probe = self.watch.as_mut().and_then(Watch::probe);
+        let session = self.means.session(&slot.suite.run, slot.tree.root(), probe);
+        let session = RunSession { observer: &mut builds, deadline, ..session };
         let finished = PlanSession::one_by_one(&plan, session, &self.runs).run(header)?;
         if let Some(reason) = finished.record.cut_short {
             return Ok(Visit::CutShort(reason));
