@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 use super::args::{SelectionArgs, SettingsArgs};
 use super::config::settings_table;
 use super::terminal::write::{table, write_json, wrote};
+use crate::app::discover::kind_of;
 use crate::model::text::count;
-use crate::model::{Access, BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
+use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
 use crate::run::find_interpreter;
 use crate::suite::words::format_size;
 use crate::suite::{
     Action, Benchmark, CudaArgument, CudaEntry, CudaFill, CudaReference, ExtractFrom, PythonEntry,
-    PythonSource,
+    PythonSource, Requires,
 };
 
 /// Describe benchmarks: every field and the effective settings
@@ -207,7 +208,7 @@ fn text(benchmark: &Benchmark) -> String {
         ("kind", document.kind.into_str().into()),
         ("tags", document.tags.join(" ")),
     ];
-    rows.extend(words_of(&document.action, ""));
+    rows.extend(of_action(&benchmark.action, ["command", "shell line", "built-in"]));
     rows.extend(benchmark.cuda().into_iter().flat_map(of_kernel));
     rows.extend(benchmark.python().into_iter().flat_map(|entry| of_python(entry, benchmark)));
     if let Some(pairs) = &benchmark.pairs {
@@ -218,13 +219,13 @@ fn text(benchmark: &Benchmark) -> String {
     rows.push(("folder", document.dir));
     rows.extend(document.env.iter().map(|(name, value)| ("environment", format!("{name}={value}"))));
     rows.push(("keeps", document.keep_env.join(" ")));
-    if let Some(build) = document.build.as_object() {
-        rows.extend(words_of(&build["action"], "build "));
-        rows.push(("build folder", words(&build["dir"])));
+    if let Some(build) = &benchmark.build {
+        rows.extend(of_action(&build.action, ["build", "build shell line", "build"]));
+        rows.push(("build folder", build.dir.display().to_string()));
     }
     rows.push(("device code in", document.device_code.join(" ")));
     rows.extend(benchmark.container.as_ref().map(|container| ("container", container.image.clone())));
-    rows.extend(words_of(&document.requires, "requires "));
+    rows.extend(of_requires(&benchmark.requires));
     rows.push(("timing", words(&json!(document.timing))));
     rows.extend(document.extract.iter().map(|extract| ("extracts", pairs(extract))));
     rows.extend(document.metrics.iter().map(|rule| ("metric rule", pairs(rule))));
@@ -292,49 +293,42 @@ fn of_argument(argument: &CudaArgument) -> String {
     match argument {
         CudaArgument::Scalar { dtype, value } => format!("{dtype} {value}"),
         CudaArgument::Buffer { access, dtype, length, fill } => {
-            let access = match access {
-                Access::Input => "input",
-                Access::Output => "output",
-                Access::InputOutput => "inout",
-            };
             let fill = match fill {
                 CudaFill::Usual => "random".into(),
                 CudaFill::Uniform { low, high } => format!("random from {low} to {high}"),
                 CudaFill::Value { value } => format!("all {value}"),
                 CudaFill::Index => "their index".into(),
             };
-            format!("{access} {dtype} x {length}: {fill}")
+            format!("{} {dtype} x {length}: {fill}", kind_of(*access))
         }
     }
 }
 
-/// The entries of an object that say something, each under a name for people.
-fn words_of(object: &Value, prefix: &str) -> Vec<(&'static str, String)> {
-    const NAMES: [(&str, &str); 11] = [
-        ("command", "command"),
-        ("shell", "shell line"),
-        ("builtin", "built-in"),
-        ("build command", "build"),
-        ("build shell", "build shell line"),
-        ("requires binary", "needs programs"),
-        ("requires file", "needs files"),
-        ("requires gpus", "needs GPUs"),
-        ("requires gpu_memory", "needs GPU memory"),
-        ("requires compute_capability", "needs capability"),
-        ("requires env", "needs environment"),
-    ];
-    let entries = object.as_object().into_iter().flatten();
-    let named = entries.filter_map(|(key, value)| {
-        let full = format!("{prefix}{key}");
-        let (_, name) = NAMES.iter().find(|(known, _)| *known == full)?;
-        let said = !matches!(value, Value::Null) && *value != json!(0);
-        let words = match value.as_u64() {
-            Some(bytes) if key == "gpu_memory" => format_size(bytes),
-            _ => words(value),
-        };
-        said.then_some((*name, words))
-    });
-    named.collect()
+/// The row of a command, under the name of its kind.
+fn of_action(
+    action: &Action,
+    [command, shell, builtin]: [&'static str; 3],
+) -> Option<(&'static str, String)> {
+    match action {
+        Action::Command(argv) => Some((command, argv.join(" "))),
+        Action::Shell(line) => Some((shell, line.clone())),
+        Action::Builtin(name) => Some((builtin, name.clone())),
+        Action::Python(_) | Action::Cuda(_) => None,
+    }
+}
+
+fn of_requires(requires: &Requires) -> [(&'static str, String); 6] {
+    let some = |number: u64, text: fn(u64) -> String| Some(text(number)).filter(|_| number > 0);
+    let capability = requires.compute_capability.map(|(major, minor)| format!("{major}.{minor}"));
+    let files: Vec<String> = requires.files.iter().map(|file| file.display().to_string()).collect();
+    [
+        ("needs programs", requires.binaries.join(" ")),
+        ("needs capability", capability.unwrap_or_default()),
+        ("needs environment", requires.env.join(" ")),
+        ("needs files", files.join(" ")),
+        ("needs GPU memory", some(requires.gpu_memory, format_size).unwrap_or_default()),
+        ("needs GPUs", some(requires.gpus.into(), |gpus| gpus.to_string()).unwrap_or_default()),
+    ]
 }
 
 fn words(value: &Value) -> String {
