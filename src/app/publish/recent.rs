@@ -9,6 +9,7 @@ use super::recipients::Recipients;
 use super::target::PublishTarget;
 use crate::app::history::{RowsOfMachine, trends_of_rows, usual_branch_of};
 use crate::compare::{Group, Row, Verdict};
+use crate::github::WorkflowEvent;
 use crate::model::Result;
 use crate::trend::{TrendsDocument, V1Series, V1TrendRun};
 
@@ -66,7 +67,7 @@ fn with_head(document: TrendsDocument, input: &PublishInput) -> Option<TrendsDoc
         commit: head.commit.clone()?,
         branch: document.series.first()?.branch.clone(),
         label,
-        event: "pull_request".into(),
+        event: WorkflowEvent::PullRequest.as_ref().into(),
         conclusion: None,
     };
     let figure = |series: &V1Series| {
