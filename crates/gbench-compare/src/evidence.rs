@@ -176,10 +176,9 @@ impl<'a> MeasuredSide<'a> {
             processes: self.centres.len() as u32,
             samples: samples.map(|process| process.samples.len() as u64).sum(),
             centre: shown.row_centre(),
-            change_centre: None,
             spread: spread(&shown.centres),
             throttled,
-            trace: None,
+            ..RowSide::default()
         }
     }
 
@@ -243,10 +242,7 @@ pub(crate) fn case_side(case: &CaseRecord) -> RowSide {
         outcome: case.outcome.clone(),
         processes: case.processes.iter().filter(|process| process.outcome.is_measured()).count() as u32,
         samples: complete.map(|entry| entry.values.len() as u64).sum(),
-        centre: None,
-        change_centre: None,
-        spread: None,
-        throttled: Default::default(),
         trace: case.reported_error().and_then(ReportedError::short_trace),
+        ..RowSide::default()
     }
 }

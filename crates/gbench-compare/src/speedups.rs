@@ -256,24 +256,12 @@ fn of_both(baseline: &ProcessRecord, optimized: &ProcessRecord, index: u32) -> P
     let looked_at = met.iter().any(Option::is_some);
     ProcessRecord {
         index,
-        started: String::new(),
-        seconds: 0.0,
-        outcome: Outcome::Measured,
-        end: None,
-        stages: Vec::new(),
-        peak_rss_bytes: None,
-        device_peak_bytes: None,
-        cpu_seconds: None,
-        leftovers: 0,
-        output_bytes: 0,
-        absent: Vec::new(),
-        after_timeout: None,
         round: optimized.round,
         slot: optimized.slot,
         shared: optimized.shared,
         lockstep: optimized.lockstep,
         gpus: optimized.gpus.clone(),
         conditions: looked_at.then(|| Conditions { busy, throttled, ..Conditions::default() }),
-        error: None,
+        ..ProcessRecord::default()
     }
 }

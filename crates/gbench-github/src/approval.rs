@@ -89,9 +89,5 @@ pub fn labelled(client: &Client, asked: ApprovalRequest<'_>, label: &str) -> Api
 }
 
 fn time(request: &str, text: &str) -> ApiResult<SystemTime> {
-    let unreadable = |cause: humantime::TimestampError| ApiError::Unreadable {
-        request: format!("GET {request}"),
-        cause: cause.to_string(),
-    };
-    humantime::parse_rfc3339(text).map_err(unreadable)
+    humantime::parse_rfc3339(text).map_err(|error| ApiError::unreadable(request, error))
 }

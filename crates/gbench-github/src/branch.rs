@@ -206,25 +206,23 @@ pub fn files(client: &Client, root: &Sha, under: &str) -> ApiResult<Vec<TreeItem
 /// Whether something stands at the path from the root.
 fn is_there(client: &Client, tip: &BranchTip, path: &str) -> ApiResult<bool> {
     let route = format!("/contents/{}?ref={}", encoded_path(path), tip.commit);
-    match client.get::<IgnoredAny>(&client.route(&route)) {
-        Ok(_) => Ok(true),
-        Err(error) if error.status() == Some(404) => Ok(false),
-        Err(error) => Err(error),
-    }
+    Ok(client.find::<IgnoredAny>(&client.route(&route))?.is_some())
 }
 
 /// A file's bytes. GitHub gives files of up to 100 MB; the client may take less.
 pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
     let route = client.route(&format!("/git/blobs/{id}"));
     let blob: Blob = client.get(&route)?;
-    let unreadable = |cause: String| ApiError::Unreadable { request: format!("GET {route}"), cause };
     match blob.encoding.as_str() {
         "base64" => {
             let text: Vec<u8> = blob.content.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-            STANDARD.decode(text).map_err(|error| unreadable(error.to_string()))
+            STANDARD.decode(text).map_err(|error| ApiError::unreadable(&route, error))
         }
         "utf-8" => Ok(blob.content.into_bytes()),
-        other => Err(unreadable(format!("the encoding `{}` is not known", other.escape_debug()))),
+        other => {
+            let cause = format!("the encoding `{}` is not known", other.escape_debug());
+            Err(ApiError::unreadable(&route, cause))
+        }
     }
 }
 

@@ -87,6 +87,14 @@ impl Client {
         parsed(&request, &self.again(Method::GET, route, None)?)
     }
 
+    /// [`Client::get`] of what may not be there.
+    pub(super) fn find<T: DeserializeOwned>(&self, route: &str) -> ApiResult<Option<T>> {
+        match self.get(route) {
+            Err(error) if error.status() == Some(404) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
     /// Reads every page of a list: a JSON array, or an object with the list under `key`. At most `most` pages.
     pub fn pages<T: DeserializeOwned>(&self, route: &str, key: Option<&str>, most: u32) -> ApiResult<Vec<T>> {
         let mut all = Vec::new();

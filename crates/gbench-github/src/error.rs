@@ -41,6 +41,11 @@ pub enum ApiError {
 }
 
 impl ApiError {
+    /// Of an answer to a `GET`.
+    pub(super) fn unreadable(route: &str, cause: impl ToString) -> Self {
+        Self::Unreadable { request: format!("GET {route}"), cause: cause.to_string() }
+    }
+
     pub fn status(&self) -> Option<u16> {
         match self {
             ApiError::Refused { status, .. } => Some(*status),

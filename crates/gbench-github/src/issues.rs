@@ -4,8 +4,7 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::address::encoded;
@@ -15,9 +14,8 @@ use super::client::Client;
 use super::comments;
 use super::error::ApiResult;
 use super::identity::{Identity, User};
-use super::marker::{
-    last_line, marked, of_closing, of_closing_trends, of_issue, of_trends, read_line, written_line,
-};
+use super::marker::{last_line, marked};
+pub use super::marker::{read_line as read_state, written_line as state_line};
 use super::optimistic::{UpdateError, retry_update};
 
 /// Pages of 100 open issues by our own account.
@@ -90,18 +88,17 @@ pub struct IssueSubject<'a> {
 impl IssueSubject<'_> {
     /// The last line of the issue.
     fn marker(&self) -> String {
-        match self.topic {
-            IssueTopic::Verdict => of_issue(self.gate),
-            IssueTopic::Trends => of_trends(self.gate),
-        }
+        self.line(["issue", "trends"])
     }
 
     /// The last line of the note that closes it.
     fn closing(&self) -> String {
-        match self.topic {
-            IssueTopic::Verdict => of_closing(self.gate),
-            IssueTopic::Trends => of_closing_trends(self.gate),
-        }
+        self.line(["closes", "closes_trends"])
+    }
+
+    fn line(&self, [of_verdict, of_trends]: [&str; 2]) -> String {
+        let key = if self.topic == IssueTopic::Verdict { of_verdict } else { of_trends };
+        state_line(&json!({ key: self.gate }))
     }
 }
 
@@ -113,16 +110,6 @@ pub struct NewestIssue {
     pub is_open: bool,
     /// A person closed it, and not a program.
     pub closed_by_person: bool,
-}
-
-/// A value as a line of an issue that no reader sees; [`read_state`] reads it back.
-pub fn state_line(value: &impl Serialize) -> String {
-    written_line(value)
-}
-
-/// The value in the last line of a text, if [`state_line`] wrote it.
-pub fn read_state<T: Serialize + DeserializeOwned>(body: &str) -> Option<T> {
-    read_line(body)
 }
 
 /// Says that something is wrong (`open`) or that all is well. `body` is given the marker to end with;

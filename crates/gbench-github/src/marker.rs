@@ -28,19 +28,17 @@ const CLOSES: &str = " -->";
 impl Marker {
     /// One line: `<!-- gbench-ci {"gate":…} -->`.
     pub fn comment(&self) -> String {
-        line(&serde_json::json!(self))
+        written_line(self)
     }
 
     /// The marker in the last line of a text.
     pub fn find(body: &str) -> Option<Self> {
-        let last = last_line(body);
-        let json = last.strip_prefix(OPENS)?.strip_suffix(CLOSES)?;
-        let marker: Self = serde_json::from_str(json).ok()?;
+        let marker: Self = read_line(body)?;
         let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         let known = !marker.gate.is_empty()
             && (1..=128).contains(&marker.state.len())
             && marker.state.bytes().all(hexadecimal);
-        (known && marker.comment() == last).then_some(marker)
+        known.then_some(marker)
     }
 
     /// Whether the other one speaks of the same commit and comes from a later run.
@@ -49,32 +47,19 @@ impl Marker {
     }
 }
 
-/// A value as the last line of a text.
-pub(super) fn written_line(value: &impl Serialize) -> String {
-    line(&serde_json::json!(value))
+/// A value as a line that no reader sees; [`read_line`] reads it back.
+pub fn written_line(value: &impl Serialize) -> String {
+    let json = serde_json::json!(value).to_string();
+    // Nothing in a name may end the HTML comment; JSON can spell these signs without using them.
+    let json = json.replace("--", "-\\u002d").replace('>', "\\u003e").replace('<', "\\u003c");
+    format!("{OPENS}{json}{CLOSES}")
 }
 
 /// The value in the last line of a text, if it is exactly what [`written_line`] gives for it.
-pub(super) fn read_line<T: Serialize + serde::de::DeserializeOwned>(body: &str) -> Option<T> {
+pub fn read_line<T: Serialize + serde::de::DeserializeOwned>(body: &str) -> Option<T> {
     let last = last_line(body);
     let value: T = serde_json::from_str(last.strip_prefix(OPENS)?.strip_suffix(CLOSES)?).ok()?;
     (written_line(&value) == last).then_some(value)
-}
-
-pub(super) fn of_issue(gate: &str) -> String {
-    line(&serde_json::json!({ "issue": gate }))
-}
-
-pub(super) fn of_closing(gate: &str) -> String {
-    line(&serde_json::json!({ "closes": gate }))
-}
-
-pub(super) fn of_trends(gate: &str) -> String {
-    line(&serde_json::json!({ "trends": gate }))
-}
-
-pub(super) fn of_closing_trends(gate: &str) -> String {
-    line(&serde_json::json!({ "closes_trends": gate }))
 }
 
 /// The text with the marker as its last line, whether or not it stands there already.
@@ -85,12 +70,6 @@ pub(super) fn marked(text: String, marker: &str) -> String {
 /// The last line of a text; GitHub's own editor leaves carriage returns.
 pub(super) fn last_line(text: &str) -> &str {
     text.trim_end().lines().last().unwrap_or_default()
-}
-
-fn line(json: &serde_json::Value) -> String {
-    // Nothing in a name may end the HTML comment; JSON can spell these signs without using them.
-    let json = json.to_string().replace("--", "-\\u002d").replace('>', "\\u003e").replace('<', "\\u003c");
-    format!("{OPENS}{json}{CLOSES}")
 }
 
 #[cfg(test)]
@@ -128,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_text_gets_its_marker_once() {
-        let line = of_issue("g");
+        let line = written_line(&"g");
         let text = marked("body\n".into(), &line);
         assert_eq!(text, format!("body\n\n{line}"));
         assert_eq!(marked(text.clone(), &line), text);

@@ -47,8 +47,7 @@ pub fn comment(client: &Client, id: u64) -> ApiResult<Option<WrittenComment>> {
         Err(error) if matches!(error.status(), Some(404 | 410)) => return Ok(None),
         raw => raw?,
     };
-    let unreadable =
-        |cause: &str| ApiError::Unreadable { request: format!("GET {route}"), cause: cause.into() };
+    let unreadable = |cause: &str| ApiError::unreadable(&route, cause);
     let number = raw.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
     let written = humantime::parse_rfc3339(&raw.created_at);
     Ok(Some(WrittenComment {
@@ -75,13 +74,9 @@ struct Permission {
 /// gives for it, and by no name.
 pub fn may_write(client: &Client, login: &str) -> ApiResult<bool> {
     let route = client.route(&format!("/collaborators/{}/permission", encoded(login)));
-    match client.get::<Permission>(&route) {
-        // GitHub knows no such user.
-        Err(error) if error.status() == Some(404) => Ok(false),
-        Err(error) => Err(error),
-        Ok(found) => {
-            let is_them = found.user.login.eq_ignore_ascii_case(login);
-            Ok(is_them && matches!(found.permission.as_str(), "admin" | "maintain" | "write"))
-        }
-    }
+    // GitHub may know no such user.
+    Ok(client.find::<Permission>(&route)?.is_some_and(|found| {
+        let is_them = found.user.login.eq_ignore_ascii_case(login);
+        is_them && matches!(found.permission.as_str(), "admin" | "maintain" | "write")
+    }))
 }

@@ -100,14 +100,10 @@ pub struct KnownPull {
 /// Reads a pull request. `None`: there is none of this number. Errors: GitHub, or an answer that names no head.
 pub fn known(client: &Client, number: u64) -> ApiResult<Option<KnownPull>> {
     let route = client.route(&format!("/pulls/{number}"));
-    let pull: GitHubPull = match client.get(&route) {
-        Err(error) if error.status() == Some(404) => return Ok(None),
-        pull => pull?,
-    };
-    let unreadable = |cause| ApiError::Unreadable { request: format!("GET {route}"), cause };
+    let Some(pull) = client.find::<GitHubPull>(&route)? else { return Ok(None) };
     Ok(Some(KnownPull {
         number,
-        head: pull.head.sha.parse().map_err(unreadable)?,
+        head: pull.head.sha.parse().map_err(|cause: String| ApiError::unreadable(&route, cause))?,
         head_branch: pull.head.branch.clone(),
         head_repository: pull.head.repo.and_then(|repository| repository.full_name.parse().ok()),
         is_open: pull.state == "open",
@@ -155,22 +151,18 @@ pub fn commits_between(client: &Client, base: &Sha, head: &Sha) -> ApiResult<Vec
 /// Reads a finished run, with what a `workflow_run` event would say of it. `None`: there is no such run, or it is not finished.
 pub fn finished_run(client: &Client, id: u64) -> ApiResult<Option<FinishedRun>> {
     let route = client.route(&format!("/actions/runs/{id}"));
-    let run: GitHubRun = match client.get(&route) {
-        Err(error) if error.status() == Some(404) => return Ok(None),
-        run => run?,
-    };
-    let unreadable = |cause: String| ApiError::Unreadable { request: format!("GET {route}"), cause };
+    let Some(run) = client.find::<GitHubRun>(&route)? else { return Ok(None) };
     let Some(conclusion) = run.conclusion else { return Ok(None) };
     let created = humantime::parse_rfc3339(&run.created_at);
     Ok(Some(FinishedRun {
-        created: created.map_err(|error| unreadable(error.to_string()))?,
+        created: created.map_err(|error| ApiError::unreadable(&route, error))?,
         run: WorkflowRun {
             id: run.id,
             attempt: run.run_attempt.unwrap_or(1),
             event: run.event.as_str().into(),
             action: "completed".into(),
             conclusion: Some(conclusion),
-            head: run.head_sha.parse().map_err(unreadable)?,
+            head: run.head_sha.parse().map_err(|cause: String| ApiError::unreadable(&route, cause))?,
             head_branch: run.head_branch.unwrap_or_default(),
             head_repository: run.head_repository.and_then(|repository| repository.full_name.parse().ok()),
             name: run.name.unwrap_or_default(),
@@ -190,7 +182,7 @@ pub struct FinishedRun {
 pub fn head_of(client: &Client, number: u64) -> ApiResult<Sha> {
     let route = client.route(&format!("/pulls/{number}"));
     let pull: GitHubPull = client.get(&route)?;
-    pull.head.sha.parse().map_err(|cause| ApiError::Unreadable { request: format!("GET {route}"), cause })
+    pull.head.sha.parse().map_err(|cause: String| ApiError::unreadable(&route, cause))
 }
 
 /// Whether the conversation of a pull request is locked, so that only people with write access may speak.

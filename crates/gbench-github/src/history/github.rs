@@ -29,14 +29,12 @@ impl BranchStore for GitHubBranch<'_> {
         if let Some(tip) = branch::tip(self.client, &self.branch)? {
             return Ok(vec![tip.tree]);
         }
-        match self.client.get::<serde::de::IgnoredAny>(&self.client.route("")) {
-            Err(error) if error.status() == Some(404) => {
-                let what = "GitHub shows no such repository to this token, or to nobody without one";
-                let next = "check the name; for a private repository set GBENCH_TOKEN or GITHUB_TOKEN";
-                Err(Fault::at(self.address(), what, next).exits(Exit::Unpublished).into())
-            }
-            answered => Ok(answered.map(|_| Vec::new())?),
+        if self.client.find::<serde::de::IgnoredAny>(&self.client.route(""))?.is_some() {
+            return Ok(Vec::new());
         }
+        let what = "GitHub shows no such repository to this token, or to nobody without one";
+        let next = "check the name; for a private repository set GBENCH_TOKEN or GITHUB_TOKEN";
+        Err(Fault::at(self.address(), what, next).exits(Exit::Unpublished).into())
     }
 
     fn folder(&self, id: &Sha) -> Result<Vec<TreeItem>, AppendError> {
