@@ -114,7 +114,7 @@ pub(crate) fn new_comparison(
     rule: SequentialRule,
 ) -> Comparison {
     Comparison {
-        id: RunId::new(SystemTime::now(), salt()),
+        id: new_id(),
         base: base.into(),
         head: head.into(),
         head_changes: None,
@@ -217,8 +217,13 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
     }
 }
 
+/// The id of what begins now.
+pub(super) fn new_id() -> RunId {
+    RunId::new(SystemTime::now(), salt())
+}
+
 /// Tells two runs apart that began in the same moment.
-pub(super) fn salt() -> u32 {
+fn salt() -> u32 {
     rand::rng().random()
 }
 

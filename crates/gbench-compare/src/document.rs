@@ -104,6 +104,12 @@ pub struct Records {
 }
 
 impl VerdictDocument {
+    /// The rows that changed, by case and metric.
+    pub fn changed_rows(&self) -> impl Iterator<Item = (&CaseId, &str)> {
+        let changed = |row: &&Row| matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
+        self.rows.iter().filter(changed).map(|row| (&row.case, row.metric.as_str()))
+    }
+
     /// The comparisons in rounds that the document is of; empty for two records. An earlier version has only the command.
     pub fn replayed(&self) -> Vec<RunId> {
         if !self.replays.is_empty() {

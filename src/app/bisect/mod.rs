@@ -22,14 +22,14 @@ mod trees;
 
 pub(crate) use self::request::{BisectRequest, Bisected};
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use self::request::{MOST_ROUNDS, USUAL_CONFIDENCE, USUAL_LEAST};
 use self::run::BisectRun;
 use self::state::BisectState;
 use self::trees::BisectTrees;
 use crate::app::environment;
-use crate::app::measure::salt;
+use crate::app::measure::new_id;
 use crate::app::paths::project_root;
 use crate::app::progress::Reporter;
 use crate::app::request::{CommitsRequest, RoundsRequest};
@@ -38,7 +38,7 @@ use crate::app::side_suites::SideSuites;
 use crate::app::stores::folder_of;
 use crate::model::text::count;
 use crate::model::{
-    BisectBeginning, Budget, Fault, Origin, Result, RunId, SCHEMA_BISECT_STATE, Settings, sha256_hex,
+    BisectBeginning, Budget, Fault, Origin, Result, SCHEMA_BISECT_STATE, Settings, sha256_hex,
 };
 use crate::stats::noisy_bisection::BisectionRule;
 use crate::store::{BisectFolder, bisect_folder};
@@ -76,8 +76,7 @@ pub(crate) fn bisect(
     let wish = Wish::of(request, resumed.as_ref().map(|it| &it.beginning), builtins, reporter)?;
     let range = commits_between(&home, &wish.range, wish.ancestry())?;
     let trees = folder_of(&here, request.store.as_deref())?.trees();
-    let id =
-        resumed.as_ref().map_or_else(|| RunId::new(SystemTime::now(), salt()), |it| it.beginning.id.clone());
+    let id = resumed.as_ref().map_or_else(new_id, |it| it.beginning.id.clone());
     let root = resumed.as_ref().map_or_else(|| artifacts.join(id.as_str()), |it| it.folder.root().to_owned());
     let places = [home.clone(), trees, root.join("runs")];
     let mut trees = BisectTrees::new(&range, suites, places, reporter)?;

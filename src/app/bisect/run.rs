@@ -6,7 +6,7 @@ use super::answer::AnswerParts;
 use super::figures::BisectedMetric;
 use super::request::{BisectRequest, Bisected, MOST_ROUNDS, resume_command};
 use super::state::BisectState;
-use super::trees::{BisectTrees, BrokenCommit, Visit};
+use super::trees::{BisectTrees, BrokenCommit, NotMeasured};
 use crate::app::progress::Reporter;
 use crate::app::verdict_files::json_of;
 use crate::model::text::{count, percent};
@@ -84,15 +84,11 @@ impl BisectRun<'_> {
                 continue;
             }
             match self.trees.build(*commit)? {
-                Visit::Done(Some(seconds)) => {
+                Ok(Some(seconds)) => {
                     self.state.built(&self.trees.range.commits[*commit].id, seconds)?;
                 }
-                Visit::Done(None) => {}
-                Visit::Broken(broken) => {
-                    self.broke(bisection, *commit, broken)?;
-                    return Ok(None);
-                }
-                Visit::CutShort(reason) => return Ok(Some(stopped_by(reason))),
+                Ok(None) => {}
+                Err(ended) => return self.ended_with(bisection, *commit, ended),
             }
         }
         let round = self.state.rounds();
@@ -102,12 +98,8 @@ impl BisectRun<'_> {
             let processes = commits[at..].iter().take_while(|other| **other == commit).count();
             at += processes;
             let finished = match self.trees.measure(commit, processes as u32)? {
-                Visit::Done(finished) => finished,
-                Visit::Broken(broken) => {
-                    self.broke(bisection, commit, broken)?;
-                    return Ok(None);
-                }
-                Visit::CutShort(reason) => return Ok(Some(stopped_by(reason))),
+                Ok(finished) => finished,
+                Err(ended) => return self.ended_with(bisection, commit, ended),
             };
             let record = &finished.record;
             let metric = match &self.state.metric {
@@ -149,6 +141,19 @@ impl BisectRun<'_> {
         }
         self.tell(bisection, round, commits);
         Ok(None)
+    }
+
+    fn ended_with(
+        &mut self,
+        bisection: &mut Bisection,
+        commit: usize,
+        ended: NotMeasured,
+    ) -> Result<Option<Stopped>> {
+        match ended {
+            NotMeasured::Broken(broken) => self.broke(bisection, commit, broken).map(|()| None),
+            NotMeasured::CutShort(CutShort::Interrupt { signal }) => Ok(Some(Stopped::Signal(signal))),
+            NotMeasured::CutShort(CutShort::Deadline) => Ok(Some(Stopped::OutOfTime)),
+        }
     }
 
     /// A commit that does not build or run is left out from now on. Errors: it is an end.
@@ -225,11 +230,4 @@ impl BisectRun<'_> {
 /// A probability as it is told: in steps of a percent, and never 0 or 1 for what is neither.
 fn rough(probability: f64) -> f64 {
     ((probability * 100.0).round() / 100.0).clamp(0.01, 0.99)
-}
-
-fn stopped_by(reason: CutShort) -> Stopped {
-    match reason {
-        CutShort::Interrupt { signal } => Stopped::Signal(signal),
-        CutShort::Deadline => Stopped::OutOfTime,
-    }
 }

@@ -7,14 +7,14 @@ use crate::app::clocks::HeldClocks;
 use crate::app::executor::SessionMeans;
 use crate::app::explain::cases;
 use crate::app::listing::list_cases;
-use crate::app::measure::{header, salt};
+use crate::app::measure::{header, new_id};
 use crate::app::measuring_lock::MeasuringTurn;
 use crate::app::progress::Reporter;
 use crate::app::request::Audience;
 use crate::app::side_suites::{SideSuites, confine};
 use crate::app::watch::Watch;
 use crate::model::text::short_commit;
-use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Outcome, Result, RunId, RunRecord, RunTimes};
+use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Outcome, Result, RunRecord, RunTimes};
 use crate::run::{Finished, Observer, PlanSession, Progress, RunSession};
 use crate::suite::Suite;
 use crate::suite::plan::Plan;
@@ -79,13 +79,15 @@ impl BrokenCommit {
     }
 }
 
-/// What came of an attempt to measure.
-pub(super) enum Visit<T> {
-    Done(T),
+/// Why an attempt to measure came to nothing.
+pub(super) enum NotMeasured {
     /// The commit cannot be built or run.
     Broken(BrokenCommit),
     CutShort(CutShort),
 }
+
+/// What came of an attempt to measure.
+pub(super) type Visit<T> = std::result::Result<T, NotMeasured>;
 
 impl<'a> BisectTrees<'a> {
     pub(super) fn new(
@@ -162,7 +164,7 @@ impl<'a> BisectTrees<'a> {
         let clock = self.clock;
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.commit == commit) {
             slot.used = clock;
-            return Ok(Visit::Done(None));
+            return Ok(Ok(None));
         }
         let since = Instant::now();
         let slot = self.free_slot(commit);
@@ -170,32 +172,28 @@ impl<'a> BisectTrees<'a> {
             Ok(tree) => tree,
             // The machine's trouble is every commit's; a file that is not in this clone is this commit's alone.
             Err(fault) if fault.exit == Exit::Machine => return Err(fault),
-            Err(fault) => return Ok(Visit::Broken(BrokenCommit::because(fault.what))),
+            Err(fault) => return Ok(Err(NotMeasured::Broken(BrokenCommit::because(fault.what)))),
         };
         let suite = match self.suite_of(&tree) {
             Ok(suite) => suite,
             Err(fault) if matches!(fault.exit, Exit::Interrupted | Exit::Terminated) => {
                 let signal = if fault.exit == Exit::Interrupted { 2 } else { 15 };
-                return Ok(Visit::CutShort(CutShort::Interrupt { signal }));
+                return Ok(Err(NotMeasured::CutShort(CutShort::Interrupt { signal })));
             }
-            Err(fault) => return Ok(Visit::Broken(BrokenCommit::because(fault.what))),
+            Err(fault) => return Ok(Err(NotMeasured::Broken(BrokenCommit::because(fault.what)))),
         };
-        let mut header = header(self.new_id(), SystemTime::now(), &suite, None, tree.root());
+        let mut header = header(new_id(), SystemTime::now(), &suite, None, tree.root());
         self.clocks.iter().for_each(|clocks| clocks.tell(&mut header));
         self.turn.iter().for_each(|turn| turn.mark(&mut header));
         let mut slot = TreeSlot { slot, commit, suite, header, tree, used: clock };
         set_processes(&mut slot.suite, 0);
         let visit = self.session(&slot)?;
-        if let Visit::Done(_) = visit {
+        if visit.is_ok() {
             // It is built: a further process must not build it again.
             slot.suite.benchmarks.iter_mut().for_each(|benchmark| benchmark.build = None);
             self.slots.push(slot);
         }
-        Ok(match visit {
-            Visit::Done(_) => Visit::Done(Some(since.elapsed().as_secs_f64())),
-            Visit::Broken(broken) => Visit::Broken(broken),
-            Visit::CutShort(reason) => Visit::CutShort(reason),
-        })
+        Ok(visit.map(|_| Some(since.elapsed().as_secs_f64())))
     }
 
     /// So many processes of a commit that is built. Of a commit that breaks meanwhile there may be fewer in the record.
@@ -212,12 +210,12 @@ impl<'a> BisectTrees<'a> {
 
     fn session(&mut self, slot: &TreeSlot) -> Result<Visit<Finished>> {
         let deadline = match self.until.map(|until| until.saturating_duration_since(Instant::now())) {
-            Some(left) if left.is_zero() => return Ok(Visit::CutShort(CutShort::Deadline)),
+            Some(left) if left.is_zero() => return Ok(Err(NotMeasured::CutShort(CutShort::Deadline))),
             left => left.map_or(0.0, |left| left.as_secs_f64()),
         };
         let started = SystemTime::now();
         let mut header = slot.header.clone();
-        header.run_id = self.new_id();
+        header.run_id = new_id();
         header.started = humantime::format_rfc3339_millis(started).to_string();
         let plan = Plan::single(&slot.suite);
         let mut builds =
@@ -230,15 +228,15 @@ impl<'a> BisectTrees<'a> {
         let session = RunSession { observer: &mut builds, deadline, ..session };
         let finished = PlanSession::one_by_one(&plan, session, &self.runs).run(header)?;
         if let Some(reason) = finished.record.cut_short {
-            return Ok(Visit::CutShort(reason));
+            return Ok(Err(NotMeasured::CutShort(reason)));
         }
         let broken = finished.record.cases.iter().find(|case| !case.outcome.is_measured());
         let measured = |case: &CaseRecord| case.processes.iter().any(|it| it.outcome.is_measured());
         Ok(match broken {
             Some(case) if !measured(case) => {
-                Visit::Broken(BrokenCommit::of(&case.outcome, finished.gpu_missing))
+                Err(NotMeasured::Broken(BrokenCommit::of(&case.outcome, finished.gpu_missing)))
             }
-            _ => Visit::Done(finished),
+            _ => Ok(finished),
         })
     }
 
@@ -277,10 +275,6 @@ impl<'a> BisectTrees<'a> {
         let others = (0..self.slots.len()).filter(|at| self.slots[*at].slot > 1);
         let oldest = others.min_by_key(|at| self.slots[*at].used);
         oldest.map_or(2, |at| self.slots.swap_remove(at).slot)
-    }
-
-    fn new_id(&self) -> RunId {
-        RunId::new(SystemTime::now(), salt())
     }
 
     /// How reports name a commit.

@@ -9,7 +9,7 @@ use crate::app::history::{JobRun, TrendsOfJob, trends_of_job};
 use crate::app::progress::Reporter;
 use crate::app::request::SelectionRequest;
 use crate::app::verdict_files::bytes_of;
-use crate::compare::{Verdict, VerdictDocument};
+use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::model::{Result, Shard};
 use crate::store::write_atomically;
@@ -60,14 +60,7 @@ fn written(
         (None, Some(branch)) if context.on_default_branch() => branch,
         _ => return Ok(()),
     };
-    let changed = |verdict| matches!(verdict, Verdict::Regressed | Verdict::Improved);
-    let rows: HashSet<_> = verdict
-        .rows
-        .iter()
-        .filter(|row| changed(row.verdict))
-        .map(|row| (&row.case, row.metric.as_str()))
-        .take(MOST_ROWS)
-        .collect();
+    let rows: HashSet<_> = verdict.changed_rows().take(MOST_ROWS).collect();
     if pull.is_some() && rows.is_empty() {
         return Ok(());
     }

@@ -2,13 +2,12 @@
 //! checkout, and this side does not need its word for it.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use super::input::PublishInput;
 use super::recipients::Recipients;
 use super::target::PublishTarget;
 use crate::app::history::{RowsOfMachine, trends_of_rows, usual_branch_of};
-use crate::compare::{Group, Row, Verdict};
+use crate::compare::{Group, Row};
 use crate::github::WorkflowEvent;
 use crate::model::Result;
 use crate::trend::{TrendsDocument, V1Series, V1TrendRun};
@@ -45,15 +44,10 @@ fn machines<'i>(target: &PublishTarget<'_>, input: &'i PublishInput) -> Vec<Rows
     let groups = &input.merged.groups;
     // As many jobs a machine as the matrix has of each.
     let parts = (target.request.expect.unwrap_or(1) as usize / groups.len().max(1)).max(1);
+    let rows = |group: &'i Group| group.verdict.changed_rows().take(MOST_ROWS).collect();
     let machine = |group: &'i Group| RowsOfMachine { label: &group.label, rows: rows(group), parts };
     let machines = groups.iter().map(machine);
     machines.filter(|machine| !machine.rows.is_empty()).collect()
-}
-
-fn rows(group: &Group) -> HashSet<(&crate::model::CaseId, &str)> {
-    let changed = |row: &&Row| matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
-    let rows = group.verdict.rows.iter().filter(changed);
-    rows.map(|row| (&row.case, row.metric.as_str())).take(MOST_ROWS).collect()
 }
 
 /// The head's own figures behind the runs of its machine.

@@ -70,11 +70,8 @@ impl KernelChange {
 /// `saxpy: registers 16 -> 40, spilled 0 B -> 1,040 B`.
 impl fmt::Display for KernelChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match (&self.base, &self.head) {
-            (Some(_), Some(_)) => "",
-            (Some(_), None) => " (gone)",
-            _ => " (new)",
-        };
+        let kind = Some(self.word()).filter(|word| *word != "changed");
+        let kind = kind.map_or(String::new(), |word| format!(" ({word})"));
         write!(f, "{}{kind}", self.shown_name())?;
         let registers = self.figure(REGISTERS).map(|(text, _)| format!("{} {text}", REGISTERS.0));
         let memory = MEMORY.into_iter().filter_map(|figure| {
@@ -82,7 +79,7 @@ impl fmt::Display for KernelChange {
             (differs && text != "0 B").then(|| format!("{} {text}", figure.0))
         });
         let told: Vec<String> = registers.into_iter().chain(memory).collect();
-        match (told.is_empty(), kind) {
+        match (told.is_empty(), kind.as_str()) {
             (true, "") => write!(f, ": other instructions"),
             (true, _) => Ok(()),
             (false, _) => write!(f, ": {}", told.join(", ")),
