@@ -4,14 +4,12 @@
 //! anew. Git's own lock of the branch (`refs/heads/BRANCH.lock`) is there for that last moment alone, in which no signal ends the
 //! writer: it would leave the lock behind, and stop every later one.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use git2::build::TreeUpdateBuilder;
-use git2::{
-    Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, TreeEntry, TreeWalkMode,
-    TreeWalkResult,
-};
+use git2::{Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature};
 
 use nix::sys::signal::{SigSet, SigmaskHow};
 
@@ -265,21 +263,31 @@ impl BranchStore for GitBranch {
 
     fn folder(&self, id: &Sha) -> Result<Vec<TreeItem>, Stop> {
         let tree = self.repository.find_tree(Oid::from_str(id.as_str())?)?;
-        Ok(tree.iter().filter_map(|entry| Some(item(&entry, entry.name().ok()?.to_owned()))).collect())
+        let item = |entry: git2::TreeEntry<'_>| {
+            let kind = match entry.kind() {
+                Some(ObjectType::Blob) => TreeKind::File,
+                Some(ObjectType::Tree) => TreeKind::Folder,
+                _ => TreeKind::Other,
+            };
+            Some(TreeItem { path: entry.name().ok()?.to_owned(), id: entry.id().into(), kind, size: None })
+        };
+        Ok(tree.iter().filter_map(item).collect())
     }
 
     fn files(&self, root: &Sha) -> Result<Vec<TreeItem>, Stop> {
-        let root = self.folder(root)?;
-        let is_runs = |item: &&TreeItem| item.kind == TreeKind::Folder && item.path == layout::ROOT;
-        let Some(runs) = root.iter().find(is_runs) else { return Ok(Vec::new()) };
-        let runs = self.repository.find_tree(Oid::from_str(runs.id.as_str())?)?;
-        let mut files = Vec::new();
-        runs.walk(TreeWalkMode::PreOrder, |folder, entry| {
-            if let (Ok(name), Some(ObjectType::Blob)) = (entry.name(), entry.kind()) {
-                files.push(item(entry, format!("{}/{folder}{name}", layout::ROOT)));
+        let is_runs = |item: &TreeItem| item.kind == TreeKind::Folder && item.path == layout::ROOT;
+        let runs = self.folder(root)?.into_iter().find(is_runs);
+        let (mut open, mut files) = (VecDeque::from_iter(runs), Vec::new());
+        while let Some(folder) = open.pop_front() {
+            for item in self.folder(&folder.id)? {
+                let item = TreeItem { path: format!("{}/{}", folder.path, item.path), ..item };
+                match item.kind {
+                    TreeKind::File => files.push(item),
+                    TreeKind::Folder => open.push_back(item),
+                    TreeKind::Other => {}
+                }
             }
-            TreeWalkResult::Ok
-        })?;
+        }
         Ok(files)
     }
 
@@ -334,16 +342,6 @@ impl BranchStore for GitBranch {
             attempts = attempts.saturating_add(1);
         }
     }
-}
-
-/// An entry of a folder. `path`: its name, with its folder where that is known.
-fn item(entry: &TreeEntry<'_>, path: String) -> TreeItem {
-    let kind = match entry.kind() {
-        Some(ObjectType::Blob) => TreeKind::File,
-        Some(ObjectType::Tree) => TreeKind::Folder,
-        _ => TreeKind::Other,
-    };
-    TreeItem { path, id: entry.id().into(), kind, size: None }
 }
 
 #[cfg(test)]
