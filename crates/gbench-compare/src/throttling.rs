@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gbench_model::{CLOCK_DROP, CaseRecord, ProcessRecord, RunRecord};
 
-use super::wording::HeldClocks;
+use super::wording::SlowedClocks;
 use super::{Advice, Evidence, HeldDown, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
 
 /// The setting by which a suite says that its card is always so.
@@ -87,7 +87,7 @@ pub(crate) fn doubt_apart(evidence: &Evidence, decision: &mut RowDecision) {
 }
 
 /// The remark on a row that is not plainly unchanged; `None` where nothing was held down.
-pub(crate) fn held_clocks(evidence: &Evidence) -> Option<HeldClocks> {
+pub(crate) fn held_clocks(evidence: &Evidence) -> Option<SlowedClocks> {
     let held = |side: &MeasuredSide| {
         let held = side.processes.iter().filter(|process| process.throttled).count();
         (held, side.processes.len())
@@ -96,7 +96,7 @@ pub(crate) fn held_clocks(evidence: &Evidence) -> Option<HeldClocks> {
     let reasons: BTreeSet<&String> = processes.flat_map(|process| process.reasons).collect();
     let reasons: Vec<String> = reasons.into_iter().cloned().collect();
     let (base, head) = (held(&evidence.base), held(&evidence.head));
-    (!reasons.is_empty()).then_some(HeldClocks { reasons, base, head })
+    (!reasons.is_empty()).then_some(SlowedClocks { reasons, base, head })
 }
 
 /// Of a comparison as a whole: what held clocks down while its processes ran, and how many of them.

@@ -10,7 +10,7 @@ use super::client::Client;
 use super::comments;
 use super::error::{ApiError, ApiResult};
 use super::identity::Identity;
-use super::marker::{marked, read_line, written_line};
+use super::marker::{marked, read_state, state_line};
 
 /// The data in an answer of ours.
 #[skip_serializing_none]
@@ -32,7 +32,7 @@ struct Page {
 /// This gate's answers on a pull request: number and marker, oldest first.
 fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Vec<(u64, AnswerMarker)>> {
     let mine = |comment: comments::Comment| {
-        let marker = read_line::<AnswerMarker>(&comment.body).filter(|marker| marker.answers == gate)?;
+        let marker = read_state::<AnswerMarker>(&comment.body).filter(|marker| marker.answers == gate)?;
         me.wrote(&comment.user).then_some((comment.id, marker))
     };
     Ok(comments::list(client, number)?.into_iter().filter_map(mine).collect())
@@ -58,7 +58,7 @@ pub fn post(
     me: &Identity,
 ) -> ApiResult<String> {
     let marker = AnswerMarker { answers: gate.to_owned(), kept_at: kept_at.cloned() };
-    let body = json!({ "body": marked(text.to_owned(), &written_line(&marker)) });
+    let body = json!({ "body": marked(text.to_owned(), &state_line(&marker)) });
     let at = |id: u64| client.route(&format!("/issues/comments/{id}"));
     let change = |id: u64| client.patch::<Page>(&at(id), &body).map(|page| page.html_url);
     if let Some((id, _)) = ours(client, number, gate, me)?.first() {

@@ -15,7 +15,7 @@ use super::comments;
 use super::error::ApiResult;
 use super::identity::{Identity, User};
 use super::marker::{last_line, marked};
-pub use super::marker::{read_line as read_state, written_line as state_line};
+pub use super::marker::{read_state, state_line};
 use super::optimistic::{UpdateError, retry_update};
 
 /// Pages of 100 open issues by our own account.

@@ -28,12 +28,12 @@ const CLOSES: &str = " -->";
 impl Marker {
     /// One line: `<!-- gbench-ci {"gate":…} -->`.
     pub fn comment(&self) -> String {
-        written_line(self)
+        state_line(self)
     }
 
     /// The marker in the last line of a text.
     pub fn find(body: &str) -> Option<Self> {
-        let marker: Self = read_line(body)?;
+        let marker: Self = read_state(body)?;
         let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         let known = !marker.gate.is_empty()
             && (1..=128).contains(&marker.state.len())
@@ -47,19 +47,19 @@ impl Marker {
     }
 }
 
-/// A value as a line that no reader sees; [`read_line`] reads it back.
-pub fn written_line(value: &impl Serialize) -> String {
+/// A value as a line that no reader sees; [`read_state`] reads it back.
+pub fn state_line(value: &impl Serialize) -> String {
     let json = serde_json::json!(value).to_string();
     // Nothing in a name may end the HTML comment; JSON can spell these signs without using them.
     let json = json.replace("--", "-\\u002d").replace('>', "\\u003e").replace('<', "\\u003c");
     format!("{OPENS}{json}{CLOSES}")
 }
 
-/// The value in the last line of a text, if it is exactly what [`written_line`] gives for it.
-pub fn read_line<T: Serialize + serde::de::DeserializeOwned>(body: &str) -> Option<T> {
+/// The value in the last line of a text, if it is exactly what [`state_line`] gives for it.
+pub fn read_state<T: Serialize + serde::de::DeserializeOwned>(body: &str) -> Option<T> {
     let last = last_line(body);
     let value: T = serde_json::from_str(last.strip_prefix(OPENS)?.strip_suffix(CLOSES)?).ok()?;
-    (written_line(&value) == last).then_some(value)
+    (state_line(&value) == last).then_some(value)
 }
 
 /// The text with the marker as its last line, whether or not it stands there already.
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_text_gets_its_marker_once() {
-        let line = written_line(&"g");
+        let line = state_line(&"g");
         let text = marked("body\n".into(), &line);
         assert_eq!(text, format!("body\n\n{line}"));
         assert_eq!(marked(text.clone(), &line), text);

@@ -28,7 +28,7 @@ use gbench_model::text::{count, percent, signed_percent};
     "a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
     reasons.join(", "), base.0, count(base.1, "process"), head.0, count(head.1, "process")
 )]
-pub(crate) struct HeldClocks {
+pub(crate) struct SlowedClocks {
     pub reasons: Vec<String>,
     /// Processes that met it, and all.
     pub base: (usize, usize),
@@ -44,7 +44,7 @@ impl Row {
     }
 
     /// Puts behind the reason what else is known of the row and does not decide it. `code`: that of its case.
-    pub(super) fn tell(&mut self, held_clocks: Option<&HeldClocks>, code: Option<&CaseCode>) {
+    pub(super) fn tell(&mut self, held_clocks: Option<&SlowedClocks>, code: Option<&CaseCode>) {
         let mut text = std::mem::take(&mut self.reason);
         join(&mut text, "; meanwhile ", held_clocks.map(ToString::to_string));
         join(&mut text, "; ", self.pair.map(of_members));

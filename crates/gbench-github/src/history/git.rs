@@ -347,6 +347,7 @@ impl BranchStore for GitBranch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gbench_model::RunId;
 
     #[test]
     fn a12_a_writer_that_looks_at_what_is_there_holds_no_lock_that_its_end_would_leave() {
