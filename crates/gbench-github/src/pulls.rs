@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::address::{Sha, Slug, encoded};
 use super::client::Client;
-use super::context::{WorkflowEvent, WorkflowRun};
+use super::context::WorkflowRun;
 use super::error::{ApiError, ApiResult};
 
 /// Pages of 100 open pull requests from one branch.
@@ -159,7 +159,7 @@ pub fn finished_run(client: &Client, id: u64) -> ApiResult<Option<FinishedRun>> 
         run: WorkflowRun {
             id: run.id,
             attempt: run.run_attempt.unwrap_or(1),
-            event: run.event.as_str().into(),
+            event: run.event,
             action: "completed".into(),
             conclusion: Some(conclusion),
             head: run.head_sha.parse().map_err(|cause: String| ApiError::unreadable(&route, cause))?,
@@ -261,8 +261,8 @@ pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<Vec<OpenPu
     let Some(from) = &run.head_repository else {
         return Ok(Err(NoPull::odd(format!("the repository that run {} comes from is gone", run.id))));
     };
-    if !matches!(run.event, WorkflowEvent::PullRequest | WorkflowEvent::PullRequestTarget) {
-        let event = run.event.as_ref().escape_debug();
+    if !matches!(run.event.as_str(), "pull_request" | "pull_request_target") {
+        let event = run.event.escape_debug();
         let why = format!("run {} was started by `{event}`, not by a pull request", run.id);
         return Ok(Err(NoPull::odd(why)));
     }
@@ -287,7 +287,7 @@ fn disagreement(known: &GitHubRun, run: &WorkflowRun, from: &Slug) -> Option<&'s
     let paths = (file(&known.path), file(&run.path));
     [
         ("id", known.id == run.id),
-        ("event", known.event == run.event.as_ref()),
+        ("event", known.event == run.event),
         ("head_sha", known.head_sha.parse().as_ref() == Ok(&run.head)),
         ("head_branch", known.head_branch.as_deref() == Some(run.head_branch.as_str())),
         ("head_repository", known.head_repository.as_ref().is_some_and(|repository| repository.is(from))),

@@ -38,7 +38,7 @@ pub struct WorkflowRun {
     pub id: u64,
     pub attempt: u32,
     /// The event that started that run: `pull_request`.
-    pub event: WorkflowEvent,
+    pub event: String,
     /// `requested`, `in_progress` or `completed`.
     pub action: String,
     /// Absent until it has completed.

@@ -113,7 +113,7 @@ impl Payload {
         Ok(Some(WorkflowRun {
             id: raw.id,
             attempt: raw.run_attempt.unwrap_or(1),
-            event: raw.event.as_str().into(),
+            event: raw.event,
             action: action.ok_or_else(|| missing(path, "action", event.as_ref()))?.to_owned(),
             conclusion: raw.conclusion,
             head: sha(path, "workflow_run.head_sha", &raw.head_sha)?,
