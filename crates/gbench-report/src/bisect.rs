@@ -7,12 +7,10 @@ use super::layout::escape::{markdown, markdown_code};
 use super::layout::json;
 use super::layout::markdown as page;
 use super::layout::number::{signed_percent, value};
-use super::layout::terminal::{GridRow, Style, TerminalLayout};
+use super::layout::table::Table;
+use super::layout::terminal::{Style, TerminalLayout};
 use gbench_model::text::{capitalized, count, percent, short_commit};
 use gbench_model::{Better, BisectAnswer, BisectDocument, V1BisectCommit};
-
-const MEASURED: &str =
-    "| commit | processes | figure | to good | has the change | subject |\n|---|---:|---:|---:|---:|---|";
 
 /// How a bisection is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -45,28 +43,22 @@ fn terminal(document: &BisectDocument, resume: Option<&str>, style: Style) -> St
     let mut layout = TerminalLayout::new(style);
     let (word, emphasis) = conclusion(document);
     layout.headline(word, &sentence(document), emphasis);
-    if let (BisectAnswer::Commit, [commit]) = (document.answer, document.remaining.as_slice()) {
+    if let Some(commit) = found(document) {
         layout.blank();
         layout.facts(&facts(commit));
-    } else {
-        let rows = document.remaining.iter().map(remaining);
-        if !document.remaining.is_empty() {
-            layout.heading("What remains", Emphasis::Plain);
-            layout.grid(&["commit", "authored", "probability", "subject"], rows.map(GridRow::from));
-        }
+    } else if !document.remaining.is_empty() {
+        remaining(document).terminal(&mut layout, usize::MAX);
     }
     if !document.measured.is_empty() {
-        layout.heading("What was measured", Emphasis::Plain);
-        let rows = document.measured.iter().map(|commit| GridRow::from(measured(document, commit)));
         let value = if document.metric.is_empty() { "figure" } else { document.metric.as_str() };
-        layout.grid(&["commit", "processes", value, "to good", "has the change", "subject"], rows);
+        measured(document, value).terminal(&mut layout, usize::MAX);
     }
     layout.list("Left out", Emphasis::Doubt, document.broken.iter().map(broken));
     layout.list("Warnings", Emphasis::Doubt, document.warnings.iter().map(|text| capitalized(text)));
     layout.blank();
     layout.line(&cost(document));
-    if let Some(show) = show(document) {
-        layout.command("Look at it", &show);
+    if let Some(commit) = found(document) {
+        layout.command("Look at it", &show(commit));
     }
     if let Some(resume) = resume {
         layout.command("Go on", resume);
@@ -84,26 +76,16 @@ fn in_markdown(document: &BisectDocument, resume: Option<&str>) -> String {
         markdown_code(&document.case.to_string()),
         markdown(&sentence(document))
     );
-    if let (BisectAnswer::Commit, [commit]) = (document.answer, document.remaining.as_slice()) {
-        text += "\n";
-        text += &page::facts(&facts(commit), markdown);
+    if let Some(commit) = found(document) {
+        text += &format!("\n{}", page::facts(&facts(commit), markdown));
     } else if !document.remaining.is_empty() {
-        let rows = document.remaining.iter().map(|commit| {
-            let [id, authored, probability, subject] = remaining(commit);
-            [markdown_code(&id), markdown(&authored), markdown(&probability), markdown(&subject)]
-        });
-        text += "\n### What remains\n\n";
-        text += &page::table("| commit | authored | probability | subject |\n|---|---|---|---|", rows);
+        let table = remaining(document);
+        text += &format!("\n### {}\n\n{}", table.title, table.markdown("|---|---|---|---|", usize::MAX));
     }
     if !document.measured.is_empty() {
-        let rows = document.measured.iter().map(|commit| {
-            let [id, rest @ ..] = measured(document, commit);
-            let [processes, value, change, behind, subject] = rest.map(|cell| markdown(&cell));
-            [markdown_code(&id), processes, value, change, behind, subject]
-        });
-        let table = page::table(MEASURED, rows);
-        text += "\n";
-        text += &page::details("What was measured", &table);
+        let table = measured(document, "figure");
+        let rows = table.markdown("|---|---:|---:|---:|---:|---|", usize::MAX);
+        text += &format!("\n{}", page::details(&table.title, &rows));
     }
     for (heading, items) in [
         ("Left out", document.broken.iter().map(broken).collect::<Vec<_>>()),
@@ -114,10 +96,18 @@ fn in_markdown(document: &BisectDocument, resume: Option<&str>) -> String {
         }
     }
     text += &format!("\n{}\n", markdown(&cost(document)));
-    for command in show(document).into_iter().chain(resume.map(str::to_owned)) {
+    for command in found(document).map(show).into_iter().chain(resume.map(str::to_owned)) {
         text += &format!("\n{}\n", markdown_code(&command));
     }
     text
+}
+
+/// The commit that the bisection found alone.
+fn found(document: &BisectDocument) -> Option<&V1BisectCommit> {
+    match (document.answer, document.remaining.as_slice()) {
+        (BisectAnswer::Commit, [commit]) => Some(commit),
+        _ => None,
+    }
 }
 
 fn conclusion(document: &BisectDocument) -> (&'static str, Emphasis) {
@@ -214,25 +204,36 @@ fn day(commit: &V1BisectCommit) -> String {
     commit.authored.get(..10).unwrap_or_default().to_owned()
 }
 
-fn remaining(commit: &V1BisectCommit) -> [String; 4] {
-    let why = if commit.broken.is_some() { " (cannot be measured)" } else { "" };
-    let subject = format!("{}{why}", commit.subject);
-    [short_commit(&commit.commit).to_owned(), day(commit), told(commit.probability), subject]
+fn remaining(document: &BisectDocument) -> Table {
+    let row = |commit: &V1BisectCommit| {
+        let why = if commit.broken.is_some() { " (cannot be measured)" } else { "" };
+        let subject = format!("{}{why}", commit.subject);
+        vec![short_commit(&commit.commit).to_owned(), day(commit), told(commit.probability), subject]
+    };
+    let columns = ["commit", "authored", "probability", "subject"];
+    Table::new("What remains".into(), columns, document.remaining.iter().map(row), Vec::new())
 }
 
-fn measured(document: &BisectDocument, commit: &V1BisectCommit) -> [String; 6] {
-    let change = match (commit.value, document.good.value) {
-        (Some(own), Some(good)) if commit.commit != document.good.commit => signed_percent(own / good - 1.0),
-        _ => "-".to_owned(),
+/// `figure`: the name of what was measured.
+fn measured(document: &BisectDocument, figure: &str) -> Table {
+    let row = |commit: &V1BisectCommit| {
+        let change = match (commit.value, document.good.value) {
+            (Some(own), Some(good)) if commit.commit != document.good.commit => {
+                signed_percent(own / good - 1.0)
+            }
+            _ => "-".to_owned(),
+        };
+        vec![
+            short_commit(&commit.commit).to_owned(),
+            commit.processes.to_string(),
+            commit.value.map_or("-".to_owned(), |figure| value(figure, &document.unit)),
+            change,
+            told(commit.behind),
+            commit.subject.clone(),
+        ]
     };
-    [
-        short_commit(&commit.commit).to_owned(),
-        commit.processes.to_string(),
-        commit.value.map_or("-".to_owned(), |figure| value(figure, &document.unit)),
-        change,
-        told(commit.behind),
-        commit.subject.clone(),
-    ]
+    let columns = ["commit", "processes", figure, "to good", "has the change", "subject"];
+    Table::new("What was measured".into(), columns, document.measured.iter().map(row), Vec::new())
 }
 
 fn broken(commit: &V1BisectCommit) -> String {
@@ -251,9 +252,8 @@ fn cost(document: &BisectDocument) -> String {
     )
 }
 
-fn show(document: &BisectDocument) -> Option<String> {
-    let first = document.remaining.first().filter(|_| document.answer == BisectAnswer::Commit)?;
-    Some(format!("git show {}", first.commit))
+fn show(commit: &V1BisectCommit) -> String {
+    format!("git show {}", commit.commit)
 }
 
 #[cfg(test)]

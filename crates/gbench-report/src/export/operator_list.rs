@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Map, Value, json};
 
 use crate::record::{centers, median};
-use gbench_model::{CaseRecord, Metric, ParamValue, RunRecord, Thermal, convert};
+use gbench_model::{CaseRecord, Metric, RunRecord, Thermal, convert};
 
 /// Metrics that have a field of their own: name, unit, field.
 const FIELDS: [(&str, &str, &str); 5] = [
@@ -35,13 +35,7 @@ fn row(case: &CaseRecord, of_list: bool) -> Map<String, Value> {
     let variant = case.id.variant.map_or("default", |variant| variant.into_str());
     row.insert("implementation".into(), variant.into());
     for (name, value) in &case.id.params {
-        let value = match value {
-            ParamValue::Bool(value) => json!(value),
-            ParamValue::Int(value) => json!(value),
-            ParamValue::Float(value) => json!(value),
-            ParamValue::Text(text) => json!(text),
-        };
-        row.insert(name.clone(), value);
+        row.insert(name.clone(), json!(value));
     }
     if case.id.thermal == Thermal::Cold {
         row.insert("thermal".into(), "cold".into());

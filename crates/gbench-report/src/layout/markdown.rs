@@ -13,9 +13,9 @@ pub(crate) fn details(title: &str, inside: &str) -> String {
 }
 
 /// A table: its first two lines, and the cells of its rows.
-pub(crate) fn table<const N: usize>(header: &str, rows: impl IntoIterator<Item = [String; N]>) -> String {
-    rows.into_iter()
-        .fold(format!("{header}\n"), |table, cells| table + &format!("| {} |\n", cells.join(" | ")))
+pub(crate) fn table<R: AsRef<[String]>>(header: &str, rows: impl IntoIterator<Item = R>) -> String {
+    let line = |cells: R| format!("| {} |\n", cells.as_ref().join(" | "));
+    rows.into_iter().fold(format!("{header}\n"), |table, cells| table + &line(cells))
 }
 
 /// A list of texts that are not Markdown yet.

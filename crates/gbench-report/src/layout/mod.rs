@@ -22,5 +22,6 @@ pub(super) mod markdown;
 pub(super) mod names;
 pub(super) mod number;
 pub(super) mod svg;
+pub(super) mod table;
 pub(super) mod terminal;
 pub(super) mod width;

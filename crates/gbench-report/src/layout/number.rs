@@ -226,6 +226,12 @@ pub(crate) fn times(ratio: f64) -> String {
     if (0.01..100.0).contains(&ratio) { format!("{ratio:.2}x") } else { format!("{}x", figure(ratio)) }
 }
 
+/// `None` of nothing.
+pub(crate) fn geometric_mean(factors: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (count, logarithms) = factors.into_iter().fold((0_u32, 0.0), |(n, sum), it| (n + 1, sum + it.ln()));
+    (count > 0).then(|| (logarithms / f64::from(count)).exp())
+}
+
 /// `p = 0.013`, `p < 0.001`.
 pub(crate) fn p_value(p: f64) -> String {
     match p {

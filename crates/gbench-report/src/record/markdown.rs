@@ -7,6 +7,7 @@ use super::view::{RunView, UnmeasuredCases};
 use crate::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::layout::grouped::{MAX_NAMED, named};
 use crate::layout::markdown::{bullets, details, facts, table};
+use crate::layout::table::Table;
 use gbench_model::text::{capitalized, count};
 
 /// Rows of a table before the rest is only counted.
@@ -58,7 +59,9 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
             let _ = write!(page, "\n{text}\n");
         }
     }
-    view.tables.iter().for_each(|table| page += &table.markdown(max_rows));
+    for table in &view.tables {
+        let _ = write!(page, "\n### {}\n\n{}", prose(&table.title), body(table, max_rows));
+    }
     if !view.problems.is_empty() {
         page += &ranking(view, max_problems);
     }
@@ -76,7 +79,7 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
         let _ = write!(page, "\n{}", details("Resources", &resources(view, max_rows)));
     }
     if let Some(table) = &view.telemetry {
-        let _ = write!(page, "\n{}", details(&table.title, &table.markdown_body(max_rows)));
+        let _ = write!(page, "\n{}", details(&table.title, &body(table, max_rows)));
     }
     if !view.profiles.is_empty() {
         let _ = write!(page, "\n{}", details("Profiles", &view.profiles.markdown()));
@@ -88,6 +91,17 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
         let block = markdown_block("sh", &view.command());
         let _ = write!(page, "\n{}", details("Run again with", &block));
     }
+    page
+}
+
+/// What stands below the title of a table of figures.
+fn body(table: &Table, limit: usize) -> String {
+    let rule = format!("|:--|{}", "--:|".repeat(table.columns.len() - 1));
+    let mut page = if table.rows.is_empty() { String::new() } else { table.markdown(&rule, limit) };
+    if let Some(more) = table.rows.len().checked_sub(limit).filter(|more| *more > 0) {
+        let _ = write!(page, "\nand {more} more rows, in the report with `--all`.\n");
+    }
+    page.extend(table.notes.iter().map(|note| format!("\n{}.\n", prose(note))));
     page
 }
 

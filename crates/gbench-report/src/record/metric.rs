@@ -2,7 +2,7 @@
 
 use crate::layout::grouped::joined;
 use crate::layout::number;
-use gbench_model::{CaseRecord, Metric, OwnFigure, is_time};
+use gbench_model::{Better, CaseRecord, Metric, MetricDeclaration, OwnFigure, direction_of_unit, is_time};
 
 /// One metric as text.
 pub(crate) struct MetricView<'a> {
@@ -96,7 +96,7 @@ impl<'a> MetricView<'a> {
     /// Of what has no logarithm, or one process alone: zeros of several processes are alike, and of a figure that is known, such
     /// as the size of a kernel, one process says nothing of a spread and needs none.
     fn spread_of_known(&self) -> Option<String> {
-        let declared = self.case.declared.get(&self.metric.name).and_then(|declared| declared.exact);
+        let declared = self.declared(|it| it.exact);
         let centers = centers(self.metric);
         match centers.as_slice() {
             [] => None,
@@ -107,14 +107,12 @@ impl<'a> MetricView<'a> {
 
     /// Judged by its absolute difference: its spread, and how often one answer is another's, say nothing.
     pub(crate) fn is_absolute(&self) -> bool {
-        let declared = self.case.declared.get(&self.metric.name);
-        declared.and_then(|declared| declared.absolute) == Some(true)
+        self.declared(|it| it.absolute) == Some(true)
     }
 
     /// Whether a comparison judges it; else it is shown alone.
     pub(crate) fn is_judged(&self) -> bool {
-        let declared = self.case.declared.get(&self.metric.name);
-        declared.and_then(|declared| declared.gate) != Some(false)
+        self.declared(|it| it.gate) != Some(false)
     }
 
     /// Where the line stands in its case: the time, what else is judged or asked for, rates, and what only explains a time.
@@ -130,9 +128,19 @@ impl<'a> MetricView<'a> {
 
     /// The least change that matters for this metric.
     pub(crate) fn threshold(&self) -> f64 {
-        let declared = self.case.declared.get(&self.metric.name).and_then(|metric| metric.threshold);
         let of_case = || self.case.config.get("threshold").and_then(|shown| shown.value.as_f64());
-        declared.or_else(of_case).unwrap_or(0.05)
+        self.declared(|it| it.threshold).or_else(of_case).unwrap_or(0.05)
+    }
+
+    /// The better direction; `None` where nothing says it.
+    pub(crate) fn better(&self) -> Option<Better> {
+        let of_unit = || direction_of_unit(&self.metric.unit);
+        self.declared(|it| it.better).or(self.metric.better).or_else(of_unit)
+    }
+
+    /// What the suite file says of the metric.
+    fn declared<T>(&self, part: fn(&MetricDeclaration) -> Option<T>) -> Option<T> {
+        self.case.declared.get(&self.metric.name).and_then(part)
     }
 
     pub(crate) fn title(&self) -> String {

@@ -14,7 +14,6 @@ mod pairs;
 mod precisions;
 mod ranking;
 mod resources;
-mod table;
 mod telemetry;
 mod terminal;
 #[cfg(test)]

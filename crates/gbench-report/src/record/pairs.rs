@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::metric::{centers, median};
-use super::table::RunTable;
 use crate::layout::grouped::{joined, named, together};
-use crate::layout::number;
+use crate::layout::number::{self, geometric_mean};
+use crate::layout::table::Table;
 use gbench_compare::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPairs, chapter_of};
 use gbench_model::text::count;
 use gbench_model::{CaseRecord, Metric, Outcome};
@@ -87,7 +87,7 @@ impl RunPairs {
         Some((&row.metric, row.speedup.as_ref()?))
     }
 
-    pub(crate) fn tables(&self) -> Vec<RunTable> {
+    pub(crate) fn tables(&self) -> Vec<Table> {
         let mut tables = Vec::new();
         if !self.rows.is_empty() {
             tables.push(self.pairs());
@@ -98,7 +98,7 @@ impl RunPairs {
         tables
     }
 
-    fn pairs(&self) -> RunTable {
+    fn pairs(&self) -> Table {
         let shown = self.rows.iter().filter(|row| !row.is_empty);
         let mut notes = vec![self.overall()];
         let empty = self.rows.iter().filter(|row| row.is_empty).count();
@@ -120,14 +120,8 @@ impl RunPairs {
                     .into(),
             );
         }
-        RunTable {
-            title: "Pairs: optimized against baseline".into(),
-            columns: ["pair, technique", "baseline", "optimized", "speedup", "interval"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: shown.map(PairRow::cells).collect(),
-            notes,
-        }
+        let columns = ["pair, technique", "baseline", "optimized", "speedup", "interval"];
+        Table::new("Pairs: optimized against baseline".into(), columns, shown.map(PairRow::cells), notes)
     }
 
     /// Counts, mean, best and worst over all optimized variants.
@@ -149,7 +143,7 @@ impl RunPairs {
         let words = found.iter().map(|(_, speedup)| (answer_word(speedup.answer()), ()));
         let words: Vec<String> =
             together(words).into_iter().map(|(word, of)| format!("{} {word}", of.len())).collect();
-        let mean = geometric_mean(&found.iter().map(|(_, speedup)| speedup.factor).collect::<Vec<_>>());
+        let mean = geometric_mean(found.iter().map(|(_, speedup)| speedup.factor));
         let mean = mean.map_or(String::new(), |mean| format!("geometric mean {}", number::times(mean)));
         let extremes = format!(
             "best {} ({}), worst {} ({})",
@@ -161,7 +155,7 @@ impl RunPairs {
         format!("{have}: {}; {mean}, {extremes}", words.join(", "))
     }
 
-    fn by_chapter(&self) -> RunTable {
+    fn by_chapter(&self) -> Table {
         let factor = |value: Option<f64>| value.map_or(String::new(), number::times);
         let rows = self.chapters.iter().map(|chapter| {
             let skipped = chapter.cases - chapter.measured - chapter.failed;
@@ -172,19 +166,13 @@ impl RunPairs {
                 chapter.measured.to_string(),
                 chapter.failed.to_string(),
                 skipped.to_string(),
-                factor(geometric_mean(&chapter.speedups)),
+                factor(geometric_mean(chapter.speedups.iter().copied())),
                 factor(chapter.speedups.iter().copied().reduce(f64::max)),
             ]
         });
         let columns = ["chapter", "status", "cases", "ok", "failed", "skipped", "mean", "max"];
-        RunTable {
-            title: "Chapters".into(),
-            columns: columns.map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-            notes: vec![
-                "Cases are files; skipped counts those that were never started, too. Mean (geometric) and max are of the speedups above".into(),
-            ],
-        }
+        let note = "Cases are files; skipped counts those that were never started, too. Mean (geometric) and max are of the speedups above";
+        Table::new("Chapters".into(), columns, rows, vec![note.into()])
     }
 }
 
@@ -250,11 +238,6 @@ pub(super) fn speedup_cells(speedup: &PairSpeedup) -> (String, String) {
         None => "unknown".into(),
     };
     (joined([&number::times(speedup.factor), word], " "), interval)
-}
-
-fn geometric_mean(factors: &[f64]) -> Option<f64> {
-    let logarithms: f64 = factors.iter().map(|factor| factor.ln()).sum();
-    (!factors.is_empty()).then(|| (logarithms / factors.len() as f64).exp())
 }
 
 /// By chapter in the record's order: all cases that say their chapter or are members of pairs.

@@ -2,9 +2,9 @@
 
 use super::metric::{centers, median};
 use super::pairs::speedup_cells;
-use super::table::RunTable;
 use crate::layout::grouped::together;
 use crate::layout::number;
+use crate::layout::table::Table;
 use gbench_compare::{PairMetric, PairSpeedup};
 use gbench_model::{CaseId, CaseRecord, Metric, error_of_result};
 
@@ -18,7 +18,7 @@ const REFERENCES: [&str; 2] = ["fp32", "float32"];
 const MAX_ERRORS: usize = 3;
 
 /// One table for each problem that was computed in several ways, in the record's order.
-pub(super) fn tables(cases: &[(&CaseRecord, String)]) -> Vec<RunTable> {
+pub(super) fn tables(cases: &[(&CaseRecord, String)]) -> Vec<Table> {
     let ways = cases.iter().map(|(case, _)| *case).filter(|case| case.id.params.contains_key(WAYS[0]));
     let problems = together(ways.map(|case| (problem(&case.id), case)));
     let several = problems.into_iter().filter(|(_, cases)| cases.len() > 1);
@@ -48,7 +48,7 @@ fn way(case: &CaseRecord) -> String {
 }
 
 /// `None` where nothing was measured.
-fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<RunTable> {
+fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<Table> {
     let measured = || cases.iter().copied().filter(|case| case.outcome.is_measured());
     let is_usual = |case: &&CaseRecord| {
         case.id.params.get(WAYS[0]).is_some_and(|value| REFERENCES.contains(&value.to_string().as_str()))
@@ -92,10 +92,9 @@ fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<RunTable> {
         }));
         cells
     };
-    let rows: Vec<Vec<String>> = cases.iter().map(row).collect();
     let against = way(reference);
-    let mut columns = vec!["precision".to_owned(), "median".into(), format!("against {against}")];
-    columns.extend(names.iter().map(|name| (*name).to_owned()));
+    let against_column = format!("against {against}");
+    let columns = ["precision", "median", &against_column].into_iter().chain(names.iter().copied());
     let mut notes = vec![format!(
         "Speed is the median of {against} over each one's: below 1 it is slower; with its interval at 95 %, over processes"
     )];
@@ -104,5 +103,5 @@ fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<RunTable> {
     } else {
         notes.push("Errors are those of the results, as the benchmark checked them; below each, how many times the reference's".into());
     }
-    Some(RunTable { title: format!("Precisions of {problem}"), columns, rows, notes })
+    Some(Table::new(format!("Precisions of {problem}"), columns, cases.iter().map(row), notes))
 }

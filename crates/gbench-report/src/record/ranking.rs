@@ -16,7 +16,7 @@ use crate::layout::grouped::together;
 use crate::layout::number;
 use gbench_compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowDecision, RowLimits, Rule, Verdict};
 use gbench_model::text::percent;
-use gbench_model::{Better, CODE_FIGURES, CaseId, Params, Thermal, Timing, Variant, direction_of_unit};
+use gbench_model::{Better, CODE_FIGURES, CaseId, Params, Thermal, Timing, Variant};
 
 /// Parameters that say how a problem is solved, and not which.
 const WAYS: [&str; 4] = ["implementation", "backend", "technique", "variant"];
@@ -146,7 +146,6 @@ fn answer<'a>(
     if case.device_code.is_some() && CODE_FIGURES.iter().any(|(name, ..)| *name == metric.name) {
         return None;
     }
-    let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
     let of_benchmark = || {
         case.id.params.keys().any(|name| IMPLIED.contains(&name.as_str())).then(|| case.id.benchmark.as_str())
     };
@@ -163,7 +162,7 @@ fn answer<'a>(
         metric: &metric.name,
         unit: &metric.unit,
         // Without a direction there is no better, and nothing is guessed at.
-        better: declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))?,
+        better: line.better()?,
     };
     let measured = MeasuredSide::of(case, metric, scratch).ok()?;
     Some((key, ContestAnswer { case: &case.id, line: index, center: line.center?, measured }))

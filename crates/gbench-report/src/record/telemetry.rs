@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::RunFinding;
-use super::table::RunTable;
+use crate::layout::table::Table;
 use gbench_model::text::{count, list, percent};
 use gbench_model::{
     CaseRecord, Conditions, GpuTelemetry, Spread, Telemetry, TelemetryGap, Unrest, format_duration,
@@ -12,23 +12,19 @@ use gbench_model::{
 const MAX_NAMED: usize = 5;
 
 /// One row a case that was sampled; `None`: none was.
-pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<RunTable> {
+pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<Table> {
     let sampled = || cases.iter().flat_map(|(case, _)| windows(case));
     let gpus = sampled().any(|window| window.gpu().is_some());
     let own = ["SM clock (least)", "power (most)", "temp (most)", "GPU busy (most)"];
     let columns =
         ["case"].into_iter().chain(own.into_iter().filter(|_| gpus)).chain(["CPU (most)", "RAM (most)"]);
     let rows: Vec<Vec<String>> = cases.iter().filter_map(|(case, name)| row(case, name, gpus)).collect();
-    (!rows.is_empty()).then(|| RunTable {
-        title: "The machine while it measured".into(),
-        columns: columns.map(str::to_owned).collect(),
-        rows,
-        notes: vec![
-            "Means over the processes, with the least or the most of any sample of the time in which they measured"
-                .into(),
-            effort(&sampled().collect::<Vec<_>>()),
-        ],
-    })
+    let notes = vec![
+        "Means over the processes, with the least or the most of any sample of the time in which they measured"
+            .into(),
+        effort(&sampled().collect::<Vec<_>>()),
+    ];
+    (!rows.is_empty()).then(|| Table::new("The machine while it measured".into(), columns, rows, notes))
 }
 
 /// The windows of a case's complete processes.

@@ -47,7 +47,7 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
             page.note("", &text);
         }
     }
-    view.tables.iter().for_each(|table| table.terminal(&mut page));
+    view.tables.iter().for_each(|table| table.terminal(&mut page, usize::MAX));
     let max_problems = if all { usize::MAX } else { MAX_PROBLEMS };
     for problem in view.problems.iter().take(max_problems) {
         page.heading(&format!("Ranking: {}", problem.title), Emphasis::Plain);
@@ -78,7 +78,7 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
         page.note("", &view.of_resources());
     }
     if let Some(table) = view.telemetry.as_ref().filter(|_| all || view.is_monitored()) {
-        table.terminal(&mut page);
+        table.terminal(&mut page, usize::MAX);
     }
     view.profiles.terminal(&mut page, all, &str::to_owned);
     if all && !view.environment.is_empty() {

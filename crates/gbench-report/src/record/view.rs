@@ -9,11 +9,11 @@ use super::pairs::RunPairs;
 use super::precisions;
 use super::ranking::{self, Problem};
 use super::resources::{self, Resources};
-use super::table::RunTable;
 use super::telemetry;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{counted, named, together};
 use crate::layout::names::CaseNames;
+use crate::layout::table::Table;
 use crate::profile::RunProfiles;
 use gbench_model::text::{count, short_commit};
 use gbench_model::{
@@ -35,10 +35,10 @@ pub(crate) struct RunView<'a> {
     /// Baselines with their optimized variants.
     pub pairs: RunPairs,
     /// Of pairs, chapters and precisions.
-    pub tables: Vec<RunTable>,
+    pub tables: Vec<Table>,
     pub resources: Vec<Resources>,
     /// What was sampled of the machine meanwhile.
-    pub telemetry: Option<RunTable>,
+    pub telemetry: Option<Table>,
     /// What profilers saw behind the measurement.
     pub profiles: RunProfiles<'a>,
     /// Name and text of what it was measured with; empty for figures of other programs.

@@ -1,8 +1,9 @@
 //! The fields of a case by which a sweep is looked at: its parameters, and its name, variant and device.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::SweepRequest;
+use super::table::Cell;
 use gbench_model::{CaseId, ParamValue};
 
 /// A field or a value that no case has.
@@ -20,6 +21,13 @@ const OWN: [&str; 5] = ["benchmark", "device", "suite", "thermal", "variant"];
 
 pub(super) struct CaseFields;
 
+impl UnknownField {
+    pub(super) fn new(name: &str, value: Option<&String>, known: BTreeSet<impl ToString>) -> Self {
+        let known = known.iter().map(ToString::to_string).collect();
+        Self { name: name.to_owned(), value: value.cloned(), known }
+    }
+}
+
 impl CaseFields {
     /// The value of a field; `None` where the case has none.
     pub(super) fn value(case: &CaseId, name: &str) -> Option<ParamValue> {
@@ -33,6 +41,43 @@ impl CaseFields {
             (None, "variant") => case.variant.and_then(|variant| text(variant.into_str())),
             (None, _) => None,
         }
+    }
+
+    /// Items by the values that their cases have of some fields, in the order of the values; an item whose case lacks one is left out.
+    pub(super) fn grouped<'i, T>(
+        items: &[&'i T],
+        case: fn(&T) -> &CaseId,
+        names: &[String],
+    ) -> BTreeMap<Vec<ParamValue>, Vec<&'i T>> {
+        let mut found: BTreeMap<Vec<ParamValue>, Vec<&T>> = BTreeMap::new();
+        for item in items {
+            let values = names.iter().map(|name| Self::value(case(item), name));
+            if let Some(values) = values.collect() {
+                found.entry(values).or_default().push(item);
+            }
+        }
+        found
+    }
+
+    /// Columns and rows: one row for each combination of the values of `by`, which `value` shows; one column for each value of `group`.
+    pub(super) fn matrix<T>(
+        items: &[&T],
+        case: fn(&T) -> &CaseId,
+        (by, group): (&[String], &str),
+        value: fn(&ParamValue) -> Cell,
+        cell: impl Fn(&[&T]) -> Cell,
+    ) -> (Vec<String>, Vec<Vec<Cell>>) {
+        let columns: BTreeSet<ParamValue> =
+            items.iter().filter_map(|item| Self::value(case(item), group)).collect();
+        let rows = Self::grouped(items, case, by).into_iter().map(|(values, items)| {
+            let own = |column| {
+                let is_own = |item: &&T| Self::value(case(item), group).as_ref() == Some(column);
+                cell(&items.iter().copied().filter(is_own).collect::<Vec<_>>())
+            };
+            values.iter().map(value).chain(columns.iter().map(own)).collect()
+        });
+        let rows = rows.collect();
+        (by.iter().cloned().chain(columns.iter().map(ParamValue::to_string)).collect(), rows)
     }
 
     /// Whether a case has the values that are asked for.
@@ -50,27 +95,17 @@ impl CaseFields {
         let names = request.by.iter().chain(&request.group_by);
         for name in names.chain(request.conditions.iter().map(|(name, _)| name)) {
             if !cases.clone().any(|case| Self::value(case, name).is_some()) {
-                let params = cases.clone().flat_map(|case| case.params.keys().cloned());
-                let own = OWN
-                    .into_iter()
-                    .filter(|name| cases.clone().any(|case| Self::value(case, name).is_some()));
-                let known: BTreeSet<String> = params.chain(own.map(str::to_owned)).collect();
-                return Err(UnknownField {
-                    name: name.clone(),
-                    value: None,
-                    known: known.into_iter().collect(),
-                });
+                let params = cases.clone().flat_map(|case| case.params.keys().map(String::as_str));
+                let is_known = |name: &&str| cases.clone().any(|case| Self::value(case, name).is_some());
+                let known = params.chain(OWN.into_iter().filter(is_known)).collect();
+                return Err(UnknownField::new(name, None, known));
             }
         }
         for (name, text) in &request.conditions {
             let found = cases.clone().filter_map(|case| Self::value(case, name));
             let known: BTreeSet<ParamValue> = found.collect();
             if !known.iter().any(|value| value.is_written(text)) {
-                return Err(UnknownField {
-                    name: name.clone(),
-                    value: Some(text.clone()),
-                    known: known.iter().map(ParamValue::to_string).collect(),
-                });
+                return Err(UnknownField::new(name, Some(text), known));
             }
         }
         Ok(())

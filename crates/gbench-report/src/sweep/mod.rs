@@ -57,11 +57,11 @@ impl SweepTables {
 
     /// Adds the tables to a page, each of at most `limit` rows.
     pub(crate) fn terminal(&self, limit: usize, page: &mut TerminalLayout) {
-        table::terminal(&self.tables, limit, page);
+        self.tables.iter().for_each(|it| it.table.terminal(page, limit));
     }
 
     /// Title and Markdown of each table, of at most `limit` rows.
-    pub(crate) fn markdown(&self, limit: usize) -> Vec<(String, String)> {
-        self.tables.iter().map(|table| (table.title.clone(), table::markdown(table, limit))).collect()
+    pub(crate) fn markdown(self, limit: usize) -> impl Iterator<Item = (String, String)> {
+        self.tables.into_iter().map(move |it| (it.table.title.clone(), it.markdown(limit)))
     }
 }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
+
 use super::fields::{CaseFields, UnknownField, conditions};
 use super::request::SweepRequest;
 use super::table::{Cell, SweepTable};
-use crate::layout::number;
+use crate::layout::number::{self, geometric_mean};
+use crate::layout::table::Table;
 use crate::record::{ContestAnswer, FactorInterval, Measure, MetricView, Rank, RunView, median, places};
 use gbench_compare::MeasuredSide;
 use gbench_model::text::count;
-use gbench_model::{Better, ParamValue, RunRecord, direction_of_unit};
-
-/// The values of the fields by which rows or columns are told apart.
-type Values = Vec<ParamValue>;
+use gbench_model::{Better, ParamValue, RunRecord};
 
 pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<SweepTable>, UnknownField> {
     let view = RunView::new(record);
@@ -31,8 +31,7 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
         .collect();
     let of_metric: Vec<&MetricView> = lines.into_iter().filter(|line| line.metric.name == metric).collect();
     // Figures of different units or directions have nothing to do with each other.
-    let kind =
-        |line: &MetricView| (line.metric.unit.clone(), direction(line).map(|better| better.into_str()));
+    let kind = |line: &MetricView| (line.metric.unit.clone(), line.better().map(|it| it.into_str()));
     let kinds: BTreeSet<(String, Option<&str>)> = of_metric.iter().map(|line| kind(line)).collect();
     let lost = record
         .cases
@@ -42,23 +41,20 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
     let mut tables = Vec::new();
     for of in kinds {
         let lines: Vec<&MetricView> = of_metric.iter().copied().filter(|line| kind(line) == of).collect();
-        let better = lines.iter().find_map(|line| direction(line));
+        let better = lines.iter().find_map(|line| line.better());
         let unit = of.0.as_str();
         let common = CaseFields::common(lines.iter().map(|line| &line.case.id));
         let sweep = SweepLines { lines, metric: &metric, unit, better, common: &common, request };
         let mut own = sweep.tables();
         if let (Some(last), Some(all)) = (own.last_mut(), for_all(&common, request)) {
-            last.notes.push(all);
+            last.table.notes.push(all);
         }
         tables.extend(own);
     }
     if tables.is_empty() {
-        tables.push(SweepTable {
-            title: format!("{}nothing measured", conditions(request)),
-            ..SweepTable::default()
-        });
+        tables.push(SweepTable::of_nothing(format!("{}nothing measured", conditions(request))));
     }
-    if let Some(first) = tables.first_mut() {
+    if let Some(SweepTable { table: first, .. }) = tables.first_mut() {
         if lost > 0 {
             first.notes.push(format!("{} without a measurement left out", count(lost, "case")));
         }
@@ -82,11 +78,6 @@ fn for_all(common: &[(String, ParamValue)], request: &SweepRequest) -> Option<St
     (!shown.is_empty()).then(|| format!("For all: {}", shown.join(", ")))
 }
 
-fn direction(line: &MetricView) -> Option<Better> {
-    let declared = line.case.declared.get(&line.metric.name).and_then(|declared| declared.better);
-    declared.or(line.metric.better).or_else(|| direction_of_unit(&line.metric.unit))
-}
-
 /// The metric that is asked for; else the time, else the first that is judged. Errors: no case has it.
 fn metric_of(lines: &[&MetricView], request: &SweepRequest) -> Result<String, UnknownField> {
     let has = |name: &str| lines.iter().any(|line| line.metric.name == name);
@@ -94,11 +85,7 @@ fn metric_of(lines: &[&MetricView], request: &SweepRequest) -> Result<String, Un
         Some(name) if has(name) => Ok(name.clone()),
         Some(name) => {
             let known: BTreeSet<&String> = lines.iter().map(|line| &line.metric.name).collect();
-            Err(UnknownField {
-                name: "metric".into(),
-                value: Some(name.clone()),
-                known: known.into_iter().cloned().collect(),
-            })
+            Err(UnknownField::new("metric", Some(name), known))
         }
         None if has("time") => Ok("time".into()),
         None => {
@@ -107,6 +94,8 @@ fn metric_of(lines: &[&MetricView], request: &SweepRequest) -> Result<String, Un
         }
     }
 }
+
+const MEDIAN: &str = "Median over all other parameters";
 
 /// The lines of one metric and unit.
 struct SweepLines<'a> {
@@ -129,9 +118,16 @@ impl SweepLines<'_> {
         }
     }
 
-    fn title(&self, what: &str) -> String {
+    fn table(
+        &self,
+        what: &str,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+        rows: impl IntoIterator<Item = Vec<Cell>>,
+        notes: Vec<String>,
+    ) -> SweepTable {
         let better = self.better.map_or(String::new(), |better| format!(", {} is better", better.into_str()));
-        format!("{}{} {what}{better}", conditions(self.request), self.metric)
+        let title = format!("{}{} {what}{better}", conditions(self.request), self.metric);
+        SweepTable { table: Table::new(title, columns, rows, notes), unit: Some(self.unit.to_owned()) }
     }
 
     /// Where a line stands, without what holds for all; empty where nothing else is said of it.
@@ -143,21 +139,14 @@ impl SweepLines<'_> {
         CaseFields::point(&line.case.id, &left_out)
     }
 
-    fn figure(&self, value: f64) -> Cell {
-        Cell::number(number::value(value, self.unit), value)
+    fn figure(&self, value: impl Into<Option<f64>>) -> Cell {
+        Cell::shown(value.into(), |value| number::value(value, self.unit))
     }
 
-    /// The lines by the values of fields, in the order of the values.
-    fn by<'s>(&'s self, names: &[String]) -> BTreeMap<Values, Vec<&'s MetricView<'s>>> {
-        let mut found: BTreeMap<Values, Vec<&MetricView>> = BTreeMap::new();
-        for line in &self.lines {
-            let values: Option<Values> =
-                names.iter().map(|name| CaseFields::value(&line.case.id, name)).collect();
-            if let Some(values) = values {
-                found.entry(values).or_default().push(line);
-            }
-        }
-        found
+    /// The least and the most of some lines.
+    fn extremes(&self, lines: &[&MetricView]) -> [Cell; 2] {
+        let centers = || lines.iter().filter_map(|line| line.center);
+        [self.figure(centers().reduce(f64::min)), self.figure(centers().reduce(f64::max))]
     }
 
     fn middle(lines: &[&MetricView]) -> Option<f64> {
@@ -171,53 +160,32 @@ impl SweepLines<'_> {
                 nothing if nothing.is_empty() => line.name.clone(),
                 point => point,
             };
-            let value = line.center.map_or_else(Cell::none, |center| self.figure(center));
-            vec![Cell::text(point), value, Cell::text(line.spread_text())]
+            vec![Cell::text(point), self.figure(line.center), Cell::text(line.spread_text())]
         });
-        SweepTable {
-            title: self.title("of each case"),
-            columns: ["case", "median", "spread"].map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-            unit: Some(self.unit.to_owned()),
-            notes: Vec::new(),
-        }
+        self.table("of each case", ["case", "median", "spread"], rows, Vec::new())
     }
 
     /// One row a value: the median over all else, and how it stands to the first.
     fn by_values(&self) -> SweepTable {
-        let by = self.by(&self.request.by);
+        let names = &self.request.by;
+        let by = CaseFields::grouped(&self.lines, |line| &line.case.id, names);
         let first = by.values().next().and_then(|lines| Self::middle(lines));
         let rows = by.iter().map(|(values, lines)| {
-            let centers: Vec<f64> = lines.iter().filter_map(|line| line.center).collect();
             let middle = Self::middle(lines);
-            let extreme = |pick: fn(f64, f64) -> f64| centers.iter().copied().reduce(pick);
-            let shown = |value: Option<f64>| value.map_or_else(Cell::none, |value| self.figure(value));
             let ratio = middle.zip(first).map(|(middle, first)| middle / first).filter(|it| it.is_finite());
-            let ratio = ratio.map_or_else(Cell::none, |ratio| Cell::number(number::times(ratio), ratio));
-            let mut row: Vec<Cell> = values.iter().map(cell_of).collect();
-            row.extend([
-                Cell::count(lines.len()),
-                shown(middle),
-                shown(extreme(f64::min)),
-                shown(extreme(f64::max)),
-                ratio,
-            ]);
-            row
+            let [least, most] = self.extremes(lines);
+            let ratio = Cell::shown(ratio, number::times);
+            let figures = [Cell::count(lines.len()), self.figure(middle), least, most, ratio];
+            values.iter().map(cell_of).chain(figures).collect()
         });
-        let rows: Vec<Vec<Cell>> = rows.collect();
-        let more = ["cases", "median", "least", "most", "to the first"].map(str::to_owned);
-        SweepTable {
-            title: self.title(&format!("by {}", self.request.by.join(", "))),
-            columns: self.request.by.iter().cloned().chain(more).collect(),
-            rows,
-            unit: Some(self.unit.to_owned()),
-            notes: vec!["Median over all other parameters".into()],
-        }
+        let more = ["cases", "median", "least", "most", "to the first"];
+        let columns = names.iter().map(String::as_str).chain(more);
+        self.table(&format!("by {}", names.join(", ")), columns, rows, vec![MEDIAN.into()])
     }
 
     /// One row a value of what is held against each other: averages, and at how many points it is the best.
     fn groups(&self, group: &str) -> SweepTable {
-        let by = self.by(&[group.to_owned()]);
+        let by = CaseFields::grouped(&self.lines, |line| &line.case.id, &[group.to_owned()]);
         let contests = self.contests(group);
         let rows = by.iter().map(|(values, lines)| {
             let centers: Vec<f64> = lines.iter().filter_map(|line| line.center).collect();
@@ -235,22 +203,18 @@ impl SweepLines<'_> {
                     && contest.answers.first().is_some_and(|answer| is_own(self.lines[answer.line]))
             });
             let clear = clear.count();
-            let shown = |value: Option<f64>| value.map_or_else(Cell::none, |value| self.figure(value));
-            let extreme = |pick: fn(f64, f64) -> f64| centers.iter().copied().reduce(pick);
-            let of = contests.len();
+            let [least, most] = self.extremes(lines);
             vec![
                 values.first().map_or_else(Cell::none, cell_of),
                 Cell::count(lines.len()),
                 self.figure(mean),
-                shown(Self::middle(lines)),
-                shown(extreme(f64::min)),
-                shown(extreme(f64::max)),
-                Cell { text: format!("{best} of {of}"), value: best.into() },
+                self.figure(Self::middle(lines)),
+                least,
+                most,
+                Cell::new(format!("{best} of {}", contests.len()), best),
                 Cell::count(clear),
             ]
         });
-        let more = ["cases", "mean", "median", "least", "most", "best at", "clear"].map(str::to_owned);
-        let rows: Vec<Vec<Cell>> = rows.collect();
         let mut notes = Vec::new();
         let factors: Vec<String> = by
             .keys()
@@ -267,54 +231,26 @@ impl SweepLines<'_> {
                 factors.join(", ")
             ));
         }
-        SweepTable {
-            title: self.title(&format!("by {group}")),
-            columns: std::iter::once(group.to_owned()).chain(more).collect(),
-            rows,
-            unit: Some(self.unit.to_owned()),
-            notes,
-        }
+        let columns = [group, "cases", "mean", "median", "least", "most", "best at", "clear"];
+        self.table(&format!("by {group}"), columns, rows, notes)
     }
 
     /// `1.54x`: how many times worse the answers with these values are than the best of their points, in the geometric mean.
-    fn vs_best(contests: &[Contest], group: &str, values: &Values) -> Option<String> {
+    fn vs_best(contests: &[Contest], group: &str, values: &[ParamValue]) -> Option<String> {
         let is_own =
             |answer: &ContestAnswer| CaseFields::value(answer.case, group).as_ref() == values.first();
         let places = contests.iter().flat_map(|contest| contest.answers.iter().zip(&contest.places));
         let own = places.filter(|(answer, _)| is_own(answer)).filter_map(|(_, place)| place.vs_best);
-        let logs: Vec<f64> = own.map(f64::ln).filter(|log| log.is_finite()).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        (!logs.is_empty()).then(|| number::times(mean.exp()))
+        geometric_mean(own.filter(|factor| factor.ln().is_finite())).map(number::times)
     }
 
     /// A row for each value of the parameters, a column for each of what is held against each other.
     fn matrix(&self, group: &str) -> SweepTable {
-        let columns: BTreeSet<ParamValue> =
-            self.lines.iter().filter_map(|line| CaseFields::value(&line.case.id, group)).collect();
-        let rows = self.by(&self.request.by).into_iter().map(|(values, lines)| {
-            let mut row: Vec<Cell> = values.iter().map(cell_of).collect();
-            row.extend(columns.iter().map(|column| {
-                let own = lines.iter().copied();
-                let own: Vec<&MetricView> = own
-                    .filter(|line| CaseFields::value(&line.case.id, group).as_ref() == Some(column))
-                    .collect();
-                Self::middle(&own).map_or_else(Cell::none, |value| self.figure(value))
-            }));
-            row
-        });
-        SweepTable {
-            title: self.title(&format!("by {} and {group}", self.request.by.join(", "))),
-            rows: rows.collect(),
-            columns: self
-                .request
-                .by
-                .iter()
-                .cloned()
-                .chain(columns.iter().map(ParamValue::to_string))
-                .collect(),
-            unit: Some(self.unit.to_owned()),
-            notes: vec!["Median over all other parameters".into()],
-        }
+        let by = &self.request.by;
+        let figure = |lines: &[&MetricView]| self.figure(Self::middle(lines));
+        let (columns, rows) =
+            CaseFields::matrix(&self.lines, |line| &line.case.id, (by, group), cell_of, figure);
+        self.table(&format!("by {} and {group}", by.join(", ")), columns, rows, vec![MEDIAN.into()])
     }
 
     /// Who answers the same problem: cases that are alike but for one field.
@@ -360,9 +296,7 @@ impl SweepLines<'_> {
             Some(vec![
                 match &short {
                     _ if contest.point.is_empty() => Cell::text("the only one"),
-                    Some(short) => {
-                        Cell { text: short.points[index].clone(), value: contest.point.clone().into() }
-                    }
+                    Some(short) => Cell::new(&short.points[index], contest.point.as_str()),
                     None => Cell::text(&contest.point),
                 },
                 name(best),
@@ -372,7 +306,6 @@ impl SweepLines<'_> {
                 certain,
             ])
         });
-        let rows: Vec<Vec<Cell>> = rows.collect();
         let mut notes =
             vec!["The margin is how many times worse the next is, with its interval at 95 %".to_owned()];
         if let Some(short) = &short {
@@ -385,15 +318,8 @@ impl SweepLines<'_> {
             notes =
                 vec![format!("Nothing says which way {} is better, so that there is no best", self.metric)];
         }
-        SweepTable {
-            title: self.title(&format!("of the best {group} at each point")),
-            columns: ["point", "best", "median", "next", "margin", "against noise"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows,
-            unit: Some(self.unit.to_owned()),
-            notes,
-        }
+        let columns = ["point", "best", "median", "next", "margin", "against noise"];
+        self.table(&format!("of the best {group} at each point"), columns, rows, notes)
     }
 }
 
@@ -442,10 +368,9 @@ fn margin(place: &Rank) -> Cell {
     match (place.estimate, place.vs_best) {
         (Some(FactorInterval { factor, low, high }), _) => {
             let [value, low, high] = [factor, low, high].map(number::times);
-            Cell::number(format!("{value} ({low} to {high})"), factor)
+            Cell::new(format!("{value} ({low} to {high})"), factor)
         }
-        (None, Some(factor)) => Cell::number(number::times(factor), factor),
-        (None, None) => Cell::none(),
+        (None, factor) => Cell::shown(factor, number::times),
     }
 }
 
@@ -461,11 +386,5 @@ fn certainty(best: &ContestAnswer, next: &ContestAnswer, place: &Rank) -> Cell {
 }
 
 fn cell_of(value: &ParamValue) -> Cell {
-    let json = match value {
-        ParamValue::Bool(value) => (*value).into(),
-        ParamValue::Int(value) => (*value).into(),
-        ParamValue::Float(value) => (*value).into(),
-        ParamValue::Text(text) => text.clone().into(),
-    };
-    Cell { text: value.to_string(), value: json }
+    Cell::new(value.to_string(), json!(value))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fields::{CaseFields, UnknownField, conditions};
 use super::request::SweepRequest;
 use super::table::{Cell, SweepTable};
-use crate::layout::number;
+use crate::layout::number::{self, geometric_mean};
 use crate::verdict::summary::{counts, counts_text, left_out};
 use gbench_compare::{Row, VerdictDocument};
 use gbench_model::ParamValue;
@@ -28,11 +28,7 @@ pub(super) fn tables(
         None => metrics.into_iter().filter(|name| !name.is_empty()).collect(),
         Some(name) if metrics.contains(name.as_str()) => vec![name.as_str()],
         Some(name) => {
-            return Err(UnknownField {
-                name: "metric".into(),
-                value: Some(name.clone()),
-                known: metrics.into_iter().map(str::to_owned).collect(),
-            });
+            return Err(UnknownField::new("metric", Some(name), metrics));
         }
     };
     let by = &request.by;
@@ -48,13 +44,10 @@ pub(super) fn tables(
     });
     let mut tables: Vec<SweepTable> = tables.collect();
     if tables.is_empty() {
-        tables.push(SweepTable {
-            title: format!("{}nothing compared", conditions(request)),
-            ..SweepTable::default()
-        });
+        tables.push(SweepTable::of_nothing(format!("{}nothing compared", conditions(request))));
     }
     if let (Some(first), Some(lost)) = (tables.first_mut(), without_figures(&rows)) {
-        first.notes.push(lost);
+        first.table.notes.push(lost);
     }
     Ok(tables)
 }
@@ -87,7 +80,7 @@ pub(super) fn overview(document: &VerdictDocument) -> Vec<SweepTable> {
             // A value for each row would only repeat the rows.
             if (2..=MAX_VALUES).contains(&values.len()) && values.len() * 2 <= rows.len() {
                 let mut table = by_values(&rows, std::slice::from_ref(name), metric);
-                table.notes.extend(lost.clone());
+                table.table.notes.extend(lost.clone());
                 tables.push(table);
             }
         }
@@ -102,33 +95,16 @@ fn speedup(row: &Row) -> Option<f64> {
 }
 
 fn factor(value: Option<f64>) -> Cell {
-    value.map_or_else(Cell::none, |value| Cell::number(number::times(value), value))
+    Cell::shown(value, number::times)
 }
 
-/// The geometric mean.
-fn mean(rows: &[&Row]) -> Option<f64> {
-    let factors: Vec<f64> = rows.iter().filter_map(|row| speedup(row)).collect();
-    let logarithms: f64 = factors.iter().map(|factor| factor.ln()).sum();
-    (!factors.is_empty()).then(|| (logarithms / factors.len() as f64).exp())
-}
-
-fn grouped<'r>(rows: &[&'r Row], names: &[String]) -> BTreeMap<Vec<ParamValue>, Vec<&'r Row>> {
-    let mut found: BTreeMap<Vec<ParamValue>, Vec<&Row>> = BTreeMap::new();
-    for row in rows {
-        let values: Option<Vec<ParamValue>> =
-            names.iter().map(|name| CaseFields::value(&row.case, name)).collect();
-        if let Some(values) = values {
-            found.entry(values).or_default().push(row);
-        }
-    }
-    found
-}
-
-fn value_cells(values: &[ParamValue]) -> Vec<Cell> {
-    values.iter().map(|value| Cell::text(value.to_string())).collect()
+fn value_cell(value: &ParamValue) -> Cell {
+    Cell::text(value.to_string())
 }
 
 const SPEED: &str = "Speed of head against base, above 1 is faster, below 1 slower";
+const MEAN: &str =
+    "Speed of head against base, above 1 is faster, below 1 slower: geometric mean over all other parameters";
 
 /// Each row, with its interval.
 fn points(rows: &[&Row], title: &str) -> SweepTable {
@@ -146,57 +122,30 @@ fn points(rows: &[&Row], title: &str) -> SweepTable {
             Cell::text(row.verdict.into_str()),
         ]
     });
-    SweepTable {
-        title: format!("{title} of each row"),
-        columns: ["case", "speed", "interval", "verdict"].map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-        unit: None,
-        notes: vec![SPEED.into()],
-    }
+    let columns = ["case", "speed", "interval", "verdict"];
+    SweepTable::of_factors(format!("{title} of each row"), columns, rows, SPEED)
 }
 
 /// One row a value: the mean speed over all else, its extremes, and the verdicts.
 fn by_values(rows: &[&Row], names: &[String], title: &str) -> SweepTable {
-    let lines = grouped(rows, names).into_iter().map(|(values, rows)| {
-        let factors: Vec<f64> = rows.iter().filter_map(|row| speedup(row)).collect();
-        let mut line = value_cells(&values);
-        line.extend([
+    let lines = CaseFields::grouped(rows, |row| &row.case, names).into_iter().map(|(values, rows)| {
+        let factors = || rows.iter().filter_map(|row| speedup(row));
+        let figures = [
             Cell::count(rows.len()),
-            factor(mean(&rows)),
-            factor(factors.iter().copied().reduce(f64::min)),
-            factor(factors.iter().copied().reduce(f64::max)),
+            factor(geometric_mean(factors())),
+            factor(factors().reduce(f64::min)),
+            factor(factors().reduce(f64::max)),
             Cell::text(counts_text(&counts(rows.iter().copied()))),
-        ]);
-        line
+        ];
+        values.iter().map(value_cell).chain(figures).collect()
     });
-    let more = ["rows", "speed", "slowest", "fastest", "verdicts"].map(str::to_owned);
-    SweepTable {
-        title: format!("{title} by {}", names.join(", ")),
-        rows: lines.collect(),
-        columns: names.iter().cloned().chain(more).collect(),
-        unit: None,
-        notes: vec![format!("{SPEED}: geometric mean over all other parameters")],
-    }
+    let more = ["rows", "speed", "slowest", "fastest", "verdicts"];
+    let columns = names.iter().map(String::as_str).chain(more);
+    SweepTable::of_factors(format!("{title} by {}", names.join(", ")), columns, lines, MEAN)
 }
 
 fn matrix(rows: &[&Row], by: &[String], group: &str, title: &str) -> SweepTable {
-    let columns: BTreeSet<ParamValue> =
-        rows.iter().filter_map(|row| CaseFields::value(&row.case, group)).collect();
-    let lines = grouped(rows, by).into_iter().map(|(values, rows)| {
-        let mut line = value_cells(&values);
-        line.extend(columns.iter().map(|column| {
-            let own = rows.iter().copied();
-            let own: Vec<&Row> =
-                own.filter(|row| CaseFields::value(&row.case, group).as_ref() == Some(column)).collect();
-            factor(mean(&own))
-        }));
-        line
-    });
-    SweepTable {
-        title: format!("{title} by {} and {group}", by.join(", ")),
-        rows: lines.collect(),
-        columns: by.iter().cloned().chain(columns.iter().map(ParamValue::to_string)).collect(),
-        unit: None,
-        notes: vec![format!("{SPEED}: geometric mean over all other parameters")],
-    }
+    let mean = |rows: &[&Row]| factor(geometric_mean(rows.iter().filter_map(|row| speedup(row))));
+    let (columns, lines) = CaseFields::matrix(rows, |row| &row.case, (by, group), value_cell, mean);
+    SweepTable::of_factors(format!("{title} by {} and {group}", by.join(", ")), columns, lines, MEAN)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::layout::names::CaseNames;
+use crate::layout::number::geometric_mean;
 use gbench_compare::{Conclusion, Row, Verdict, is_speed};
 use gbench_model::text::count;
 
@@ -96,13 +97,12 @@ impl Speedup {
             .collect();
         let by_speedup = |a: &&(f64, &Row), b: &&(f64, &Row)| a.0.total_cmp(&b.0);
         let named = |(speedup, row): &(f64, &Row)| (*speedup, names.title(&row.case, &row.metric));
-        let logs: f64 = speedups.iter().map(|(speedup, _)| speedup.ln()).sum();
         Some(Self {
             worst: named(speedups.iter().min_by(by_speedup)?),
             best: named(speedups.iter().max_by(by_speedup)?),
             rows: speedups.len() as u32,
             unknown,
-            geometric_mean: (logs / speedups.len() as f64).exp(),
+            geometric_mean: geometric_mean(speedups.iter().map(|(speedup, _)| *speedup))?,
         })
     }
 
