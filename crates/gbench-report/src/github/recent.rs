@@ -105,7 +105,7 @@ fn place(series: &V1Series) -> String {
     let own = figure(&value(head.value, &series.unit));
     let broken = series.breaks.last().filter(|_| before.is_empty());
     if let Some(broken) = broken {
-        return format!("{own}; not comparable with them: {}", prose(&fields(broken), 200));
+        return format!("{own}; not comparable with them: {}", prose(&fields(broken, "->"), 200));
     }
     let above = before.iter().filter(|point| point.value < head.value).count();
     let below = before.iter().filter(|point| point.value > head.value).count();

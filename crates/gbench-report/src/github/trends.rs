@@ -7,7 +7,7 @@ use super::links::{full_commit, link, page_of_case, repository};
 use crate::layout::escape::markdown_block;
 use crate::layout::names::CaseNames;
 use crate::layout::number::{p_value, signed_percent};
-use crate::trends::{fields, spark};
+use crate::trends::{self, fields, spark};
 use gbench_compare::trend::{
     CommonStep, OpenFinding, OpenTrend, OpenTrends, SeriesState, ToldTrend, TrendsDocument, V1ChangePoint,
     V1Drift,
@@ -94,7 +94,7 @@ pub fn closing_note_of_trends(told: &[ToldTrend], documents: &[TrendsDocument]) 
                 format!("accepted by {} in #{}", person(&accepted.by), accepted.pull)
             }
             (SeriesState::TooFewRuns, _, Some(broken)) => {
-                format!("the series begins anew: {}", prose(&fields(broken), 300))
+                format!("the series begins anew: {}", prose(&fields(broken, "->"), 300))
             }
             _ => "the newest runs show it no more".to_owned(),
         };
@@ -156,7 +156,7 @@ impl<'v> View<'v> {
                 let open = self.open.standing.iter().find(|open| std::ptr::eq(open.series, *series))?;
                 open.document.runs.get(step.run)
             });
-            let since = run.map_or("", |run| run.started.get(..10).unwrap_or(&run.started));
+            let since = run.map_or("", trends::day);
             let narrowest = step.members.iter().min_by_key(|(_, change)| change.to - change.from);
             let commits = narrowest.map_or(String::new(), |(_, change)| self.commits(change));
             let names: Vec<String> = step.members.iter().map(|(series, _)| series.case.to_string()).collect();
@@ -269,10 +269,6 @@ impl<'v> View<'v> {
     }
 }
 
-fn day<'d>(open: &OpenTrend<'d>, point: u32) -> &'d str {
-    let run = open
-        .document
-        .runs
-        .get(open.series.points.get(point as usize).map_or(usize::MAX, |it| it.run as usize));
-    run.map_or("", |run| run.started.get(..10).unwrap_or(&run.started))
+fn day<'o>(open: &'o OpenTrend<'_>, point: u32) -> &'o str {
+    open.run(point).map_or("", trends::day)
 }

@@ -11,6 +11,7 @@ use super::names::{SeriesNames, case_page, place};
 use super::page::{SiteFrame, facts, part, scrolled};
 use crate::layout::escape::visible;
 use crate::layout::number::{signed_percent, spread, value};
+use crate::trends::latest;
 use gbench_compare::trend::V1Series;
 use gbench_model::text::capitalized;
 use gbench_model::{Better, CaseId};
@@ -76,13 +77,12 @@ impl CaseView<'_> {
             which => which,
         };
         let why = not_judged(series, self.names);
-        let latest = series.points.last().map_or(String::new(), |point| value(point.value, &series.unit));
         let better = series.better.map_or("neither way is", |better| match better {
             Better::Lower => "less is",
             Better::Higher => "more is",
         });
         let mut shown: Vec<(&str, Markup)> = vec![
-            ("latest", html! { (latest) }),
+            ("latest", html! { (latest(series)) }),
             ("runs", html! { (series.points.len()) }),
             ("noise from run to run", html! { (series.noise.map_or("fewer than 5 runs".into(), spread)) }),
             ("better", html! { (better) }),
@@ -164,7 +164,7 @@ impl CaseView<'_> {
                                 }
                             }
                             td { (small(series)) }
-                            td.figure { (series.points.last().map_or(String::new(), |point| value(point.value, &series.unit))) }
+                            td.figure { (latest(series)) }
                             td { @if let Some(change) = series.last_change() { (badge(change)) } }
                         }
                     }

@@ -1,16 +1,17 @@
 //! One series over its runs: figures with their intervals, levels, changes and breaks; small for a table, large for a page.
 //! Colours and lines are the style sheet's, so that a chart is light or dark as its page is.
 
-use std::fmt::Write;
 use std::ops::Range;
 
 use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::events::{ChangeTone, broken_fields, figure_words, size};
-use super::names::{SeriesNames, day};
+use super::names::SeriesNames;
 use crate::layout::number::value;
+use crate::layout::svg::path;
 use crate::layout::width::cut_middle;
+use crate::trends::day;
 use gbench_compare::trend::{V1Point, V1Series};
 
 const WIDTH: f64 = 900.0;
@@ -78,17 +79,6 @@ fn cut_at(count: usize, cuts: impl Iterator<Item = usize>) -> Vec<Range<usize>> 
     starts.extend(cuts);
     starts.push(count);
     starts.windows(2).map(|pair| pair[0]..pair[1].max(pair[0])).filter(|range| !range.is_empty()).collect()
-}
-
-/// `M1 2L3 4`, of at least one place; with `Z` where it is closed.
-fn path(places: impl Iterator<Item = (f64, f64)>, end: &str) -> String {
-    let mut text = String::new();
-    for (x, y) in places {
-        let sign = if text.is_empty() { 'M' } else { 'L' };
-        // Writing to a text never fails.
-        let _ = write!(text, "{sign}{x:.1} {y:.1}");
-    }
-    if text.is_empty() { text } else { text + end }
 }
 
 /// The median of a piece.

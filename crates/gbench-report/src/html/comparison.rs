@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::input::ComparisonPage;
 use super::names::case_page;
-use super::page::{SiteFrame, facts, part, scrolled, tone};
+use super::page::{SiteFrame, facts, part, scrolled, table, tone};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::visible;
 use crate::verdict::view::{RowView, VerdictView};
@@ -71,17 +71,12 @@ fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &Si
 }
 
 fn differences(differences: &[&Difference]) -> Markup {
-    let table = html! {
-        table {
-            thead { tr { th scope="col" { "field" } th scope="col" { "base" } th scope="col" { "head" } } }
-            tbody {
-                @for it in differences {
-                    tr { td { (visible(&it.field)) } td { (visible(&it.base)) } td { (visible(&it.head)) } }
-                }
-            }
+    let rows = html! {
+        @for it in differences {
+            tr { td { (visible(&it.field)) } td { (visible(&it.base)) } td { (visible(&it.head)) } }
         }
     };
-    scrolled("Differences", &table)
+    table("Differences", &["field", "base", "head"], &rows)
 }
 
 struct Rows<'r> {
@@ -106,27 +101,19 @@ impl Rows<'_> {
     }
 
     fn table(&self, lines: &[RowView<'_>], label: &str) -> Markup {
-        let table = html! {
-            table {
-                thead { tr {
-                    th scope="col" { "case" } th.figure scope="col" { "base" } th.figure scope="col" { "head" }
-                    th scope="col" { "change" } th.figure scope="col" { "rounds" } th scope="col" { "verdict" }
-                } }
-                tbody {
-                    @for line in lines {
-                        tr {
-                            td { (self.case(line)) }
-                            td.figure { (visible(&line.base.value)) }
-                            td.figure { (visible(&line.head.value)) }
-                            td { (visible(&line.change)) @if !line.interval.is_empty() { br; span.soft { (visible(&line.interval)) } } }
-                            td.figure { (line.rounds) @if !line.noise.is_empty() { br; span.soft { (line.noise) } } }
-                            td { span class={ "badge " (tone(Emphasis::from(line.row.verdict))) } { (line.row.verdict.into_str()) } }
-                        }
-                    }
+        let rows = html! {
+            @for line in lines {
+                tr {
+                    td { (self.case(line)) }
+                    td.figure { (visible(&line.base.value)) }
+                    td.figure { (visible(&line.head.value)) }
+                    td { (visible(&line.change)) @if !line.interval.is_empty() { br; span.soft { (visible(&line.interval)) } } }
+                    td.figure { (line.rounds) @if !line.noise.is_empty() { br; span.soft { (line.noise) } } }
+                    td { span class={ "badge " (tone(Emphasis::from(line.row.verdict))) } { (line.row.verdict.into_str()) } }
                 }
             }
         };
-        scrolled(label, &table)
+        table(label, &["case", ".base", ".head", "change", ".rounds", "verdict"], &rows)
     }
 
     /// Why the rows have their verdicts that are not plainly unchanged, and the pictures of those that have one.

@@ -6,8 +6,8 @@ use super::names::SeriesNames;
 use super::page::SiteFrame;
 use crate::layout::escape::visible;
 use crate::layout::number::{p_value, signed_percent, value};
-use crate::trends::too_few_runs;
-use gbench_compare::trend::{SeriesState, V1Break, V1BrokenField, V1ChangePoint, V1Drift, V1Point, V1Series};
+use crate::trends::{fields, latest, why_not_judged};
+use gbench_compare::trend::{V1Break, V1ChangePoint, V1Drift, V1Point, V1Series};
 use gbench_model::text::count;
 
 /// How a change is to be taken.
@@ -61,8 +61,7 @@ pub(super) fn figure_words(point: &V1Point, unit: &str) -> String {
 
 /// `driver 550.54 → 560.28, cuda 12.4 → 12.6`.
 pub(super) fn broken_fields(broken: &V1Break) -> String {
-    let field = |it: &V1BrokenField| format!("{} {} → {}", it.field, it.before, it.after);
-    visible(&broken.fields.iter().map(field).collect::<Vec<_>>().join(", ")).into_owned()
+    visible(&fields(broken, "→")).into_owned()
 }
 
 /// The size of a change with an arrow: colour alone must not say which way it went.
@@ -145,7 +144,7 @@ fn drift(series: &V1Series, drift: &V1Drift, names: &SeriesNames<'_>) -> Markup 
 
 /// What the chart shows, in a sentence for who cannot see it.
 pub(super) fn described(series: &V1Series, names: &SeriesNames<'_>) -> String {
-    let newest = series.points.last().map_or(String::new(), |point| value(point.value, &series.unit));
+    let newest = latest(series);
     let last = series.points.len().saturating_sub(1) as u32;
     let mut text = format!(
         "From {} to {}; the newest figure is {newest}.",
@@ -168,15 +167,7 @@ pub(super) fn described(series: &V1Series, names: &SeriesNames<'_>) -> String {
 
 /// Why the newest part of a series was not judged; empty where it was.
 pub(super) fn not_judged(series: &V1Series, names: &SeriesNames<'_>) -> String {
-    match series.state {
-        SeriesState::Searched => String::new(),
-        SeriesState::TooFewRuns => too_few_runs(series),
-        SeriesState::NotPositive => "a figure of zero or less".into(),
-        SeriesState::Ended => {
-            let last = series.points.len().saturating_sub(1) as u32;
-            format!("no figure since {}", names.day(series, last))
-        }
-    }
+    why_not_judged(series, |at| names.day(series, at).to_owned())
 }
 
 /// The runs of a series, the newest first, for who reads and does not look.

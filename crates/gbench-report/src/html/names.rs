@@ -2,6 +2,7 @@
 
 use crate::layout::escape::visible;
 use crate::layout::names::CaseNames;
+use crate::trends;
 use gbench_compare::trend::{TrendsDocument, V1Series, V1TrendRun};
 use gbench_model::text::short_commit;
 use gbench_model::{CaseId, sha256_hex};
@@ -57,26 +58,17 @@ impl<'d> SeriesNames<'d> {
     }
 
     pub(super) fn run(&self, series: &V1Series, point: u32) -> Option<&'d V1TrendRun> {
-        self.document.runs.get(series.points.get(point as usize)?.run as usize)
+        trends::run_of(self.document, series, point)
     }
 
     /// `2026-11-23`.
     pub(super) fn day(&self, series: &V1Series, point: u32) -> &'d str {
-        self.run(series, point).map_or("", day)
+        self.run(series, point).map_or("", trends::day)
     }
 }
 
-pub(super) fn day(run: &V1TrendRun) -> &str {
-    run.started.get(..10).unwrap_or(&run.started)
-}
-
 pub(super) fn place(series: &V1Series) -> String {
-    place_of(&series.branch, &series.label)
-}
-
-/// `main`, `main on h100`.
-pub(super) fn place_of(branch: &str, label: &str) -> String {
-    if label.is_empty() { branch.to_owned() } else { format!("{branch} on {label}") }
+    trends::place(&series.branch, &series.label)
 }
 
 /// A commit's short id; empty where there is none.

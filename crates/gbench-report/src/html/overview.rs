@@ -8,10 +8,11 @@ use maud::{Markup, html};
 use super::chart::small;
 use super::events::{ChangeTone, badge, broken_fields, not_judged, since};
 use super::input::SiteInput;
-use super::names::{SeriesNames, case_page, day, place, place_of};
-use super::page::{SiteFrame, part, scrolled, tone};
+use super::names::{SeriesNames, case_page, place};
+use super::page::{SiteFrame, part, table, tone};
 use crate::layout::escape::visible;
-use crate::layout::number::{p_value, signed_percent, spread, value};
+use crate::layout::number::{p_value, signed_percent, spread};
+use crate::trends::{self, day, is_drifting, is_drifting_worse, latest, newest_first};
 use gbench_compare::trend::{SeriesState, V1Series, V1Unmeasured};
 use gbench_model::text::{capitalized, count};
 
@@ -108,52 +109,37 @@ impl Overview<'_> {
         }
     }
 
-    fn latest(series: &V1Series) -> String {
-        series.points.last().map_or(String::new(), |point| value(point.value, &series.unit))
-    }
-
     /// Each series whose newest level differs from the one before, the newest change first.
     fn changed(&self) -> Markup {
         let mut changed = self.series(|it| is_searched(it) && it.last_change().is_some());
-        let when = |series: &V1Series| {
-            let change = series.last_change();
-            change.map(|it| (series.points[it.at as usize].run, (it.change.abs() * 1e6) as u64))
-        };
-        changed.sort_by_key(|series| Reverse(when(series)));
-        let table = html! {
-            table {
-                thead { tr {
-                    th scope="col" { "case" } th scope="col" { "change" } th scope="col" { "runs" }
-                    th scope="col" { "since" } th.figure scope="col" { "latest" }
-                } }
-                tbody {
-                    @for series in &changed {
-                        @if let Some(change) = series.last_change() {
-                            tr {
-                                td { (self.link(series)) }
-                                td {
-                                    (badge(change))
-                                    br;
-                                    span.soft { (signed_percent(change.low)) " to " (signed_percent(change.high)) }
-                                }
-                                td { (small(series)) }
-                                td {
-                                    (since(series, change, self.names, self.frame))
-                                    @if change.new { br; span.soft { "new with the newest run" } }
-                                    @if let Some(accepted) = &change.accepted {
-                                        br;
-                                        span.soft { "accepted by " (visible(&accepted.by)) " in #" (accepted.pull) }
-                                    }
-                                }
-                                td.figure { (Self::latest(series)) }
+        newest_first(&mut changed);
+        let rows = html! {
+            @for series in &changed {
+                @if let Some(change) = series.last_change() {
+                    tr {
+                        td { (self.link(series)) }
+                        td {
+                            (badge(change))
+                            br;
+                            span.soft { (signed_percent(change.low)) " to " (signed_percent(change.high)) }
+                        }
+                        td { (small(series)) }
+                        td {
+                            (since(series, change, self.names, self.frame))
+                            @if change.new { br; span.soft { "new with the newest run" } }
+                            @if let Some(accepted) = &change.accepted {
+                                br;
+                                span.soft { "accepted by " (visible(&accepted.by)) " in #" (accepted.pull) }
                             }
                         }
+                        td.figure { (latest(series)) }
                     }
                 }
             }
         };
         let nothing = html! { p.soft { "No series has changed for good." } };
-        let body = if changed.is_empty() { nothing } else { scrolled("What changed", &table) };
+        let columns = ["case", "change", "runs", "since", ".latest"];
+        let body = if changed.is_empty() { nothing } else { table("What changed", &columns, &rows) };
         html! {
             (part("changed", "What changed, and stayed so", true, &body))
             (self.withdrawn())
@@ -175,45 +161,34 @@ impl Overview<'_> {
     }
 
     fn drifting(&self) -> Markup {
-        let mut drifting = self.series(|it| is_searched(it) && it.drift.is_some());
+        let mut drifting = self.series(is_drifting);
         drifting.sort_by_key(|it| Reverse(it.drift.as_ref().map(|drift| (drift.total.abs() * 1e6) as u64)));
-        let table = html! {
-            table {
-                thead { tr {
-                    th scope="col" { "case" } th scope="col" { "runs" } th.figure scope="col" { "drift" } th.figure scope="col" { "a run" }
-                    th scope="col" { "since" } th.figure scope="col" { "latest" }
-                } }
-                tbody {
-                    @for series in &drifting {
-                        @if let Some(drift) = &series.drift {
-                            tr {
-                                td { (self.link(series)) }
-                                td { (small(series)) }
-                                td.figure {
-                                    span class={ "badge " (if drift.worse == Some(true) { "doubt" } else { "neutral" }) } {
-                                        (signed_percent(drift.total))
-                                    }
-                                }
-                                td.figure { (signed_percent(drift.per_run)) }
-                                td { (self.names.day(series, drift.from)) " " span.soft { (p_value(drift.p)) } }
-                                td.figure { (Self::latest(series)) }
+        let rows = html! {
+            @for series in &drifting {
+                @if let Some(drift) = &series.drift {
+                    tr {
+                        td { (self.link(series)) }
+                        td { (small(series)) }
+                        td.figure {
+                            span class={ "badge " (if drift.worse == Some(true) { "doubt" } else { "neutral" }) } {
+                                (signed_percent(drift.total))
                             }
                         }
+                        td.figure { (signed_percent(drift.per_run)) }
+                        td { (self.names.day(series, drift.from)) " " span.soft { (p_value(drift.p)) } }
+                        td.figure { (latest(series)) }
                     }
                 }
             }
         };
-        part(
-            "drifting",
-            "What drifts, without a step",
-            !drifting.is_empty(),
-            &scrolled("What drifts", &table),
-        )
+        let columns = ["case", "runs", ".drift", ".a run", "since", ".latest"];
+        let table = table("What drifts", &columns, &rows);
+        part("drifting", "What drifts, without a step", !drifting.is_empty(), &table)
     }
 
     fn missing(&self) -> Markup {
         let gaps = &self.input.trends.unmeasured;
-        let place = |gap: &V1Unmeasured| place_of(&gap.branch, &gap.label);
+        let place = |gap: &V1Unmeasured| trends::place(&gap.branch, &gap.label);
         let has_page: BTreeSet<_> = self.input.trends.series.iter().map(|it| &it.case).collect();
         let list = html! {
             ul {
@@ -279,21 +254,17 @@ impl Overview<'_> {
         let mut noisy = self.series(|it| it.noise.is_some_and(|noise| noise > 0.0));
         noisy.sort_by(|one, other| other.noise.unwrap_or(0.0).total_cmp(&one.noise.unwrap_or(0.0)));
         noisy.truncate(NOISIEST);
-        let table = html! {
-            table {
-                thead { tr { th scope="col" { "case" } th scope="col" { "runs" } th.figure scope="col" { "from run to run" } } }
-                tbody {
-                    @for series in &noisy {
-                        tr {
-                            td { (self.link(series)) }
-                            td { (small(series)) }
-                            td.figure { (series.noise.map_or(String::new(), spread)) }
-                        }
-                    }
+        let rows = html! {
+            @for series in &noisy {
+                tr {
+                    td { (self.link(series)) }
+                    td { (small(series)) }
+                    td.figure { (series.noise.map_or(String::new(), spread)) }
                 }
             }
         };
-        part("noisy", "The noisiest", !noisy.is_empty(), &scrolled("The noisiest", &table))
+        let table = table("The noisiest", &["case", "runs", ".from run to run"], &rows);
+        part("noisy", "The noisiest", !noisy.is_empty(), &table)
     }
 
     fn not_judged(&self) -> Markup {
@@ -314,33 +285,26 @@ impl Overview<'_> {
             @for (benchmark, series) in &benchmarks {
                 details open[benchmarks.len() <= 12] {
                     summary { (visible(benchmark)) " " span.soft { (series.len()) " series" } }
-                    (scrolled(&visible(benchmark), &self.table_of(series)))
+                    (self.table_of(benchmark, series))
                 }
             }
         };
         part("all", "Every case", !benchmarks.is_empty(), &body)
     }
 
-    fn table_of(&self, series: &[&V1Series]) -> Markup {
-        html! {
-            table {
-                thead { tr {
-                    th scope="col" { "case" } th scope="col" { "runs" } th.figure scope="col" { "latest" } th.figure scope="col" { "noise" }
-                    th scope="col" { "last change" }
-                } }
-                tbody {
-                    @for series in series {
-                        tr {
-                            td { (self.link(series)) }
-                            td { (small(series)) }
-                            td.figure { (Self::latest(series)) }
-                            td.figure { (series.noise.map_or("–".into(), spread)) }
-                            td { @if let Some(change) = series.last_change() { (badge(change)) } }
-                        }
-                    }
+    fn table_of(&self, benchmark: &str, series: &[&V1Series]) -> Markup {
+        let rows = html! {
+            @for series in series {
+                tr {
+                    td { (self.link(series)) }
+                    td { (small(series)) }
+                    td.figure { (latest(series)) }
+                    td.figure { (series.noise.map_or("–".into(), spread)) }
+                    td { @if let Some(change) = series.last_change() { (badge(change)) } }
                 }
             }
-        }
+        };
+        table(&visible(benchmark), &["case", "runs", ".latest", ".noise", "last change"], &rows)
     }
 
     fn warnings(&self) -> Markup {
@@ -348,8 +312,4 @@ impl Overview<'_> {
         let list = html! { ul { @for warning in warnings { li { (capitalized(&visible(warning))) } } } };
         part("warnings", "Warnings", !warnings.is_empty(), &list)
     }
-}
-
-fn is_drifting_worse(series: &V1Series) -> bool {
-    is_searched(series) && series.drift.as_ref().is_some_and(|drift| drift.worse == Some(true))
 }

@@ -127,6 +127,24 @@ pub(super) fn scrolled(label: &str, body: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { (body) } }
 }
 
+/// A table that scrolls by itself. `columns`: those of figures begin with a dot.
+pub(super) fn table(label: &str, columns: &[&str], rows: &Markup) -> Markup {
+    let table = html! {
+        table {
+            thead { tr {
+                @for column in columns {
+                    @match column.strip_prefix('.') {
+                        Some(figures) => { th.figure scope="col" { (figures) } }
+                        None => { th scope="col" { (column) } }
+                    }
+                }
+            } }
+            tbody { (rows) }
+        }
+    };
+    scrolled(label, &table)
+}
+
 /// A label and a figure.
 pub(super) fn facts(facts: &[(&str, Markup)]) -> Markup {
     html! {

@@ -28,11 +28,21 @@ pub(crate) fn write<'a, T>(
 ) -> io::Result<()> {
     let source = source.map(|name| -> Column<'a, T> { (name, |line| cell(line.source)) });
     let columns: Vec<_> = source.into_iter().chain(case_columns()).chain(columns.iter().copied()).collect();
+    let cells = |line| columns.iter().map(|(_, cell)| cell(&line)).collect::<Vec<_>>();
+    self::lines(columns.iter().map(|(name, _)| *name), lines.into_iter().map(cells), out)
+}
+
+/// Writes a header and lines of cells, which are escaped already. Errors: those of `out`.
+pub(crate) fn lines<'n>(
+    header: impl Iterator<Item = &'n str>,
+    lines: impl Iterator<Item = Vec<String>>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     // RFC 4180 asks for CRLF.
     let mut writer = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(out);
-    writer.write_record(columns.iter().map(|(name, _)| name))?;
-    for line in lines {
-        writer.write_record(columns.iter().map(|(_, cell)| cell(&line)))?;
+    writer.write_record(header)?;
+    for cells in lines {
+        writer.write_record(cells)?;
     }
     writer.flush()
 }
@@ -42,15 +52,17 @@ fn case_columns<'a, T>() -> [Column<'a, T>; 8] {
         ("suite", |line| cell(line.case.benchmark.suite())),
         ("benchmark", |line| cell(line.case.benchmark.name())),
         ("variant", |line| text(line.case.variant.map(|variant| variant.into_str()))),
-        ("params", |line| {
-            let params = line.case.params.iter().map(|(name, value)| format!("{name}={value}"));
-            cell(&params.collect::<Vec<_>>().join(","))
-        }),
+        ("params", |line| cell(&params(line.case))),
         ("timing", |line| line.case.timing.into_str().to_owned()),
         ("thermal", |line| line.case.thermal.into_str().to_owned()),
         ("device", |line| cell(&line.case.device)),
         ("case", |line| cell(line.name)),
     ]
+}
+
+/// `n=1024,m=8`
+pub(crate) fn params(case: &CaseId) -> String {
+    case.params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
 }
 
 /// The shortest text that reads back as the same number.

@@ -12,6 +12,12 @@ text{font:12px system-ui,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink)}\
 .name{font-size:16px;font-weight:600}.soft{fill:var(--soft)}.head{font-weight:600}.end{text-anchor:end}.mid{text-anchor:middle}\
 .paper{fill:var(--paper)}.grid{stroke:var(--grid);fill:none}";
 
+/// `M1.0 2.0L3.0 4.0`, with `Z` at the `end` where it is closed; empty without a place.
+pub(crate) fn path(places: impl Iterator<Item = (f64, f64)>, end: &str) -> String {
+    let places: Vec<String> = places.map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+    if places.is_empty() { String::new() } else { format!("M{}{end}", places.join("L")) }
+}
+
 /// Elements of an image.
 pub(crate) struct Svg(String);
 
@@ -44,8 +50,8 @@ impl Svg {
 
     /// `end`: `Z` closes the path.
     pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)], end: &str) {
-        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
-        self.0 += &format!("<path class=\"{class}\" d=\"M{}{end}\"/>\n", points.join("L"));
+        let path = path(points.iter().copied(), end);
+        self.0 += &format!("<path class=\"{class}\" d=\"{path}\"/>\n");
     }
 
     pub(crate) fn dot(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {

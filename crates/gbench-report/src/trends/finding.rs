@@ -38,10 +38,10 @@ impl TrendFinding {
 }
 
 /// Whether it drifts for the worse, and still does.
-pub(super) fn is_drifting_worse(series: &V1Series) -> bool {
+pub(crate) fn is_drifting_worse(series: &V1Series) -> bool {
     is_drifting(series) && series.drift.as_ref().is_some_and(|drift| drift.worse == Some(true))
 }
 
-pub(super) fn is_drifting(series: &V1Series) -> bool {
+pub(crate) fn is_drifting(series: &V1Series) -> bool {
     series.state == SeriesState::Searched && series.drift.is_some()
 }

@@ -1,5 +1,6 @@
 //! Series over commits, in the formats for people and for programs.
 
+mod columns;
 mod csv;
 mod finding;
 mod openmetrics;
@@ -7,14 +8,16 @@ mod openmetrics;
 mod parquet;
 mod spark;
 mod terminal;
+mod words;
 
 use std::io;
 
 use super::layout::json;
 use super::layout::terminal::Style;
+pub(super) use finding::{is_drifting, is_drifting_worse};
 use gbench_compare::trend::TrendsDocument;
 pub(super) use spark::spark;
-pub(super) use terminal::{fields, too_few_runs};
+pub(super) use words::{day, fields, latest, newest_first, place, run_of, why_not_judged};
 
 /// How trends are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]

@@ -11,69 +11,11 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use crate::layout::names::CaseNames;
-use gbench_compare::trend::{TrendsDocument, V1Point, V1Series, V1TrendRun};
+use super::columns::{COLUMNS, Figure, Values, figures, names};
+use gbench_compare::trend::TrendsDocument;
 
 /// Rows that are held in memory at a time.
 const ROWS: usize = 1 << 20;
-
-struct Figure<'d> {
-    name: &'d str,
-    series: &'d V1Series,
-    run: &'d V1TrendRun,
-    point: &'d V1Point,
-    at: u32,
-}
-
-/// The value of a column in a row; `None`: null.
-enum Values {
-    Text(fn(&Figure<'_>) -> Option<String>),
-    Number(fn(&Figure<'_>) -> Option<f64>),
-    /// Milliseconds since 1970, UTC.
-    Time(fn(&Figure<'_>) -> Option<i64>),
-}
-
-/// The columns in their order, each with whether it may be null.
-const COLUMNS: [(&str, bool, Values); 22] = [
-    ("suite", false, Values::Text(|row| Some(row.series.case.benchmark.suite().to_owned()))),
-    ("benchmark", false, Values::Text(|row| Some(row.series.case.benchmark.name().to_owned()))),
-    ("variant", true, Values::Text(|row| row.series.case.variant.map(|it| it.into_str().to_owned()))),
-    ("params", false, Values::Text(|row| Some(params(row)))),
-    ("timing", false, Values::Text(|row| Some(row.series.case.timing.into_str().to_owned()))),
-    ("thermal", false, Values::Text(|row| Some(row.series.case.thermal.into_str().to_owned()))),
-    ("device", false, Values::Text(|row| Some(row.series.case.device.to_string()))),
-    ("case", false, Values::Text(|row| Some(row.name.to_owned()))),
-    ("metric", false, Values::Text(|row| Some(row.series.metric.clone()))),
-    ("unit", false, Values::Text(|row| Some(row.series.unit.clone()))),
-    ("branch", false, Values::Text(|row| Some(row.series.branch.clone()))),
-    ("label", false, Values::Text(|row| Some(row.series.label.clone()))),
-    ("run", false, Values::Text(|row| Some(row.run.run_id.to_string()))),
-    ("started", true, Values::Time(|row| milliseconds(&row.run.started))),
-    ("commit", false, Values::Text(|row| Some(row.run.commit.clone()))),
-    ("event", false, Values::Text(|row| Some(row.run.event.clone()))),
-    ("conclusion", true, Values::Text(|row| row.run.conclusion.clone())),
-    ("value", false, Values::Number(|row| Some(row.point.value))),
-    ("low", true, Values::Number(|row| row.point.low)),
-    ("high", true, Values::Number(|row| row.point.high)),
-    ("break", true, Values::Text(broken)),
-    (
-        "change",
-        true,
-        Values::Number(|row| row.series.changes.iter().find(|it| it.at == row.at).map(|it| it.change)),
-    ),
-];
-
-fn params(row: &Figure<'_>) -> String {
-    let params = row.series.case.params.iter().map(|(name, value)| format!("{name}={value}"));
-    params.collect::<Vec<_>>().join(",")
-}
-
-/// The facts that differ from the figure before, where the series breaks here.
-fn broken(row: &Figure<'_>) -> Option<String> {
-    let at = row.series.breaks.binary_search_by_key(&row.at, |it| it.at).ok()?;
-    let fields = row.series.breaks[at].fields.iter().map(|field| field.field.as_str());
-    Some(fields.collect::<Vec<_>>().join(" "))
-}
 
 fn milliseconds(time: &str) -> Option<i64> {
     let time = humantime::parse_rfc3339(time).ok()?;
@@ -87,14 +29,8 @@ pub(super) fn render(document: &TrendsDocument, out: &mut dyn io::Write) -> io::
 }
 
 fn written(document: &TrendsDocument) -> Result<Vec<u8>, ParquetError> {
-    let names = CaseNames::new(document.series.iter().map(|series| &series.case));
-    let named: Vec<String> = document.series.iter().map(|series| names.name(&series.case)).collect();
-    let mut rows = document.series.iter().zip(&named).flat_map(|(series, name)| {
-        series.points.iter().enumerate().filter_map(move |(at, point)| {
-            let run = document.runs.get(point.run as usize)?;
-            Some(Figure { name, series, run, point, at: at as u32 })
-        })
-    });
+    let names = names(document);
+    let mut rows = figures(document, &names);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema()?), Arc::new(properties))?;
     loop {
@@ -110,7 +46,9 @@ fn written(document: &TrendsDocument) -> Result<Vec<u8>, ParquetError> {
                     column::<ByteArrayType>(&mut columns, *is_nullable, &group, bytes)?;
                 }
                 Values::Number(value) => column::<DoubleType>(&mut columns, *is_nullable, &group, value)?,
-                Values::Time(value) => column::<Int64Type>(&mut columns, *is_nullable, &group, value)?,
+                Values::Time(value) => {
+                    column::<Int64Type>(&mut columns, *is_nullable, &group, |row| milliseconds(value(row)))?;
+                }
             }
         }
         columns.close()?;

@@ -1,5 +1,6 @@
 //! A series in one line: a bar for each run, or for several where they do not fit.
 
+use crate::record::median;
 use gbench_compare::trend::V1Series;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -20,9 +21,10 @@ pub(crate) fn spark(series: &V1Series, width: usize, unicode: bool) -> String {
     let mut starts: Vec<usize> = vec![0];
     starts.extend(series.breaks.iter().map(|it| it.at as usize));
     starts.push(values.len());
+    let middle = |values: &[f64]| median(&mut values.to_vec()).unwrap_or(f64::NAN);
     let pieces: Vec<Vec<f64>> = starts
         .windows(2)
-        .map(|piece| values[piece[0]..piece[1]].chunks(each).map(median).collect())
+        .map(|piece| values[piece[0]..piece[1]].chunks(each).map(middle).collect())
         .collect();
     let all = || pieces.iter().flatten().copied().filter(|value| value.is_finite());
     let (low, high) =
@@ -38,14 +40,4 @@ pub(crate) fn spark(series: &V1Series, width: usize, unicode: bool) -> String {
     // Where breaks leave less room than there are pieces, the newest are shown.
     let skipped = line.chars().count().saturating_sub(width);
     line.chars().skip(skipped).collect()
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        length if length % 2 == 1 => sorted[length / 2],
-        length => (sorted[length / 2 - 1] + sorted[length / 2]) / 2.0,
-    }
 }

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{TrendFinding, is_drifting, is_drifting_worse};
 use super::spark::spark;
+use super::words::{day, fields, latest, newest_first, place, run_of, why_not_judged};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::visible;
 use crate::layout::names::CaseNames;
 use crate::layout::number::{p_value, signed_percent, spread, value};
 use crate::layout::terminal::{GridRow, Style, TerminalLayout};
-use gbench_compare::trend::{
-    CommonStep, LEAST_SEARCHED, SeriesState, TrendsDocument, V1Break, V1BrokenField, V1ChangePoint, V1Series,
-    V1TrendRun,
-};
+use gbench_compare::trend::{CommonStep, TrendsDocument, V1ChangePoint, V1Series, V1TrendRun};
 use gbench_model::text::{capitalized, count, list, short_commit};
 
 /// So many series or fewer are shown whole.
@@ -64,25 +62,6 @@ fn has_metrics(document: &TrendsDocument) -> bool {
     document.series.windows(2).any(|pair| pair[0].metric != pair[1].metric)
 }
 
-/// `main`, `main on h100`.
-fn place(branch: &str, label: &str) -> String {
-    if label.is_empty() { branch.to_owned() } else { format!("{branch} on {label}") }
-}
-
-/// `driver 550.54 -> 560.28`.
-pub(crate) fn fields(broken: &V1Break) -> String {
-    let field = |it: &V1BrokenField| format!("{} {} -> {}", it.field, it.before, it.after);
-    broken.fields.iter().map(field).collect::<Vec<_>>().join(", ")
-}
-
-/// `12 runs since the last break, and 24 are needed`.
-pub(crate) fn too_few_runs(series: &V1Series) -> String {
-    let begins = series.breaks.last().map_or(0, |it| it.at as usize);
-    let since = if begins > 0 { " since the last break" } else { "" };
-    let runs = count(series.points.len().saturating_sub(begins), "run");
-    format!("{runs}{since}, and {LEAST_SEARCHED} are needed")
-}
-
 struct View<'d> {
     document: &'d TrendsDocument,
     names: CaseNames,
@@ -93,10 +72,6 @@ struct View<'d> {
 impl<'d> View<'d> {
     fn of(&self, is_meant: impl Fn(&V1Series) -> bool) -> Vec<&'d V1Series> {
         self.document.series.iter().filter(|series| is_meant(series)).collect()
-    }
-
-    fn run(&self, series: &V1Series, at: usize) -> Option<&'d V1TrendRun> {
-        self.document.runs.get(series.points.get(at)?.run as usize)
     }
 
     fn sentence(&self, worse: usize, drifting: usize, not_judged: usize) -> String {
@@ -125,10 +100,6 @@ impl<'d> View<'d> {
         if is_alone { title } else { format!("{title} ({})", place(&series.branch, &series.label)) }
     }
 
-    fn latest(&self, series: &V1Series) -> String {
-        series.points.last().map_or(String::new(), |point| value(point.value, &series.unit))
-    }
-
     fn overview(&self, page: &mut TerminalLayout, all: bool) {
         let is = |finding| self.of(move |series| TrendFinding::of(series) == finding);
         let groups = [
@@ -150,13 +121,7 @@ impl<'d> View<'d> {
             if series.is_empty() {
                 continue;
             }
-            // The newest first, the largest of one run first.
-            let rank = |series: &V1Series| {
-                series
-                    .last_change()
-                    .map(|it| (series.points[it.at as usize].run, (it.change.abs() * 1e6) as u64))
-            };
-            series.sort_by_key(|series| std::cmp::Reverse(rank(series)));
+            newest_first(&mut series);
             page.heading(heading, emphasis);
             page.grid(
                 &["case", "trend", "latest", "change"],
@@ -169,10 +134,9 @@ impl<'d> View<'d> {
             let row = |series: &&V1Series| {
                 let drift = series.drift.as_ref();
                 let total = drift.map_or(String::new(), |drift| signed_percent(drift.total));
-                let since =
-                    drift.and_then(|drift| self.run(series, drift.from as usize)).map(|run| self.day(run));
-                let note = format!("{total} since {}", since.unwrap_or_default());
-                [self.title(series), self.spark(series), self.latest(series), note]
+                let since = drift.map_or(String::new(), |drift| self.day(series, drift.from));
+                let note = format!("{total} since {since}");
+                [self.title(series), self.spark(series), latest(series), note]
             };
             page.grid(&["case", "trend", "latest", "drift"], drifting.iter().map(row));
         }
@@ -183,9 +147,8 @@ impl<'d> View<'d> {
         );
         let withdrawn = self.document.series.iter().flat_map(|series| {
             series.withdrawn.iter().map(move |change| {
-                let (change, from) = (signed_percent(change.change), change.at);
-                let run = self.run(series, from as usize).map(|run| self.day(run)).unwrap_or_default();
-                format!("{}: {change} of {run}; the newest run takes it back", self.title(series))
+                let (change, day) = (signed_percent(change.change), self.day(series, change.at));
+                format!("{}: {change} of {day}; the newest run takes it back", self.title(series))
             })
         });
         page.list("No longer changes", Emphasis::Plain, withdrawn);
@@ -196,7 +159,7 @@ impl<'d> View<'d> {
             page.heading("Steady", Emphasis::Plain);
             let row = |series: &&V1Series| {
                 let noise = series.noise.map_or("-".into(), spread);
-                [self.title(series), self.spark(series), self.latest(series), noise]
+                [self.title(series), self.spark(series), latest(series), noise]
             };
             page.grid(&["case", "trend", "latest", "noise"], quiet[..shown].iter().map(row));
         }
@@ -208,7 +171,7 @@ impl<'d> View<'d> {
         if shown > 0 {
             page.heading("Not judged", Emphasis::Doubt);
             let row = |series: &&V1Series| {
-                [self.title(series), self.spark(series), self.latest(series), self.why_not_judged(series)]
+                [self.title(series), self.spark(series), latest(series), self.why_not_judged(series)]
             };
             page.grid(&["case", "trend", "latest", "why"], not_judged[..shown].iter().map(row));
         }
@@ -219,7 +182,7 @@ impl<'d> View<'d> {
 
     /// A step that most cases took at once.
     fn common(&self, step: &CommonStep<'_>) -> String {
-        let day = self.document.runs.get(step.run).map(|run| self.day(run)).unwrap_or_default();
+        let day = self.document.runs.get(step.run).map(|run| visible(day(run))).unwrap_or_default();
         let commits = step.commits().map_or(String::new(), |(good, bad)| {
             format!(" in {}..{}", short_commit(good), short_commit(bad))
         });
@@ -233,23 +196,16 @@ impl<'d> View<'d> {
     }
 
     fn why_not_judged(&self, series: &V1Series) -> String {
-        match series.state {
-            SeriesState::Searched => String::new(),
-            SeriesState::TooFewRuns => too_few_runs(series),
-            SeriesState::NotPositive => "a figure of zero or less".into(),
-            SeriesState::Ended => {
-                let day = series.points.len().checked_sub(1).and_then(|at| self.run(series, at));
-                format!("no figure since {}", day.map(|run| self.day(run)).unwrap_or_default())
-            }
-        }
+        why_not_judged(series, |at| self.day(series, at))
     }
 
     fn spark(&self, series: &V1Series) -> String {
         spark(series, SPARK, self.style.unicode)
     }
 
-    fn day(&self, run: &V1TrendRun) -> String {
-        visible(run.started.get(..10).unwrap_or(&run.started)).into_owned()
+    /// Of a point; empty where its run is not known.
+    fn day(&self, series: &V1Series, at: u32) -> String {
+        run_of(self.document, series, at).map_or(String::new(), |run| visible(day(run)).into_owned())
     }
 
     fn changed_row(&self, series: &V1Series) -> GridRow {
@@ -258,7 +214,7 @@ impl<'d> View<'d> {
             cells: vec![
                 self.title(series),
                 self.spark(series),
-                self.latest(series),
+                latest(series),
                 change.map_or(String::new(), |change| signed_percent(change.change)),
             ],
             notes: change.map(|change| ("since", self.since(series, change))).into_iter().collect(),
@@ -267,7 +223,7 @@ impl<'d> View<'d> {
 
     /// When a change came, between which commits, and how sure that is.
     fn since(&self, series: &V1Series, change: &V1ChangePoint) -> String {
-        let day = self.run(series, change.at as usize).map(|run| self.day(run)).unwrap_or_default();
+        let day = self.day(series, change.at);
         let commits = match (&change.good, &change.bad) {
             (Some(commit), _) if change.is_of_one_commit() => {
                 format!(", on both sides {}", short_commit(commit))
@@ -289,9 +245,10 @@ impl<'d> View<'d> {
         let mut found: BTreeMap<String, usize> = BTreeMap::new();
         for series in &self.document.series {
             for broken in &series.breaks {
-                let Some(run) = self.run(series, broken.at as usize) else { continue };
-                let text = format!("{}: {}", self.day(run), fields(broken));
-                *found.entry(text).or_default() += 1;
+                if run_of(self.document, series, broken.at).is_some() {
+                    let text = format!("{}: {}", self.day(series, broken.at), fields(broken, "->"));
+                    *found.entry(text).or_default() += 1;
+                }
             }
         }
         let all = self.document.series.len();
@@ -321,7 +278,7 @@ impl<'d> View<'d> {
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)));
         page.facts(&[
             ("runs", series.points.len().to_string()),
-            ("latest", self.latest(series)),
+            ("latest", latest(series)),
             ("range", format!("{} to {}", value(low, &series.unit), value(high, &series.unit))),
             (
                 "noise",
@@ -341,35 +298,21 @@ impl<'d> View<'d> {
                 Some(false) => "better",
                 None => "changed",
             };
-            events.push((
-                change.at,
-                format!("{}, {word}, since {}", signed_percent(change.change), self.since(series, change)),
-            ));
+            let (size, since) = (signed_percent(change.change), self.since(series, change));
+            events.push((change.at, format!("{size}, {word}, since {since}")));
         }
         for broken in &series.breaks {
-            let day = self.run(series, broken.at as usize).map(|run| self.day(run)).unwrap_or_default();
-            events.push((broken.at, format!("break on {day}: {}", fields(broken))));
+            let day = self.day(series, broken.at);
+            events.push((broken.at, format!("break on {day}: {}", fields(broken, "->"))));
         }
         if let Some(drift) = &series.drift {
-            let day = self.run(series, drift.from as usize).map(|run| self.day(run)).unwrap_or_default();
-            let each = signed_percent(drift.per_run);
-            events.push((
-                drift.from,
-                format!(
-                    "drift: {} since {day}, {each} a run, {}",
-                    signed_percent(drift.total),
-                    p_value(drift.p)
-                ),
-            ));
+            let (day, each) = (self.day(series, drift.from), signed_percent(drift.per_run));
+            let (total, p) = (signed_percent(drift.total), p_value(drift.p));
+            events.push((drift.from, format!("drift: {total} since {day}, {each} a run, {p}")));
         }
         for change in &series.withdrawn {
-            events.push((
-                change.at,
-                format!(
-                    "no longer a change: {}; the newest run takes it back",
-                    signed_percent(change.change)
-                ),
-            ));
+            let size = signed_percent(change.change);
+            events.push((change.at, format!("no longer a change: {size}; the newest run takes it back")));
         }
         events.sort_by_key(|(at, _)| *at);
         page.list("What happened", Emphasis::Plain, events.into_iter().map(|(_, text)| text));

@@ -1,0 +1,78 @@
+//! The columns that a history has for programs. Values are in the series' unit.
+
+use crate::layout::csv::params;
+use crate::layout::names::CaseNames;
+use gbench_compare::trend::{TrendsDocument, V1Point, V1Series, V1TrendRun};
+
+/// One figure of a series.
+pub(super) struct Figure<'d> {
+    name: &'d str,
+    series: &'d V1Series,
+    run: &'d V1TrendRun,
+    point: &'d V1Point,
+    at: u32,
+}
+
+/// The value of a column in a row; `None`: not known.
+pub(super) enum Values {
+    Text(fn(&Figure<'_>) -> Option<String>),
+    Number(fn(&Figure<'_>) -> Option<f64>),
+    /// RFC 3339.
+    Time(for<'f> fn(&'f Figure<'_>) -> &'f str),
+}
+
+/// The columns in their order, each with whether it may be null.
+pub(super) const COLUMNS: [(&str, bool, Values); 22] = [
+    ("suite", false, Values::Text(|row| Some(row.series.case.benchmark.suite().to_owned()))),
+    ("benchmark", false, Values::Text(|row| Some(row.series.case.benchmark.name().to_owned()))),
+    ("variant", true, Values::Text(|row| row.series.case.variant.map(|it| it.into_str().to_owned()))),
+    ("params", false, Values::Text(|row| Some(params(&row.series.case)))),
+    ("timing", false, Values::Text(|row| Some(row.series.case.timing.into_str().to_owned()))),
+    ("thermal", false, Values::Text(|row| Some(row.series.case.thermal.into_str().to_owned()))),
+    ("device", false, Values::Text(|row| Some(row.series.case.device.to_string()))),
+    ("case", false, Values::Text(|row| Some(row.name.to_owned()))),
+    ("metric", false, Values::Text(|row| Some(row.series.metric.clone()))),
+    ("unit", false, Values::Text(|row| Some(row.series.unit.clone()))),
+    ("branch", false, Values::Text(|row| Some(row.series.branch.clone()))),
+    ("label", false, Values::Text(|row| Some(row.series.label.clone()))),
+    ("run", false, Values::Text(|row| Some(row.run.run_id.to_string()))),
+    ("started", true, Values::Time(|row| &row.run.started)),
+    ("commit", false, Values::Text(|row| Some(row.run.commit.clone()))),
+    ("event", false, Values::Text(|row| Some(row.run.event.clone()))),
+    ("conclusion", true, Values::Text(|row| row.run.conclusion.clone())),
+    ("value", false, Values::Number(|row| Some(row.point.value))),
+    ("low", true, Values::Number(|row| row.point.low)),
+    ("high", true, Values::Number(|row| row.point.high)),
+    ("break", true, Values::Text(broken)),
+    (
+        "change",
+        true,
+        Values::Number(|row| row.series.changes.iter().find(|it| it.at == row.at).map(|it| it.change)),
+    ),
+];
+
+/// The facts that differ from the figure before, where the series breaks here.
+fn broken(row: &Figure<'_>) -> Option<String> {
+    let at = row.series.breaks.binary_search_by_key(&row.at, |it| it.at).ok()?;
+    let fields = row.series.breaks[at].fields.iter().map(|field| field.field.as_str());
+    Some(fields.collect::<Vec<_>>().join(" "))
+}
+
+/// The names of the series' cases.
+pub(super) fn names(document: &TrendsDocument) -> Vec<String> {
+    let names = CaseNames::new(document.series.iter().map(|series| &series.case));
+    document.series.iter().map(|series| names.name(&series.case)).collect()
+}
+
+/// Every figure. `names`: of the series' cases.
+pub(super) fn figures<'d>(
+    document: &'d TrendsDocument,
+    names: &'d [String],
+) -> impl Iterator<Item = Figure<'d>> {
+    document.series.iter().zip(names).flat_map(move |(series, name)| {
+        series.points.iter().enumerate().filter_map(move |(at, point)| {
+            let run = document.runs.get(point.run as usize)?;
+            Some(Figure { name, series, run, point, at: at as u32 })
+        })
+    })
+}
