@@ -70,36 +70,31 @@ fn in_markdown(document: &BisectDocument, resume: Option<&str>) -> String {
     let (word, emphasis) = conclusion(document);
     let word = capitalized(&word.to_lowercase());
     let mut text = format!(
-        "## {} {}: {}\n\n{}\n",
+        "## {} {}: {}\n\n{}\n\n",
         emphasis.look().sign,
         markdown(&word),
         markdown_code(&document.case.to_string()),
         markdown(&sentence(document))
     );
     if let Some(commit) = found(document) {
-        text += &format!("\n{}", page::facts(&facts(commit), markdown));
+        text += &format!("{}\n", page::facts(&facts(commit), markdown));
     } else if !document.remaining.is_empty() {
         let table = remaining(document);
-        text += &format!("\n### {}\n\n{}", table.title, table.markdown("|---|---|---|---|", usize::MAX));
+        page::part(&mut text, &table.title, &table.markdown("|---|---|---|---|", usize::MAX));
     }
     if !document.measured.is_empty() {
         let table = measured(document, "figure");
-        let rows = table.markdown("|---|---:|---:|---:|---:|---|", usize::MAX);
-        text += &format!("\n{}", page::details(&table.title, &rows));
+        let rule = "|---|---:|---:|---:|---:|---|";
+        page::fold(&mut text, &table.title, &table.markdown(rule, usize::MAX));
     }
-    for (heading, items) in [
-        ("Left out", document.broken.iter().map(broken).collect::<Vec<_>>()),
-        ("Warnings", document.warnings.clone()),
-    ] {
-        if !items.is_empty() {
-            text += &format!("\n### {heading}\n\n{}", page::bullets(&items));
-        }
-    }
-    text += &format!("\n{}\n", markdown(&cost(document)));
+    let broken: Vec<String> = document.broken.iter().map(broken).collect();
+    page::part(&mut text, "Left out", &page::bullets(&broken));
+    page::part(&mut text, "Warnings", &page::bullets(&document.warnings));
+    text += &markdown(&cost(document));
     for command in found(document).map(show).into_iter().chain(resume.map(str::to_owned)) {
-        text += &format!("\n{}\n", markdown_code(&command));
+        text += &format!("\n\n{}", markdown_code(&command));
     }
-    text
+    text + "\n"
 }
 
 /// The commit that the bisection found alone.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::record::median;
+use crate::record::process_center;
 use gbench_model::{Better, CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit};
 
 pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
@@ -41,8 +41,7 @@ fn lines(case: &CaseRecord, out: &mut dyn io::Write) -> io::Result<()> {
             .iter()
             .filter_map(|metric| {
                 let of = metric.processes.iter().find(|it| it.process == process.index && !it.partial)?;
-                let stated = of.stated.as_ref().filter(|_| of.values.is_empty());
-                let center = stated.map(|it| it.value).or_else(|| median(&mut of.values.clone()))?;
+                let center = process_center(of)?;
                 samples = samples.max(of.values.len());
                 Some(format!("{} {}", value(metric, center), unit(metric)))
             })

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
-use crate::record::{centers, median};
+use crate::record::center;
 use gbench_model::{CaseRecord, Metric, RunRecord, Thermal, convert};
 
 /// Metrics that have a field of their own: name, unit, field.
@@ -44,7 +44,7 @@ fn row(case: &CaseRecord, of_list: bool) -> Map<String, Value> {
         row.insert("device".into(), case.id.device.clone().into());
     }
     for metric in &case.metrics {
-        let Some(center) = median(&mut centers(metric)) else { continue };
+        let Some(center) = center(metric) else { continue };
         let (field, value) = field(metric, center);
         row.insert(field, json!(value));
     }

@@ -7,6 +7,7 @@ use super::context::PublishContext;
 use super::links::{commit, full_commit, gate, link};
 use crate::layout::number::value;
 use gbench_compare::{AcceptedFinding, AcceptedRow, DecidedRow, DecisionKind, Merged, StandingAcceptance};
+use gbench_model::CaseId;
 use gbench_model::text::{count, percent};
 
 /// Rows that a page names before the rest is only counted.
@@ -29,12 +30,24 @@ pub(super) fn decided(context: &PublishContext) -> String {
 
 fn rows(title: &str, rows: &[DecidedRow], said: impl Fn(&DecidedRow) -> String) -> String {
     if rows.is_empty() {
-        return String::new();
+        String::new()
+    } else {
+        list(title, rows, |row| (&row.label, &row.case, &row.metric), said)
     }
-    let cases: Vec<String> = rows.iter().map(|row| row.case.to_string()).collect();
+}
+
+/// A heading and an item for each row. `of`: its label, case and metric.
+fn list<T>(
+    title: &str,
+    rows: &[T],
+    of: fn(&T) -> (&String, &CaseId, &String),
+    said: impl Fn(&T) -> String,
+) -> String {
+    let cases: Vec<String> = rows.iter().map(|row| of(row).1.to_string()).collect();
     let names = ShortNames::new(cases.iter().map(String::as_str), COLUMNS);
-    let item = |(row, case): (&DecidedRow, &String)| {
-        format!("- {}: {}\n", named(&names, &row.label, case, &row.metric), said(row))
+    let item = |(row, case): (&T, &String)| {
+        let (label, _, metric) = of(row);
+        format!("- {}: {}\n", named(&names, label, case, metric), said(row))
     };
     let shown: String = rows.iter().zip(&cases).take(MAX_ROWS).map(item).collect();
     format!("**{title}**\n\n{shown}{}\n", further(rows.len()))
@@ -165,15 +178,12 @@ fn standing(standing: &[StandingAcceptance], context: &PublishContext) -> String
     if standing.is_empty() {
         return "Nothing stands accepted.\n\n".into();
     }
-    let cases: Vec<String> = standing.iter().map(|acceptance| acceptance.row.case.to_string()).collect();
-    let names = ShortNames::new(cases.iter().map(String::as_str), COLUMNS);
-    let item = |(acceptance, case): (&StandingAcceptance, &String)| {
-        let row = &acceptance.row;
-        let name = named(&names, &row.label, case, &row.metric);
-        format!("- {name}: {}\n", by_whom(acceptance, context))
-    };
-    let shown: String = standing.iter().zip(&cases).take(MAX_ROWS).map(item).collect();
-    format!("**Accepted**\n\n{shown}{}\n", further(standing.len()))
+    list(
+        "Accepted",
+        standing,
+        |StandingAcceptance { row, .. }| (&row.label, &row.case, &row.metric),
+        |it| by_whom(it, context),
+    )
 }
 
 /// Title and summary of the check that keeps the decisions.

@@ -2,13 +2,11 @@
 
 use super::budget::{ByteBudget, Width, figure, prose};
 use super::machine::{MachineSection, left_out};
-use crate::layout::escape::{markdown_block, markdown_code, visible};
+use crate::layout::escape::markdown_block;
 use crate::layout::grouped::joined;
-use crate::layout::markdown::{details, facts};
-use crate::layout::width::cut_middle;
+use crate::layout::markdown::{MarkdownStyle, details, facts, kernel_name};
 use crate::sweep::SweepTables;
-use crate::verdict::device_code::MarkdownStyle;
-use crate::verdict::markdown::{differences, suites};
+use crate::verdict::markdown::{MAX_NAMED, differences, suites};
 use crate::verdict::method;
 use crate::verdict::table::Shape;
 use crate::verdict::view::{RowView, VerdictView};
@@ -38,13 +36,10 @@ pub(super) fn folded(
 /// What became of the code that runs on the GPU; left out where there is no room for it.
 fn device_code(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> String {
     const MAX_KERNELS: usize = 40;
-    const MAX_NAMED: usize = 10;
-    const LONGEST_NAME: usize = 120;
     let Some(code) = &view.code else { return String::new() };
-    let name = |name: &str| markdown_code(&cut_middle(&visible(name), LONGEST_NAME, "…"));
     let told = |text: &str| prose(text, 400);
     let style =
-        MarkdownStyle { name: &name, prose: &told, rows: rows.min(MAX_KERNELS), max_named: MAX_NAMED };
+        MarkdownStyle { name: &kernel_name, prose: &told, rows: rows.min(MAX_KERNELS), max_named: MAX_NAMED };
     budget.fit(details(&code.title(), &code.markdown(&style)))
 }
 

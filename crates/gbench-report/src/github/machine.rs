@@ -6,11 +6,10 @@ use strum::IntoEnumIterator;
 
 use super::budget::{ByteBudget, ShortNames, Width, figure, prose};
 use crate::layout::emphasis::Emphasis;
-use crate::layout::escape::{markdown_code, visible};
 use crate::layout::grouped::joined;
-use crate::layout::width::cut_middle;
-use crate::verdict::device_code::MarkdownStyle;
-use crate::verdict::markdown::{LONGEST_KERNEL, MAX_NAMED, NoteStyle, Notes, differences};
+use crate::layout::markdown::{MarkdownStyle, kernel_name};
+use crate::profile;
+use crate::verdict::markdown::{MAX_NAMED, Notes, differences};
 use crate::verdict::method::certified;
 use crate::verdict::table::Shape;
 use crate::verdict::view::{RowView, VerdictView};
@@ -99,7 +98,7 @@ impl<'a> MachineSection<'a> {
         let shown = || self.rows.iter().filter(|(_, text)| !text.is_empty()).map(|(line, _)| *line);
         let names = ShortNames::new(shown().map(|line| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
-        let style = NoteStyle { name: &name, prose: &prose, max_named: MAX_NAMED };
+        let style = MarkdownStyle { name: &name, prose: &prose, rows: usize::MAX, max_named: MAX_NAMED };
         let mut told = String::new();
         for verdict in Verdict::iter() {
             // That a row improved, or is new, needs no reason.
@@ -121,11 +120,10 @@ impl<'a> MachineSection<'a> {
     pub(super) fn profile(&mut self, budget: &mut ByteBudget) {
         const MAX_FOLDED: usize = 20;
         let Some(profiles) = &self.view.profiles else { return };
-        let name = |name: &str| markdown_code(&cut_middle(&visible(name), LONGEST_KERNEL, "…"));
         let prose = |text: &str| prose(text, 400);
         let part = |rows| {
-            let style = MarkdownStyle { name: &name, prose: &prose, rows, max_named: MAX_NAMED };
-            format!("\n**{}**\n\n{}", profiles.title(), profiles.markdown(&style))
+            let style = MarkdownStyle { name: &kernel_name, prose: &prose, rows, max_named: MAX_NAMED };
+            format!("\n**{}**\n\n{}", profile::TITLE, profiles.markdown(&style))
         };
         let parts = [MAX_FOLDED, 0].into_iter().map(part);
         self.profiles = parts.into_iter().find(|part| budget.take(part.len())).unwrap_or_default();

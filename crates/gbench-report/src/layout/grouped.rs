@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use gbench_model::text::listed;
+
 /// Names that one text of a terminal lists before the rest is counted.
 pub(crate) const MAX_NAMED: usize = 5;
 
@@ -32,11 +34,8 @@ pub(crate) fn counted(names: impl IntoIterator<Item = String>) -> Vec<String> {
 /// The first few by name, the rest as a number: `a, b and 3 more`. A name too many is not worth a number.
 pub(crate) fn named(names: &[impl AsRef<str>], most: usize) -> String {
     let most = if names.len() == most.saturating_add(1) { names.len() } else { most };
-    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
-    match names.len().saturating_sub(most) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    let shown: Vec<String> = names.iter().take(most).map(|name| name.as_ref().to_owned()).collect();
+    listed(&shown, names.len(), ", ")
 }
 
 /// The parts that say anything, in one text.

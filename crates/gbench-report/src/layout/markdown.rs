@@ -1,6 +1,24 @@
 //! Parts of a Markdown page that every report uses.
 
-use super::escape::markdown as prose;
+use super::escape::{markdown as prose, markdown_block, markdown_code as code, visible};
+use super::width::cut_middle;
+
+/// Characters of a kernel's name.
+const LONGEST_KERNEL: usize = 120;
+
+/// How names and prose come into a page of Markdown: whole, or cut where room is short.
+pub(crate) struct MarkdownStyle<'f> {
+    pub name: &'f dyn Fn(&str) -> String,
+    pub prose: &'f dyn Fn(&str) -> String,
+    /// Rows of a table, and names in a sentence, before the rest is counted.
+    pub rows: usize,
+    pub max_named: usize,
+}
+
+/// A kernel's name, cut: templates have names of thousands of characters.
+pub(crate) fn kernel_name(name: &str) -> String {
+    code(&cut_middle(&visible(name), LONGEST_KERNEL, "…"))
+}
 
 /// Two texts in one cell of a table, the second below the first.
 pub(crate) fn stacked(above: &str, below: &str) -> String {
@@ -10,6 +28,25 @@ pub(crate) fn stacked(above: &str, below: &str) -> String {
 /// A folded part. The blank lines make the inside Markdown again.
 pub(crate) fn details(title: &str, inside: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{inside}\n</details>\n")
+}
+
+/// Adds a part with its heading to a page, and the blank line behind it; nothing where it is empty.
+pub(crate) fn part(page: &mut String, heading: &str, inside: &str) {
+    if !inside.is_empty() {
+        *page += &format!("### {heading}\n\n{inside}\n");
+    }
+}
+
+/// As [`part`], folded.
+pub(crate) fn fold(page: &mut String, title: &str, inside: &str) {
+    if !inside.is_empty() {
+        *page += &format!("{}\n", details(title, inside));
+    }
+}
+
+/// A command in a block of its own; empty where there is none.
+pub(crate) fn command(command: &str) -> String {
+    if command.is_empty() { String::new() } else { markdown_block("sh", command) }
 }
 
 /// A table: its first two lines, and the cells of its rows.

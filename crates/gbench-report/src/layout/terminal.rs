@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 
 use super::emphasis::Emphasis;
 use super::escape::{ascii, visible};
@@ -196,35 +196,28 @@ impl TerminalLayout {
         let ellipsis = if style.unicode { "…" } else { "..." };
         let alike = look_alike(&cells, widths[0], ellipsis);
 
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        let folded = header.iter().zip(&widths).map(|(cell, width)| fold(cell, *width).join("\n"));
-        table.set_header(folded);
-        let mut heights = Vec::new();
-        for row in &cells {
+        let header = header.iter().zip(&widths).map(|(cell, width)| fold(cell, *width)).collect();
+        self.row(header, &widths);
+        for (row, cells) in rows.iter().zip(&cells) {
             let fold_cell = |(column, lines): (usize, &Vec<String>)| match column {
                 0 if alike.contains(lines) => fold_names(lines, widths[0], usize::MAX, ellipsis),
                 0 => fold_names(lines, widths[0], MAX_NAME_LINES, ellipsis),
                 _ => lines.iter().flat_map(|line| fold(line, widths[column])).collect(),
             };
-            let folded: Vec<Vec<String>> = row.iter().enumerate().map(fold_cell).collect();
-            heights.push(folded.iter().map(Vec::len).max().unwrap_or(1));
-            table.add_row(folded.iter().map(|lines| lines.join("\n")));
-        }
-        for (index, column) in table.column_iter_mut().enumerate() {
-            let gap = if index + 1 < widths.len() { GAP } else { 0 };
-            column.set_padding((0, gap as u16));
-            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed((widths[index] + gap) as u16)));
-            column.set_cell_alignment(CellAlignment::Left);
-        }
-
-        // A header may be folded, too: it has what is left of the lines.
-        let of_header = table.lines().count().saturating_sub(heights.iter().sum());
-        let mut lines = table.lines().map(|line| format!("{:INDENT$}{line}", ""));
-        lines.by_ref().take(of_header).for_each(|line| self.push(line.trim_end()));
-        for (row, height) in rows.iter().zip(heights) {
-            lines.by_ref().take(height).for_each(|line| self.push(line.trim_end()));
+            self.row(cells.iter().enumerate().map(fold_cell).collect(), &widths);
             row.notes.iter().for_each(|(label, text)| self.inner_note(label, text));
+        }
+    }
+
+    /// Cells with their lines, none wider than its column.
+    fn row(&mut self, cells: Vec<Vec<String>>, widths: &[usize]) {
+        for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+            let mut line = " ".repeat(INDENT);
+            for (cell, column) in cells.iter().zip(widths) {
+                let text = cell.get(at).map_or("", String::as_str);
+                line += &format!("{text}{:1$}", "", (column + GAP).saturating_sub(width(text)));
+            }
+            self.push(line.trim_end());
         }
     }
 }

@@ -35,10 +35,6 @@ impl<'a> RunProfiles<'a> {
         Self(of_case.flat_map(|(name, profiles)| profiles.iter().map(move |it| (name.clone(), it))).collect())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(crate) fn taken(&self) -> usize {
         self.0.iter().filter(|(_, profile)| not_taken(profile).is_none()).count()
     }

@@ -6,5 +6,5 @@ mod page;
 mod words;
 
 pub(crate) use kernels::RunProfiles;
-pub(crate) use moved::{ProfilesView, SHOWN_ROWS};
+pub(crate) use moved::{ProfilesView, SHOWN_ROWS, TITLE};
 pub use page::{V1Profiles, profile_page, profiles_document};

@@ -2,11 +2,10 @@
 
 use super::words::{by, named, not_taken, opened_with, unit, value};
 use crate::layout::emphasis::Emphasis;
-use crate::layout::markdown::{details, stacked, table};
+use crate::layout::markdown::{MarkdownStyle, details, stacked, table};
 use crate::layout::names::CaseNames;
 use crate::layout::number;
 use crate::layout::terminal::{GridRow, TerminalLayout};
-use crate::verdict::device_code::MarkdownStyle;
 use gbench_compare::{ProfiledCase, VerdictDocument};
 use gbench_model::text::count;
 use gbench_model::{MovedFigure, ProfileFigure};
@@ -14,7 +13,7 @@ use gbench_model::{MovedFigure, ProfileFigure};
 /// Figures of a case that are shown before the rest is folded.
 pub(crate) const SHOWN_ROWS: usize = 6;
 
-const TITLE: &str = "Profiles, base beside head: what moved most first";
+pub(crate) const TITLE: &str = "Profiles, base beside head: what moved most first";
 
 /// What profilers saw of cases on both sides.
 pub(crate) struct ProfilesView<'a>(Vec<CaseView<'a>>);
@@ -71,10 +70,6 @@ impl<'a> ProfilesView<'a> {
     pub(crate) fn markdown(&self, style: &MarkdownStyle) -> String {
         let parts: Vec<String> = self.0.iter().map(|case| case.markdown(style)).collect();
         parts.join("\n")
-    }
-
-    pub(crate) fn title(&self) -> &'static str {
-        TITLE
     }
 }
 

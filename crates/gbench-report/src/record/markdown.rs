@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use super::findings::RunFinding;
 use super::metric::{MetricView, Rank};
+use super::ranking::Problem;
 use super::view::{RunView, UnmeasuredCases};
-use crate::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
+use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::grouped::{MAX_NAMED, named};
-use crate::layout::markdown::{bullets, details, facts, table};
+use crate::layout::markdown::{bullets, command, facts, fold, part, table};
 use crate::layout::table::Table;
 use gbench_model::text::{capitalized, count};
 
@@ -36,62 +38,48 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
     let max_named = if all { usize::MAX } else { MAX_NAMED };
     let sentence = prose(&capitalized(&view.sentence()));
     let mut page = format!("## {} {word}\n\n**{sentence}.**\n\n", emphasis.look().sign);
-    page += &facts(&view.context(), prose);
-    if !view.troubled.is_empty() {
-        let troubles = view.troubles();
-        let rows = troubles.iter().map(|UnmeasuredCases { outcome, names, trace }| {
-            let trace = trace.as_ref().map_or(String::new(), |trace| format!("; trace: {}", prose(trace)));
-            let codes: Vec<String> = names.iter().map(|name| code(name)).collect();
-            let who = match codes.as_slice() {
-                [only] => only.clone(),
-                several => format!("{}: {}", count(several.len(), "case"), named(several, max_named)),
-            };
-            let why = format!("{}{trace}", prose(&outcome.cause()));
-            [who, outcome.into_str().to_owned(), why, prose(outcome.advice())]
-        });
-        page += "\n### Not measured\n\n";
-        page += &table("| case | outcome | why | next |\n|:--|:--|:--|:--|", rows);
-    }
+    page += &format!("{}\n", facts(&view.context(), prose));
+    part(&mut page, "Not measured", &troubles(view, max_named));
     let (lines, left_out) = view.shown_lines(all);
-    if !lines.is_empty() {
-        let _ = write!(page, "\n### Measured\n\n{}", metrics(&lines, max_rows));
-        if let Some(text) = view.left_out(left_out) {
-            let _ = write!(page, "\n{text}\n");
-        }
-    }
+    let left_out = view.left_out(left_out).map_or(String::new(), |text| format!("\n{text}\n"));
+    part(&mut page, "Measured", &(metrics(&lines, max_rows) + &left_out));
     for table in &view.tables {
-        let _ = write!(page, "\n### {}\n\n{}", prose(&table.title), body(table, max_rows));
+        part(&mut page, &prose(&table.title), &body(table, max_rows));
     }
-    if !view.problems.is_empty() {
-        page += &ranking(view, max_problems);
-    }
-    if !view.findings.is_empty() {
-        page += "\n### To know before trusting these figures\n\n";
-        for finding in &view.findings {
-            let _ = writeln!(page, "- {}. **Next:** {}.", prose(&finding.fact), prose(&finding.next));
-        }
-    }
-    let warnings = view.warnings(max_named);
-    if !warnings.is_empty() {
-        let _ = write!(page, "\n### Warnings\n\n{}", bullets(&warnings));
-    }
-    if !view.resources.is_empty() {
-        let _ = write!(page, "\n{}", details("Resources", &resources(view, max_rows)));
-    }
+    part(&mut page, "Ranking", &ranking(view, max_problems));
+    let finding = |it: &RunFinding| format!("- {}. **Next:** {}.\n", prose(&it.fact), prose(&it.next));
+    let findings: String = view.findings.iter().map(finding).collect();
+    part(&mut page, "To know before trusting these figures", &findings);
+    part(&mut page, "Warnings", &bullets(&view.warnings(max_named)));
+    fold(&mut page, "Resources", &resources(view, max_rows));
     if let Some(table) = &view.telemetry {
-        let _ = write!(page, "\n{}", details(&table.title, &body(table, max_rows)));
+        fold(&mut page, &table.title, &body(table, max_rows));
     }
-    if !view.profiles.is_empty() {
-        let _ = write!(page, "\n{}", details("Profiles", &view.profiles.markdown()));
-    }
-    if !view.environment.is_empty() {
-        let _ = write!(page, "\n{}", details("Environment", &facts(&view.environment, prose)));
-    }
+    fold(&mut page, "Profiles", &view.profiles.markdown());
+    fold(&mut page, "Environment", &facts(&view.environment, prose));
     if !view.record.command.is_empty() {
-        let block = markdown_block("sh", &view.command());
-        let _ = write!(page, "\n{}", details("Run again with", &block));
+        fold(&mut page, "Run again with", &command(&view.command()));
     }
-    page
+    page.trim_end().to_owned() + "\n"
+}
+
+/// What became of the cases without a good end, as a table.
+fn troubles(view: &RunView, max_named: usize) -> String {
+    let row = |UnmeasuredCases { outcome, names, trace }: &UnmeasuredCases| {
+        let trace = trace.as_ref().map_or(String::new(), |trace| format!("; trace: {}", prose(trace)));
+        let codes: Vec<String> = names.iter().map(|name| code(name)).collect();
+        let who = match codes.as_slice() {
+            [only] => only.clone(),
+            several => format!("{}: {}", count(several.len(), "case"), named(several, max_named)),
+        };
+        let why = format!("{}{trace}", prose(&outcome.cause()));
+        [who, outcome.into_str().to_owned(), why, prose(outcome.advice())]
+    };
+    let troubles = view.troubles();
+    if troubles.is_empty() {
+        return String::new();
+    }
+    table("| case | outcome | why | next |\n|:--|:--|:--|:--|", troubles.iter().map(row))
 }
 
 /// What stands below the title of a table of figures.
@@ -106,6 +94,9 @@ fn body(table: &Table, limit: usize) -> String {
 }
 
 fn metrics(lines: &[&MetricView], limit: usize) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
     let rows = lines.iter().take(limit).map(|line| {
         let effort = line.effort.replace(" x ", " × ");
         [code(&line.name), prose(&line.metric.name), prose(&line.median), line.spread_text(), effort]
@@ -116,8 +107,7 @@ fn metrics(lines: &[&MetricView], limit: usize) -> String {
 }
 
 fn ranking(view: &RunView, limit: usize) -> String {
-    let mut out = String::from("\n### Ranking\n");
-    for problem in view.problems.iter().take(limit) {
+    let problem = |problem: &Problem| {
         let rows = problem.entries.iter().map(|entry| {
             let line = &view.lines[entry.line];
             let place = match &line.place {
@@ -127,12 +117,16 @@ fn ranking(view: &RunView, limit: usize) -> String {
             [code(&entry.name), prose(&line.median), line.spread_text(), place]
         });
         let answers = table("| case | median | spread | vs best |\n|:--|--:|--:|:--|", rows);
-        out += &format!("\n**{}**\n\n{answers}\n{}.\n", prose(&problem.title), prose(&problem.conclusion));
-    }
-    out + &rest(view.problems.len(), limit, "problem", "CSV table")
+        format!("**{}**\n\n{answers}\n{}.\n", prose(&problem.title), prose(&problem.conclusion))
+    };
+    let problems: Vec<String> = view.problems.iter().take(limit).map(problem).collect();
+    problems.join("\n") + &rest(view.problems.len(), limit, "problem", "CSV table")
 }
 
 fn resources(view: &RunView, limit: usize) -> String {
+    if view.resources.is_empty() {
+        return String::new();
+    }
     let rows = view.resources.iter().take(limit).map(|case| case.row(code(&case.name)));
     table("| case | resident set | device memory | CPU time | energy |\n|:--|--:|--:|--:|--:|", rows)
         + &rest(view.resources.len(), limit, "case", "JSON document")

@@ -2,7 +2,9 @@
 
 use crate::layout::grouped::joined;
 use crate::layout::number;
-use gbench_model::{Better, CaseRecord, Metric, MetricDeclaration, OwnFigure, direction_of_unit, is_time};
+use gbench_model::{
+    Better, CaseRecord, Metric, MetricDeclaration, OwnFigure, ProcessSamples, direction_of_unit, is_time,
+};
 
 /// One metric as text.
 pub(crate) struct MetricView<'a> {
@@ -158,13 +160,19 @@ fn is_derived(case: &CaseRecord, metric: &Metric) -> bool {
 
 /// The centre of each complete process, in the metric's unit: its median, or what it stated.
 pub(crate) fn centers(metric: &Metric) -> Vec<f64> {
-    let complete = metric.processes.iter().filter(|process| !process.partial);
-    complete
-        .filter_map(|process| match &process.stated {
-            Some(stated) if process.values.is_empty() => Some(stated.value),
-            _ => median(&mut process.values.clone()),
-        })
-        .collect()
+    metric.processes.iter().filter(|process| !process.partial).filter_map(process_center).collect()
+}
+
+pub(crate) fn process_center(process: &ProcessSamples) -> Option<f64> {
+    match &process.stated {
+        Some(stated) if process.values.is_empty() => Some(stated.value),
+        _ => median(&mut process.values.clone()),
+    }
+}
+
+/// The median over the processes; `None` without complete samples.
+pub(crate) fn center(metric: &Metric) -> Option<f64> {
+    median(&mut centers(metric))
 }
 
 pub(crate) fn median(values: &mut [f64]) -> Option<f64> {

@@ -25,7 +25,7 @@ mod view;
 use std::io;
 
 use self::markdown::PageExtent;
-pub(super) use self::metric::{FactorInterval, MetricView, Rank, centers, median};
+pub(super) use self::metric::{FactorInterval, MetricView, Rank, center, median, process_center};
 pub(super) use self::ranking::{ContestAnswer, Measure, places};
 pub(super) use self::view::{RunStatus, RunView};
 use super::format::{Format, Options};

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::metric::{centers, median};
+use super::metric::center;
 use crate::layout::grouped::{joined, named, together};
 use crate::layout::number::{self, geometric_mean};
 use crate::layout::table::Table;
@@ -196,8 +196,7 @@ impl PairRow {
         let figure = |(case, metric): (&CaseRecord, Option<&Metric>)| {
             let usual = || case.metrics.iter().find(|metric| metric.name == "time").or(case.metrics.first());
             let shown = metric.or_else(usual).filter(|_| case.outcome.is_measured());
-            let value =
-                shown.and_then(|metric| Some(number::value(median(&mut centers(metric))?, &metric.unit)));
+            let value = shown.and_then(|metric| Some(number::value(center(metric)?, &metric.unit)));
             value.unwrap_or_else(|| case.outcome.into_str().to_owned())
         };
         let [of_baseline, of_optimized] = of_pair;

@@ -1,6 +1,6 @@
 //! Precisions beside each other: cases that differ in `precision` or `backend` alone, with their speed and the errors of their results.
 
-use super::metric::{centers, median};
+use super::metric::center;
 use super::pairs::speedup_cells;
 use crate::layout::grouped::together;
 use crate::layout::number;
@@ -30,10 +30,6 @@ fn problem(id: &CaseId) -> CaseId {
     let mut params = id.params.clone();
     params.retain(|name, _| !WAYS.contains(&name.as_str()));
     CaseId { params, device: "host".into(), ..id.clone() }
-}
-
-fn center(metric: &Metric) -> Option<f64> {
-    median(&mut centers(metric))
 }
 
 /// The error of a case by its name.

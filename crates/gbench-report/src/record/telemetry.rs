@@ -87,66 +87,55 @@ fn effort(windows: &[&Telemetry]) -> String {
 
 /// Who else was on the GPUs, what the gate waited for in vain, and GPUs that did not answer.
 pub(super) fn findings(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
-    let processes = || cases.iter().flat_map(|(case, _)| &case.processes);
-    let conditions: Vec<&Conditions> =
-        processes().filter_map(|process| process.conditions.as_ref()).collect();
-    [others(&conditions), not_calm(&conditions), gaps(&conditions)].into_iter().flatten().collect()
-}
-
-/// How many processes met each thing, by its words.
-fn met(
-    conditions: &[&Conditions],
-    things: impl Fn(&Conditions) -> BTreeSet<String>,
-) -> BTreeMap<String, usize> {
-    let mut met = BTreeMap::new();
-    for thing in conditions.iter().flat_map(|conditions| things(conditions)) {
-        *met.entry(thing).or_default() += 1;
-    }
-    met
-}
-
-/// `a in 3 processes, b in 1 process`.
-fn counted(met: BTreeMap<String, usize>) -> Option<String> {
-    let texts: Vec<String> =
-        met.into_iter().map(|(thing, times)| format!("{thing} in {}", count(times, "process"))).collect();
-    (!texts.is_empty()).then(|| list(&texts, MAX_NAMED))
-}
-
-fn others(conditions: &[&Conditions]) -> Option<RunFinding> {
-    let on_gpus = |conditions: &Conditions| {
-        let gpus = conditions.telemetry.iter().flat_map(|window| &window.gpus);
-        gpus.flat_map(|gpu| gpu.foreign.iter().map(|it| format!("{it} on GPU {}", gpu.index))).collect()
-    };
-    let texts = counted(met(conditions, on_gpus))?;
-    Some(RunFinding {
-        fact: format!("somebody else used a GPU while it measured: {texts}"),
-        next: "measure when it is free, or give the run a GPU of its own with `device`".into(),
-    })
-}
-
-fn not_calm(conditions: &[&Conditions]) -> Option<RunFinding> {
-    let causes = |conditions: &Conditions| {
-        let vain = conditions.waited.iter().filter(|wait| wait.in_vain);
+    let gpus =
+        |it: &Conditions| it.telemetry.iter().flat_map(|window| window.gpus.clone()).collect::<Vec<_>>();
+    let foreign =
+        |gpu: GpuTelemetry| gpu.foreign.into_iter().map(move |it| format!("{it} on GPU {}", gpu.index));
+    let gaps =
+        |gpu: GpuTelemetry| gpu.gaps.into_keys().map(move |gap| format!("GPU {}: {}", gpu.index, words(gap)));
+    let in_vain = |it: &Conditions| {
+        let vain = it.waited.iter().filter(|wait| wait.in_vain);
         vain.flat_map(|wait| &wait.causes).map(Unrest::to_string).collect()
     };
-    let texts = counted(met(conditions, causes))?;
-    Some(RunFinding {
-        fact: format!("a GPU was not calm when a process began: {texts}"),
-        next: "see what runs there; `busy_gpu = \"refuse\"` under [run] measures nothing then".into(),
-    })
+    let found = [
+        finding(
+            cases,
+            "somebody else used a GPU while it measured",
+            |it| gpus(it).into_iter().flat_map(foreign).collect(),
+            "measure when it is free, or give the run a GPU of its own with `device`",
+        ),
+        finding(
+            cases,
+            "a GPU was not calm when a process began",
+            in_vain,
+            "see what runs there; `busy_gpu = \"refuse\"` under [run] measures nothing then",
+        ),
+        finding(
+            cases,
+            "a GPU gave no sample for a while",
+            |it| gpus(it).into_iter().flat_map(gaps).collect(),
+            "see the system's log for the driver (`dmesg`); what was not sampled is left out",
+        ),
+    ];
+    found.into_iter().flatten().collect()
 }
 
-fn gaps(conditions: &[&Conditions]) -> Option<RunFinding> {
-    let reasons = |conditions: &Conditions| {
-        let gpus = conditions.telemetry.iter().flat_map(|window| &window.gpus);
-        gpus.flat_map(|gpu| gpu.gaps.keys().map(|gap| format!("GPU {}: {}", gpu.index, words(*gap))))
-            .collect()
-    };
-    let texts = counted(met(conditions, reasons))?;
-    Some(RunFinding {
-        fact: format!("a GPU gave no sample for a while: {texts}"),
-        next: "see the system's log for the driver (`dmesg`); what was not sampled is left out".into(),
-    })
+/// How many processes met each of some things: `what: a in 3 processes, b in 1 process`; `None` where none did.
+fn finding(
+    cases: &[(&CaseRecord, String)],
+    what: &str,
+    things: impl Fn(&Conditions) -> BTreeSet<String>,
+    next: &str,
+) -> Option<RunFinding> {
+    let processes = cases.iter().flat_map(|(case, _)| &case.processes);
+    let mut met: BTreeMap<String, usize> = BTreeMap::new();
+    for thing in processes.filter_map(|process| process.conditions.as_ref()).flat_map(things) {
+        *met.entry(thing).or_default() += 1;
+    }
+    let texts: Vec<String> =
+        met.into_iter().map(|(thing, times)| format!("{thing} in {}", count(times, "process"))).collect();
+    let fact = || format!("{what}: {}", list(&texts, MAX_NAMED));
+    (!texts.is_empty()).then(|| RunFinding { fact: fact(), next: next.into() })
 }
 
 fn words(gap: TelemetryGap) -> &'static str {

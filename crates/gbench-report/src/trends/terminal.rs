@@ -62,6 +62,9 @@ fn has_metrics(document: &TrendsDocument) -> bool {
     document.series.windows(2).any(|pair| pair[0].metric != pair[1].metric)
 }
 
+/// The last cell of a series' row, and since when it is so.
+type LastCell = (String, Option<String>);
+
 struct View<'d> {
     document: &'d TrendsDocument,
     names: CaseNames,
@@ -118,28 +121,20 @@ impl<'d> View<'d> {
             if !all {
                 series.retain(|series| !common.iter().any(|step| step.has(series)));
             }
-            if series.is_empty() {
-                continue;
-            }
             newest_first(&mut series);
-            page.heading(heading, emphasis);
-            page.grid(
-                &["case", "trend", "latest", "change"],
-                series.iter().map(|series| self.changed_row(series)),
-            );
+            self.section(page, (heading, emphasis), &series, "change", &|series| {
+                let change = series.last_change();
+                let size = change.map_or(String::new(), |change| signed_percent(change.change));
+                (size, change.map(|change| self.since(series, change)))
+            });
         }
-        let drifting = self.of(is_drifting);
-        if !drifting.is_empty() {
-            page.heading("Drifting, without a step", Emphasis::Doubt);
-            let row = |series: &&V1Series| {
-                let drift = series.drift.as_ref();
-                let total = drift.map_or(String::new(), |drift| signed_percent(drift.total));
-                let since = drift.map_or(String::new(), |drift| self.day(series, drift.from));
-                let note = format!("{total} since {since}");
-                [self.title(series), self.spark(series), latest(series), note]
-            };
-            page.grid(&["case", "trend", "latest", "drift"], drifting.iter().map(row));
-        }
+        let drifting = ("Drifting, without a step", Emphasis::Doubt);
+        self.section(page, drifting, &self.of(is_drifting), "drift", &|series| {
+            let drift = series.drift.as_ref();
+            let total = drift.map_or(String::new(), |drift| signed_percent(drift.total));
+            let since = drift.map_or(String::new(), |drift| self.day(series, drift.from));
+            (format!("{total} since {since}"), None)
+        });
         page.list(
             "Breaks: figures on both sides are not set against each other",
             Emphasis::Plain,
@@ -152,37 +147,48 @@ impl<'d> View<'d> {
             })
         });
         page.list("No longer changes", Emphasis::Plain, withdrawn);
-        let quiet: Vec<&V1Series> =
-            is(TrendFinding::Steady).into_iter().filter(|series| !is_drifting(series)).collect();
-        let shown = if all { quiet.len() } else { quiet.len().min(MOST_QUIET) };
-        if shown > 0 {
-            page.heading("Steady", Emphasis::Plain);
-            let row = |series: &&V1Series| {
-                let noise = series.noise.map_or("-".into(), spread);
-                [self.title(series), self.spark(series), latest(series), noise]
-            };
-            page.grid(&["case", "trend", "latest", "noise"], quiet[..shown].iter().map(row));
+        let quiet = self.of(|it| TrendFinding::of(it) == TrendFinding::Steady && !is_drifting(it));
+        let noise = |series: &V1Series| (series.noise.map_or("-".into(), spread), None);
+        let why = |series: &V1Series| (self.why_not_judged(series), None);
+        let groups: [(_, _, _, &dyn Fn(&V1Series) -> LastCell); 2] = [
+            (("Steady", Emphasis::Plain), quiet, "noise", &noise),
+            (("Not judged", Emphasis::Doubt), is(TrendFinding::NotJudged), "why", &why),
+        ];
+        for (heading, series, column, cell) in groups {
+            let (shown, rest) =
+                series.split_at(if all { series.len() } else { series.len().min(MOST_QUIET) });
+            self.section(page, heading, shown, column, cell);
+            if !rest.is_empty() {
+                let word = heading.0.to_lowercase();
+                page.line(&format!("{} more are {word}; `--all` shows them.", rest.len()));
+            }
         }
-        if shown < quiet.len() {
-            page.line(&format!("{} more are steady; `--all` shows them.", quiet.len() - shown));
+    }
+
+    /// A table of series with their trends; nothing where there are none. `cell`: of the last column.
+    fn section(
+        &self,
+        page: &mut TerminalLayout,
+        (heading, emphasis): (&str, Emphasis),
+        series: &[&V1Series],
+        column: &str,
+        cell: &dyn Fn(&V1Series) -> LastCell,
+    ) {
+        if series.is_empty() {
+            return;
         }
-        let not_judged = is(TrendFinding::NotJudged);
-        let shown = if all { not_judged.len() } else { not_judged.len().min(MOST_QUIET) };
-        if shown > 0 {
-            page.heading("Not judged", Emphasis::Doubt);
-            let row = |series: &&V1Series| {
-                [self.title(series), self.spark(series), latest(series), self.why_not_judged(series)]
-            };
-            page.grid(&["case", "trend", "latest", "why"], not_judged[..shown].iter().map(row));
-        }
-        if shown < not_judged.len() {
-            page.line(&format!("{} more are not judged; `--all` shows them.", not_judged.len() - shown));
-        }
+        page.heading(heading, emphasis);
+        let row = |series: &&V1Series| {
+            let (cell, since) = cell(series);
+            let cells = vec![self.title(series), self.spark(series), latest(series), cell];
+            GridRow { cells, notes: since.map(|since| ("since", since)).into_iter().collect() }
+        };
+        page.grid(&["case", "trend", "latest", column], series.iter().map(row));
     }
 
     /// A step that most cases took at once.
     fn common(&self, step: &CommonStep<'_>) -> String {
-        let day = self.document.runs.get(step.run).map(|run| visible(day(run))).unwrap_or_default();
+        let day = self.document.runs.get(step.run).map_or("".into(), |run| visible(day(run)));
         let commits = step.commits().map_or(String::new(), |(good, bad)| {
             format!(" in {}..{}", short_commit(good), short_commit(bad))
         });
@@ -206,19 +212,6 @@ impl<'d> View<'d> {
     /// Of a point; empty where its run is not known.
     fn day(&self, series: &V1Series, at: u32) -> String {
         run_of(self.document, series, at).map_or(String::new(), |run| visible(day(run)).into_owned())
-    }
-
-    fn changed_row(&self, series: &V1Series) -> GridRow {
-        let change = series.last_change();
-        GridRow {
-            cells: vec![
-                self.title(series),
-                self.spark(series),
-                latest(series),
-                change.map_or(String::new(), |change| signed_percent(change.change)),
-            ],
-            notes: change.map(|change| ("since", self.since(series, change))).into_iter().collect(),
-        }
     }
 
     /// When a change came, between which commits, and how sure that is.

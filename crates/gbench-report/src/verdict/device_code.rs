@@ -3,7 +3,7 @@
 
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{named, together};
-use crate::layout::markdown::table;
+use crate::layout::markdown::{MarkdownStyle, table};
 use crate::layout::names::CaseNames;
 use crate::layout::terminal::TerminalLayout;
 use gbench_compare::{CaseCode, CodeState, KernelChange, VerdictDocument};
@@ -20,15 +20,6 @@ pub(crate) struct CodeView<'a> {
     /// Why code cannot be compared, and the names of the cases.
     gaps: Vec<(String, Vec<String>)>,
     noise: Option<String>,
-}
-
-/// How names and prose come into a page of Markdown.
-pub(crate) struct MarkdownStyle<'f> {
-    pub name: &'f dyn Fn(&str) -> String,
-    pub prose: &'f dyn Fn(&str) -> String,
-    /// Kernels in the table, and names in a sentence.
-    pub rows: usize,
-    pub max_named: usize,
 }
 
 impl<'a> CodeView<'a> {

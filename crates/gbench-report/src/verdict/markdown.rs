@@ -1,17 +1,18 @@
 //! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a
 //! terminal; what most readers skip is folded. Every text from the document passes through `escape`.
 
-use super::device_code::MarkdownStyle;
 use super::method;
 use super::summary::{Speedup, left_out};
 use super::table::Shape;
 use super::view::{RowView, VerdictGroup, VerdictView};
 use crate::layout::emphasis::Emphasis;
-use crate::layout::escape::{markdown as prose, markdown_block, markdown_code as code, visible};
+use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::grouped::{named, together};
-use crate::layout::markdown::{self, bullets, details, facts, stacked};
+use crate::layout::markdown::{
+    self, MarkdownStyle, bullets, command, facts, fold, kernel_name, part, stacked,
+};
 use crate::layout::number;
-use crate::layout::width::cut_middle;
+use crate::profile;
 use crate::sweep::SweepTables;
 use gbench_compare::{Conclusion, Difference, Verdict};
 use gbench_model::text::{capitalized, count};
@@ -21,9 +22,6 @@ const MAX_ROWS: usize = 60;
 
 /// Rows that one note names before the rest is counted.
 pub(crate) const MAX_NAMED: usize = 10;
-
-/// Characters of a kernel's name: templates have names of thousands.
-pub(crate) const LONGEST_KERNEL: usize = 120;
 
 /// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
 const MAX_PAGE: usize = 65_000;
@@ -50,68 +48,51 @@ pub(super) fn heading(conclusion: Conclusion) -> String {
 pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     let document = view.document;
     let mut page = format!("## {}\n\n", heading(document.conclusion));
-    let mut say = |block: String| {
-        if !block.is_empty() {
-            page += &block;
-            page += "\n";
-        }
-    };
-    say(format!("**{}**\n", prose(&capitalized(&document.sentence))));
-    say(format!("{}.\n", prose(&capitalized(&view.counts()))));
-    say(facts(&view.facts(), prose));
+    page += &format!("**{}**\n\n", prose(&capitalized(&document.sentence)));
+    page += &format!("{}.\n\n{}\n", prose(&capitalized(&view.counts())), facts(&view.facts(), prose));
     let (strict, noted) = view.differences();
-    if !strict.is_empty() {
-        say(format!("### Differs, and must agree for a comparison\n\n{}", differences(&strict)));
-    }
+    part(&mut page, "Differs, and must agree for a comparison", &differences(&strict));
     for group in &view.groups {
-        say(section(group, limit));
+        part(&mut page, &group.title(), &section(group, limit));
     }
     if let Some(profiles) = &view.profiles {
-        let name = |name: &str| code(&cut_middle(&visible(name), LONGEST_KERNEL, "…"));
-        let style = MarkdownStyle { name: &name, prose: &prose, rows: limit, max_named: MAX_NAMED };
-        say(format!("### {}\n\n{}", profiles.title(), profiles.markdown(&style)));
+        let style = MarkdownStyle { name: &kernel_name, prose: &prose, rows: limit, max_named: MAX_NAMED };
+        part(&mut page, profile::TITLE, &profiles.markdown(&style));
     }
-    if !document.reproduce.is_empty() {
-        say(format!("### {}\n\n{}", view.again(), markdown_block("sh", &document.reproduce)));
-    }
-    if let Some(command) = view.explain() {
-        say(format!("### See why, round by round, with\n\n{}", markdown_block("sh", &command)));
-    }
-    if !document.warnings.is_empty() {
-        say(format!("### Warnings\n\n{}", bullets(&document.warnings)));
-    }
+    part(&mut page, view.again(), &command(&document.reproduce));
+    part(&mut page, "See why, round by round, with", &command(&view.explain().unwrap_or_default()));
+    part(&mut page, "Warnings", &bullets(&document.warnings));
     if let Some(code) = &view.code {
         let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
         let style = MarkdownStyle { name: &self::code, prose: &prose, rows: limit, max_named };
-        say(details(&code.title(), &code.markdown(&style)));
+        fold(&mut page, &code.title(), &code.markdown(&style));
     }
-    if !view.unchanged.is_empty() {
-        say(details(&view.unchanged_title(), &table(&view.unchanged, limit)));
-    }
-    if !view.suites.is_empty() {
-        say(details("Suites and speed", &suites(view)));
-    }
+    fold(&mut page, &view.unchanged_title(), &table(&view.unchanged, limit));
+    fold(&mut page, "Suites and speed", &suites(view));
     for (title, table) in SweepTables::overview(document).markdown(limit) {
-        say(details(&capitalized(&prose(&title)), &table));
+        fold(&mut page, &capitalized(&prose(&title)), &table);
     }
-    if !noted.is_empty() {
-        say(details(&format!("Environment: {}", count(noted.len(), "difference")), &differences(&noted)));
-    }
+    let environment = format!("Environment: {}", count(noted.len(), "difference"));
+    fold(&mut page, &environment, &differences(&noted));
     if let Some(in_rounds) = &document.method.rounds {
-        say(details("What was checked", &bullets(&method::checks(document, in_rounds))));
+        fold(&mut page, "What was checked", &bullets(&method::checks(document, in_rounds)));
     }
-    say(details("How it was decided", &format!("{}\n", prose(&view.method()))));
+    fold(&mut page, "How it was decided", &format!("{}\n", prose(&view.method())));
     page.trim_end().to_owned() + "\n"
 }
 
 fn section(group: &VerdictGroup, limit: usize) -> String {
     let shown: Vec<&RowView> = group.lines.iter().take(limit).collect();
     let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
-    let notes = Notes::new(&shown, &NoteStyle { name: &code, prose: &prose, max_named });
-    format!("### {}\n\n{}{}", group.title(), table(&group.lines, limit), notes.text())
+    let notes = Notes::new(&shown, &MarkdownStyle { name: &code, prose: &prose, rows: limit, max_named });
+    table(&group.lines, limit) + &notes.text()
 }
 
+/// Empty without a row.
 fn table(lines: &[RowView], limit: usize) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
     let shape = Shape::new(lines);
     // How much rounds differ is a share of the figures: it says nothing of rows that all lack a relative change.
     let shape = Shape { rounds: shape.rounds && shape.changes, ..shape };
@@ -126,14 +107,6 @@ fn table(lines: &[RowView], limit: usize) -> String {
     out
 }
 
-/// How names and prose come into Markdown: whole, or cut where room is short.
-pub(crate) struct NoteStyle<'f> {
-    pub name: &'f dyn Fn(&str) -> String,
-    pub prose: &'f dyn Fn(&str) -> String,
-    /// Rows that a note names which several share, before the rest is counted.
-    pub max_named: usize,
-}
-
 /// Why and what next, said once where it is the same: paragraphs and items of a list, in order.
 #[derive(Default)]
 pub(crate) struct Notes {
@@ -143,7 +116,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    pub(crate) fn new(lines: &[&RowView], style: &NoteStyle) -> Self {
+    pub(crate) fn new(lines: &[&RowView], style: &MarkdownStyle) -> Self {
         let told: Vec<(&RowView, String)> = lines
             .iter()
             .map(|line| (*line, sentence(line, true, style)))
@@ -183,7 +156,7 @@ impl Notes {
     }
 }
 
-fn sentence(line: &RowView, with_next: bool, style: &NoteStyle) -> String {
+fn sentence(line: &RowView, with_next: bool, style: &MarkdownStyle) -> String {
     let mut parts = Vec::new();
     if !line.row.reason.is_empty() {
         parts.push(format!("{}.", end(&line.row.reason, style)));
@@ -197,23 +170,29 @@ fn sentence(line: &RowView, with_next: bool, style: &NoteStyle) -> String {
     parts.join(" ")
 }
 
-fn next(text: &str, style: &NoteStyle) -> String {
+fn next(text: &str, style: &MarkdownStyle) -> String {
     format!("**Next:** {}.", end(text, style))
 }
 
-fn end(text: &str, style: &NoteStyle) -> String {
+fn end(text: &str, style: &MarkdownStyle) -> String {
     (style.prose)(&capitalized(text.trim_end_matches('.')))
 }
 
-/// Fields in which the machines differ, as a table.
+/// Fields in which the machines differ, as a table; empty where there are none.
 pub(crate) fn differences(differences: &[&Difference]) -> String {
+    if differences.is_empty() {
+        return String::new();
+    }
     let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
     let row = |it: &&Difference| [code(&it.field), shown(&it.base), shown(&it.head)];
     markdown::table("| field | base | head |\n|:--|:--|:--|", differences.iter().map(row))
 }
 
-/// The suites as a table, and the speed of all in a sentence.
+/// The suites as a table, and the speed of all in a sentence; empty where there are none.
 pub(crate) fn suites(view: &VerdictView) -> String {
+    if view.suites.is_empty() {
+        return String::new();
+    }
     let rows = view.suites.iter().map(|suite| {
         let count = |verdict| suite.count(verdict).to_string();
         let speed = suite.speedup.as_ref();

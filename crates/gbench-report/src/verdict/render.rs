@@ -14,7 +14,7 @@ use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::json;
 use crate::layout::junit as junit_document;
-use crate::layout::markdown::{bullets, table};
+use crate::layout::markdown::{bullets, part, table};
 use crate::layout::terminal::{Style, TerminalLayout};
 use gbench_compare::{Group, Merged, VerdictDocument};
 use gbench_model::text::{capitalized, count};
@@ -110,9 +110,7 @@ fn to_markdown(merged: &Merged, views: &[(&str, VerdictView)], limit: usize) -> 
     let sentence = prose(&capitalized(&merged.sentence));
     let mut page = format!("# {}\n\n**{sentence}**\n\n", heading(merged.conclusion));
     page += &format!("{}.\n\n", prose(&capitalized(&counts(merged))));
-    if !merged.warnings.is_empty() {
-        page += &format!("### Missing\n\n{}\n", bullets(&merged.warnings));
-    }
+    part(&mut page, "Missing", &bullets(&merged.warnings));
     page += &table(
         "| machine | status | rows | of these |\n|:--|:--|--:|:--|",
         views.iter().map(|(label, VerdictView { document, .. })| {
