@@ -15,12 +15,8 @@ pub fn terminal(it: &Calibration, style: Style, all: bool, out: &mut dyn io::Wri
     let (word, emphasis) = conclusion(it);
     page.headline(word, &sentence(it), emphasis);
     let names = CaseNames::new(it.rows.iter().map(|row| &row.case));
-    if !it.rows.is_empty() {
-        prospects(&mut page, it, &names);
-    }
-    if it.rows.iter().any(|row| row.noise.is_some()) {
-        parts(&mut page, it, &names, all);
-    }
+    prospects(&mut page, it, &names);
+    parts(&mut page, it, &names, all);
     let unmeasured = it.unmeasured.iter().map(|it| format!("{}: {}", it.case, it.reason));
     page.list("Not measured", Emphasis::Bad, unmeasured);
     page.list("Does it cry wolf", Emphasis::Plain, false_alarms(it));
@@ -65,7 +61,6 @@ fn sentence(it: &Calibration) -> String {
 }
 
 fn prospects(page: &mut TerminalLayout, it: &Calibration, names: &CaseNames) {
-    page.heading("What it can tell apart", Emphasis::Plain);
     let or_never = |rounds: Option<u32>, cost: Option<f64>| match rounds.zip(cost) {
         Some((rounds, cost)) => format!("{rounds}: {}", seconds(cost)),
         None => "never".into(),
@@ -92,11 +87,10 @@ fn prospects(page: &mut TerminalLayout, it: &Calibration, names: &CaseNames) {
         }
     };
     let header = ["case", "", "noise", "detects", "unchanged", "3 % worse", "found"];
-    page.grid(&header, it.rows.iter().map(row));
+    page.section(("What it can tell apart", Emphasis::Plain), &header, it.rows.iter().map(row));
 }
 
 fn parts(page: &mut TerminalLayout, it: &Calibration, names: &CaseNames, all: bool) {
-    page.heading("Where the noise comes from", Emphasis::Plain);
     let row = |row: &CalibratedRow| {
         let noise = row.noise.as_ref()?;
         let parts = noise.parts.as_ref();
@@ -134,7 +128,7 @@ fn parts(page: &mut TerminalLayout, it: &Calibration, names: &CaseNames, all: bo
         })
     };
     let header = ["case", "within", "between", "order", "autocorr.", "iterations"];
-    page.grid(&header, it.rows.iter().filter_map(row));
+    page.section(("Where the noise comes from", Emphasis::Plain), &header, it.rows.iter().filter_map(row));
 }
 
 fn false_alarms(it: &Calibration) -> Vec<String> {

@@ -183,6 +183,20 @@ impl TerminalLayout {
         }
     }
 
+    /// A grid below its heading; nothing where there is no row.
+    pub(crate) fn section(
+        &mut self,
+        (heading, emphasis): (&str, Emphasis),
+        header: &[&str],
+        rows: impl IntoIterator<Item = impl Into<GridRow>>,
+    ) {
+        let mut rows = rows.into_iter().peekable();
+        if rows.peek().is_some() {
+            self.heading(heading, emphasis);
+            self.grid(header, rows);
+        }
+    }
+
     /// A table whose first column is a name and takes the room that the others leave.
     pub(crate) fn grid(&mut self, header: &[&str], rows: impl IntoIterator<Item = impl Into<GridRow>>) {
         let style = self.style;

@@ -169,21 +169,17 @@ impl<'d> View<'d> {
     fn section(
         &self,
         page: &mut TerminalLayout,
-        (heading, emphasis): (&str, Emphasis),
+        heading: (&str, Emphasis),
         series: &[&V1Series],
         column: &str,
         cell: &dyn Fn(&V1Series) -> LastCell,
     ) {
-        if series.is_empty() {
-            return;
-        }
-        page.heading(heading, emphasis);
         let row = |series: &&V1Series| {
             let (cell, since) = cell(series);
             let cells = vec![self.title(series), self.spark(series), latest(series), cell];
             GridRow { cells, notes: since.map(|since| ("since", since)).into_iter().collect() }
         };
-        page.grid(&["case", "trend", "latest", column], series.iter().map(row));
+        page.section(heading, &["case", "trend", "latest", column], series.iter().map(row));
     }
 
     /// A step that most cases took at once.

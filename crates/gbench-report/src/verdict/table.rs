@@ -27,45 +27,52 @@ impl Shape {
         Self { changes, p_values: true, verdicts: false, rounds, spreads: true }
     }
 
-    pub(crate) fn head(self) -> String {
-        let mut words = String::from("| case, metric | base | head |");
-        let mut lines = String::from("|:--|--:|--:|");
-        for (present, word) in
-            [(self.changes, " change |"), (self.verdicts, " verdict |"), (self.rounds, " rounds |")]
-        {
-            if present {
-                words += word;
-                lines += ":--|";
-            }
-        }
-        format!("{words}\n{lines}\n")
+    pub(crate) fn columns(self) -> Vec<&'static str> {
+        let optional =
+            [(self.changes, "change"), (self.verdicts, "verdict"), (self.rounds, "rounds")].into_iter();
+        let shown = optional.filter(|(is_shown, _)| *is_shown).map(|(_, word)| word);
+        ["case, metric", "base", "head"].into_iter().chain(shown).collect()
     }
 
-    /// One row; `case` and what `figure` gives are Markdown.
-    pub(crate) fn row(self, case: &str, line: &RowView, figure: impl Fn(&str) -> String) -> String {
+    /// The cells of a row behind its case: each a text, and what stands below it.
+    pub(crate) fn cells(self, line: &RowView) -> Vec<[String; 2]> {
         let side = |side: &SideView| {
-            let spread = if self.spreads { figure(&side.spread) } else { String::new() };
-            stacked(&figure(&side.value), &spread)
+            [side.value.clone(), if self.spreads { side.spread.clone() } else { String::new() }]
         };
-        let mut row = format!("| {case} | {} | {} |", side(&line.base), side(&line.head));
+        let mut cells = vec![side(&line.base), side(&line.head)];
         if self.changes {
-            let decided = matches!(line.row.verdict, Verdict::Regressed | Verdict::Improved);
-            let mark = if decided && !line.change.is_empty() { "**" } else { "" };
-            let change = format!("{mark}{}{mark}", figure(&line.change));
             let evidence = if self.p_values { line.evidence() } else { line.interval.clone() };
-            row += &format!(" {} |", stacked(&change, &figure(&evidence)));
+            cells.push([line.change.clone(), evidence]);
         }
         if self.verdicts {
-            let sign = Emphasis::from(line.row.verdict).look().sign;
-            let margin =
-                line.row.change.as_ref().map(|_| figure(&format!("margin {}", percent(margin(line)))));
-            let verdict = format!("{sign}\u{a0}{}", line.row.verdict.into_str());
-            row += &format!(" {} |", stacked(&verdict, &margin.unwrap_or_default()));
+            let margin = line.row.change.as_ref().map(|_| format!("margin {}", percent(margin(line))));
+            cells.push([line.row.verdict.into_str().to_owned(), margin.unwrap_or_default()]);
         }
-        if self.rounds {
-            row += &format!(" {} |", stacked(&figure(&line.rounds), &figure(&line.noise)));
-        }
-        row + "\n"
+        cells.extend(self.rounds.then(|| [line.rounds.clone(), line.noise.clone()]));
+        cells
+    }
+
+    /// The header in Markdown.
+    pub(crate) fn head(self) -> String {
+        let columns = self.columns();
+        let rules = ":--|".repeat(columns.len() - 3);
+        format!("| {} |\n|:--|--:|--:|{rules}\n", columns.join(" | "))
+    }
+
+    /// One row in Markdown, as `case` is already; `figure` makes it of the others.
+    pub(crate) fn row(self, case: &str, line: &RowView, figure: impl Fn(&str) -> String) -> String {
+        let decided = matches!(line.row.verdict, Verdict::Regressed | Verdict::Improved);
+        let sign = Emphasis::from(line.row.verdict).look().sign;
+        let columns = self.columns();
+        let cell = |(at, [above, below]): (usize, &[String; 2])| {
+            let above = match columns[at + 1] {
+                "change" if decided && !above.is_empty() => format!("**{}**", figure(above)),
+                "verdict" => format!("{sign}\u{a0}{}", figure(above)),
+                _ => figure(above),
+            };
+            format!(" {} |", stacked(&above, &figure(below)))
+        };
+        format!("| {case} |{}\n", self.cells(line).iter().enumerate().map(cell).collect::<String>())
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::method;
 use super::summary::counts_text;
+use super::table::Shape;
 use super::view::{RowView, VerdictView};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{MAX_NAMED, named, together};
@@ -29,7 +30,7 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
     page.line(&capitalized(&view.counts()));
     view.facts().iter().for_each(|(label, text)| page.note(label, text));
     let (strict, noted) = view.differences();
-    differences(&mut page, "Differs, and must agree for a comparison", Emphasis::Bad, &strict);
+    differences(&mut page, ("Differs, and must agree for a comparison", Emphasis::Bad), &strict);
     for group in &view.groups {
         page.heading(&group.title(), group.verdict.into());
         rows(&mut page, &group.lines, if all { usize::MAX } else { MAX_ROWS });
@@ -44,7 +45,7 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
         page.command("See why, round by round, with", &command);
     }
     page.list("Warnings", Emphasis::Doubt, &document.warnings);
-    differences(&mut page, "Also differs between base and head", Emphasis::Plain, &noted);
+    differences(&mut page, ("Also differs between base and head", Emphasis::Plain), &noted);
     if let Some(code) = &view.code {
         let (limit, max_named) = if all { (usize::MAX, usize::MAX) } else { (MAX_ROWS, MAX_NAMED) };
         code.terminal(&mut page, limit, max_named);
@@ -73,27 +74,17 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
 fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
     let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
     let (lines, left) = lines.split_at(lines.len().min(limit));
-    let changes = lines.iter().any(|line| !line.change.is_empty());
-    let in_rounds = lines.iter().any(|line| !line.rounds.is_empty());
+    let shape = Shape { p_values: false, ..Shape::new(lines) };
     let notes = lines.iter().flat_map(|line| line.notes().into_iter().map(move |note| (note, line)));
     let shared: Vec<_> = together(notes).into_iter().filter(|(_, lines)| lines.len() > 1).collect();
     let is_shared = |note: &(&str, String)| shared.iter().any(|(known, _)| known == note);
     let rows = lines.iter().map(|line| GridRow {
-        cells: [
-            stacked(&line.name, &line.row.metric),
-            stacked(&line.base.value, &line.base.spread),
-            stacked(&line.head.value, &line.head.spread),
-        ]
-        .into_iter()
-        .chain(changes.then(|| stacked(&line.change, &line.interval)))
-        .chain(in_rounds.then(|| stacked(&line.rounds, &line.noise)))
-        .collect(),
+        cells: std::iter::once(stacked([&line.name, &line.row.metric]))
+            .chain(shape.cells(line).iter().map(|[above, below]| stacked([above, below])))
+            .collect(),
         notes: line.notes().into_iter().filter(|note| !is_shared(note)).collect(),
     });
-    let mut header = vec!["case, metric", "base", "head"];
-    header.extend(changes.then_some("change"));
-    header.extend(in_rounds.then_some("rounds"));
-    page.grid(&header, rows);
+    page.grid(&shape.columns(), rows);
     for ((label, text), of) in &shared {
         let whose = if of.len() == lines.len() {
             "for each".to_owned()
@@ -108,20 +99,16 @@ fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
     }
 }
 
-fn stacked(above: &str, below: &str) -> String {
+fn stacked(lines: [&str; 2]) -> String {
     // Line breaks tell lines of a cell apart, so none may come in with a name.
-    let [above, below] = [above, below].map(|text| text.replace('\n', " "));
+    let [above, below] = lines.map(|text| text.replace('\n', " "));
     if below.is_empty() { above } else { format!("{above}\n{below}") }
 }
 
-fn differences(page: &mut TerminalLayout, title: &str, emphasis: Emphasis, differences: &[&Difference]) {
-    if differences.is_empty() {
-        return;
-    }
-    page.heading(title, emphasis);
+fn differences(page: &mut TerminalLayout, heading: (&str, Emphasis), differences: &[&Difference]) {
     let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { value.replace('\n', " ") };
     let row = |it: &&Difference| [it.field.replace('\n', " "), shown(&it.base), shown(&it.head)];
-    page.grid(&["field", "base", "head"], differences.iter().map(row));
+    page.section(heading, &["field", "base", "head"], differences.iter().map(row));
 }
 
 fn suites(page: &mut TerminalLayout, view: &VerdictView) {
