@@ -17,14 +17,8 @@ struct V1<'a> {
     method: &'a Method,
     rows: Vec<V1Row<'a>>,
     /// Cases that the verdict has no row of.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    not_judged: Vec<V1Rowless>,
-}
-
-#[derive(Serialize)]
-struct V1Rowless {
-    case: String,
-    reason: String,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_judged: &'a [Rowless<'a>],
 }
 
 #[derive(Serialize)]
@@ -106,13 +100,12 @@ pub fn render(
         row: explained.row,
         argument: explained.trace.map(argument),
     });
-    let not_judged = |it: &Rowless| V1Rowless { case: it.case.to_string(), reason: it.reason.clone() };
     let explanation = V1 {
         schema: SCHEMA,
         sentence: &document.sentence,
         method: &document.method,
         rows: rows.collect(),
-        not_judged: rowless.iter().map(not_judged).collect(),
+        not_judged: rowless,
     };
     crate::layout::json::render(&explanation, out)
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::f64::consts::LN_10;
 
+use serde::{Serialize, Serializer};
+
 use crate::layout::names::CaseNames;
 use crate::layout::number;
 use crate::verdict::method::checks;
@@ -30,10 +32,16 @@ impl Explained<'_> {
 }
 
 /// A case of the records of which the verdict has no row.
+#[derive(Serialize)]
 pub struct Rowless<'a> {
+    #[serde(serialize_with = "as_text")]
     pub case: &'a CaseId,
     /// Why, in one sentence.
     pub reason: String,
+}
+
+fn as_text<S: Serializer>(case: &CaseId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(case)
 }
 
 /// Which of the two e-values is told and drawn.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use maud::{Markup, html};
 
 use super::axis::Axis;
-use super::events::{ChangeTone, broken_fields, figure_words, size};
+use super::events::{broken_fields, figure_words, size, tone};
 use super::names::SeriesNames;
 use crate::layout::number::value;
 use crate::layout::svg::path;
@@ -212,8 +212,7 @@ fn changes(drawn: &Drawn<'_>) -> Markup {
     html! {
         @for change in &drawn.series.changes {
             @let x = drawn.before(change.at);
-            @let tone = ChangeTone::of(change);
-            g class={ "change " (tone.class()) } {
+            g class={ "change " (tone(change).0) } {
                 @let last = drawn.before(change.to + 1).max(x + 1.0);
                 @let first = drawn.before(change.from).min(x);
                 rect.range x=(tenth(first)) y=(tenth(TOP)) width=(tenth(last - first)) height=(tenth(BOTTOM - TOP)) {}

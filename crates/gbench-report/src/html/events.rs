@@ -6,47 +6,17 @@ use super::names::SeriesNames;
 use super::page::SiteFrame;
 use crate::layout::escape::visible;
 use crate::layout::number::{p_value, signed_percent, value};
-use crate::trends::{fields, latest, why_not_judged};
+use crate::trends::{TrendFinding, fields, latest, why_not_judged};
 use gbench_compare::trend::{V1Break, V1ChangePoint, V1Drift, V1Point, V1Series};
 use gbench_model::text::count;
 
-/// How a change is to be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ChangeTone {
-    Worse,
-    Better,
-    Accepted,
-    /// No direction is better, or the code did not change.
-    Neutral,
-}
-
-impl ChangeTone {
-    pub(super) fn of(change: &V1ChangePoint) -> Self {
-        match change.worse {
-            _ if change.is_of_one_commit() => Self::Neutral,
-            Some(true) if change.accepted.is_some() => Self::Accepted,
-            Some(true) => Self::Worse,
-            Some(false) => Self::Better,
-            None => Self::Neutral,
-        }
-    }
-
-    pub(super) fn class(self) -> &'static str {
-        match self {
-            Self::Worse => "worse",
-            Self::Better => "better",
-            Self::Accepted => "accepted",
-            Self::Neutral => "neutral",
-        }
-    }
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Worse => "worse",
-            Self::Better => "better",
-            Self::Accepted => "worse, accepted",
-            Self::Neutral => "changed",
-        }
+/// Class and word of how a change is to be taken.
+pub(super) fn tone(change: &V1ChangePoint) -> (&'static str, &'static str) {
+    match TrendFinding::of_change(change) {
+        TrendFinding::Worse => ("worse", "worse"),
+        TrendFinding::Better => ("better", "better"),
+        TrendFinding::Accepted => ("accepted", "worse, accepted"),
+        _ => ("neutral", "changed"),
     }
 }
 
@@ -66,8 +36,8 @@ pub(super) fn broken_fields(broken: &V1Break) -> String {
 
 /// The size of a change with an arrow: colour alone must not say which way it went.
 pub(super) fn size(change: &V1ChangePoint) -> String {
-    let arrow = match ChangeTone::of(change) {
-        ChangeTone::Accepted => '✓',
+    let arrow = match TrendFinding::of_change(change) {
+        TrendFinding::Accepted => '✓',
         _ if change.change > 0.0 => '▲',
         _ => '▼',
     };
@@ -76,8 +46,8 @@ pub(super) fn size(change: &V1ChangePoint) -> String {
 
 /// The size of a change as a badge.
 pub(super) fn badge(change: &V1ChangePoint) -> Markup {
-    let tone = ChangeTone::of(change);
-    html! { span class={ "badge " (tone.class()) } { (size(change)) " " (tone.word()) } }
+    let (class, word) = tone(change);
+    html! { span class={ "badge " (class) } { (size(change)) " " (word) } }
 }
 
 /// When a change came, and with which commits.
@@ -152,7 +122,7 @@ pub(super) fn described(series: &V1Series, names: &SeriesNames<'_>) -> String {
         names.day(series, last)
     );
     for change in &series.changes {
-        let word = ChangeTone::of(change).word();
+        let (_, word) = tone(change);
         text += &format!(" {} {word} since {}.", signed_percent(change.change), names.day(series, change.at));
     }
     for broken in &series.breaks {

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 
 use super::chart::small;
-use super::events::{ChangeTone, badge, broken_fields, not_judged, since};
+use super::events::{badge, broken_fields, not_judged, since};
 use super::input::SiteInput;
 use super::names::{SeriesNames, case_page, place};
 use super::page::{SiteFrame, part, table, tone};
 use crate::layout::escape::visible;
 use crate::layout::number::{p_value, signed_percent, spread};
-use crate::trends::{self, day, is_drifting, is_drifting_worse, latest, newest_first};
+use crate::trends::{self, TrendFinding, day, is_drifting, is_drifting_worse, latest, newest_first};
 use gbench_compare::trend::{SeriesState, V1Series, V1Unmeasured};
 use gbench_model::text::{capitalized, count};
 
@@ -58,11 +58,8 @@ impl Overview<'_> {
         self.input.trends.series.iter().filter(|it| is_meant(it)).collect()
     }
 
-    fn toned(&self, tone: ChangeTone) -> usize {
-        self.series(|it| {
-            is_searched(it) && it.last_change().is_some_and(|change| ChangeTone::of(change) == tone)
-        })
-        .len()
+    fn found(&self, finding: TrendFinding) -> usize {
+        self.series(|it| TrendFinding::of(it) == finding).len()
     }
 
     fn summary(&self) -> Markup {
@@ -90,10 +87,10 @@ impl Overview<'_> {
                 "."
             }
             ul.tiles {
-                (tile(self.toned(ChangeTone::Worse), WORSE, "worse"))
+                (tile(self.found(TrendFinding::Worse), WORSE, "worse"))
                 (tile(self.series(is_drifting_worse).len(), "drifting for the worse", "doubt"))
-                (tile(self.toned(ChangeTone::Accepted), "worse, and accepted", "accepted"))
-                (tile(self.toned(ChangeTone::Better), "lastingly better", "better"))
+                (tile(self.found(TrendFinding::Accepted), "worse, and accepted", "accepted"))
+                (tile(self.found(TrendFinding::Better), "lastingly better", "better"))
                 (tile(trends.unmeasured.len(), "without a figure", "worse"))
                 (tile(self.series(|it| !is_searched(it)).len(), "not judged", "doubt"))
             }

@@ -3,7 +3,7 @@
 use super::emphasis::Emphasis;
 use super::escape::{markdown as prose, markdown_code as code};
 use super::markdown;
-use super::terminal::{GridRow, TerminalLayout};
+use super::terminal::TerminalLayout;
 
 /// One table. The first column is a name; a cell may have several lines.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,9 +31,8 @@ impl<C: AsRef<str>> Table<C> {
         page.heading(&self.title, Emphasis::Plain);
         if !self.rows.is_empty() {
             let header: Vec<&str> = self.columns.iter().map(String::as_str).collect();
-            let cells = |row: &Vec<C>| row.iter().map(|cell| cell.as_ref().to_owned()).collect();
-            let rows = self.rows.iter().take(limit);
-            page.grid(&header, rows.map(|row| GridRow { cells: cells(row), notes: Vec::new() }));
+            let cells = |row: &Vec<C>| row.iter().map(|cell| cell.as_ref().to_owned()).collect::<Vec<_>>();
+            page.grid(&header, self.rows.iter().take(limit).map(cells));
         }
         self.sentences(limit).iter().for_each(|note| page.note("", &format!("{note}.")));
     }

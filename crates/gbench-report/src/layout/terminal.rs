@@ -40,8 +40,8 @@ pub(crate) struct GridRow {
     pub notes: Vec<(&'static str, String)>,
 }
 
-impl<const N: usize> From<[String; N]> for GridRow {
-    fn from(cells: [String; N]) -> Self {
+impl<T: Into<Vec<String>>> From<T> for GridRow {
+    fn from(cells: T) -> Self {
         Self { cells: cells.into(), notes: Vec::new() }
     }
 }

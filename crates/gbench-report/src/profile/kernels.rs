@@ -4,7 +4,7 @@ use super::words::{by, named, not_taken, opened_with, value};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::names::CaseNames;
-use crate::layout::terminal::{GridRow, TerminalLayout};
+use crate::layout::terminal::TerminalLayout;
 use gbench_model::text::count;
 use gbench_model::{KernelProfile, Profile, ProfileFigure, RunRecord};
 
@@ -53,13 +53,8 @@ impl<'a> RunProfiles<'a> {
             }
             let columns = columns(&profile.kernels);
             if !profile.kernels.is_empty() {
-                let header = header(&columns);
-                let rows = profile
-                    .kernels
-                    .iter()
-                    .take(limit)
-                    .map(|kernel| GridRow { cells: cells(kernel, &columns), notes: Vec::new() });
-                page.grid(&header, rows);
+                let rows = profile.kernels.iter().take(limit).map(|kernel| cells(kernel, &columns));
+                page.grid(&header(&columns), rows);
             }
             if profile.kernels.len() > limit {
                 page.note("", &format!("and {} more, in the record", profile.kernels.len() - limit));

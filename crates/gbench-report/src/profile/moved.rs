@@ -5,7 +5,7 @@ use crate::layout::emphasis::Emphasis;
 use crate::layout::markdown::{MarkdownStyle, details, stacked, table};
 use crate::layout::names::CaseNames;
 use crate::layout::number;
-use crate::layout::terminal::{GridRow, TerminalLayout};
+use crate::layout::terminal::TerminalLayout;
 use gbench_compare::{ProfiledCase, VerdictDocument};
 use gbench_model::text::count;
 use gbench_model::{MovedFigure, ProfileFigure};
@@ -54,7 +54,7 @@ impl<'a> ProfilesView<'a> {
                 let cells = |row: &[String; 5]| {
                     let [kernel, figure, rest @ ..] = row.clone();
                     let first = if case.kernel.is_some() { figure } else { format!("{kernel}\n{figure}") };
-                    GridRow { cells: std::iter::once(first).chain(rest).collect(), notes: Vec::new() }
+                    std::iter::once(first).chain(rest).collect::<Vec<_>>()
                 };
                 let first = if case.kernel.is_some() { "figure" } else { "kernel, figure" };
                 page.grid(&[first, "base", "head", "difference"], shown.map(cells));

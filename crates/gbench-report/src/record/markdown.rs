@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::environment::environment;
 use super::findings::RunFinding;
 use super::metric::{MetricView, Rank};
 use super::ranking::Problem;
@@ -10,6 +11,7 @@ use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::grouped::{MAX_NAMED, named};
 use crate::layout::markdown::{bullets, command, facts, fold, part, table};
 use crate::layout::table::Table;
+use crate::profile::RunProfiles;
 use gbench_model::text::{capitalized, count};
 
 /// Rows of a table before the rest is only counted.
@@ -55,8 +57,8 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
     if let Some(table) = &view.telemetry {
         fold(&mut page, &table.title, &body(table, max_rows));
     }
-    fold(&mut page, "Profiles", &view.profiles.markdown());
-    fold(&mut page, "Environment", &facts(&view.environment, prose));
+    fold(&mut page, "Profiles", &RunProfiles::of(view.record).markdown());
+    fold(&mut page, "Environment", &facts(&environment(view.record), prose));
     if !view.record.command.is_empty() {
         fold(&mut page, "Run again with", &command(&view.command()));
     }

@@ -19,7 +19,8 @@ const MAX_NAMED: usize = 3;
 #[derive(Default)]
 pub(crate) struct RunPairs {
     rows: Vec<PairRow>,
-    chapters: Vec<Chapter>,
+    /// What became of the cases of each folder; absent where none is known.
+    chapters: Option<Table>,
     /// Names of baselines without an optimized variant, and of the reverse.
     without_optimized: Vec<String>,
     without_baseline: Vec<String>,
@@ -40,16 +41,6 @@ struct PairRow {
     is_incomparable: bool,
     /// Neither was measured: there is nothing to show.
     is_empty: bool,
-}
-
-/// What became of the cases of a folder.
-struct Chapter {
-    name: String,
-    cases: usize,
-    measured: usize,
-    failed: usize,
-    never_started: usize,
-    speedups: Vec<f64>,
 }
 
 impl RunPairs {
@@ -88,14 +79,8 @@ impl RunPairs {
     }
 
     pub(crate) fn tables(&self) -> Vec<Table> {
-        let mut tables = Vec::new();
-        if !self.rows.is_empty() {
-            tables.push(self.pairs());
-        }
-        if self.chapters.iter().any(|chapter| !chapter.name.is_empty()) {
-            tables.push(self.by_chapter());
-        }
-        tables
+        let pairs = (!self.rows.is_empty()).then(|| self.pairs());
+        pairs.into_iter().chain(self.chapters.clone()).collect()
     }
 
     fn pairs(&self) -> Table {
@@ -153,26 +138,6 @@ impl RunPairs {
             worst.name
         );
         format!("{have}: {}; {mean}, {extremes}", words.join(", "))
-    }
-
-    fn by_chapter(&self) -> Table {
-        let factor = |value: Option<f64>| value.map_or(String::new(), number::times);
-        let rows = self.chapters.iter().map(|chapter| {
-            let skipped = chapter.cases - chapter.measured - chapter.failed;
-            vec![
-                if chapter.name.is_empty() { "(no chapter)".into() } else { chapter.name.clone() },
-                chapter.status().to_owned(),
-                chapter.cases.to_string(),
-                chapter.measured.to_string(),
-                chapter.failed.to_string(),
-                skipped.to_string(),
-                factor(geometric_mean(chapter.speedups.iter().copied())),
-                factor(chapter.speedups.iter().copied().reduce(f64::max)),
-            ]
-        });
-        let columns = ["chapter", "status", "cases", "ok", "failed", "skipped", "mean", "max"];
-        let note = "Cases are files; skipped counts those that were never started, too. Mean (geometric) and max are of the speedups above";
-        Table::new("Chapters".into(), columns, rows, vec![note.into()])
     }
 }
 
@@ -239,34 +204,38 @@ pub(super) fn speedup_cells(speedup: &PairSpeedup) -> (String, String) {
     (joined([&number::times(speedup.factor), word], " "), interval)
 }
 
-/// By chapter in the record's order: all cases that say their chapter or are members of pairs.
-fn chapters(cases: &[(&CaseRecord, String)], rows: &[PairRow]) -> Vec<Chapter> {
+/// By chapter in the record's order: all cases that say their chapter or are members of pairs. `None` where none says it.
+fn chapters(cases: &[(&CaseRecord, String)], rows: &[PairRow]) -> Option<Table> {
     let members = cases.iter().map(|(case, _)| case);
     let members = members.filter(|case| case.id.member_of_pair().is_some() || chapter_of(&case.id).is_some());
     let by_chapter = together(members.map(|case| (chapter_of(&case.id).unwrap_or_default(), case)));
-    let chapter = |(name, cases): (String, Vec<&&CaseRecord>)| {
+    let is_said = by_chapter.iter().any(|(name, _)| !name.is_empty());
+    let row = |(name, cases): (String, Vec<&&CaseRecord>)| {
         let own = rows.iter().filter(|row| row.chapter.as_deref().unwrap_or_default() == name);
-        let speedups = own.filter_map(|row| Some(row.speedup.as_ref()?.factor)).collect();
+        let speedups: Vec<f64> = own.filter_map(|row| Some(row.speedup.as_ref()?.factor)).collect();
         let with = |is: fn(&Outcome) -> bool| cases.iter().filter(|case| is(&case.outcome)).count();
-        Chapter {
-            cases: cases.len(),
-            measured: with(Outcome::is_measured),
-            failed: with(Outcome::is_failure),
-            never_started: with(|outcome| matches!(outcome, Outcome::NotRun { .. })),
-            speedups,
-            name,
-        }
-    };
-    by_chapter.into_iter().map(chapter).collect()
-}
-
-impl Chapter {
-    fn status(&self) -> &'static str {
-        match self {
-            Self { failed: 1.., .. } => "FAILED",
-            Self { never_started: 1.., .. } => "INCOMPLETE",
-            Self { measured: 0, .. } => "SKIPPED",
+        let (measured, failed) = (with(Outcome::is_measured), with(Outcome::is_failure));
+        let never_started = with(|outcome| matches!(outcome, Outcome::NotRun { .. }));
+        let status = match (failed, never_started, measured) {
+            (1.., ..) => "FAILED",
+            (_, 1.., _) => "INCOMPLETE",
+            (.., 0) => "SKIPPED",
             _ => "PASS",
-        }
-    }
+        };
+        let factor = |value: Option<f64>| value.map_or(String::new(), number::times);
+        vec![
+            if name.is_empty() { "(no chapter)".into() } else { name },
+            status.to_owned(),
+            cases.len().to_string(),
+            measured.to_string(),
+            failed.to_string(),
+            (cases.len() - measured - failed).to_string(),
+            factor(geometric_mean(speedups.iter().copied())),
+            factor(speedups.iter().copied().reduce(f64::max)),
+        ]
+    };
+    let columns = ["chapter", "status", "cases", "ok", "failed", "skipped", "mean", "max"];
+    let note = "Cases are files; skipped counts those that were never started, too. Mean (geometric) and max are of the speedups above";
+    let rows = by_chapter.into_iter().map(row);
+    is_said.then(|| Table::new("Chapters".into(), columns, rows, vec![note.into()]))
 }

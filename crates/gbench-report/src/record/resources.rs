@@ -7,20 +7,14 @@ use gbench_model::{CaseRecord, ProcessRecord};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Resources {
     pub name: String,
-    /// Largest resident set of the process or of one of its descendants, else what the program stated.
-    pub resident: String,
-    /// Peak of the device's memory, as the program stated it.
-    pub device: String,
-    /// User and system time with all descendants.
-    pub cpu: String,
-    /// As the program, or a result file, states it.
-    pub energy: String,
+    /// Resident set, device memory, processor time and energy.
+    figures: [String; 4],
 }
 
 impl Resources {
     /// The row of a table behind the case's name in its form.
-    pub(crate) fn row(&self, name: String) -> [String; 5] {
-        [name, self.resident.clone(), self.device.clone(), self.cpu.clone(), self.energy.clone()]
+    pub(crate) fn row(&self, name: String) -> Vec<String> {
+        std::iter::once(name).chain(self.figures.clone()).collect()
     }
 }
 
@@ -29,19 +23,20 @@ const NOTHING: &str = "not measured";
 /// One entry a case of which anything is known, in the record's order; and how many were started of which nothing is.
 pub(super) fn find(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
     let started = cases.iter().filter(|(case, _)| !case.processes.is_empty());
-    let all = started.map(|(case, name)| Resources {
-        name: name.clone(),
-        resident: most(case, "B", |process| process.peak_rss_bytes.map(|bytes| bytes as f64))
-            .or_else(|| stated(case, "host_peak_bytes"))
-            .unwrap_or(NOTHING.into()),
-        device: most(case, "B", |process| process.device_peak_bytes.map(|bytes| bytes as f64))
-            .unwrap_or(NOTHING.into()),
-        cpu: most(case, "s", |process| process.cpu_seconds).unwrap_or(NOTHING.into()),
-        energy: energy(case).unwrap_or(NOTHING.into()),
-    });
-    let is_known = |case: &Resources| {
-        [&case.resident, &case.device, &case.cpu, &case.energy].iter().any(|text| *text != NOTHING)
+    let figures = |case| {
+        // Of the largest process or of one of its descendants, else as the program stated it.
+        let resident = most(case, "B", |process| process.peak_rss_bytes.map(|bytes| bytes as f64));
+        [
+            resident.or_else(|| stated(case, "host_peak_bytes")),
+            most(case, "B", |process| process.device_peak_bytes.map(|bytes| bytes as f64)),
+            // Of user and system, with all descendants.
+            most(case, "s", |process| process.cpu_seconds),
+            energy(case),
+        ]
+        .map(|figure| figure.unwrap_or(NOTHING.into()))
     };
+    let all = started.map(|(case, name)| Resources { name: name.clone(), figures: figures(case) });
+    let is_known = |case: &Resources| case.figures.iter().any(|text| *text != NOTHING);
     let (known, unknown): (Vec<_>, Vec<_>) = all.partition(is_known);
     (known, unknown.len())
 }

@@ -1,10 +1,12 @@
 //! One run for a terminal or a CI log: what failed first, then what was measured, then what to mistrust.
 
+use super::environment::environment;
 use super::metric::Rank;
 use super::view::{RunView, UnmeasuredCases};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{MAX_NAMED, named};
 use crate::layout::terminal::{Style, TerminalLayout};
+use crate::profile::RunProfiles;
 use gbench_model::text::count;
 
 /// Problems whose ranking is shown before the rest is only counted.
@@ -80,10 +82,11 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
     if let Some(table) = view.telemetry.as_ref().filter(|_| all || view.is_monitored()) {
         table.terminal(&mut page, usize::MAX);
     }
-    view.profiles.terminal(&mut page, all, &str::to_owned);
-    if all && !view.environment.is_empty() {
+    RunProfiles::of(view.record).terminal(&mut page, all, &str::to_owned);
+    let environment = environment(view.record);
+    if all && !environment.is_empty() {
         page.heading("Environment", Emphasis::Plain);
-        page.facts(&view.environment);
+        page.facts(&environment);
     }
     if all && !view.record.command.is_empty() {
         page.command("Run again with", &view.command());

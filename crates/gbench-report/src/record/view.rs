@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::environment::environment;
 use super::findings::{self, RunFinding};
 use super::metric::{MetricView, Standing};
 use super::pairs::RunPairs;
@@ -14,7 +13,6 @@ use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{counted, named, together};
 use crate::layout::names::CaseNames;
 use crate::layout::table::Table;
-use crate::profile::RunProfiles;
 use gbench_model::text::{count, short_commit};
 use gbench_model::{
     CaseRecord, JOBS, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
@@ -39,10 +37,6 @@ pub(crate) struct RunView<'a> {
     pub resources: Vec<Resources>,
     /// What was sampled of the machine meanwhile.
     pub telemetry: Option<Table>,
-    /// What profilers saw behind the measurement.
-    pub profiles: RunProfiles<'a>,
-    /// Name and text of what it was measured with; empty for figures of other programs.
-    pub environment: Vec<(&'static str, String)>,
     /// Cases that were started, and of which no resource is known.
     pub unknown_resources: usize,
     /// Findings to know before trusting the figures, each with advice.
@@ -107,8 +101,6 @@ impl<'a> RunView<'a> {
             tables,
             resources,
             telemetry,
-            profiles: RunProfiles::of(record),
-            environment: environment(record),
             unknown_resources,
             findings,
         }

@@ -296,7 +296,7 @@ impl SweepLines<'_> {
             Some(vec![
                 match &short {
                     _ if contest.point.is_empty() => Cell::text("the only one"),
-                    Some(short) => Cell::new(&short.points[index], contest.point.as_str()),
+                    Some((_, points)) => Cell::new(&points[index], contest.point.as_str()),
                     None => Cell::text(&contest.point),
                 },
                 name(best),
@@ -308,8 +308,8 @@ impl SweepLines<'_> {
         });
         let mut notes =
             vec!["The margin is how many times worse the next is, with its interval at 95 %".to_owned()];
-        if let Some(short) = &short {
-            notes.insert(0, format!("A point is {}", short.names));
+        if let Some((names, _)) = &short {
+            notes.insert(0, format!("A point is {names}"));
         }
         if contests.iter().flat_map(|contest| &contest.answers).any(|it| it.measured.centres.len() == 1) {
             notes.push("Unknown against noise: one process shows none, several files of a run do".to_owned());
@@ -323,30 +323,17 @@ impl SweepLines<'_> {
     }
 }
 
-/// Points without the names of their parameters, which are the same for all.
-struct ShortPoints {
-    /// `batch_size, sequence_length`.
-    names: String,
-    /// `8, 512`, in the order of the contests.
-    points: Vec<String>,
-}
-
-/// `None` where points are named by something else than the same two or more parameters.
-fn short_points(contests: &[Contest]) -> Option<ShortPoints> {
+/// The names of the parameters that tell the points apart, and the points without them: `batch_size, sequence_length`, and `8, 512` in
+/// the order of the contests. `None` where points are named by something else than the same two or more parameters.
+fn short_points(contests: &[Contest]) -> Option<(String, Vec<String>)> {
     let split = |contest: &Contest| -> Option<(Vec<String>, Vec<String>)> {
         let parts = contest.point.split(", ").map(|part| part.split_once('='));
-        parts
-            .map(|part| part.map(|(name, value)| (name.to_owned(), value.to_owned())))
-            .collect::<Option<Vec<_>>>()
-            .map(|parts| parts.into_iter().unzip())
+        parts.map(|part| part.map(|(name, value)| (name.to_owned(), value.to_owned()))).collect()
     };
     let parts: Vec<(Vec<String>, Vec<String>)> = contests.iter().map(split).collect::<Option<_>>()?;
-    let (names, _) = parts.first()?;
+    let (names, _) = parts.first().filter(|(names, _)| names.len() > 1)?;
     let alike = parts.iter().all(|(own, _)| own == names);
-    (alike && names.len() > 1).then(|| ShortPoints {
-        names: names.join(", "),
-        points: parts.iter().map(|(_, values)| values.join(", ")).collect(),
-    })
+    alike.then(|| (names.join(", "), parts.iter().map(|(_, values)| values.join(", ")).collect()))
 }
 
 /// Cases that are alike but for one field, the best first.

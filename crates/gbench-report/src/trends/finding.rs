@@ -3,7 +3,7 @@
 use gbench_compare::trend::{SeriesState, V1ChangePoint, V1Series};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TrendFinding {
+pub(crate) enum TrendFinding {
     /// Its newest level differs from the one before.
     Worse,
     Better,
@@ -19,20 +19,21 @@ pub(super) enum TrendFinding {
 }
 
 impl TrendFinding {
-    pub(super) fn of(series: &V1Series) -> Self {
-        let change = series.last_change();
-        match (series.state, change.map(|change| change.worse)) {
-            (SeriesState::TooFewRuns | SeriesState::NotPositive | SeriesState::Ended, _) => Self::NotJudged,
+    pub(crate) fn of(series: &V1Series) -> Self {
+        match (series.state, series.last_change()) {
+            (SeriesState::Searched, Some(change)) => Self::of_change(change),
             (SeriesState::Searched, None) => Self::Steady,
-            (SeriesState::Searched, Some(_)) if change.is_some_and(V1ChangePoint::is_of_one_commit) => {
-                Self::SameCommit
-            }
-            (SeriesState::Searched, Some(Some(true))) if change.is_some_and(|it| it.accepted.is_some()) => {
-                Self::Accepted
-            }
-            (SeriesState::Searched, Some(None)) => Self::Changed,
-            (SeriesState::Searched, Some(Some(true))) => Self::Worse,
-            (SeriesState::Searched, Some(Some(false))) => Self::Better,
+            (SeriesState::TooFewRuns | SeriesState::NotPositive | SeriesState::Ended, _) => Self::NotJudged,
+        }
+    }
+
+    pub(crate) fn of_change(change: &V1ChangePoint) -> Self {
+        match change.worse {
+            _ if change.is_of_one_commit() => Self::SameCommit,
+            Some(true) if change.accepted.is_some() => Self::Accepted,
+            Some(true) => Self::Worse,
+            Some(false) => Self::Better,
+            None => Self::Changed,
         }
     }
 }

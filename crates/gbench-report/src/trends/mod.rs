@@ -14,7 +14,7 @@ use std::io;
 
 use super::layout::json;
 use super::layout::terminal::Style;
-pub(super) use finding::{is_drifting, is_drifting_worse};
+pub(super) use finding::{TrendFinding, is_drifting, is_drifting_worse};
 use gbench_compare::trend::TrendsDocument;
 pub(super) use spark::spark;
 pub(super) use words::{day, fields, latest, newest_first, place, run_of, why_not_judged};
