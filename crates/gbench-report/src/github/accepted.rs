@@ -50,11 +50,12 @@ fn list<T>(
         format!("- {}: {}\n", named(&names, label, case, metric), said(row))
     };
     let shown: String = rows.iter().zip(&cases).take(MAX_ROWS).map(item).collect();
-    format!("**{title}**\n\n{shown}{}\n", further(rows.len()))
+    format!("**{title}**\n\n{shown}{}\n", further(rows.len(), MAX_ROWS))
 }
 
-fn further(all: usize) -> String {
-    match all.saturating_sub(MAX_ROWS) {
+/// The last item of a list of which `most` are shown.
+pub(super) fn further(all: usize, most: usize) -> String {
+    match all.saturating_sub(most) {
         0 => String::new(),
         more => format!("- and {more} more\n"),
     }
@@ -110,7 +111,7 @@ fn by_whom(acceptance: &StandingAcceptance, context: &PublishContext) -> String 
 
 /// A login that mentions nobody.
 pub(super) fn person(login: &str) -> String {
-    ShortNames::new(std::iter::once(login), 40).name(login)
+    ShortNames::one(login, 40)
 }
 
 fn command_link(pull: u64, comment: u64, context: &PublishContext) -> String {
@@ -170,7 +171,7 @@ fn choices(names: &[String]) -> String {
     }
     let short = ShortNames::new(names.iter().map(String::as_str), 200);
     let items: String = names.iter().take(MAX_ROWS).map(|name| format!("- {}\n", short.name(name))).collect();
-    format!("These can be accepted:\n\n{items}{}\n", further(names.len()))
+    format!("These can be accepted:\n\n{items}{}\n", further(names.len(), MAX_ROWS))
 }
 
 /// What stands accepted, as a list.

@@ -70,6 +70,11 @@ impl ShortNames {
         short
     }
 
+    /// The only name, as inline code.
+    pub(super) fn one(name: &str, columns: usize) -> String {
+        Self::new(std::iter::once(name), columns).name(name)
+    }
+
     fn short(&self, name: &str) -> String {
         self.told_apart.get(name).cloned().unwrap_or_else(|| cut(name, self.columns))
     }

@@ -1,6 +1,7 @@
 //! The pages where nothing was judged: of a run that gave no answer, and a change that touches nothing of what is measured. A
 //! comment says it in place of what an earlier run has said.
 
+use super::accepted::further;
 use super::budget::{ShortNames, prose};
 use super::check::{CheckPage, CheckState};
 use super::context::PublishContext;
@@ -48,10 +49,7 @@ pub fn untouched(untouched: &Untouched, context: &PublishContext, marker: &str) 
     let shown = || untouched.paths.iter().take(MAX_PATHS);
     let short = ShortNames::new(shown().map(String::as_str), 120);
     page.extend(shown().map(|path| format!("- {}\n", short.name(path))));
-    let more = untouched.paths.len().saturating_sub(MAX_PATHS);
-    if more > 0 {
-        page += &format!("- and {more} more\n");
-    }
+    page += &further(untouched.paths.len(), MAX_PATHS);
     format!("{page}\n{}{marker}{}", run(context), if marker.is_empty() { "" } else { "\n" })
 }
 

@@ -98,8 +98,7 @@ pub fn closing_note_of_trends(told: &[ToldTrend], documents: &[TrendsDocument]) 
             }
             _ => "the newest runs show it no more".to_owned(),
         };
-        let name = ShortNames::new(std::iter::once(series.case.to_string().as_str()), 100)
-            .name(&series.case.to_string());
+        let name = ShortNames::one(&series.case.to_string(), 100);
         items += &format!("- {name} {}: {why}\n", prose(&series.metric, 120));
     }
     if gone > 0 {
@@ -218,8 +217,7 @@ impl<'v> View<'v> {
 
     fn item(&self, open: &OpenTrend<'_>, end: &str) -> String {
         let OpenFinding::Step(change) = open.finding else { return String::new() };
-        let title = self.title(open);
-        let name = ShortNames::new(std::iter::once(title.as_str()), 100).name(&title);
+        let name = ShortNames::one(&self.title(open), 100);
         let change_words = prose(&signed_percent(change.change), 40);
         format!("- {name}: {change_words} since {}{end}\n", prose(day(open, change.at), 20))
     }

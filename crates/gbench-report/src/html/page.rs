@@ -32,11 +32,7 @@ impl SiteFrame {
         Self {
             title: visible(title).into_owned(),
             note: visible(note).into_owned(),
-            repository: if is_address(repository) {
-                repository.trim_end_matches('/').to_owned()
-            } else {
-                String::new()
-            },
+            repository: address(repository).trim_end_matches('/').to_owned(),
             policy,
             has_overview,
         }
@@ -104,10 +100,14 @@ impl SiteFrame {
     }
 }
 
-/// An address of harmless characters: it becomes part of links.
-fn is_address(text: &str) -> bool {
+/// An address of harmless characters, for it becomes part of links; empty where it is none.
+fn address(text: &str) -> &str {
     let rest = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or_default();
-    !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:/".contains(c))
+    if rest.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:/".contains(c)) && !rest.is_empty() {
+        text
+    } else {
+        ""
+    }
 }
 
 /// A part of a page with a heading; nothing where `is_shown` is false.

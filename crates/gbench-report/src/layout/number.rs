@@ -53,7 +53,6 @@ const SPELLINGS: [(&str, &str, f64); 8] = [
 /// What is counted and comes in millions: as it is below a million, then with a prefix before the word, `209.7 G items/s`. Instructions are
 /// known to the last one, and have all their digits.
 const COUNTED: [&str; 3] = ["items/s", "tokens/s", "cycles"];
-const COUNTED_PREFIXES: [(&str, f64); 4] = [("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
 
 /// Rates that take a decimal prefix: `GB/s`, `TFLOP/s`, `Mbps`.
 const RATES: [&str; 9] = ["B/s", "FLOP/s", "FLOPS", "OP/s", "OPS", "bit/s", "b/s", "bps", "Hz"];
@@ -75,7 +74,7 @@ fn scales_of(unit: &str) -> Option<(Vec<(String, f64)>, f64)> {
         return Some((scales.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(), size));
     }
     if COUNTED.contains(&unit) {
-        let large = COUNTED_PREFIXES.iter().map(|(name, size)| (format!("{name} {unit}"), *size));
+        let large = PREFIXES[2..].iter().map(|(name, size)| (format!("{name} {unit}"), *size));
         return Some((std::iter::once((unit.to_owned(), 1.0)).chain(large).collect(), 1.0));
     }
     let base = RATES.iter().find(|rate| unit.ends_with(*rate))?;
@@ -92,7 +91,7 @@ fn kind_of(unit: &str) -> Option<Kind> {
 
 /// `value` (in `unit`) with the unit in which it is easiest to read: `0.0123 s` -> `12.30 ms`.
 pub(crate) fn value(value: f64, unit: &str) -> String {
-    in_scale_of(value, value, unit)
+    Figure::of(value, value, unit).with(None)
 }
 
 /// The figures of both sides of a row, in one unit where both have a value.
@@ -117,11 +116,6 @@ pub(crate) fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
     let alike = (0.1..10.0).contains(&ratio) && !(base.is_whole && head.is_whole);
     let decimals = base.decimals.zip(head.decimals).filter(|_| alike).map(|(one, other)| one.max(other));
     (base.with(decimals), head.with(decimals))
-}
-
-/// Shows `value` in the unit in which `model` reads best.
-fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
-    Figure::of(value, model, unit).with(None)
 }
 
 /// A value in the unit in which it is shown.

@@ -28,17 +28,14 @@ pub(crate) struct RunPairs {
 
 /// One optimized case beside its baseline.
 struct PairRow {
-    name: String,
     chapter: Option<String>,
     /// Position of the optimized case in the record.
     optimized: usize,
-    /// The median of each, else the word for why there is none, baseline first.
-    figures: [String; 2],
+    /// Name; the median of each, else the word for why there is none, baseline first; speedup and its interval.
+    cells: [String; 5],
     /// What is compared; empty where nothing is.
     metric: String,
     speedup: Option<PairSpeedup>,
-    /// Both were measured, and yet have no speedup.
-    is_incomparable: bool,
     /// Neither was measured: there is nothing to show.
     is_empty: bool,
 }
@@ -106,7 +103,12 @@ impl RunPairs {
             );
         }
         let columns = ["pair, technique", "baseline", "optimized", "speedup", "interval"];
-        Table::new("Pairs: optimized against baseline".into(), columns, shown.map(PairRow::cells), notes)
+        Table::new(
+            "Pairs: optimized against baseline".into(),
+            columns,
+            shown.map(|row| row.cells.to_vec()),
+            notes,
+        )
     }
 
     /// Counts, mean, best and worst over all optimized variants.
@@ -133,9 +135,9 @@ impl RunPairs {
         let extremes = format!(
             "best {} ({}), worst {} ({})",
             number::times(high.factor),
-            best.name,
+            best.cells[0],
             number::times(low.factor),
-            worst.name
+            worst.cells[0]
         );
         format!("{have}: {}; {mean}, {extremes}", words.join(", "))
     }
@@ -165,31 +167,26 @@ impl PairRow {
             value.unwrap_or_else(|| case.outcome.into_str().to_owned())
         };
         let [of_baseline, of_optimized] = of_pair;
+        let figures = [figure((baseline, of_baseline)), figure((other, of_optimized))];
+        let [speed, interval] = match (&speedup, measured) {
+            (Some(speedup), _) => speedup_cells(speedup),
+            (None, [true, true]) => ["not alike".into(), String::new()],
+            (None, _) => ["not measured".into(), String::new()],
+        };
+        let [baseline, other] = figures;
         Self {
-            name,
             chapter,
             optimized,
-            figures: [figure((baseline, of_baseline)), figure((other, of_optimized))],
-            is_incomparable: measured == [true, true] && speedup.is_none(),
+            cells: [name, baseline, other, speed, interval],
             is_empty: measured == [false, false],
             metric: of_baseline.map_or(String::new(), |metric| metric.name.clone()),
             speedup,
         }
     }
-
-    fn cells(&self) -> Vec<String> {
-        let [baseline, optimized] = self.figures.clone();
-        let (speedup, interval) = match &self.speedup {
-            Some(speedup) => speedup_cells(speedup),
-            None if self.is_incomparable => ("not alike".into(), String::new()),
-            None => ("not measured".into(), String::new()),
-        };
-        vec![self.name.clone(), baseline, optimized, speedup, interval]
-    }
 }
 
 /// `0.82x slower` and `0.80x to 0.84x`.
-pub(super) fn speedup_cells(speedup: &PairSpeedup) -> (String, String) {
+pub(super) fn speedup_cells(speedup: &PairSpeedup) -> [String; 2] {
     let word = match speedup.answer() {
         PairAnswer::Noise => "(noise)",
         PairAnswer::Slower => "slower",
@@ -201,7 +198,7 @@ pub(super) fn speedup_cells(speedup: &PairSpeedup) -> (String, String) {
         Some((low, high)) => format!("{} to {}", number::times(low), number::times(high)),
         None => "unknown".into(),
     };
-    (joined([&number::times(speedup.factor), word], " "), interval)
+    [joined([&number::times(speedup.factor), word], " "), interval]
 }
 
 /// By chapter in the record's order: all cases that say their chapter or are members of pairs. `None` where none says it.

@@ -66,10 +66,7 @@ fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<Table> {
         let is_reference = std::ptr::eq(*case, reference);
         let speed = match metric.as_ref().and_then(|metric| PairSpeedup::of(reference, case, metric)) {
             _ if is_reference => "reference".to_owned(),
-            Some(speedup) => {
-                let (speed, interval) = speedup_cells(&speedup);
-                format!("{speed}\n{interval}")
-            }
+            Some(speedup) => speedup_cells(&speedup).join("\n"),
             None => String::new(),
         };
         let mut cells = vec![
