@@ -65,7 +65,7 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
     page.trim_end().to_owned() + "\n"
 }
 
-/// What became of the cases without a good end, as a table.
+/// The cases without a good end, as a table; empty where there are none.
 fn troubles(view: &RunView, max_named: usize) -> String {
     let row = |UnmeasuredCases { outcome, names, trace }: &UnmeasuredCases| {
         let trace = trace.as_ref().map_or(String::new(), |trace| format!("; trace: {}", prose(trace)));
@@ -84,7 +84,7 @@ fn troubles(view: &RunView, max_named: usize) -> String {
     table("| case | outcome | why | next |\n|:--|:--|:--|:--|", troubles.iter().map(row))
 }
 
-/// What stands below the title of a table of figures.
+/// Rows and notes of a table of figures, without its title.
 fn body(table: &Table, limit: usize) -> String {
     let rule = format!("|:--|{}", "--:|".repeat(table.columns.len() - 1));
     let mut page = if table.rows.is_empty() { String::new() } else { table.markdown(&rule, limit) };

@@ -140,7 +140,7 @@ impl<'a> MetricView<'a> {
         self.declared(|it| it.better).or(self.metric.better).or_else(of_unit)
     }
 
-    /// What the suite file says of the metric.
+    /// A part of the metric's declaration in the suite file.
     fn declared<T>(&self, part: fn(&MetricDeclaration) -> Option<T>) -> Option<T> {
         self.case.declared.get(&self.metric.name).and_then(part)
     }

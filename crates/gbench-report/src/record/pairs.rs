@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 3;
 #[derive(Default)]
 pub(crate) struct RunPairs {
     rows: Vec<PairRow>,
-    /// What became of the cases of each folder; absent where none is known.
+    /// A row for each folder; absent where no case has one.
     chapters: Option<Table>,
     /// Names of baselines without an optimized variant, and of the reverse.
     without_optimized: Vec<String>,

@@ -1,4 +1,4 @@
-//! What every report of a history says of a series.
+//! The words that all reports of a history have for a series.
 
 use std::cmp::Reverse;
 

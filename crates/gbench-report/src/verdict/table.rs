@@ -59,7 +59,7 @@ impl Shape {
         format!("| {} |\n|:--|--:|--:|{rules}\n", columns.join(" | "))
     }
 
-    /// One row in Markdown, as `case` is already; `figure` makes it of the others.
+    /// One row in Markdown. `case`: its first cell, in Markdown; `figure` makes Markdown of the others.
     pub(crate) fn row(self, case: &str, line: &RowView, figure: impl Fn(&str) -> String) -> String {
         let decided = matches!(line.row.verdict, Verdict::Regressed | Verdict::Improved);
         let sign = Emphasis::from(line.row.verdict).look().sign;
