@@ -7,7 +7,7 @@ use super::layout::escape::{markdown, markdown_code};
 use super::layout::json;
 use super::layout::markdown as page;
 use super::layout::number::{signed_percent, value};
-use super::layout::table::Table;
+use super::layout::table::ReportTable;
 use super::layout::terminal::{Style, TerminalLayout};
 use gbench_model::text::{capitalized, count, percent, short_commit};
 use gbench_model::{Better, BisectAnswer, BisectDocument, V1BisectCommit};
@@ -199,18 +199,18 @@ fn day(commit: &V1BisectCommit) -> String {
     commit.authored.get(..10).unwrap_or_default().to_owned()
 }
 
-fn remaining(document: &BisectDocument) -> Table {
+fn remaining(document: &BisectDocument) -> ReportTable {
     let row = |commit: &V1BisectCommit| {
         let why = if commit.broken.is_some() { " (cannot be measured)" } else { "" };
         let subject = format!("{}{why}", commit.subject);
         vec![short_commit(&commit.commit).to_owned(), day(commit), told(commit.probability), subject]
     };
     let columns = ["commit", "authored", "probability", "subject"];
-    Table::new("What remains".into(), columns, document.remaining.iter().map(row), Vec::new())
+    ReportTable::new("What remains".into(), columns, document.remaining.iter().map(row), Vec::new())
 }
 
 /// `figure`: the name of what was measured.
-fn measured(document: &BisectDocument, figure: &str) -> Table {
+fn measured(document: &BisectDocument, figure: &str) -> ReportTable {
     let row = |commit: &V1BisectCommit| {
         let change = match (commit.value, document.good.value) {
             (Some(own), Some(good)) if commit.commit != document.good.commit => {
@@ -228,7 +228,7 @@ fn measured(document: &BisectDocument, figure: &str) -> Table {
         ]
     };
     let columns = ["commit", "processes", figure, "to good", "has the change", "subject"];
-    Table::new("What was measured".into(), columns, document.measured.iter().map(row), Vec::new())
+    ReportTable::new("What was measured".into(), columns, document.measured.iter().map(row), Vec::new())
 }
 
 fn broken(commit: &V1BisectCommit) -> String {

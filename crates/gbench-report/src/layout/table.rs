@@ -7,7 +7,7 @@ use super::terminal::TerminalLayout;
 
 /// One table. The first column is a name; a cell may have several lines.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Table<C = String> {
+pub(crate) struct ReportTable<C = String> {
     pub title: String,
     pub columns: Vec<String>,
     pub rows: Vec<Vec<C>>,
@@ -15,7 +15,7 @@ pub(crate) struct Table<C = String> {
     pub notes: Vec<String>,
 }
 
-impl<C: AsRef<str>> Table<C> {
+impl<C: AsRef<str>> ReportTable<C> {
     pub(crate) fn new(
         title: String,
         columns: impl IntoIterator<Item = impl Into<String>>,

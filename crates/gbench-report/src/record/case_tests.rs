@@ -7,12 +7,12 @@ use gbench_model::RunRecord;
 use serde_json::Value;
 
 use super::{RunView, test_support as records};
-use crate::layout::table::Table;
+use crate::layout::table::ReportTable;
 
 pub(crate) fn answer(question: &str, given: &str) -> String {
     let record = run(given);
     let view = RunView::new(&record);
-    let of_tables = |tables: &[Table]| tables.iter().map(table).collect();
+    let of_tables = |tables: &[ReportTable]| tables.iter().map(table).collect();
     match question {
         "context" => view.context().iter().map(|(label, text)| format!("{label}: {text}\n")).collect(),
         "command" => view.command(),
@@ -90,7 +90,7 @@ fn ranking(view: &RunView) -> String {
     format!("{text}{placed} of {} lines have a place", view.lines.len())
 }
 
-fn table(table: &Table) -> String {
+fn table(table: &ReportTable) -> String {
     let lines = [&table.columns].into_iter().chain(&table.rows).map(|cells| cells.join(" | "));
     let lines = [table.title.clone()].into_iter().chain(lines).chain(table.notes.iter().cloned());
     lines.map(|line| line.trim_end().to_owned() + "\n").collect()

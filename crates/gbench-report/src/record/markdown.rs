@@ -10,7 +10,7 @@ use super::view::{RunView, UnmeasuredCases};
 use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::grouped::{MAX_NAMED, named};
 use crate::layout::markdown::{bullets, command, facts, fold, part, table};
-use crate::layout::table::Table;
+use crate::layout::table::ReportTable;
 use crate::profile::RunProfiles;
 use gbench_model::text::{capitalized, count};
 
@@ -85,7 +85,7 @@ fn troubles(view: &RunView, max_named: usize) -> String {
 }
 
 /// Rows and notes of a table of figures, without its title.
-fn body(table: &Table, limit: usize) -> String {
+fn body(table: &ReportTable, limit: usize) -> String {
     let rule = format!("|:--|{}", "--:|".repeat(table.columns.len() - 1));
     let mut page = if table.rows.is_empty() { String::new() } else { table.markdown(&rule, limit) };
     if let Some(more) = table.rows.len().checked_sub(limit).filter(|more| *more > 0) {

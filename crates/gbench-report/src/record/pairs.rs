@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::metric::center;
 use crate::layout::grouped::{joined, named, together};
 use crate::layout::number::{self, geometric_mean};
-use crate::layout::table::Table;
+use crate::layout::table::ReportTable;
 use gbench_compare::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPairs, chapter_of};
 use gbench_model::text::count;
 use gbench_model::{CaseRecord, Metric, Outcome};
@@ -20,7 +20,7 @@ const MAX_NAMED: usize = 3;
 pub(crate) struct RunPairs {
     rows: Vec<PairRow>,
     /// A row for each folder; absent where no case has one.
-    chapters: Option<Table>,
+    chapters: Option<ReportTable>,
     /// Names of baselines without an optimized variant, and of the reverse.
     without_optimized: Vec<String>,
     without_baseline: Vec<String>,
@@ -75,12 +75,12 @@ impl RunPairs {
         Some((&row.metric, row.speedup.as_ref()?))
     }
 
-    pub(crate) fn tables(&self) -> Vec<Table> {
+    pub(crate) fn tables(&self) -> Vec<ReportTable> {
         let pairs = (!self.rows.is_empty()).then(|| self.pairs());
         pairs.into_iter().chain(self.chapters.clone()).collect()
     }
 
-    fn pairs(&self) -> Table {
+    fn pairs(&self) -> ReportTable {
         let shown = self.rows.iter().filter(|row| !row.is_empty);
         let mut notes = vec![self.overall()];
         let empty = self.rows.iter().filter(|row| row.is_empty).count();
@@ -103,7 +103,7 @@ impl RunPairs {
             );
         }
         let columns = ["pair, technique", "baseline", "optimized", "speedup", "interval"];
-        Table::new(
+        ReportTable::new(
             "Pairs: optimized against baseline".into(),
             columns,
             shown.map(|row| row.cells.to_vec()),
@@ -202,7 +202,7 @@ pub(super) fn speedup_cells(speedup: &PairSpeedup) -> [String; 2] {
 }
 
 /// By chapter in the record's order: all cases that say their chapter or are members of pairs. `None` where none says it.
-fn chapters(cases: &[(&CaseRecord, String)], rows: &[PairRow]) -> Option<Table> {
+fn chapters(cases: &[(&CaseRecord, String)], rows: &[PairRow]) -> Option<ReportTable> {
     let members = cases.iter().map(|(case, _)| case);
     let members = members.filter(|case| case.id.member_of_pair().is_some() || chapter_of(&case.id).is_some());
     let by_chapter = together(members.map(|case| (chapter_of(&case.id).unwrap_or_default(), case)));
@@ -234,5 +234,5 @@ fn chapters(cases: &[(&CaseRecord, String)], rows: &[PairRow]) -> Option<Table> 
     let columns = ["chapter", "status", "cases", "ok", "failed", "skipped", "mean", "max"];
     let note = "Cases are files; skipped counts those that were never started, too. Mean (geometric) and max are of the speedups above";
     let rows = by_chapter.into_iter().map(row);
-    is_said.then(|| Table::new("Chapters".into(), columns, rows, vec![note.into()]))
+    is_said.then(|| ReportTable::new("Chapters".into(), columns, rows, vec![note.into()]))
 }

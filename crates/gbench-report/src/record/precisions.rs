@@ -4,7 +4,7 @@ use super::metric::center;
 use super::pairs::speedup_cells;
 use crate::layout::grouped::together;
 use crate::layout::number;
-use crate::layout::table::Table;
+use crate::layout::table::ReportTable;
 use gbench_compare::{PairMetric, PairSpeedup};
 use gbench_model::{CaseId, CaseRecord, Metric, error_of_result};
 
@@ -18,7 +18,7 @@ const REFERENCES: [&str; 2] = ["fp32", "float32"];
 const MAX_ERRORS: usize = 3;
 
 /// One table for each problem that was computed in several ways, in the record's order.
-pub(super) fn tables(cases: &[(&CaseRecord, String)]) -> Vec<Table> {
+pub(super) fn tables(cases: &[(&CaseRecord, String)]) -> Vec<ReportTable> {
     let ways = cases.iter().map(|(case, _)| *case).filter(|case| case.id.params.contains_key(WAYS[0]));
     let problems = together(ways.map(|case| (problem(&case.id), case)));
     let several = problems.into_iter().filter(|(_, cases)| cases.len() > 1);
@@ -44,7 +44,7 @@ fn way(case: &CaseRecord) -> String {
 }
 
 /// `None` where nothing was measured.
-fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<Table> {
+fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<ReportTable> {
     let measured = || cases.iter().copied().filter(|case| case.outcome.is_measured());
     let is_usual = |case: &&CaseRecord| {
         case.id.params.get(WAYS[0]).is_some_and(|value| REFERENCES.contains(&value.to_string().as_str()))
@@ -96,5 +96,5 @@ fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<Table> {
     } else {
         notes.push("Errors are those of the results, as the benchmark checked them; below each, how many times the reference's".into());
     }
-    Some(Table::new(format!("Precisions of {problem}"), columns, cases.iter().map(row), notes))
+    Some(ReportTable::new(format!("Precisions of {problem}"), columns, cases.iter().map(row), notes))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::RunFinding;
-use crate::layout::table::Table;
+use crate::layout::table::ReportTable;
 use gbench_model::text::{count, list, percent};
 use gbench_model::{
     CaseRecord, Conditions, GpuTelemetry, Spread, Telemetry, TelemetryGap, Unrest, format_duration,
@@ -12,7 +12,7 @@ use gbench_model::{
 const MAX_NAMED: usize = 5;
 
 /// One row a case that was sampled; `None`: none was.
-pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<Table> {
+pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<ReportTable> {
     let sampled = || cases.iter().flat_map(|(case, _)| windows(case));
     let gpus = sampled().any(|window| window.gpu().is_some());
     let own = ["SM clock (least)", "power (most)", "temp (most)", "GPU busy (most)"];
@@ -24,7 +24,7 @@ pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<Table> {
             .into(),
         effort(&sampled().collect::<Vec<_>>()),
     ];
-    (!rows.is_empty()).then(|| Table::new("The machine while it measured".into(), columns, rows, notes))
+    (!rows.is_empty()).then(|| ReportTable::new("The machine while it measured".into(), columns, rows, notes))
 }
 
 /// The windows of a case's complete processes.

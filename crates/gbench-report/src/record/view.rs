@@ -12,7 +12,7 @@ use super::telemetry;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{counted, named, together};
 use crate::layout::names::CaseNames;
-use crate::layout::table::Table;
+use crate::layout::table::ReportTable;
 use gbench_model::text::{count, short_commit};
 use gbench_model::{
     CaseRecord, JOBS, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
@@ -33,10 +33,10 @@ pub(crate) struct RunView<'a> {
     /// Baselines with their optimized variants.
     pub pairs: RunPairs,
     /// Of pairs, chapters and precisions.
-    pub tables: Vec<Table>,
+    pub tables: Vec<ReportTable>,
     pub resources: Vec<Resources>,
     /// What was sampled of the machine meanwhile.
-    pub telemetry: Option<Table>,
+    pub telemetry: Option<ReportTable>,
     /// Cases that were started, and of which no resource is known.
     pub unknown_resources: usize,
     /// Findings to know before trusting the figures, each with advice.

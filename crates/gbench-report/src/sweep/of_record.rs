@@ -8,7 +8,7 @@ use super::fields::{CaseFields, UnknownField, conditions};
 use super::request::SweepRequest;
 use super::table::{Cell, SweepTable};
 use crate::layout::number::{self, geometric_mean};
-use crate::layout::table::Table;
+use crate::layout::table::ReportTable;
 use crate::record::{ContestAnswer, FactorInterval, Measure, MetricView, Rank, RunView, median, places};
 use gbench_compare::MeasuredSide;
 use gbench_model::text::count;
@@ -127,7 +127,7 @@ impl SweepLines<'_> {
     ) -> SweepTable {
         let better = self.better.map_or(String::new(), |better| format!(", {} is better", better.into_str()));
         let title = format!("{}{} {what}{better}", conditions(self.request), self.metric);
-        SweepTable { table: Table::new(title, columns, rows, notes), unit: Some(self.unit.to_owned()) }
+        SweepTable { table: ReportTable::new(title, columns, rows, notes), unit: Some(self.unit.to_owned()) }
     }
 
     /// Where a line stands, without what holds for all; empty where nothing else is said of it.

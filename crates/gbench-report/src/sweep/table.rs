@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::layout::escape::{csv as csv_cell, markdown as prose};
 use crate::layout::json;
-use crate::layout::table::Table;
+use crate::layout::table::ReportTable;
 use crate::layout::terminal::TerminalLayout;
 use crate::{Format, Options};
 
@@ -14,7 +14,7 @@ use crate::{Format, Options};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SweepTable {
     /// `operation=LayerNorm: time by sequence_length`.
-    pub table: Table<Cell>,
+    pub table: ReportTable<Cell>,
     /// Of its figures; `None`: they are factors.
     pub unit: Option<String>,
 }
@@ -115,11 +115,11 @@ impl SweepTable {
         rows: impl IntoIterator<Item = Vec<Cell>>,
         note: &str,
     ) -> Self {
-        Self { table: Table::new(title, columns, rows, vec![note.to_owned()]), unit: None }
+        Self { table: ReportTable::new(title, columns, rows, vec![note.to_owned()]), unit: None }
     }
 
     pub(super) fn of_nothing(title: String) -> Self {
-        Self { table: Table::new(title, [""; 0], [], Vec::new()), unit: None }
+        Self { table: ReportTable::new(title, [""; 0], [], Vec::new()), unit: None }
     }
 
     /// Below its title.
@@ -130,7 +130,7 @@ impl SweepTable {
     }
 
     fn document(&self) -> Value {
-        let Table { title, columns, notes, .. } = &self.table;
+        let ReportTable { title, columns, notes, .. } = &self.table;
         json!({ "title": title, "unit": self.unit, "columns": columns, "rows": self.objects(), "notes": notes })
     }
 

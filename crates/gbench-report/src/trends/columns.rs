@@ -5,7 +5,7 @@ use crate::layout::names::CaseNames;
 use gbench_compare::trend::{TrendsDocument, V1Point, V1Series, V1TrendRun};
 
 /// One figure of a series.
-pub(super) struct Figure<'d> {
+pub(super) struct TrendFigure<'d> {
     name: &'d str,
     series: &'d V1Series,
     run: &'d V1TrendRun,
@@ -15,10 +15,10 @@ pub(super) struct Figure<'d> {
 
 /// The value of a column in a row; `None`: not known.
 pub(super) enum Values {
-    Text(fn(&Figure<'_>) -> Option<String>),
-    Number(fn(&Figure<'_>) -> Option<f64>),
+    Text(fn(&TrendFigure<'_>) -> Option<String>),
+    Number(fn(&TrendFigure<'_>) -> Option<f64>),
     /// RFC 3339.
-    Time(for<'f> fn(&'f Figure<'_>) -> &'f str),
+    Time(for<'f> fn(&'f TrendFigure<'_>) -> &'f str),
 }
 
 /// The columns in their order, each with whether it may be null.
@@ -52,7 +52,7 @@ pub(super) const COLUMNS: [(&str, bool, Values); 22] = [
 ];
 
 /// The facts that differ from the figure before, where the series breaks here.
-fn broken(row: &Figure<'_>) -> Option<String> {
+fn broken(row: &TrendFigure<'_>) -> Option<String> {
     let at = row.series.breaks.binary_search_by_key(&row.at, |it| it.at).ok()?;
     let fields = row.series.breaks[at].fields.iter().map(|field| field.field.as_str());
     Some(fields.collect::<Vec<_>>().join(" "))
@@ -68,11 +68,11 @@ pub(super) fn names(document: &TrendsDocument) -> Vec<String> {
 pub(super) fn figures<'d>(
     document: &'d TrendsDocument,
     names: &'d [String],
-) -> impl Iterator<Item = Figure<'d>> {
+) -> impl Iterator<Item = TrendFigure<'d>> {
     document.series.iter().zip(names).flat_map(move |(series, name)| {
         series.points.iter().enumerate().filter_map(move |(at, point)| {
             let run = document.runs.get(point.run as usize)?;
-            Some(Figure { name, series, run, point, at: at as u32 })
+            Some(TrendFigure { name, series, run, point, at: at as u32 })
         })
     })
 }

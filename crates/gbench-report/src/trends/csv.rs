@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::columns::{COLUMNS, Figure, Values, figures, names};
+use super::columns::{COLUMNS, TrendFigure, Values, figures, names};
 use crate::layout::csv::{lines, optional};
 use crate::layout::escape::csv as cell;
 use gbench_compare::trend::TrendsDocument;
@@ -11,7 +11,7 @@ pub(super) fn render(document: &TrendsDocument, out: &mut dyn io::Write) -> io::
     let (last, columns): (Vec<_>, Vec<_>) = COLUMNS.iter().partition(|(name, ..)| *name == "conclusion");
     let columns = columns.into_iter().filter(|(name, ..)| *name != "event").chain(last);
     let columns: Vec<_> = columns.collect();
-    let line = |figure: Figure| {
+    let line = |figure: TrendFigure| {
         let cell = |values: &Values| match values {
             Values::Text(value) => value(&figure).map_or(String::new(), |text| cell(&text)),
             Values::Number(value) => optional(value(&figure)),

@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use super::columns::{COLUMNS, Figure, Values, figures, names};
+use super::columns::{COLUMNS, TrendFigure, Values, figures, names};
 use gbench_compare::trend::TrendsDocument;
 
 /// Rows that are held in memory at a time.
@@ -34,7 +34,7 @@ fn written(document: &TrendsDocument) -> Result<Vec<u8>, ParquetError> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema()?), Arc::new(properties))?;
     loop {
-        let group: Vec<Figure<'_>> = rows.by_ref().take(ROWS).collect();
+        let group: Vec<TrendFigure<'_>> = rows.by_ref().take(ROWS).collect();
         if group.is_empty() {
             return writer.into_inner();
         }
@@ -42,7 +42,8 @@ fn written(document: &TrendsDocument) -> Result<Vec<u8>, ParquetError> {
         for (_, is_nullable, values) in &COLUMNS {
             match values {
                 Values::Text(value) => {
-                    let bytes = |row: &Figure<'_>| value(row).map(|text| ByteArray::from(text.into_bytes()));
+                    let bytes =
+                        |row: &TrendFigure<'_>| value(row).map(|text| ByteArray::from(text.into_bytes()));
                     column::<ByteArrayType>(&mut columns, *is_nullable, &group, bytes)?;
                 }
                 Values::Number(value) => column::<DoubleType>(&mut columns, *is_nullable, &group, value)?,
@@ -73,8 +74,8 @@ fn schema() -> Result<Type, ParquetError> {
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     is_nullable: bool,
-    rows: &[Figure<'_>],
-    value: impl Fn(&Figure<'_>) -> Option<T::T>,
+    rows: &[TrendFigure<'_>],
+    value: impl Fn(&TrendFigure<'_>) -> Option<T::T>,
 ) -> Result<(), ParquetError> {
     let Some(mut writer) = group.next_column()? else {
         return Err(ParquetError::General("there are more columns than the schema has".into()));

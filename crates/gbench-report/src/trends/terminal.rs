@@ -148,11 +148,11 @@ impl<'d> View<'d> {
         });
         page.list("No longer changes", Emphasis::Plain, withdrawn);
         let quiet = self.of(|it| TrendFinding::of(it) == TrendFinding::Steady && !is_drifting(it));
-        let noise = |series: &V1Series| (series.noise.map_or("-".into(), spread), None);
-        let why = |series: &V1Series| (self.why_not_judged(series), None);
-        let groups: [(_, _, _, &dyn Fn(&V1Series) -> LastCell); 2] = [
-            (("Steady", Emphasis::Plain), quiet, "noise", &noise),
-            (("Not judged", Emphasis::Doubt), is(TrendFinding::NotJudged), "why", &why),
+        let noise: &dyn Fn(&V1Series) -> LastCell = &|it| (it.noise.map_or("-".into(), spread), None);
+        let why: &dyn Fn(&V1Series) -> LastCell = &|it| (self.why_not_judged(it), None);
+        let groups = [
+            (("Steady", Emphasis::Plain), quiet, "noise", noise),
+            (("Not judged", Emphasis::Doubt), is(TrendFinding::NotJudged), "why", why),
         ];
         for (heading, series, column, cell) in groups {
             let (shown, rest) =
