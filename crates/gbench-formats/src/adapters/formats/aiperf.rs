@@ -4,16 +4,7 @@
 //! statistics, beside `input_config`, whose layout differs by version. Requests that failed stand in `error_summary`, and their times nowhere: such
 //! a run failed. A latency of 0 is one that was not there to be measured, as where a server sends all tokens at once.
 
-use serde_json::Value;
-
-use super::case::{fail, named, summarised, summary};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::values::{Entries, document, scalar, typed};
-use crate::adapters::{End, ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params, direction_of_unit, is_time};
-
-pub(super) struct AiPerf;
+use super::prelude::*;
 
 /// What a load test is about; whatever else it notes is shown.
 const JUDGED: [&str; 7] = [
@@ -67,51 +58,44 @@ struct Metric {
     count: Option<u64>,
 }
 
-impl ResultFormat for AiPerf {
-    fn name(&self) -> &'static str {
-        "aiperf"
-    }
-
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "AIPerf and GenAI-Perf",
-            versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf",
-            fields: "`unit`, `avg`, `p50`, `p99`, `std`, `count` of each metric; `input_config`, `error_summary`, `was_cancelled`, `is_complete`, \
-                     `aiperf_version`",
-            reads: Reads::Summary,
-            direction: "times lower, throughputs higher; counts and lengths are shown",
-            tried: &["0.13.0", "0.13.0-errors"],
-        }
-    }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
+pub(super) const FORMAT: Format = Format {
+    name: "aiperf",
+    title: "AIPerf and GenAI-Perf",
+    versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf",
+    fields: "`unit`, `avg`, `p50`, `p99`, `std`, `count` of each metric; `input_config`, `error_summary`, `was_cancelled`, `is_complete`, \
+             `aiperf_version`",
+    direction: "times lower, throughputs higher; counts and lengths are shown",
+    tried: &["0.13.0", "0.13.0-errors"],
+    recognises: |file| {
         Outline::has_keys(file, &["input_config", "request_latency", "request_throughput"])
             || Outline::has_keys(file, &["input_config", "error_summary", "was_cancelled"])
-    }
+    },
+    read,
+    ..Format::SUMMARY
+};
 
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let found: Entries<Value> = document(file)?;
-        let config = found.get("input_config").ok_or_else(|| file.at("input_config", "it is missing"))?;
-        let mut reading = named("profile", params(config));
-        failures(file, &found, &mut reading)?;
-        for (name, value) in &found.0 {
-            let is_metric = value.get("unit").is_some_and(Value::is_string) && value.get("avg").is_some();
-            let left_out = LEFT_OUT.iter().any(|prefix| name.starts_with(prefix));
-            if is_metric && reading.end == End::Measured && !left_out {
-                add(&mut reading, name, &typed(file, name, value)?);
-            }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let found: Entries<Value> = document(file)?;
+    let config = found.get("input_config").ok_or_else(|| file.at("input_config", "it is missing"))?;
+    let mut reading = named("profile", params(config));
+    failures(file, &found, &mut reading)?;
+    for (name, value) in &found.0 {
+        let is_metric = value.get("unit").is_some_and(Value::is_string) && value.get("avg").is_some();
+        let left_out = LEFT_OUT.iter().any(|prefix| name.starts_with(prefix));
+        if is_metric && reading.end == End::Measured && !left_out {
+            add(&mut reading, name, &typed(file, name, value)?);
         }
-        if reading.metrics.is_empty() {
-            fail(&mut reading, "it holds no metric");
-        }
-        // The latency of a request is what every kind of endpoint has.
-        reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
-        let run = RunReading { readings: vec![reading], ..RunReading::default() };
-        Ok(vec![match found.text("aiperf_version") {
-            Some(version) => run.fact("aiperf_version", version),
-            None => run,
-        }])
     }
+    if reading.metrics.is_empty() {
+        fail(&mut reading, "it holds no metric");
+    }
+    // The latency of a request is what every kind of endpoint has.
+    reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
+    let run = RunReading { readings: vec![reading], ..RunReading::default() };
+    Ok(vec![match found.text("aiperf_version") {
+        Some(version) => run.fact("aiperf_version", version),
+        None => run,
+    }])
 }
 
 fn params(config: &Value) -> Params {

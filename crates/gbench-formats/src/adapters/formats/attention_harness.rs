@@ -5,18 +5,8 @@
 //! occupancy_percent}, environment, parameters}`. A kernel whose check says `passed: false` has failed. What it calls efficiency can lie above
 //! 100 %, and is shown with a mark.
 
-use serde_json::Value;
-
-use super::case::{alone, ended, failed, named, summarised};
-use super::fields::Fields;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::time::utc;
+use super::prelude::*;
 use super::time_statistics::{read_times, statistic};
-use super::values::python_document;
-use crate::adapters::{ReadError, Reading, Reads};
-
-pub(super) struct AttentionHarness;
 
 /// Figures beside the time, by their fields.
 const FIGURES: [(&str, &str, &str); 3] = [
@@ -25,58 +15,51 @@ const FIGURES: [(&str, &str, &str); 3] = [
     ("occupancy_percent", "occupancy", "%"),
 ];
 
-impl ResultFormat for AttentionHarness {
-    fn name(&self) -> &'static str {
-        "attention-harness"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "attention-harness",
+    title: "harness of CUDA kernels",
+    versions: "with `metrics`, and the later one with `performance`, `correctness` and `roofline`",
+    fields: "`kernel_name`, `parameters`, `config` (what flushes caches); statistics of the time with `ms`, `iterations`, `throughput_gflops`, `bandwidth_gb_s`, `occupancy_percent`; `correctness.passed`, `max_abs_error`, `correlation`; `roofline`; `environment` and `timestamp` of the run",
+    direction: "time lower; all that follows from it is shown",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "harness of CUDA kernels",
-            versions: "with `metrics`, and the later one with `performance`, `correctness` and `roofline`",
-            fields: "`kernel_name`, `parameters`, `config` (what flushes caches); statistics of the time with `ms`, `iterations`, `throughput_gflops`, `bandwidth_gb_s`, `occupancy_percent`; `correctness.passed`, `max_abs_error`, `correlation`; `roofline`; `environment` and `timestamp` of the run",
-            reads: Reads::Summary,
-            direction: "time lower; all that follows from it is shown",
-            tried: &[],
+fn recognises(file: &ResultFile) -> bool {
+    if !file.holds(&["\"mean_time_ms\""]) && !file.holds(&["\"correctness\"", "\"roofline\""]) {
+        return false;
+    }
+    let Some(outline) = Outline::of(file, &[], &["kernel_name"]) else { return false };
+    let kernel = outline.first().unwrap_or(&outline);
+    let first = kernel.get("metrics").is_some_and(|metrics| metrics.has(&["mean_time_ms", "median_time_ms"]));
+    let later = kernel.get("correctness").is_some_and(|check| check.has(&["passed"]));
+    kernel.has(&["kernel_name"]) && (first || later && kernel.has(&["performance", "roofline"]))
+}
+
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let value = python_document(file)?;
+    let kernels = match &value {
+        Value::Array(_) => Fields::each(file, "", &value)?,
+        _ => vec![Fields::of(file, "", &value)?],
+    };
+    let mut run = RunReading::default();
+    for (index, kernel) in kernels.iter().enumerate() {
+        run.readings.push(read_kernel(kernel)?);
+        let started = kernel.text("timestamp")?.and_then(utc);
+        if index == 0 {
+            let environment = kernel.object("environment")?;
+            let facts = environment
+                .iter()
+                .flat_map(Fields::all)
+                .filter(|(_, value)| !value.is_object() && !value.is_array());
+            run.facts = facts.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+            run.started = started;
+        } else {
+            run.started = run.started.zip(started).map(|(first, other)| first.min(other));
         }
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        if !file.holds(&["\"mean_time_ms\""]) && !file.holds(&["\"correctness\"", "\"roofline\""]) {
-            return false;
-        }
-        let Some(outline) = Outline::of(file, &[], &["kernel_name"]) else { return false };
-        let kernel = outline.first().unwrap_or(&outline);
-        let first =
-            kernel.get("metrics").is_some_and(|metrics| metrics.has(&["mean_time_ms", "median_time_ms"]));
-        let later = kernel.get("correctness").is_some_and(|check| check.has(&["passed"]));
-        kernel.has(&["kernel_name"]) && (first || later && kernel.has(&["performance", "roofline"]))
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let value = python_document(file)?;
-        let kernels = match &value {
-            Value::Array(_) => Fields::each(file, "", &value)?,
-            _ => vec![Fields::of(file, "", &value)?],
-        };
-        let mut run = RunReading::default();
-        for (index, kernel) in kernels.iter().enumerate() {
-            run.readings.push(read_kernel(kernel)?);
-            let started = kernel.text("timestamp")?.and_then(utc);
-            if index == 0 {
-                let environment = kernel.object("environment")?;
-                let facts = environment
-                    .iter()
-                    .flat_map(Fields::all)
-                    .filter(|(_, value)| !value.is_object() && !value.is_array());
-                run.facts = facts.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-                run.started = started;
-            } else {
-                run.started = run.started.zip(started).map(|(first, other)| first.min(other));
-            }
-        }
-        Ok(vec![run])
-    }
+    Ok(vec![run])
 }
 
 fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {

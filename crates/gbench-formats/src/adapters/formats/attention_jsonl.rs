@@ -5,69 +5,53 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use super::case::{alone, failed, named, summarised, summary};
-use super::fields::Fields;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::values::param_of;
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::Params;
-
-pub(super) struct AttentionJsonl;
+use super::prelude::*;
 
 const SHAPE: [&str; 7] = ["impl", "B", "H", "S", "d", "dtype", "causal"];
 
 const ENVIRONMENT: [&str; 6] = ["torch", "cuda", "driver", "cudnn", "gpu_name", "sm"];
 
-impl ResultFormat for AttentionJsonl {
-    fn name(&self) -> &'static str {
-        "attention-jsonl"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "attention-jsonl",
+    title: "rows of attention kernels",
+    versions: "JSON lines with `impl` and `ms_mean`",
+    fields: "`impl`, `B`, `H`, `S`, `d`, `dtype`, `causal`; `ms_mean`, `ms_std`, `qps`; `torch`, `cuda`, `driver`, `cudnn`, `gpu_name`, `sm`, `commit` of the run",
+    direction: "time lower; queries a second follow from it and are shown",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "rows of attention kernels",
-            versions: "JSON lines with `impl` and `ms_mean`",
-            fields: "`impl`, `B`, `H`, `S`, `d`, `dtype`, `causal`; `ms_mean`, `ms_std`, `qps`; `torch`, `cuda`, `driver`, `cudnn`, `gpu_name`, `sm`, `commit` of the run",
-            reads: Reads::Summary,
-            direction: "time lower; queries a second follow from it and are shown",
-            tried: &[],
+fn recognises(file: &ResultFile) -> bool {
+    let is_row = |row: &Outline| row.has(&SHAPE) && row.has(&["ms_mean", "qps"]);
+    file.begins(b'{')
+        && file.holds(&["\"ms_mean\"", "\"qps\""])
+        && Outline::parse(file.first_line().as_bytes()).as_ref().is_some_and(is_row)
+}
+
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let mut runs: Vec<RunReading> = Vec::new();
+    for (index, line) in file.text()?.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let value: Value = serde_json::from_str(line).map_err(|error| {
+            let what = if error.is_eof() { "the line breaks off" } else { "the line is no JSON object" };
+            file.line(index + 1, what)
+        })?;
+        let row = Fields::of(file, format!("line {}", index + 1), &value)?;
+        let commit = row.text("commit")?.map(str::to_owned);
+        let facts: BTreeMap<String, Value> = ENVIRONMENT
+            .iter()
+            .filter_map(|key| row.get(key).map(|value| ((*key).to_owned(), value.clone())))
+            .collect();
+        let reading = read_row(&row)?;
+        match runs.iter_mut().find(|run| run.commit == commit && run.facts == facts) {
+            Some(run) => run.readings.push(reading),
+            None => runs.push(RunReading { started: None, commit, facts, readings: vec![reading] }),
         }
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let is_row = |row: &Outline| row.has(&SHAPE) && row.has(&["ms_mean", "qps"]);
-        file.begins(b'{')
-            && file.holds(&["\"ms_mean\"", "\"qps\""])
-            && Outline::parse(file.first_line().as_bytes()).as_ref().is_some_and(is_row)
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let mut runs: Vec<RunReading> = Vec::new();
-        for (index, line) in file.text()?.lines().enumerate() {
-            if line.trim().is_empty() {
-                continue;
-            }
-            let value: Value = serde_json::from_str(line).map_err(|error| {
-                let what = if error.is_eof() { "the line breaks off" } else { "the line is no JSON object" };
-                file.line(index + 1, what)
-            })?;
-            let row = Fields::of(file, format!("line {}", index + 1), &value)?;
-            let commit = row.text("commit")?.map(str::to_owned);
-            let facts: BTreeMap<String, Value> = ENVIRONMENT
-                .iter()
-                .filter_map(|key| row.get(key).map(|value| ((*key).to_owned(), value.clone())))
-                .collect();
-            let reading = read_row(&row)?;
-            match runs.iter_mut().find(|run| run.commit == commit && run.facts == facts) {
-                Some(run) => run.readings.push(reading),
-                None => runs.push(RunReading { started: None, commit, facts, readings: vec![reading] }),
-            }
-        }
-        Ok(runs)
-    }
+    Ok(runs)
 }
 
 fn read_row(row: &Fields) -> Result<Reading, ReadError> {

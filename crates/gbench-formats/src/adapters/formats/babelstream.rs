@@ -6,65 +6,52 @@
 //!
 //! SuperBench's `gpu_stream` has rows such as `STREAM_COPY_double_gpu_0_...`: that is another program, whose rows name no unit.
 
-use super::case::{failed, measured, named, shown, summarised, summary};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{CsvTable, lines, number, param};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct BabelStream;
+use super::prelude::*;
 
 /// Columns of the table of text behind the unit.
 const TEXT: [&str; 4] = ["Min", "(sec)", "Max", "Average"];
 /// The first columns of the table with commas.
 const CSV: &str = "function,num_times,n_elements,sizeof,";
 
-impl ResultFormat for BabelStream {
-    fn name(&self) -> &'static str {
-        "babelstream"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "babelstream",
+    title: "BabelStream",
+    versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`",
+    fields: "`function`, `num_times`, `n_elements`, `sizeof`, bandwidth with its unit, `min_runtime`, `max_runtime`, `avg_runtime`; \
+             `Implementation`, `Precision`, `Array size`; failed validation",
+    direction: "bandwidths higher, the average time lower: that of the text has few digits, and is shown",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "BabelStream",
-            versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`",
-            fields: "`function`, `num_times`, `n_elements`, `sizeof`, bandwidth with its unit, `min_runtime`, `max_runtime`, `avg_runtime`; \
-                     `Implementation`, `Precision`, `Array size`; failed validation",
-            reads: Reads::Summary,
-            direction: "bandwidths higher, the average time lower: that of the text has few digits, and is shown",
-            tried: &[],
-        }
-    }
+fn recognises(file: &ResultFile) -> bool {
+    let is_text = file.any_line("BabelStream", |line| line.trim() == "BabelStream");
+    is_text && file.any_line("Running ", |line| line.starts_with("Running "))
+        || file.any_line(CSV, is_csv_header)
+}
 
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let is_text = file.any_line("BabelStream", |line| line.trim() == "BabelStream");
-        is_text && file.any_line("Running ", |line| line.starts_with("Running "))
-            || file.any_line(CSV, is_csv_header)
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    if text.lines().any(|line| line.trim_start().starts_with("STREAM_COPY_")) {
+        return Err(
+            file.wrong("it is of SuperBench's `gpu_stream`, whose rows name no unit, and not of BabelStream")
+        );
     }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        if text.lines().any(|line| line.trim_start().starts_with("STREAM_COPY_")) {
-            return Err(file.wrong(
-                "it is of SuperBench's `gpu_stream`, whose rows name no unit, and not of BabelStream",
-            ));
-        }
-        if !text.is_empty() && !text.ends_with('\n') {
-            return Err(file.wrong("its last line breaks off"));
-        }
-        let mut readings =
-            if text.lines().any(is_csv_header) { csv(file, text)? } else { table(file, text)? };
-        let wrong = text.lines().find(|line| {
-            line.starts_with("Validation failed on ") || line.starts_with("FAILED validation of ")
-        });
-        if let Some(line) = wrong {
-            let what = line.split(['.', ':']).next().unwrap_or(line);
-            for reading in &mut readings {
-                reading.end = failed(format!("its results are wrong: {what}"));
-            }
-        }
-        Ok(RunReading::only(readings))
+    if !text.is_empty() && !text.ends_with('\n') {
+        return Err(file.wrong("its last line breaks off"));
     }
+    let mut readings = if text.lines().any(is_csv_header) { csv(file, text)? } else { table(file, text)? };
+    let wrong = text
+        .lines()
+        .find(|line| line.starts_with("Validation failed on ") || line.starts_with("FAILED validation of "));
+    if let Some(line) = wrong {
+        let what = line.split(['.', ':']).next().unwrap_or(line);
+        for reading in &mut readings {
+            reading.end = failed(format!("its results are wrong: {what}"));
+        }
+    }
+    Ok(RunReading::only(readings))
 }
 
 fn is_csv_header(line: &str) -> bool {

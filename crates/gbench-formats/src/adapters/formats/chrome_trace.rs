@@ -8,16 +8,8 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::case::named;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::values::{document, param_of};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct ChromeTrace;
+use super::prelude::*;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -85,53 +77,47 @@ fn is_category(bytes: &[u8], text: &str) -> bool {
     })
 }
 
-impl ResultFormat for ChromeTrace {
-    fn name(&self) -> &'static str {
-        "chrome-trace"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "chrome-trace",
+    title: "PyTorch profiler (Chrome trace)",
+    versions: "`traceEvents` with `cat` `kernel`, and the older `Kernel`",
+    fields: "`name`, `dur` and `args` (`device`, `grid`, `block`) of each event with `ph` `X` that is a kernel; `deviceProperties`",
+    reads: Reads::Samples,
+    direction: "times lower",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "PyTorch profiler (Chrome trace)",
-            versions: "`traceEvents` with `cat` `kernel`, and the older `Kernel`",
-            fields: "`name`, `dur` and `args` (`device`, `grid`, `block`) of each event with `ph` `X` that is a kernel; `deviceProperties`",
-            reads: Reads::Samples,
-            direction: "times lower",
-            tried: &[],
+fn recognises(file: &ResultFile) -> bool {
+    let holds_kernel = ["\"kernel\"", "\"Kernel\""].iter().any(|word| is_category(file.bytes, word));
+    let outline = holds_kernel.then(|| Outline::of(file, &["traceEvents"], &["ph"])).flatten();
+    outline.is_some_and(|outline| outline.rows_have("traceEvents", &["ph"]))
+}
+
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let trace: Trace = document(file)?;
+    let mut readings: Vec<Reading> = Vec::new();
+    let mut places: HashMap<(&str, KernelLaunch), usize> = HashMap::new();
+    for (at, event) in trace.trace_events.iter().enumerate().filter(|(_, event)| event.is_kernel()) {
+        let missing = |key: &str| file.at(format!("traceEvents[{at}].{key}"), "a kernel without it");
+        let name = event.name.as_deref().ok_or_else(|| missing("name"))?;
+        let us = event.dur.ok_or_else(|| missing("dur"))?;
+        let launch = event.args.as_ref().map_or_else(KernelLaunch::default, KernelLaunch::of);
+        let place = *places.entry((name, launch.clone())).or_insert_with(|| {
+            let device = launch.device.map(|device| ("device".to_owned(), ParamValue::Int(device)));
+            let text = |name: &str, list: Option<String>| Some((name.to_owned(), ParamValue::Text(list?)));
+            let shape = [text("grid", launch.grid), text("block", launch.block)];
+            let params: Params = device.into_iter().chain(shape.into_iter().flatten()).collect();
+            readings.push(named(name, params));
+            readings.len() - 1
+        });
+        if let Some(reading) = readings.get_mut(place) {
+            reading.metric("time", "us", None).values.push(us);
         }
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let holds_kernel = ["\"kernel\"", "\"Kernel\""].iter().any(|word| is_category(file.bytes, word));
-        let outline = holds_kernel.then(|| Outline::of(file, &["traceEvents"], &["ph"])).flatten();
-        outline.is_some_and(|outline| outline.rows_have("traceEvents", &["ph"]))
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let trace: Trace = document(file)?;
-        let mut readings: Vec<Reading> = Vec::new();
-        let mut places: HashMap<(&str, KernelLaunch), usize> = HashMap::new();
-        for (at, event) in trace.trace_events.iter().enumerate().filter(|(_, event)| event.is_kernel()) {
-            let missing = |key: &str| file.at(format!("traceEvents[{at}].{key}"), "a kernel without it");
-            let name = event.name.as_deref().ok_or_else(|| missing("name"))?;
-            let us = event.dur.ok_or_else(|| missing("dur"))?;
-            let launch = event.args.as_ref().map_or_else(KernelLaunch::default, KernelLaunch::of);
-            let place = *places.entry((name, launch.clone())).or_insert_with(|| {
-                let device = launch.device.map(|device| ("device".to_owned(), ParamValue::Int(device)));
-                let text =
-                    |name: &str, list: Option<String>| Some((name.to_owned(), ParamValue::Text(list?)));
-                let shape = [text("grid", launch.grid), text("block", launch.block)];
-                let params: Params = device.into_iter().chain(shape.into_iter().flatten()).collect();
-                readings.push(named(name, params));
-                readings.len() - 1
-            });
-            if let Some(reading) = readings.get_mut(place) {
-                reading.metric("time", "us", None).values.push(us);
-            }
-        }
-        let run = RunReading { readings, ..RunReading::default() };
-        let devices = trace.device_properties.into_iter().chain(trace.compute_properties);
-        let devices: Vec<String> = devices.filter_map(|device| device.name).collect();
-        Ok(vec![if devices.is_empty() { run } else { run.fact("devices", devices) }])
-    }
+    let run = RunReading { readings, ..RunReading::default() };
+    let devices = trace.device_properties.into_iter().chain(trace.compute_properties);
+    let devices: Vec<String> = devices.filter_map(|device| device.name).collect();
+    Ok(vec![if devices.is_empty() { run } else { run.fact("devices", devices) }])
 }

@@ -4,54 +4,39 @@
 //! between `Status` and `Bytes`, and tags of the user before `Problem`. The column `GB/s` holds GiB/s, as the profiler's other output
 //! says. The number of the problem depends on what else ran, and identifies nothing.
 
-use super::case::{failed, measured, named, shown, skipped};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{CsvRow, CsvTable, lines, params_of};
-use crate::adapters::{End, ReadError, Reading, Reads};
-
-pub(super) struct Cutlass;
+use super::prelude::*;
 
 const START: &str = "Problem,Provider,OperationKind,Operation,Disposition,Status";
 const FIGURES: [(&str, &str, &str); 3] =
     [("Runtime", "time", "ms"), ("GB/s", "bandwidth", "GiB/s"), ("GFLOPs", "gflops", "GFLOP/s")];
 
-impl ResultFormat for Cutlass {
-    fn name(&self) -> &'static str {
-        "cutlass"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "cutlass",
+    title: "CUTLASS profiler",
+    versions: "2.x to 4.x",
+    fields: "`Provider`, `OperationKind`, `Operation`, `Disposition`, `Status`, the arguments, tags, `Runtime`, `GB/s` (which is GiB/s), \
+             `GFLOPs`",
+    direction: "times lower; bandwidths and rates follow from them and are shown",
+    recognises: |file| file.any_line(START, is_header),
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "CUTLASS profiler",
-            versions: "2.x to 4.x",
-            fields: "`Provider`, `OperationKind`, `Operation`, `Disposition`, `Status`, the arguments, tags, `Runtime`, `GB/s` (which is GiB/s), \
-                     `GFLOPs`",
-            reads: Reads::Summary,
-            direction: "times lower; bandwidths and rates follow from them and are shown",
-            tried: &[],
-        }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    let (first, ..) = lines(text)
+        .find(|(_, line, _)| is_header(line))
+        .ok_or_else(|| file.wrong(format!("no line begins with `{START}`")))?;
+    let part: Vec<&str> =
+        text.split_inclusive('\n').skip(first - 1).take_while(|line| !line.trim().is_empty()).collect();
+    if part.last().is_some_and(|line| !line.ends_with('\n')) {
+        return Err(file.line(first + part.len() - 1, "it breaks off here"));
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line(START, is_header)
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        let (first, ..) = lines(text)
-            .find(|(_, line, _)| is_header(line))
-            .ok_or_else(|| file.wrong(format!("no line begins with `{START}`")))?;
-        let part: Vec<&str> =
-            text.split_inclusive('\n').skip(first - 1).take_while(|line| !line.trim().is_empty()).collect();
-        if part.last().is_some_and(|line| !line.ends_with('\n')) {
-            return Err(file.line(first + part.len() - 1, "it breaks off here"));
-        }
-        let table = CsvTable::read(*file, &part.concat(), first, b',')?;
-        let columns = Columns::of(&table)?;
-        let readings: Result<Vec<Reading>, ReadError> =
-            table.rows.iter().map(|row| columns.reading(&table, row)).collect();
-        Ok(RunReading::only(readings?))
-    }
+    let table = CsvTable::read(*file, &part.concat(), first, b',')?;
+    let columns = Columns::of(&table)?;
+    let readings: Result<Vec<Reading>, ReadError> =
+        table.rows.iter().map(|row| columns.reading(&table, row)).collect();
+    Ok(RunReading::only(readings?))
 }
 
 fn is_header(line: &str) -> bool {

@@ -48,6 +48,54 @@ pub struct FormatAbout {
     pub tried: &'static [&'static str],
 }
 
+/// A format as its file declares it.
+pub(super) struct Format {
+    pub name: &'static str,
+    /// As [`FormatAbout`] has them.
+    pub title: &'static str,
+    pub versions: &'static str,
+    pub fields: &'static str,
+    pub reads: Reads,
+    pub direction: &'static str,
+    pub tried: &'static [&'static str],
+    pub recognises: fn(&ResultFile) -> bool,
+    pub read: fn(&ResultFile) -> Result<Vec<RunReading>, ReadError>,
+}
+
+impl Format {
+    /// What most formats are: a summary a case, no output of the real tool, and a file that nothing can know.
+    pub(super) const SUMMARY: Self = Self {
+        name: "",
+        title: "",
+        versions: "",
+        fields: "",
+        reads: Reads::Summary,
+        direction: "",
+        tried: &[],
+        recognises: |_| false,
+        read: |_| Ok(Vec::new()),
+    };
+}
+
+impl ResultFormat for Format {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> FormatAbout {
+        let Self { title, versions, fields, reads, direction, tried, .. } = *self;
+        FormatAbout { title, versions, fields, reads, direction, tried }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        (self.recognises)(file)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        (self.read)(file)
+    }
+}
+
 /// A file of results.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultFile<'a> {

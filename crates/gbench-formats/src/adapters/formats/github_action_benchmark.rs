@@ -4,17 +4,8 @@
 //! <https://github.com/benchmark-action/github-action-benchmark>. An entry holds one number of each benchmark. Its unit says which way is
 //! better, and else the tool that it names. What stands in `range` means something else for each tool, so it is kept as it is.
 
-use serde_json::Value;
-
-use super::case::{alone, ended, failed, named, summarised};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::time::{utc, utc_millis};
-use super::values::{Entries, document};
-use crate::adapters::{ReadError, Reading, Reads, json};
-use gbench_model::{Better, ParamValue, Params, direction_of_unit, is_time};
-
-pub(super) struct GithubActionBenchmark;
+use super::prelude::*;
+use crate::adapters::json;
 
 /// Before the document in `data.js`.
 const ASSIGNMENT: &[u8] = b"window.BENCHMARK_DATA";
@@ -49,53 +40,47 @@ struct Bench {
     range: Option<Value>,
 }
 
-impl ResultFormat for GithubActionBenchmark {
-    fn name(&self) -> &'static str {
-        "github-action-benchmark"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "github-action-benchmark",
+    title: "github-action-benchmark",
+    versions: "`data.js` of 1.x, and the same as plain JSON",
+    fields: "`name`, `value`, `unit`, `range` of `benches`; `tool`, `date`, `commit.id`, `commit.timestamp` of each entry; the suite",
+    direction: "by the unit, else by the tool; where the two disagree, or neither says it, it is shown and not judged",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "github-action-benchmark",
-            versions: "`data.js` of 1.x, and the same as plain JSON",
-            fields: "`name`, `value`, `unit`, `range` of `benches`; `tool`, `date`, `commit.id`, `commit.timestamp` of each entry; the suite",
-            reads: Reads::Summary,
-            direction: "by the unit, else by the tool; where the two disagree, or neither says it, it is shown and not judged",
-            tried: &[],
-        }
-    }
+fn recognises(file: &ResultFile) -> bool {
+    let outline = Outline::of(&assigned(file), &["entries"], &["benches", "tool", "commit"]);
+    let is_suite = |suite: &Outline| suite.first().is_some_and(|entry| entry.has(&["commit", "benches"]));
+    let suites = outline.as_ref().and_then(|outline| outline.get("entries")).map(Outline::entries);
+    suites.is_some_and(|suites| suites.iter().any(|(_, suite)| is_suite(suite)))
+}
 
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let outline = Outline::of(&assigned(file), &["entries"], &["benches", "tool", "commit"]);
-        let is_suite = |suite: &Outline| suite.first().is_some_and(|entry| entry.has(&["commit", "benches"]));
-        let suites = outline.as_ref().and_then(|outline| outline.get("entries")).map(Outline::entries);
-        suites.is_some_and(|suites| suites.iter().any(|(_, suite)| is_suite(suite)))
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let document = parse(file)?;
-        let mut runs: Vec<RunReading> = Vec::new();
-        let mut places = std::collections::HashMap::new();
-        for (suite, entries) in &document.entries.0 {
-            for entry in entries {
-                let (id, timestamp) = match &entry.commit {
-                    Commit::Whole { id, timestamp } => (id, timestamp.as_deref()),
-                    Commit::Id(id) => (id, None),
-                };
-                let started = entry.date.and_then(utc_millis).or_else(|| timestamp.and_then(utc));
-                let place = *places.entry((id, started.clone())).or_insert_with(|| {
-                    let commit = Some(id.clone()).filter(|id| !id.is_empty());
-                    runs.push(RunReading { started, commit, ..RunReading::default() });
-                    runs.len() - 1
-                });
-                if let Some(run) = runs.get_mut(place) {
-                    let tool = entry.tool.as_deref().unwrap_or_default();
-                    run.readings.extend(entry.benches.iter().map(|bench| reading(suite, tool, bench)));
-                }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let document = parse(file)?;
+    let mut runs: Vec<RunReading> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for (suite, entries) in &document.entries.0 {
+        for entry in entries {
+            let (id, timestamp) = match &entry.commit {
+                Commit::Whole { id, timestamp } => (id, timestamp.as_deref()),
+                Commit::Id(id) => (id, None),
+            };
+            let started = entry.date.and_then(utc_millis).or_else(|| timestamp.and_then(utc));
+            let place = *places.entry((id, started.clone())).or_insert_with(|| {
+                let commit = Some(id.clone()).filter(|id| !id.is_empty());
+                runs.push(RunReading { started, commit, ..RunReading::default() });
+                runs.len() - 1
+            });
+            if let Some(run) = runs.get_mut(place) {
+                let tool = entry.tool.as_deref().unwrap_or_default();
+                run.readings.extend(entry.benches.iter().map(|bench| reading(suite, tool, bench)));
             }
         }
-        Ok(runs)
     }
+    Ok(runs)
 }
 
 /// What is assigned, or all of it.

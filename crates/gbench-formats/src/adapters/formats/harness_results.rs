@@ -4,62 +4,45 @@
 //! optimizations: [{file, technique, status, time_ms, speedup, ...}], best_speedup, status}], summary}]}`. The harness counts a benchmark that
 //! timed out or was invalid as succeeded with 0.0 ms: such a time is a failure here. Its raw times may be invented, and are not read.
 
-use super::case::{alone, failed, named, skipped, summarised};
-use super::fields::Fields;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::time::utc;
-use super::values::python_document;
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params, Variant};
-
-pub(super) struct HarnessResults;
+use super::prelude::*;
+use gbench_model::Variant;
 
 const PERCENTILES: [&str; 6] = ["p25", "p50", "p75", "p90", "p95", "p99"];
 
-impl ResultFormat for HarnessResults {
-    fn name(&self) -> &'static str {
-        "harness-results"
-    }
-
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "results of a harness of pairs",
-            versions: "with `results[].benchmarks[].optimizations[]`",
-            fields: "`chapter`, `example`, `type`, `technique`, `file`, `status`; `baseline_time_ms`, `time_ms`, their percentiles and `memory_mb`",
-            reads: Reads::Summary,
-            direction: "time and memory lower; percentiles are shown",
-            tried: &[],
-        }
-    }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
+pub(super) const FORMAT: Format = Format {
+    name: "harness-results",
+    title: "results of a harness of pairs",
+    versions: "with `results[].benchmarks[].optimizations[]`",
+    fields: "`chapter`, `example`, `type`, `technique`, `file`, `status`; `baseline_time_ms`, `time_ms`, their percentiles and `memory_mb`",
+    direction: "time and memory lower; percentiles are shown",
+    recognises: |file| {
         Outline::of(file, &["results"], &["chapter", "optimizations", "baseline_file"])
             .is_some_and(|outline| outline.rows_have("results", &["chapter", "benchmarks"]))
-    }
+    },
+    read,
+    ..Format::SUMMARY
+};
 
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let value = python_document(file)?;
-        let document = Fields::of(file, "", &value)?;
-        let mut run =
-            RunReading { started: document.text("timestamp")?.and_then(utc), ..RunReading::default() };
-        for chapter in document.objects("results")? {
-            let name = chapter.need("chapter", chapter.text("chapter")?)?;
-            let benchmarks = chapter.objects("benchmarks")?;
-            let status = chapter.text("status")?.unwrap_or_default();
-            if benchmarks.is_empty() && is_failure(status) {
-                // Of the chapter as a whole, so that it counts there as failed.
-                let of_chapter = ("chapter".to_owned(), ParamValue::Text(name.to_owned()));
-                let mut reading = named(name, Params::from([of_chapter]));
-                reading.end = failed(said(&chapter, status)?);
-                run.readings.push(reading);
-            }
-            for benchmark in benchmarks {
-                read_benchmark(name, &benchmark, &mut run.readings)?;
-            }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let value = python_document(file)?;
+    let document = Fields::of(file, "", &value)?;
+    let mut run = RunReading { started: document.text("timestamp")?.and_then(utc), ..RunReading::default() };
+    for chapter in document.objects("results")? {
+        let name = chapter.need("chapter", chapter.text("chapter")?)?;
+        let benchmarks = chapter.objects("benchmarks")?;
+        let status = chapter.text("status")?.unwrap_or_default();
+        if benchmarks.is_empty() && is_failure(status) {
+            // Of the chapter as a whole, so that it counts there as failed.
+            let of_chapter = ("chapter".to_owned(), ParamValue::Text(name.to_owned()));
+            let mut reading = named(name, Params::from([of_chapter]));
+            reading.end = failed(said(&chapter, status)?);
+            run.readings.push(reading);
         }
-        Ok(vec![run])
+        for benchmark in benchmarks {
+            read_benchmark(name, &benchmark, &mut run.readings)?;
+        }
     }
+    Ok(vec![run])
 }
 
 fn succeeded(status: &str) -> bool {

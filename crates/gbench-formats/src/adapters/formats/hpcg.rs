@@ -5,13 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::case::{failed, measured, named, shown};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{lines, number, param};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::Params;
-
-pub(super) struct Hpcg;
+use super::prelude::*;
 
 const TITLE: &str = "HPCG-Benchmark";
 const RATING: &str = "Final Summary::HPCG result is VALID with a GFLOP/s rating of";
@@ -41,48 +35,42 @@ const FIGURES: [(&str, &str, &str); 8] = [
     ("setup_time", "s", "Setup Information::Setup Time"),
 ];
 
-impl ResultFormat for Hpcg {
-    fn name(&self) -> &'static str {
-        "hpcg"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "hpcg",
+    title: "HPCG",
+    versions: "3.1",
+    fields: "`Final Summary`, `Global Problem Dimensions`, `Machine Summary`, `GFLOP/s Summary`, `GB/s Summary`, times, each `Result`",
+    direction: "the rating higher; its parts are shown",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "HPCG",
-            versions: "3.1",
-            fields: "`Final Summary`, `Global Problem Dimensions`, `Machine Summary`, `GFLOP/s Summary`, `GB/s Summary`, times, each `Result`",
-            reads: Reads::Summary,
-            direction: "the rating higher; its parts are shown",
-            tried: &[],
-        }
-    }
+fn recognises(file: &ResultFile) -> bool {
+    file.any_line(TITLE, |line| line.trim() == TITLE)
+        && file.any_line("Machine Summary=", |line| line.trim().starts_with("Machine Summary="))
+}
 
-    fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line(TITLE, |line| line.trim() == TITLE)
-            && file.any_line("Machine Summary=", |line| line.trim().starts_with("Machine Summary="))
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    if !recognises(file) {
+        return Err(
+            file.wrong(format!("it is no file of `{TITLE}` with lines `Machine Summary::NAME=VALUE`"))
+        );
     }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        if !self.recognises(file) {
-            return Err(
-                file.wrong(format!("it is no file of `{TITLE}` with lines `Machine Summary::NAME=VALUE`"))
-            );
-        }
-        let text = file.text()?;
-        let entries: BTreeMap<&str, (usize, &str)> = lines(text)
-            .filter(|(.., is_whole)| *is_whole)
-            .filter_map(|(at, line, _)| {
-                let (path, value) = line.trim().split_once('=')?;
-                Some((path, (at, value.trim())))
-            })
-            .collect();
-        let reading = self::reading(file, &entries)?;
-        let run = RunReading { readings: vec![reading], ..RunReading::default() };
-        Ok(vec![match entries.get("version") {
-            Some((_, version)) => run.fact("version", *version),
-            None => run,
-        }])
-    }
+    let text = file.text()?;
+    let entries: BTreeMap<&str, (usize, &str)> = lines(text)
+        .filter(|(.., is_whole)| *is_whole)
+        .filter_map(|(at, line, _)| {
+            let (path, value) = line.trim().split_once('=')?;
+            Some((path, (at, value.trim())))
+        })
+        .collect();
+    let reading = self::reading(file, &entries)?;
+    let run = RunReading { readings: vec![reading], ..RunReading::default() };
+    Ok(vec![match entries.get("version") {
+        Some((_, version)) => run.fact("version", *version),
+        None => run,
+    }])
 }
 
 fn reading(file: &ResultFile, entries: &BTreeMap<&str, (usize, &str)>) -> Result<Reading, ReadError> {

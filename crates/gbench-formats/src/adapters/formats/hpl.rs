@@ -4,67 +4,52 @@
 //! decimals, and the rates four digits. NVIDIA's build adds the rate of a GPU in parentheses. A row that was measured several times is
 //! one case with several values.
 
-use super::case::{failed, measured, named, shown};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{lines, number, param};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::Params;
-
-pub(super) struct Hpl;
+use super::prelude::*;
 
 const COLUMNS: [&str; 7] = ["T/V", "N", "NB", "P", "Q", "Time", "Gflops"];
 /// Those that say what was solved, and how.
 const KEYS: usize = 5;
 
-impl ResultFormat for Hpl {
-    fn name(&self) -> &'static str {
-        "hpl"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "hpl",
+    title: "HPL",
+    versions: "1.0 to 2.3, HPCC's section, and builds for GPUs that add a rate per GPU",
+    fields: "`T/V`, `N`, `NB`, `P`, `Q`, `Time`, `Gflops`, the rate per GPU; the residual's `PASSED` or `FAILED`; `End of Tests`",
+    direction: "rates higher; the time follows from them and is shown",
+    tried: &["2.0-hpcc-1.5.0", "2.0-hpcc-1.5.0-failed", "2.0-hpcc-1.5.0-unchecked-refused"],
+    recognises: |file| file.any_line(COLUMNS[0], is_header),
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "HPL",
-            versions: "1.0 to 2.3, HPCC's section, and builds for GPUs that add a rate per GPU",
-            fields: "`T/V`, `N`, `NB`, `P`, `Q`, `Time`, `Gflops`, the rate per GPU; the residual's `PASSED` or `FAILED`; `End of Tests`",
-            reads: Reads::Summary,
-            direction: "rates higher; the time follows from them and is shown",
-            tried: &["2.0-hpcc-1.5.0", "2.0-hpcc-1.5.0-failed", "2.0-hpcc-1.5.0-unchecked-refused"],
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    let (mut solved, mut is_row_next): (Vec<Solved>, bool) = (Vec::new(), false);
+    for (at, line, is_whole) in lines(text) {
+        let trimmed = line.trim();
+        if is_header(line) {
+            is_row_next = true;
+        } else if is_row_next && !trimmed.is_empty() && !trimmed.starts_with("----") {
+            is_row_next = false;
+            solved.push(row(file, at, line)?);
+        } else if is_whole && trimmed.starts_with("||Ax-b||_oo") {
+            let Some(passed) = verdict(trimmed) else { continue };
+            let last = solved.last_mut().ok_or_else(|| file.line(at, "a residual before all rows"))?;
+            last.passed = Some(last.passed.unwrap_or(true) && passed);
         }
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line(COLUMNS[0], is_header)
+    if let Some(row) = solved.iter().find(|row| row.passed.is_none()) {
+        return Err(file.line(row.line, "no residual follows this row: nothing says that it was solved"));
     }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        let (mut solved, mut is_row_next): (Vec<Solved>, bool) = (Vec::new(), false);
-        for (at, line, is_whole) in lines(text) {
-            let trimmed = line.trim();
-            if is_header(line) {
-                is_row_next = true;
-            } else if is_row_next && !trimmed.is_empty() && !trimmed.starts_with("----") {
-                is_row_next = false;
-                solved.push(row(file, at, line)?);
-            } else if is_whole && trimmed.starts_with("||Ax-b||_oo") {
-                let Some(passed) = verdict(trimmed) else { continue };
-                let last = solved.last_mut().ok_or_else(|| file.line(at, "a residual before all rows"))?;
-                last.passed = Some(last.passed.unwrap_or(true) && passed);
-            }
-        }
-        if let Some(row) = solved.iter().find(|row| row.passed.is_none()) {
-            return Err(file.line(row.line, "no residual follows this row: nothing says that it was solved"));
-        }
-        if !lines(text).any(|(_, line, is_whole)| is_whole && line.trim() == "End of Tests.") {
-            return Err(file.wrong("`End of Tests.` is missing: the program did not end"));
-        }
-        let run = RunReading { readings: readings(solved), ..RunReading::default() };
-        let version = text.lines().find_map(|line| line.trim().strip_prefix("HPLinpack "));
-        Ok(vec![match version.and_then(|rest| rest.split_whitespace().next()) {
-            Some(version) => run.fact("version", version),
-            None => run,
-        }])
+    if !lines(text).any(|(_, line, is_whole)| is_whole && line.trim() == "End of Tests.") {
+        return Err(file.wrong("`End of Tests.` is missing: the program did not end"));
     }
+    let run = RunReading { readings: readings(solved), ..RunReading::default() };
+    let version = text.lines().find_map(|line| line.trim().strip_prefix("HPLinpack "));
+    Ok(vec![match version.and_then(|rest| rest.split_whitespace().next()) {
+        Some(version) => run.fact("version", version),
+        None => run,
+    }])
 }
 
 struct Solved {

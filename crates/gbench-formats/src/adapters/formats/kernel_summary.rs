@@ -3,19 +3,8 @@
 //! Read are the fields whose meaning and unit their names say: statistics of a time with `ms`, memory with `mb`, energy with `j`. Totals
 //! stand beside the rows and are held against them; a kernel that did not load is missing there and nowhere else.
 
-use serde_json::Value;
-
-use super::case::{alone, ended, failed, named, skipped, summarised};
-use super::fields::{Fields, flattened};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::time::utc;
+use super::prelude::*;
 use super::time_statistics::read_times;
-use super::values::{param_of, python_document};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{Better, Params};
-
-pub(super) struct KernelSummary;
 
 /// The lists in which the rows may stand.
 const ROWS: [&str; 2] = ["results", "kernels"];
@@ -39,48 +28,40 @@ const FIGURES: [(&str, &str, &str, Option<Better>, bool); 9] = [
     ("relative_error", "relative_error", "", Some(Better::Lower), false),
 ];
 
-impl ResultFormat for KernelSummary {
-    fn name(&self) -> &'static str {
-        "kernel-summary"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "kernel-summary",
+    title: "summary of a kernel runner",
+    versions: "rows in `results` or `kernels`, with `success`",
+    fields: "`kernel`, `backend`, `precision`, `problem_size`, `success`; statistics of the time with `ms`, `memory_mb`, `energy_j`, `power_w`, `rmse`, `max_error`, `relative_error`; `total`",
+    direction: "time, memory and energy lower; errors of the result are shown",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "summary of a kernel runner",
-            versions: "rows in `results` or `kernels`, with `success`",
-            fields: "`kernel`, `backend`, `precision`, `problem_size`, `success`; statistics of the time with `ms`, `memory_mb`, `energy_j`, `power_w`, `rmse`, `max_error`, `relative_error`; `total`",
-            reads: Reads::Summary,
-            direction: "time, memory and energy lower; errors of the result are shown",
-            tried: &[],
+fn recognises(file: &ResultFile) -> bool {
+    let Some(outline) = Outline::of(file, &[], &["backend", "precision", "success"]) else {
+        return false;
+    };
+    let mut rows = ROWS.iter().filter_map(|key| outline.first_of(key));
+    rows.any(|row| row.has(&["backend", "precision", "success"]) && NAMES.iter().any(|name| row.has(&[name])))
+}
+
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let value = python_document(file)?;
+    let document = Fields::of(file, "", &value)?;
+    let key = ROWS.into_iter().find(|key| document.get(key).is_some_and(Value::is_array));
+    let Some(key) = key else { return Err(file.wrong("it has neither `results` nor `kernels`")) };
+    let rows = document.objects(key)?;
+    for total in ["total", "total_kernels"] {
+        if let Some(total_rows) = document.count(total)?.filter(|total| *total != rows.len() as u64) {
+            let what = format!("it is {total_rows}, and there are {} rows", rows.len());
+            return Err(document.wrong(total, what));
         }
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let Some(outline) = Outline::of(file, &[], &["backend", "precision", "success"]) else {
-            return false;
-        };
-        let mut rows = ROWS.iter().filter_map(|key| outline.first_of(key));
-        rows.any(|row| {
-            row.has(&["backend", "precision", "success"]) && NAMES.iter().any(|name| row.has(&[name]))
-        })
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let value = python_document(file)?;
-        let document = Fields::of(file, "", &value)?;
-        let key = ROWS.into_iter().find(|key| document.get(key).is_some_and(Value::is_array));
-        let Some(key) = key else { return Err(file.wrong("it has neither `results` nor `kernels`")) };
-        let rows = document.objects(key)?;
-        for total in ["total", "total_kernels"] {
-            if let Some(total_rows) = document.count(total)?.filter(|total| *total != rows.len() as u64) {
-                let what = format!("it is {total_rows}, and there are {} rows", rows.len());
-                return Err(document.wrong(total, what));
-            }
-        }
-        let readings: Result<Vec<Reading>, ReadError> = rows.iter().map(read_row).collect();
-        let started = document.text("timestamp")?.and_then(utc);
-        Ok(vec![RunReading { started, readings: readings?, ..RunReading::default() }])
-    }
+    let readings: Result<Vec<Reading>, ReadError> = rows.iter().map(read_row).collect();
+    let started = document.text("timestamp")?.and_then(utc);
+    Ok(vec![RunReading { started, readings: readings?, ..RunReading::default() }])
 }
 
 fn read_row(row: &Fields) -> Result<Reading, ReadError> {

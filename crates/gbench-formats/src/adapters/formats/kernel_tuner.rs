@@ -4,16 +4,8 @@
 //! braces only when it ends: a file that lacks them, after a whole configuration, is read as it is. A configuration that did not
 //! compile or run has a text in `time`, and in old versions 1e20.
 
-use serde_json::Value;
-
-use super::case::{alone, failed, metric_name, named, summarised};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::values::{Entries, document, scalar, typed};
-use crate::adapters::{ReadError, Reading, Reads, json};
-use gbench_model::{ParamValue, Params, direction_of_unit};
-
-pub(super) struct KernelTuner;
+use super::prelude::*;
+use crate::adapters::json;
 
 /// What old versions write for a configuration that failed.
 const FAILED_TIME: f64 = 1e20;
@@ -40,40 +32,32 @@ struct Cache {
     cache: Entries<Entries<Value>>,
 }
 
-impl ResultFormat for KernelTuner {
-    fn name(&self) -> &'static str {
-        "kernel-tuner"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "kernel-tuner",
+    title: "Kernel Tuner",
+    versions: "cache files of 0.x and 1.x, also those that a run has not closed",
+    fields: "`kernel_name`, `problem_size`, `device_name`, `tune_params_keys`; of each of `cache`: its parameters, `times`, `time`, \
+             metrics of the user's own such as `GFLOP/s`",
+    reads: Reads::Samples,
+    direction: "times lower; the user's own metrics follow from them and are shown",
+    tried: &["1.5.0", "1.5.0-unclosed"],
+    recognises: |file| Outline::has_keys(file, &["kernel_name", "tune_params_keys", "tune_params", "cache"]),
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "Kernel Tuner",
-            versions: "cache files of 0.x and 1.x, also those that a run has not closed",
-            fields: "`kernel_name`, `problem_size`, `device_name`, `tune_params_keys`; of each of `cache`: its parameters, `times`, `time`, \
-                     metrics of the user's own such as `GFLOP/s`",
-            reads: Reads::Samples,
-            direction: "times lower; the user's own metrics follow from them and are shown",
-            tried: &["1.5.0", "1.5.0-unclosed"],
-        }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let found: Cache = document(file).or_else(|error| {
+        let bytes = closed(file.bytes).ok_or_else(|| error.clone())?;
+        json::document(Some(file.name), &bytes).map_err(|_: ReadError| error)
+    })?;
+    let mut readings = Vec::with_capacity(found.cache.0.len());
+    for (key, entry) in &found.cache.0 {
+        readings.push(reading(file, &found, key, entry)?);
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        Outline::has_keys(file, &["kernel_name", "tune_params_keys", "tune_params", "cache"])
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let found: Cache = document(file).or_else(|error| {
-            let bytes = closed(file.bytes).ok_or_else(|| error.clone())?;
-            json::document(Some(file.name), &bytes).map_err(|_: ReadError| error)
-        })?;
-        let mut readings = Vec::with_capacity(found.cache.0.len());
-        for (key, entry) in &found.cache.0 {
-            readings.push(reading(file, &found, key, entry)?);
-        }
-        let run = RunReading { readings, ..RunReading::default() };
-        let named = !found.device_name.is_empty();
-        Ok(vec![if named { run.fact("device_name", found.device_name) } else { run }])
-    }
+    let run = RunReading { readings, ..RunReading::default() };
+    let named = !found.device_name.is_empty();
+    Ok(vec![if named { run.fact("device_name", found.device_name) } else { run }])
 }
 
 /// The bytes with the outer braces closed, where they end after a whole object.

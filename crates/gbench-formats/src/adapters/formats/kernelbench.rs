@@ -2,16 +2,7 @@
 //!
 //! <https://github.com/ScalingIntelligence/KernelBench>. A problem that did not run has no statistics.
 
-use serde_json::Value;
-
-use super::case::{alone, ended, failed, named, summarised, summary};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::values::{Entries, document, typed};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct KernelBench;
+use super::prelude::*;
 
 type Levels = Entries<Entries<Value>>;
 
@@ -25,48 +16,42 @@ struct Statistics {
     hardware: Option<String>,
 }
 
-impl ResultFormat for KernelBench {
-    fn name(&self) -> &'static str {
-        "kernelbench"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "kernelbench",
+    title: "KernelBench",
+    versions: "`results/timing/.../baseline_time_*.json`",
+    fields: "`mean`, `std`, `min`, `max`, `num_trials`, `hardware` of each problem of a level",
+    direction: "times lower; the least and the most are shown",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "KernelBench",
-            versions: "`results/timing/.../baseline_time_*.json`",
-            fields: "`mean`, `std`, `min`, `max`, `num_trials`, `hardware` of each problem of a level",
-            reads: Reads::Summary,
-            direction: "times lower; the least and the most are shown",
-            tried: &[],
+fn recognises(file: &ResultFile) -> bool {
+    let outline = file.holds(&["\"level"]).then(|| Outline::of(file, &[], &["num_trials", "hardware"]));
+    outline.flatten().is_some_and(|levels| {
+        let mut problems = levels.entries().iter().flat_map(|(_, problems)| problems.entries());
+        levels.entries().iter().all(|(name, _)| is_level(name))
+            && problems.any(|(_, problem)| problem.has(&["mean", "num_trials", "hardware"]))
+    })
+}
+
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let levels: Levels = document(file)?;
+    let mut run = RunReading::default();
+    for (level, problems) in &levels.0 {
+        if !is_level(level) {
+            return Err(file.at(level.as_str(), "it is no level of KernelBench"));
         }
-    }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let outline = file.holds(&["\"level"]).then(|| Outline::of(file, &[], &["num_trials", "hardware"]));
-        outline.flatten().is_some_and(|levels| {
-            let mut problems = levels.entries().iter().flat_map(|(_, problems)| problems.entries());
-            levels.entries().iter().all(|(name, _)| is_level(name))
-                && problems.any(|(_, problem)| problem.has(&["mean", "num_trials", "hardware"]))
-        })
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let levels: Levels = document(file)?;
-        let mut run = RunReading::default();
-        for (level, problems) in &levels.0 {
-            if !is_level(level) {
-                return Err(file.at(level.as_str(), "it is no level of KernelBench"));
-            }
-            for (problem, value) in &problems.0 {
-                let (reading, hardware) = reading(file, level, problem, value)?;
-                run.readings.push(reading);
-                if let Some(hardware) = hardware {
-                    run.facts.entry("hardware".into()).or_insert_with(|| hardware.into());
-                }
+        for (problem, value) in &problems.0 {
+            let (reading, hardware) = reading(file, level, problem, value)?;
+            run.readings.push(reading);
+            if let Some(hardware) = hardware {
+                run.facts.entry("hardware".into()).or_insert_with(|| hardware.into());
             }
         }
-        Ok(vec![run])
     }
+    Ok(vec![run])
 }
 
 fn is_level(name: &str) -> bool {

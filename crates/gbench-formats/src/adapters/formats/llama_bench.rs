@@ -6,18 +6,7 @@
 
 mod markdown;
 
-use serde_json::Value;
-
-use super::case::{ended, fail, named, summarised, summary};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::table::{CsvTable, param};
-use super::time::utc;
-use super::values::{Entries, document, json_lines, scalar, typed};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct LlamaBench;
+use super::prelude::*;
 
 /// Fields that are no parameter: of the build and the machine, of the file, and measured ones.
 const OTHER: [&str; 14] = [
@@ -41,40 +30,35 @@ const KNOWN: [&str; 4] = ["build_commit", "model_filename", "n_gen", "avg_ts"];
 /// One test, with texts as they stand.
 type Test = Entries<Value>;
 
-impl ResultFormat for LlamaBench {
-    fn name(&self) -> &'static str {
-        "llama-bench"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "llama-bench",
+    title: "llama-bench",
+    versions: "`-o json`, `jsonl`, `csv` and `md`, with any fields",
+    fields: "`model_filename`, `n_prompt`, `n_gen`, `n_depth`, `backends` and each setting; `samples_ns`, `samples_ts`, `avg_ns`, \
+             `stddev_ns`, `avg_ts`, `stddev_ts`; `test`, `t/s`; `build_commit`, `test_time`",
+    reads: Reads::Samples,
+    direction: "time lower; tokens a second higher, and judged where there is no time",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "llama-bench",
-            versions: "`-o json`, `jsonl`, `csv` and `md`, with any fields",
-            fields: "`model_filename`, `n_prompt`, `n_gen`, `n_depth`, `backends` and each setting; `samples_ns`, `samples_ts`, `avg_ns`, \
-                     `stddev_ns`, `avg_ts`, `stddev_ts`; `test`, `t/s`; `build_commit`, `test_time`",
-            reads: Reads::Samples,
-            direction: "time lower; tokens a second higher, and judged where there is no time",
-            tried: &[],
-        }
+fn recognises(file: &ResultFile) -> bool {
+    if is_json(file) {
+        return Outline::has_keys(file, &KNOWN);
     }
+    header_of_csv(&file.first_line()) || file.any_line("t/s", |line| markdown::header_of(line).is_some())
+}
 
-    fn recognises(&self, file: &ResultFile) -> bool {
-        if is_json(file) {
-            return Outline::has_keys(file, &KNOWN);
-        }
-        header_of_csv(&file.first_line()) || file.any_line("t/s", |line| markdown::header_of(line).is_some())
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    if is_json(file) {
+        return runs(file, rows_of_json(file)?);
     }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        if is_json(file) {
-            return runs(file, rows_of_json(file)?);
-        }
-        let text = file.text()?;
-        if header_of_csv(&file.first_line()) {
-            return runs(file, rows_of_csv(file, text)?);
-        }
-        markdown::read(file, text)
+    let text = file.text()?;
+    if header_of_csv(&file.first_line()) {
+        return runs(file, rows_of_csv(file, text)?);
     }
+    markdown::read(file, text)
 }
 
 fn is_json(file: &ResultFile) -> bool {

@@ -3,13 +3,7 @@
 //! <https://github.com/mlcommons/inference/blob/master/loadgen/README.md>. In the Offline scenario all samples are one query, so that its
 //! latencies are totals of the batch: they are shown. The file of an accuracy run holds no figure.
 
-use super::case::{alone, failed, measured, named, shown, summarised};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{lines, number, param};
-use crate::adapters::{End, ReadError, Reading, Reads};
-use gbench_model::Params;
-
-pub(super) struct LoadGen;
+use super::prelude::*;
 
 const TITLE: &str = "MLPerf Results Summary";
 /// The parts below their titles.
@@ -33,60 +27,55 @@ const FIGURES: [(&str, &str, &str, bool); 13] = [
     ("Mean latency (ns)", "latency_mean", "ns", false),
 ];
 
-impl ResultFormat for LoadGen {
-    fn name(&self) -> &'static str {
-        "loadgen"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "loadgen",
+    title: "MLPerf LoadGen",
+    versions: "`mlperf_log_summary.txt` of 2.0 to 6.0",
+    fields: "`SUT name`, `Scenario`, `Mode`, `Result is`, constraints and recommendations; samples and tokens per second; \
+             percentiles of latency, first token and time per output token; the test's parameters",
+    direction: "latencies lower, rates higher; Offline latencies are totals and are shown",
+    tried: &[
+        "6.0.17",
+        "6.0.17-accuracy-refused",
+        "6.0.17-invalid",
+        "6.0.17-offline",
+        "6.0.17-server",
+        "6.0.17-tokens",
+    ],
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "MLPerf LoadGen",
-            versions: "`mlperf_log_summary.txt` of 2.0 to 6.0",
-            fields: "`SUT name`, `Scenario`, `Mode`, `Result is`, constraints and recommendations; samples and tokens per second; \
-                     percentiles of latency, first token and time per output token; the test's parameters",
-            reads: Reads::Summary,
-            direction: "latencies lower, rates higher; Offline latencies are totals and are shown",
-            tried: &[
-                "6.0.17",
-                "6.0.17-accuracy-refused",
-                "6.0.17-invalid",
-                "6.0.17-offline",
-                "6.0.17-server",
-                "6.0.17-tokens",
-            ],
-        }
-    }
+fn recognises(file: &ResultFile) -> bool {
+    file.any_line(TITLE, |line| line.trim() == TITLE)
+        && file.any_line("SUT name", |line| value_of(line, "SUT name").is_some())
+}
 
-    fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line(TITLE, |line| line.trim() == TITLE)
-            && file.any_line("SUT name", |line| value_of(line, "SUT name").is_some())
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    if !recognises(file) {
+        return Err(file.wrong(format!("`{TITLE}` is missing, as it is after an accuracy run")));
     }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        if !self.recognises(file) {
-            return Err(file.wrong(format!("`{TITLE}` is missing, as it is after an accuracy run")));
-        }
-        let errors = errors(text).ok_or_else(|| {
-            file.wrong("the line that says how many errors there were is missing: the run did not end")
-        })?;
-        let need = |name: &str| {
-            let found = text.lines().find_map(|line| value_of(line, name));
-            found.ok_or_else(|| file.wrong(format!("`{name}` is missing")))
-        };
-        let scenario = need("Scenario")?;
-        let keys = [("sut", need("SUT name")?), ("scenario", scenario), ("mode", need("Mode")?)];
-        let params: Params = keys.into_iter().map(|(name, value)| (name.to_owned(), param(value))).collect();
-        let mut reading = named("loadgen", params);
-        figures(&mut reading, file, text, scenario == "Offline")?;
-        reading.end = match need("Result is")? {
-            "VALID" if reading.end == End::Measured => errors,
-            "VALID" => reading.end,
-            "INVALID" => failed(format!("the result is INVALID: {}", reasons(text))),
-            other => return Err(file.wrong(format!("the result is `{other}`, neither VALID nor INVALID"))),
-        };
-        Ok(RunReading::only(vec![reading]))
-    }
+    let errors = errors(text).ok_or_else(|| {
+        file.wrong("the line that says how many errors there were is missing: the run did not end")
+    })?;
+    let need = |name: &str| {
+        let found = text.lines().find_map(|line| value_of(line, name));
+        found.ok_or_else(|| file.wrong(format!("`{name}` is missing")))
+    };
+    let scenario = need("Scenario")?;
+    let keys = [("sut", need("SUT name")?), ("scenario", scenario), ("mode", need("Mode")?)];
+    let params: Params = keys.into_iter().map(|(name, value)| (name.to_owned(), param(value))).collect();
+    let mut reading = named("loadgen", params);
+    figures(&mut reading, file, text, scenario == "Offline")?;
+    reading.end = match need("Result is")? {
+        "VALID" if reading.end == End::Measured => errors,
+        "VALID" => reading.end,
+        "INVALID" => failed(format!("the result is INVALID: {}", reasons(text))),
+        other => return Err(file.wrong(format!("the result is `{other}`, neither VALID nor INVALID"))),
+    };
+    Ok(RunReading::only(vec![reading]))
 }
 
 /// What stands behind a name and its colon.

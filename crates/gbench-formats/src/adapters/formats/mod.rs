@@ -14,6 +14,7 @@ mod format;
 mod harness_file;
 mod harness_files;
 mod outline;
+mod prelude;
 mod program;
 mod table;
 #[cfg(test)]
@@ -34,43 +35,43 @@ use std::collections::BTreeSet;
 
 /// Declares the module of each format and the list of all: one line a format.
 macro_rules! formats {
-    ($($file:ident::$name:ident),* $(,)?) => {
+    ($($file:ident),* $(,)?) => {
         $(mod $file;)*
         /// Every format of result files that has no harness with an adapter of its own, in the order in which a file is held against them.
-        pub const FORMATS: &[&dyn ResultFormat] = &[$(&$file::$name),*];
+        pub const FORMATS: &[&dyn ResultFormat] = &[$(&$file::FORMAT),*];
         /// Each as an adapter.
-        pub(super) const PROGRAMS: &[&dyn super::Adapter] = &[$(&ResultProgram(&$file::$name)),*];
+        pub(super) const PROGRAMS: &[&dyn super::Adapter] = &[$(&ResultProgram(&$file::FORMAT)),*];
     };
 }
 
 formats! {
-    aiperf::AiPerf,
-    attention_harness::AttentionHarness,
-    attention_jsonl::AttentionJsonl,
-    babelstream::BabelStream,
-    chrome_trace::ChromeTrace,
-    cutlass::Cutlass,
-    github_action_benchmark::GithubActionBenchmark,
-    harness_results::HarnessResults,
-    hpcg::Hpcg,
-    hpl::Hpl,
-    kernel_summary::KernelSummary,
-    kernel_tuner::KernelTuner,
-    kernelbench::KernelBench,
-    llama_bench::LlamaBench,
-    loadgen::LoadGen,
-    monitor::Monitor,
-    nccl_tests::NcclTests,
-    ncu::Ncu,
-    nsys_stats::NsysStats,
-    nvbandwidth::NvBandwidth,
-    operator_list::OperatorList,
-    primbench::Primbench,
-    torch_measurement::TorchMeasurement,
-    triton::Triton,
-    tritonbench::TritonBench,
-    vllm::Vllm,
-    warpt::Warpt,
+    aiperf,
+    attention_harness,
+    attention_jsonl,
+    babelstream,
+    chrome_trace,
+    cutlass,
+    github_action_benchmark,
+    harness_results,
+    hpcg,
+    hpl,
+    kernel_summary,
+    kernel_tuner,
+    kernelbench,
+    llama_bench,
+    loadgen,
+    monitor,
+    nccl_tests,
+    ncu,
+    nsys_stats,
+    nvbandwidth,
+    operator_list,
+    primbench,
+    torch_measurement,
+    triton,
+    tritonbench,
+    vllm,
+    warpt,
 }
 
 /// Every format, those of harnesses with an adapter too.

@@ -6,14 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::case::{named, shown, word};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::table::lines;
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct Monitor;
+use super::prelude::*;
 
 const UNITS: [(&str, &str); 9] = [
     ("cpu_usage", "%"),
@@ -27,48 +20,41 @@ const UNITS: [(&str, &str); 9] = [
     ("uncorrected_ecc", "count"),
 ];
 
-impl ResultFormat for Monitor {
-    fn name(&self) -> &'static str {
-        "monitor"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "monitor",
+    title: "SuperBench monitor",
+    versions: "JSONL of SuperBench 0.3 and later",
+    fields: "`time`, `cpu_usage`, `gpu_*:N`, `*_receive_bw`, `*_transmit_bw`",
+    direction: "nothing is judged",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "SuperBench monitor",
-            versions: "JSONL of SuperBench 0.3 and later",
-            fields: "`time`, `cpu_usage`, `gpu_*:N`, `*_receive_bw`, `*_transmit_bw`",
-            reads: Reads::Summary,
-            direction: "nothing is judged",
-            tried: &[],
+fn recognises(file: &ResultFile) -> bool {
+    let is_record = |record: &Outline| {
+        record.text_at(&["time"]).is_some() && record.entries().iter().any(|(key, _)| of_gpu(key).is_some())
+    };
+    file.begins(b'{')
+        && file.holds(&["\"time\"", "\"gpu_"])
+        && Outline::parse(file.first_line().as_bytes()).as_ref().is_some_and(is_record)
+}
+
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    let (mut readings, mut count) = (Vec::new(), 0);
+    for (at, line, is_whole) in lines(text).filter(|(_, line, _)| !line.trim().is_empty()) {
+        let record: Map<String, Value> = serde_json::from_str(line)
+            .ok()
+            .filter(|_| is_whole)
+            .ok_or_else(|| file.line(at, "it is no whole JSON object"))?;
+        if !record.contains_key("time") {
+            return Err(file.line(at, "the record has no `time`"));
         }
+        readings.extend(readings_of(&record, count));
+        count += 1;
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let is_record = |record: &Outline| {
-            record.text_at(&["time"]).is_some()
-                && record.entries().iter().any(|(key, _)| of_gpu(key).is_some())
-        };
-        file.begins(b'{')
-            && file.holds(&["\"time\"", "\"gpu_"])
-            && Outline::parse(file.first_line().as_bytes()).as_ref().is_some_and(is_record)
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        let (mut readings, mut count) = (Vec::new(), 0);
-        for (at, line, is_whole) in lines(text).filter(|(_, line, _)| !line.trim().is_empty()) {
-            let record: Map<String, Value> = serde_json::from_str(line)
-                .ok()
-                .filter(|_| is_whole)
-                .ok_or_else(|| file.line(at, "it is no whole JSON object"))?;
-            if !record.contains_key("time") {
-                return Err(file.line(at, "the record has no `time`"));
-            }
-            readings.extend(readings_of(&record, count));
-            count += 1;
-        }
-        Ok(RunReading::only(readings))
-    }
+    Ok(RunReading::only(readings))
 }
 
 /// `gpu_usage:0` as `usage` and 0.

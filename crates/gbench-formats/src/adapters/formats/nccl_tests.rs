@@ -3,13 +3,7 @@
 //! <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>. Its columns before the times differ by program and version
 //! (`redop` and `root` are not everywhere), so they are read from the header.
 
-use super::case::failed;
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{number, param};
-use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct NcclTests;
+use super::prelude::*;
 
 /// What newer versions write before a table.
 const COLLECTIVE: &str = "# Collective test starting:";
@@ -17,85 +11,71 @@ const COLLECTIVE: &str = "# Collective test starting:";
 /// Columns of each of the two halves of a row: the last one is `error` in old versions.
 const HALF: usize = 4;
 
-impl ResultFormat for NcclTests {
-    fn name(&self) -> &'static str {
-        "nccl-tests"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "nccl-tests",
+    title: "nccl-tests",
+    versions: "2.x with `#wrong`, and the older layout with `error`",
+    fields: "`Collective test starting`; `size`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
+    direction: "time lower; bandwidths follow from it and are shown",
+    recognises: |file| file.any_line("algbw", |line| columns(line).is_some()),
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "nccl-tests",
-            versions: "2.x with `#wrong`, and the older layout with `error`",
-            fields: "`Collective test starting`; `size`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
-            reads: Reads::Summary,
-            direction: "time lower; bandwidths follow from it and are shown",
-            tried: &[],
-        }
-    }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line("algbw", |line| columns(line).is_some())
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        let (mut keys, mut collective): (Option<Vec<&str>>, Option<&str>) = (None, None);
-        let (mut readings, mut bounds): (Vec<Reading>, Option<bool>) = (Vec::new(), None);
-        let mut devices = Vec::new();
-        for (at, line) in text.split_inclusive('\n').enumerate() {
-            let (number, whole) = (at + 1, line.ends_with('\n'));
-            let words: Vec<&str> = line.split_whitespace().collect();
-            if let Some(name) = line.strip_prefix(COLLECTIVE) {
-                collective = Some(name.trim());
-            } else if let Some(found) = columns(line) {
-                if keys.is_some() && collective.is_none() {
-                    return Err(
-                        file.line(number, "a second table, and nothing says what each of them measured")
-                    );
-                }
-                keys = Some(found);
-            } else if let Some(rest) = line.strip_prefix("# Out of bounds values") {
-                bounds = Some(rest.split_whitespace().any(|word| word == "OK"));
-            } else if let Some(device) = device(&words) {
-                devices.push(device);
-            } else if words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
-                let Some(keys) = &keys else { continue };
-                // Programs without an operation left its column empty in old versions.
-                let is_short = words.len() + 1 == keys.len() + 2 * HALF && keys.contains(&"redop");
-                let keys: Vec<&str> =
-                    keys.iter().copied().filter(|key| !(is_short && *key == "redop")).collect();
-                if words.len() != keys.len() + 2 * HALF || !whole {
-                    let what = format!(
-                        "a row of {} columns, and the header names {}",
-                        words.len(),
-                        keys.len() + 2 * HALF
-                    );
-                    return Err(file.line(number, if whole { what } else { "it breaks off here".into() }));
-                }
-                let (front, halves) = words.split_at(keys.len());
-                for (half, in_place) in halves.chunks(HALF).zip([false, true]) {
-                    // The count follows from size and type.
-                    let named = keys.iter().zip(front).filter(|(key, _)| **key != "count");
-                    let mut params: Params =
-                        named.map(|(key, word)| ((*key).to_owned(), param(word))).collect();
-                    params.insert("in_place".into(), ParamValue::Bool(in_place));
-                    let name =
-                        collective.map(|name| ("collective".to_owned(), ParamValue::Text(name.to_owned())));
-                    params.extend(name);
-                    add(&mut readings, file, number, params, half)?;
-                }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    let (mut keys, mut collective): (Option<Vec<&str>>, Option<&str>) = (None, None);
+    let (mut readings, mut bounds): (Vec<Reading>, Option<bool>) = (Vec::new(), None);
+    let mut devices = Vec::new();
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        let (number, whole) = (at + 1, line.ends_with('\n'));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(name) = line.strip_prefix(COLLECTIVE) {
+            collective = Some(name.trim());
+        } else if let Some(found) = columns(line) {
+            if keys.is_some() && collective.is_none() {
+                return Err(file.line(number, "a second table, and nothing says what each of them measured"));
+            }
+            keys = Some(found);
+        } else if let Some(rest) = line.strip_prefix("# Out of bounds values") {
+            bounds = Some(rest.split_whitespace().any(|word| word == "OK"));
+        } else if let Some(device) = device(&words) {
+            devices.push(device);
+        } else if words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
+            let Some(keys) = &keys else { continue };
+            // Programs without an operation left its column empty in old versions.
+            let is_short = words.len() + 1 == keys.len() + 2 * HALF && keys.contains(&"redop");
+            let keys: Vec<&str> = keys.iter().copied().filter(|key| !(is_short && *key == "redop")).collect();
+            if words.len() != keys.len() + 2 * HALF || !whole {
+                let what = format!(
+                    "a row of {} columns, and the header names {}",
+                    words.len(),
+                    keys.len() + 2 * HALF
+                );
+                return Err(file.line(number, if whole { what } else { "it breaks off here".into() }));
+            }
+            let (front, halves) = words.split_at(keys.len());
+            for (half, in_place) in halves.chunks(HALF).zip([false, true]) {
+                // The count follows from size and type.
+                let named = keys.iter().zip(front).filter(|(key, _)| **key != "count");
+                let mut params: Params = named.map(|(key, word)| ((*key).to_owned(), param(word))).collect();
+                params.insert("in_place".into(), ParamValue::Bool(in_place));
+                let name =
+                    collective.map(|name| ("collective".to_owned(), ParamValue::Text(name.to_owned())));
+                params.extend(name);
+                add(&mut readings, file, number, params, half)?;
             }
         }
-        match bounds {
-            None => Err(file.wrong("`# Out of bounds values` is missing: the program did not end")),
-            Some(false) if readings.iter().all(|reading| reading.end == End::Measured) => {
-                Err(file.wrong("it says that values are out of bounds, and not in which row"))
-            }
-            Some(_) => {
-                let run = RunReading { readings, ..RunReading::default() };
-                let run = if devices.is_empty() { run } else { run.fact("devices", devices) };
-                Ok(vec![run])
-            }
+    }
+    match bounds {
+        None => Err(file.wrong("`# Out of bounds values` is missing: the program did not end")),
+        Some(false) if readings.iter().all(|reading| reading.end == End::Measured) => {
+            Err(file.wrong("it says that values are out of bounds, and not in which row"))
+        }
+        Some(_) => {
+            let run = RunReading { readings, ..RunReading::default() };
+            let run = if devices.is_empty() { run } else { run.fact("devices", devices) };
+            Ok(vec![run])
         }
     }
 }

@@ -16,60 +16,43 @@ mod figure;
 use std::collections::{BTreeMap, HashSet};
 
 use self::figure::Figure;
-use super::case::{failed, measured, named, shown};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::param;
-use crate::adapters::{ReadError, Reading, Reads};
+use super::prelude::*;
 use gbench_model::profiler_csv::{NCU_HEADER, ProfilerRecord, is_ncu_header, ncu_records};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct Ncu;
 
 /// Metrics that are the time of a launch.
 const DURATIONS: [&str; 3] = ["Duration", "gpu__time_duration.sum", "gpu__time_duration.avg"];
 /// Columns that say which launch it is.
 const KEYS: [(&str, &str); 3] = [("Block Size", "block"), ("Grid Size", "grid"), ("Device", "device")];
 
-impl ResultFormat for Ncu {
-    fn name(&self) -> &'static str {
-        "ncu"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "ncu",
+    title: "Nsight Compute `ncu --csv`",
+    versions: "2020 to 2025: the long table, and `--page raw` with its row of units",
+    fields: "`ID`, `Process ID`, `Kernel Name`, `Block Size`, `Grid Size`, `Device`; `Duration` or `gpu__time_duration` of the long table, \
+             each metric of the wide one",
+    direction: "durations lower; all else is shown",
+    recognises: |file| file.any_line(NCU_HEADER, is_ncu_header),
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "Nsight Compute `ncu --csv`",
-            versions: "2020 to 2025: the long table, and `--page raw` with its row of units",
-            fields: "`ID`, `Process ID`, `Kernel Name`, `Block Size`, `Grid Size`, `Device`; `Duration` or `gpu__time_duration` of the long table, \
-                     each metric of the wide one",
-            reads: Reads::Summary,
-            direction: "durations lower; all else is shown",
-            tried: &[],
-        }
-    }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line(NCU_HEADER, is_ncu_header)
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        let records = ncu_records(text).map_err(|damage| file.line(damage.line, damage.what))?;
-        let mut records = records.into_iter();
-        let Some(header) = records.next() else {
-            let said =
-                text.lines().find(|line| line.starts_with("==ERROR==") || line.starts_with("==WARNING=="));
-            return Err(
-                file.wrong(format!("it holds no table: {}", said.unwrap_or("no line begins with `\"ID\"`")))
-            );
-        };
-        let records: Vec<ProfilerRecord> = records.collect();
-        let columns = Columns(&header.cells);
-        let readings = match columns.of("Metric Name") {
-            Some(_) => long(file, &columns, &records)?,
-            None => wide(file, &columns, &records)?,
-        };
-        Ok(RunReading::only(readings))
-    }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    let records = ncu_records(text).map_err(|damage| file.line(damage.line, damage.what))?;
+    let mut records = records.into_iter();
+    let Some(header) = records.next() else {
+        let said = text.lines().find(|line| line.starts_with("==ERROR==") || line.starts_with("==WARNING=="));
+        return Err(
+            file.wrong(format!("it holds no table: {}", said.unwrap_or("no line begins with `\"ID\"`")))
+        );
+    };
+    let records: Vec<ProfilerRecord> = records.collect();
+    let columns = Columns(&header.cells);
+    let readings = match columns.of("Metric Name") {
+        Some(_) => long(file, &columns, &records)?,
+        None => wide(file, &columns, &records)?,
+    };
+    Ok(RunReading::only(readings))
 }
 
 struct Columns<'a>(&'a [String]);

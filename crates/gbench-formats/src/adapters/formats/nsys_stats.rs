@@ -3,55 +3,39 @@
 //! <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>. Older versions have other names for the same columns, and
 //! no median. All times are nanoseconds. Several tables may follow each other, with an empty line between them.
 
-use super::case::{alone, failed, named, shown, summarised, summary};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{CsvRow, CsvTable, param};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::Params;
+use super::prelude::*;
 use gbench_model::profiler_csv::nsys::{COUNTS, MAX, MEAN, MEDIAN, MIN, NAMES, SHARE, STDDEV, TOTAL};
 use gbench_model::profiler_csv::{is_nsys_header, nsys_tables};
-
-pub(super) struct NsysStats;
 
 /// What tells nothing of what ran, or changes from run to run.
 const OTHERS: [&str; 3] = [TOTAL, "PID", "TID"];
 
-impl ResultFormat for NsysStats {
-    fn name(&self) -> &'static str {
-        "nsys-stats"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "nsys-stats",
+    title: "Nsight Systems `nsys stats`",
+    versions: "CSV summaries of 2020 to 2025: `cuda_gpu_kern_sum`, `cuda_api_sum`, `cuda_gpu_mem_time_sum`, `osrt_sum`, `nvtx_sum`",
+    fields: "`Name`, `Operation` or `Range`; `Instances`, `Num Calls` or `Count`; total, average, median, minimum, maximum and standard \
+             deviation; columns such as `GridXYZ` as parameters",
+    direction: "times lower: the median is judged, or the average where there is none",
+    recognises: |file| file.any_line(TOTAL, is_nsys_header),
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "Nsight Systems `nsys stats`",
-            versions: "CSV summaries of 2020 to 2025: `cuda_gpu_kern_sum`, `cuda_api_sum`, `cuda_gpu_mem_time_sum`, `osrt_sum`, `nvtx_sum`",
-            fields: "`Name`, `Operation` or `Range`; `Instances`, `Num Calls` or `Count`; total, average, median, minimum, maximum and standard \
-                     deviation; columns such as `GridXYZ` as parameters",
-            reads: Reads::Summary,
-            direction: "times lower: the median is judged, or the average where there is none",
-            tried: &[],
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    let tables = nsys_tables(text).map_err(|damage| file.line(damage.line, damage.what))?;
+    if tables.is_empty() {
+        return Err(file.wrong(format!("no line names the columns `Time (%)` and `{TOTAL}`")));
+    }
+    let mut readings = Vec::new();
+    for (first, part) in tables {
+        let table = CsvTable::read(*file, &part, first, b',')?;
+        for row in &table.rows {
+            readings.push(reading(file, &table, row)?);
         }
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        file.any_line(TOTAL, is_nsys_header)
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        let tables = nsys_tables(text).map_err(|damage| file.line(damage.line, damage.what))?;
-        if tables.is_empty() {
-            return Err(file.wrong(format!("no line names the columns `Time (%)` and `{TOTAL}`")));
-        }
-        let mut readings = Vec::new();
-        for (first, part) in tables {
-            let table = CsvTable::read(*file, &part, first, b',')?;
-            for row in &table.rows {
-                readings.push(reading(file, &table, row)?);
-            }
-        }
-        Ok(RunReading::only(readings))
-    }
+    Ok(RunReading::only(readings))
 }
 
 fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {

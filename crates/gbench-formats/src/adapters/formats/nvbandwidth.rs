@@ -7,40 +7,26 @@ mod json;
 mod row;
 mod text;
 
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use crate::adapters::{ReadError, Reads};
-
-pub(super) struct NvBandwidth;
+use super::prelude::*;
 
 /// The first words of the text.
 const TITLE: &str = "nvbandwidth Version:";
 
-impl ResultFormat for NvBandwidth {
-    fn name(&self) -> &'static str {
-        "nvbandwidth"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "nvbandwidth",
+    title: "nvbandwidth",
+    versions: "0.2 to 0.8, text and JSON",
+    fields: "`Running`, the matrices with their unit, `SUM`, errors; JSON: `testcases[]` with `name`, `status`, `bandwidth_description`, \
+             `bandwidth_matrix`, `sum`, `error`; versions",
+    direction: "bandwidths higher, latencies lower; sums are shown",
+    recognises,
+    read: |file| if file.begins(b'{') { json::read(file) } else { text::read(file) },
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "nvbandwidth",
-            versions: "0.2 to 0.8, text and JSON",
-            fields: "`Running`, the matrices with their unit, `SUM`, errors; JSON: `testcases[]` with `name`, `status`, `bandwidth_description`, \
-                     `bandwidth_matrix`, `sum`, `error`; versions",
-            reads: Reads::Summary,
-            direction: "bandwidths higher, latencies lower; sums are shown",
-            tried: &[],
-        }
-    }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let is_body = |body: &Outline| body.has(&["testcases"]) || body.has(&["error"]);
-        file.any_line(TITLE, |line| line.starts_with(TITLE))
-            || Outline::of(file, &["nvbandwidth"], &[])
-                .is_some_and(|outline| outline.get("nvbandwidth").is_some_and(is_body))
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        if file.begins(b'{') { json::read(file) } else { text::read(file) }
-    }
+fn recognises(file: &ResultFile) -> bool {
+    let is_body = |body: &Outline| body.has(&["testcases"]) || body.has(&["error"]);
+    file.any_line(TITLE, |line| line.starts_with(TITLE))
+        || Outline::of(file, &["nvbandwidth"], &[])
+            .is_some_and(|outline| outline.get("nvbandwidth").is_some_and(is_body))
 }

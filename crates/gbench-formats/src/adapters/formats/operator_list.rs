@@ -4,17 +4,7 @@
 //! `1000 / time_ms`, and `gpu_efficiency` is a formula of the sweep's own, 100 for anything short: both are shown. A shape that failed has
 //! no row.
 
-use serde_json::Value;
-
-use super::case::{alone, failed, named, summarised};
-use super::fields::{Fields, flattened};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::values::{param_of, python_document};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{Better, Params};
-
-pub(super) struct OperatorList;
+use super::prelude::*;
 
 /// What is measured: the field, its name, its unit, its direction, and whether to judge by it.
 const MEASURED: [(&str, &str, &str, Option<Better>, bool); 5] = [
@@ -28,33 +18,27 @@ const MEASURED: [(&str, &str, &str, Option<Better>, bool); 5] = [
 /// What differs from run to run.
 const VARYING: [&str; 4] = ["timestamp", "date", "datetime", "run_id"];
 
-impl ResultFormat for OperatorList {
-    fn name(&self) -> &'static str {
-        "operator-list"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "operator-list",
+    title: "list of an operator sweep",
+    versions: "a list of rows with `operation` and `implementation`",
+    fields: "`operation`, `implementation`, `batch_size`, `sequence_length`, `tensor_dimension` and other fields as parameters; `time_ms`, `memory_mb`, `inference_speed`, `gpu_efficiency`, `throughput_gbps`",
+    direction: "time and memory lower; the others are shown",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "list of an operator sweep",
-            versions: "a list of rows with `operation` and `implementation`",
-            fields: "`operation`, `implementation`, `batch_size`, `sequence_length`, `tensor_dimension` and other fields as parameters; `time_ms`, `memory_mb`, `inference_speed`, `gpu_efficiency`, `throughput_gbps`",
-            reads: Reads::Summary,
-            direction: "time and memory lower; the others are shown",
-            tried: &[],
-        }
-    }
+fn recognises(file: &ResultFile) -> bool {
+    let keys = ["operation", "implementation", "batch_size", "time_ms", "inference_speed"];
+    file.begins(b'[') && Outline::has_keys(file, &keys)
+}
 
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let keys = ["operation", "implementation", "batch_size", "time_ms", "inference_speed"];
-        file.begins(b'[') && Outline::has_keys(file, &keys)
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let value = python_document(file)?;
-        let rows = Fields::each(file, "", &value)?;
-        let readings: Result<Vec<Reading>, ReadError> = rows.iter().map(read_row).collect();
-        Ok(RunReading::only(readings?))
-    }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let value = python_document(file)?;
+    let rows = Fields::each(file, "", &value)?;
+    let readings: Result<Vec<Reading>, ReadError> = rows.iter().map(read_row).collect();
+    Ok(RunReading::only(readings?))
 }
 
 fn read_row(row: &Fields) -> Result<Reading, ReadError> {
@@ -125,7 +109,7 @@ mod tests {
         }
         let (bytes, none) = (serde_json::to_vec(&rows).unwrap(), OutputFiles::default());
         let file = ResultFile { name: "r.json", bytes: &bytes, beside: &none };
-        let runs = super::super::read(&OperatorList, &file).unwrap();
+        let runs = super::super::read(&FORMAT, &file).unwrap();
         let cases: HashSet<&str> =
             runs[0].readings.iter().map(|reading| reading.case.native.as_str()).collect();
         assert_eq!((rows.len(), cases.len()), (288, 288));

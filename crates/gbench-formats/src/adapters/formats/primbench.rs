@@ -3,18 +3,7 @@
 //! <https://github.com/ROCm/rocm-libraries/tree/develop/shared/primbench>. Its settings, such as the size, are parameters as well. It measures until the
 //! noise is below a bound, or a time is over: which of the two it was is kept with the case.
 
-use serde_json::Value;
-
-use super::case::{alone, ended, fail, named, skipped, summarised};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::table::param;
-use super::time::utc;
-use super::values::{Entries, document, scalar};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::Params;
-
-pub(super) struct Primbench;
+use super::prelude::*;
 
 /// Settings that change what is measured; the others say how long, or where results go.
 const SETTINGS: [&str; 3] = ["size", "hot", "seed"];
@@ -45,42 +34,31 @@ struct Specialization {
     meta: Entries<Value>,
 }
 
-impl ResultFormat for Primbench {
-    fn name(&self) -> &'static str {
-        "primbench"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "primbench",
+    title: "primbench",
+    versions: "`results_version` 2",
+    fields: "`meta`, `bytes_per_second`, `items_per_second`, `noise_percent`, `noise_timeout` of `specializations`; `algorithm`, `gpu_name`, \
+             `date` and versions of `general`; `size`, `hot`, `seed` of `settings`; `flags`",
+    direction: "rates higher; that of items follows from that of bytes and is shown",
+    recognises: |file| Outline::of(file, &["context", "specializations"], &["results_version"]).is_some(),
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "primbench",
-            versions: "`results_version` 2",
-            fields: "`meta`, `bytes_per_second`, `items_per_second`, `noise_percent`, `noise_timeout` of `specializations`; `algorithm`, `gpu_name`, \
-                     `date` and versions of `general`; `size`, `hot`, `seed` of `settings`; `flags`",
-            reads: Reads::Summary,
-            direction: "rates higher; that of items follows from that of bytes and is shown",
-            tried: &[],
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let found: Document = document(file)?;
+    let general = |key: &str| found.context.general.text(key);
+    let algorithm =
+        general("algorithm").ok_or_else(|| file.at("context.general.algorithm", "it is missing"))?;
+    let mut run = RunReading { started: general("date").and_then(utc), ..RunReading::default() };
+    for key in ["gpu_name", "gpu_arch", "hip_version", "clang_version", "library_build_type"] {
+        if let Some(text) = general(key) {
+            run = run.fact(key, text);
         }
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        Outline::of(file, &["context", "specializations"], &["results_version"]).is_some()
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let found: Document = document(file)?;
-        let general = |key: &str| found.context.general.text(key);
-        let algorithm =
-            general("algorithm").ok_or_else(|| file.at("context.general.algorithm", "it is missing"))?;
-        let mut run = RunReading { started: general("date").and_then(utc), ..RunReading::default() };
-        for key in ["gpu_name", "gpu_arch", "hip_version", "clang_version", "library_build_type"] {
-            if let Some(text) = general(key) {
-                run = run.fact(key, text);
-            }
-        }
-        run.readings =
-            found.specializations.iter().map(|one| reading(algorithm, &found.context, one)).collect();
-        Ok(vec![run])
-    }
+    run.readings = found.specializations.iter().map(|one| reading(algorithm, &found.context, one)).collect();
+    Ok(vec![run])
 }
 
 fn reading(algorithm: &str, context: &Context, found: &Specialization) -> Reading {

@@ -3,9 +3,7 @@
 //! Source systems and versions of them spell the same statistic differently. A field counts where every word of its name is one of those
 //! below, and `ms` is among them: without a unit it is no time.
 
-use super::case::{summarised, summary};
-use super::fields::{Fields, flattened};
-use crate::adapters::{ReadError, Reading};
+use super::prelude::*;
 
 /// Words that say nothing beside.
 const PLAIN: [&str; 5] = ["ms", "time", "latency", "dev", "percentile"];

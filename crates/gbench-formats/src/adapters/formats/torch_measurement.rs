@@ -24,14 +24,7 @@
 
 use std::collections::BTreeSet;
 
-use super::case::{failed, named};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::values::document;
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct TorchMeasurement;
+use super::prelude::*;
 
 #[derive(serde::Deserialize)]
 struct Measurement {
@@ -50,38 +43,31 @@ struct TaskSpec {
     num_threads: Option<i64>,
 }
 
-impl ResultFormat for TorchMeasurement {
-    fn name(&self) -> &'static str {
-        "torch-measurement"
-    }
-
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "torch.utils.benchmark",
-            versions: "`Measurement` of any version, exported as JSON by the lines in the documentation; no pickles",
-            fields: "`raw_times`, `number_per_run`; `label`, `sub_label`, `description`, `env`, `num_threads`, `stmt` of `task_spec`",
-            reads: Reads::Samples,
-            direction: "times lower",
-            tried: &[],
-        }
-    }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
+pub(super) const FORMAT: Format = Format {
+    name: "torch-measurement",
+    title: "torch.utils.benchmark",
+    versions: "`Measurement` of any version, exported as JSON by the lines in the documentation; no pickles",
+    fields: "`raw_times`, `number_per_run`; `label`, `sub_label`, `description`, `env`, `num_threads`, `stmt` of `task_spec`",
+    reads: Reads::Samples,
+    direction: "times lower",
+    recognises: |file| {
         file.begins(b'[') && Outline::has_keys(file, &["raw_times", "number_per_run", "task_spec"])
-    }
+    },
+    read,
+    ..Format::SUMMARY
+};
 
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        // A pickle begins with its protocol, and `torch.save` puts one into a zip.
-        if file.bytes.starts_with(b"\x80") || file.bytes.starts_with(b"PK\x03\x04") {
-            let what = "it is a pickle, which is not read: export it as JSON with the lines in the documentation of this format";
-            return Err(file.wrong(what));
-        }
-        let measurements: Vec<Measurement> = document(file)?;
-        // It tells what is held against each other in one file; a file of one is a side of its own, whatever it is called.
-        let envs: BTreeSet<&Option<String>> = measurements.iter().map(|it| &it.task_spec.env).collect();
-        let several = envs.len() > 1;
-        Ok(RunReading::only(measurements.iter().map(|it| reading(it, several)).collect()))
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    // A pickle begins with its protocol, and `torch.save` puts one into a zip.
+    if file.bytes.starts_with(b"\x80") || file.bytes.starts_with(b"PK\x03\x04") {
+        let what = "it is a pickle, which is not read: export it as JSON with the lines in the documentation of this format";
+        return Err(file.wrong(what));
     }
+    let measurements: Vec<Measurement> = document(file)?;
+    // It tells what is held against each other in one file; a file of one is a side of its own, whatever it is called.
+    let envs: BTreeSet<&Option<String>> = measurements.iter().map(|it| &it.task_spec.env).collect();
+    let several = envs.len() > 1;
+    Ok(RunReading::only(measurements.iter().map(|it| reading(it, several)).collect()))
 }
 
 fn reading(measurement: &Measurement, several_envs: bool) -> Reading {

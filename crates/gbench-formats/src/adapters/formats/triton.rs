@@ -6,63 +6,46 @@
 //! value is given to several parameters. A provider without a unit is shown and not judged. Columns of
 //! extremes and of differences, which some versions add, are left out.
 
-use super::case::{alone, ended, fail, named, summarised};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::table::{CsvRow, CsvTable, params_of};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{direction_of_unit, is_time};
+use super::prelude::*;
 
-pub(super) struct Triton;
+pub(super) const FORMAT: Format = Format {
+    name: "triton",
+    title: "triton.testing",
+    versions: "the CSV of `perf_report`",
+    fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers",
+    direction: "by the unit in the name of a column; without one it is shown and not judged",
+    read,
+    ..Format::SUMMARY
+};
 
-impl ResultFormat for Triton {
-    fn name(&self) -> &'static str {
-        "triton"
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    if !text.ends_with('\n') {
+        return Err(file.line(text.lines().count(), "the row breaks off here"));
     }
-
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "triton.testing",
-            versions: "the CSV of `perf_report`",
-            fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers",
-            reads: Reads::Summary,
-            direction: "by the unit in the name of a column; without one it is shown and not judged",
-            tried: &[],
+    let table = CsvTable::read(*file, text, 1, b',')?;
+    let with_unit = table.header.iter().skip(1).position(|name| unit(name).is_some());
+    let keys = with_unit.map_or_else(|| 1 + repeated(&table), |place| place + 1);
+    if table.header.len() <= keys {
+        return Err(file.line(1, "it has one column, and the first is the parameter"));
+    }
+    let mut readings: Vec<Reading> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for row in &table.rows {
+        let (key, _) = row.cells.split_at(keys.min(row.cells.len()));
+        if !seen.insert(key) {
+            let what =
+                format!("`{}` stands there twice as `{}`", key.join(","), table.header[..keys].join(","));
+            let advice =
+                "a provider's column needs its unit in its name where several columns are parameters";
+            return Err(file.line(row.line, format!("{what}: {advice}")));
+        }
+        let first = readings.len();
+        for column in (keys..table.header.len()).filter(|column| is_provider(&table, *column)) {
+            provider(file, &table, row, (keys, column), (&mut readings, first))?;
         }
     }
-
-    fn recognises(&self, _: &ResultFile) -> bool {
-        false
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let text = file.text()?;
-        if !text.ends_with('\n') {
-            return Err(file.line(text.lines().count(), "the row breaks off here"));
-        }
-        let table = CsvTable::read(*file, text, 1, b',')?;
-        let with_unit = table.header.iter().skip(1).position(|name| unit(name).is_some());
-        let keys = with_unit.map_or_else(|| 1 + repeated(&table), |place| place + 1);
-        if table.header.len() <= keys {
-            return Err(file.line(1, "it has one column, and the first is the parameter"));
-        }
-        let mut readings: Vec<Reading> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        for row in &table.rows {
-            let (key, _) = row.cells.split_at(keys.min(row.cells.len()));
-            if !seen.insert(key) {
-                let what =
-                    format!("`{}` stands there twice as `{}`", key.join(","), table.header[..keys].join(","));
-                let advice =
-                    "a provider's column needs its unit in its name where several columns are parameters";
-                return Err(file.line(row.line, format!("{what}: {advice}")));
-            }
-            let first = readings.len();
-            for column in (keys..table.header.len()).filter(|column| is_provider(&table, *column)) {
-                provider(file, &table, row, (keys, column), (&mut readings, first))?;
-            }
-        }
-        Ok(RunReading::only(readings.into_iter().map(ended).collect()))
-    }
+    Ok(RunReading::only(readings.into_iter().map(ended).collect()))
 }
 
 /// What stands behind the providers: the difference that `diff_col` adds, and the extremes of each, which some versions leave there.

@@ -3,17 +3,7 @@
 //! <https://github.com/meta-pytorch/tritonbench>. The last row of the CSV is an average of all inputs, and left out, as are the JSON's. A
 //! backend that failed has its error as the first of its metrics, and no other; it may also have 0.0.
 
-use serde_json::Value;
-
-use super::case::{alone, ended, fail, named, summarised};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::table::{CsvTable, number, param};
-use super::values::{Entries, document};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct TritonBench;
+use super::prelude::*;
 
 /// Metrics that the tool defines: name here, unit, judged. What it calls otherwise is shown without a unit.
 const METRICS: [(&str, &str, &str, bool); 8] = [
@@ -28,34 +18,27 @@ const METRICS: [(&str, &str, &str, bool); 8] = [
 ];
 const PREFIX: &str = "tritonbench_";
 
-impl ResultFormat for TritonBench {
-    fn name(&self) -> &'static str {
-        "tritonbench"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "tritonbench",
+    title: "TritonBench",
+    versions: "`--csv` with `;`, and `--output-json`",
+    fields: "the columns `provider-metric`; `metrics` by `tritonbench_<op>_<mode>[x_<input>-<backend>]_<metric>`",
+    direction: "times and memory lower; rates higher, and judged where there is no time; others are shown",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "TritonBench",
-            versions: "`--csv` with `;`, and `--output-json`",
-            fields: "the columns `provider-metric`; `metrics` by `tritonbench_<op>_<mode>[x_<input>-<backend>]_<metric>`",
-            reads: Reads::Summary,
-            direction: "times and memory lower; rates higher, and judged where there is no time; others are shown",
-            tried: &[],
-        }
-    }
+fn recognises(file: &ResultFile) -> bool {
+    let is_metric = |(name, _): &(String, Outline)| name.starts_with(PREFIX);
+    let document = file.holds(&["\"tritonbench_"]).then(|| Outline::of(file, &["metrics"], &[])).flatten();
+    let metrics = document.as_ref().and_then(|document| document.get("metrics"));
+    metrics.is_some_and(|metrics| metrics.entries().iter().any(is_metric)) || is_csv(file)
+}
 
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let is_metric = |(name, _): &(String, Outline)| name.starts_with(PREFIX);
-        let document =
-            file.holds(&["\"tritonbench_"]).then(|| Outline::of(file, &["metrics"], &[])).flatten();
-        let metrics = document.as_ref().and_then(|document| document.get("metrics"));
-        metrics.is_some_and(|metrics| metrics.entries().iter().any(is_metric)) || is_csv(file)
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let cases = if file.begins(b'{') { json(file)? } else { csv(file)? };
-        Ok(RunReading::only(cases.into_iter().map(Case::reading).collect()))
-    }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let cases = if file.begins(b'{') { json(file)? } else { csv(file)? };
+    Ok(RunReading::only(cases.into_iter().map(Case::reading).collect()))
 }
 
 /// What stands for one input and backend, in the order of the file.

@@ -5,16 +5,7 @@
 //! 0.0 stands where an endpoint does not stream: neither is a time. `--save-detailed` adds the time to the first token of each
 //! request, in seconds; they are read as milliseconds, as the summaries are, so that both kinds of file compare.
 
-use serde_json::Value;
-
-use super::case::{alone, ended, fail, failed, named, summarised, summary};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::values::{Entries, document, json_lines, scalar, typed};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{ParamValue, Params};
-
-pub(super) struct Vllm;
+use super::prelude::*;
 
 /// Of a serving run: what says which run it is.
 const PARAMS: [&str; 16] = [
@@ -43,37 +34,30 @@ const THROUGHPUT: [&str; 5] =
 
 type Document = Entries<Value>;
 
-impl ResultFormat for Vllm {
-    fn name(&self) -> &'static str {
-        "vllm"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "vllm",
+    title: "vLLM bench",
+    versions: "`bench serve`, also of `benchmark_serving.py` and for embeddings; `bench latency`; `bench throughput`",
+    fields: "`completed`, `failed`, `median_`, `std_`, `p99_` of `ttft`, `tpot`, `itl`, `e2el`, `ttfts`, the throughputs; \
+             `latencies`, `percentiles`; `tokens_per_second`",
+    direction: "times lower, throughputs higher",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "vLLM bench",
-            versions: "`bench serve`, also of `benchmark_serving.py` and for embeddings; `bench latency`; `bench throughput`",
-            fields: "`completed`, `failed`, `median_`, `std_`, `p99_` of `ttft`, `tpot`, `itl`, `e2el`, `ttfts`, the throughputs; \
-                     `latencies`, `percentiles`; `tokens_per_second`",
-            reads: Reads::Summary,
-            direction: "times lower, throughputs higher",
-            tried: &[],
-        }
-    }
+fn recognises(file: &ResultFile) -> bool {
+    let kinds = [&SERVE[..], &LATENCY, &THROUGHPUT];
+    file.begins(b'{') && kinds.iter().any(|keys| Outline::has_keys(file, keys))
+}
 
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let kinds = [&SERVE[..], &LATENCY, &THROUGHPUT];
-        file.begins(b'{') && kinds.iter().any(|keys| Outline::has_keys(file, keys))
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        // `--append-result` leaves a line for each run.
-        let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
-        let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
-        let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
-        let readings: Result<Vec<Reading>, ReadError> =
-            found.iter().map(|found| reading(file, found)).collect();
-        Ok(RunReading::only(readings?))
-    }
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    // `--append-result` leaves a line for each run.
+    let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
+    let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
+    let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
+    let readings: Result<Vec<Reading>, ReadError> = found.iter().map(|found| reading(file, found)).collect();
+    Ok(RunReading::only(readings?))
 }
 
 fn reading(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {

@@ -4,61 +4,46 @@
 //! higher_is_better, tags}], success, error_message, start_time, end_time, system}], metadata}`. Each metric says its direction itself. Times are
 //! often without an offset: then they are no moment that is known.
 
-use super::case::{alone, ended, failed, metric_name, named, summarised};
-use super::fields::{Fields, flattened};
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::outline::Outline;
-use super::time::utc;
-use super::values::{param_of, python_document};
-use crate::adapters::{ReadError, Reading, Reads};
-use gbench_model::{Better, ParamValue, Params, is_time};
+use super::prelude::*;
 
-pub(super) struct Warpt;
+pub(super) const FORMAT: Format = Format {
+    name: "warpt",
+    title: "warpt",
+    versions: "its `BenchmarkSuiteRun`",
+    fields: "`spec.id`, `spec.params`; `metrics[]` with `name`, `value`, `unit`, `higher_is_better`, `tags`; `success`, `error_message`, `start_time`, `metadata`",
+    direction: "as each metric says",
+    recognises,
+    read,
+    ..Format::SUMMARY
+};
 
-impl ResultFormat for Warpt {
-    fn name(&self) -> &'static str {
-        "warpt"
+fn recognises(file: &ResultFile) -> bool {
+    let Some(outline) = Outline::of(file, &["suite", "components", "benchmarks"], &["spec"]) else {
+        return false;
+    };
+    let result = outline.first_of("benchmarks");
+    let id = result.and_then(|result| result.get("spec")?.get("id"));
+    result.is_some_and(|result| result.has(&["metrics", "success"]))
+        && id.is_some_and(|id| id.has(&["suite", "name"]))
+}
+
+fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let value = python_document(file)?;
+    let document = Fields::of(file, "", &value)?;
+    document.need("suite", document.text("suite")?)?;
+    let results = document.objects("benchmarks")?;
+    let mut run = RunReading::default();
+    let mut starts = Vec::new();
+    for result in &results {
+        run.readings.push(read_result(result)?);
+        starts.push(result.text("start_time")?.and_then(utc));
     }
-
-    fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "warpt",
-            versions: "its `BenchmarkSuiteRun`",
-            fields: "`spec.id`, `spec.params`; `metrics[]` with `name`, `value`, `unit`, `higher_is_better`, `tags`; `success`, `error_message`, `start_time`, `metadata`",
-            reads: Reads::Summary,
-            direction: "as each metric says",
-            tried: &[],
-        }
+    run.started =
+        starts.into_iter().collect::<Option<Vec<String>>>().and_then(|starts| starts.into_iter().min());
+    for (name, value) in document.object("metadata")?.iter().flat_map(flattened) {
+        run.facts.insert(name, value.clone());
     }
-
-    fn recognises(&self, file: &ResultFile) -> bool {
-        let Some(outline) = Outline::of(file, &["suite", "components", "benchmarks"], &["spec"]) else {
-            return false;
-        };
-        let result = outline.first_of("benchmarks");
-        let id = result.and_then(|result| result.get("spec")?.get("id"));
-        result.is_some_and(|result| result.has(&["metrics", "success"]))
-            && id.is_some_and(|id| id.has(&["suite", "name"]))
-    }
-
-    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let value = python_document(file)?;
-        let document = Fields::of(file, "", &value)?;
-        document.need("suite", document.text("suite")?)?;
-        let results = document.objects("benchmarks")?;
-        let mut run = RunReading::default();
-        let mut starts = Vec::new();
-        for result in &results {
-            run.readings.push(read_result(result)?);
-            starts.push(result.text("start_time")?.and_then(utc));
-        }
-        run.started =
-            starts.into_iter().collect::<Option<Vec<String>>>().and_then(|starts| starts.into_iter().min());
-        for (name, value) in document.object("metadata")?.iter().flat_map(flattened) {
-            run.facts.insert(name, value.clone());
-        }
-        Ok(vec![run])
-    }
+    Ok(vec![run])
 }
 
 fn read_result(result: &Fields) -> Result<Reading, ReadError> {

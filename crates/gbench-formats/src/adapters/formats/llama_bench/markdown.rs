@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::case::{ended, fail, named, summarised, summary};
-use super::super::format::{ResultFile, RunReading};
-use super::super::table::{number, params_of};
-use crate::adapters::{ReadError, Reading};
-use gbench_model::ParamValue;
+use super::super::prelude::*;
 
 /// First and last columns of the Markdown table.
 const FIRST: [&str; 4] = ["model", "size", "params", "backend"];

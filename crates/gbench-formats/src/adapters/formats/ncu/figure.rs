@@ -1,8 +1,6 @@
 //! Numbers of Nsight Compute's CSV.
 
-use super::super::format::ResultFile;
-use super::super::table::number;
-use crate::adapters::ReadError;
+use super::super::prelude::*;
 use gbench_model::profiler_csv::ProfilerRecord;
 
 pub(super) enum Figure {

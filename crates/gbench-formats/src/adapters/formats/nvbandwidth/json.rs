@@ -4,12 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::super::case::{failed, skipped};
-use super::super::format::{ResultFile, RunReading};
-use super::super::table::number;
-use super::super::values::document;
+use super::super::prelude::*;
 use super::row::{cell, quantity, sum, unknown, without_cells};
-use crate::adapters::{ReadError, Reading};
 
 #[derive(Deserialize)]
 struct Document {

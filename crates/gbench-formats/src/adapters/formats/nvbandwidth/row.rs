@@ -1,8 +1,6 @@
 //! What a cell, a sum and a test without cells become.
 
-use super::super::case::{alone, failed, named, shown, summarised};
-use crate::adapters::{End, Reading};
-use gbench_model::{ParamValue, Params};
+use super::super::prelude::*;
 
 /// What a test measures, by the unit at the end of its description: `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`.
 pub(super) fn quantity(description: &str) -> Option<(&'static str, &'static str)> {

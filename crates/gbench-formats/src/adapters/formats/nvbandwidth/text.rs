@@ -1,10 +1,7 @@
 //! The text of nvbandwidth: each test between `Running NAME.` and `SUM NAME VALUE`.
 
-use super::super::case::failed;
-use super::super::format::{ResultFile, RunReading};
-use super::super::table::{lines, number};
+use super::super::prelude::*;
 use super::row::{cell, quantity, sum, unknown, without_cells};
-use crate::adapters::{ReadError, Reading};
 
 /// A test of the text that has begun.
 struct Running<'a> {
