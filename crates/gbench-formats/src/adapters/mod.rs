@@ -96,7 +96,8 @@ impl Harness {
     /// A program whose rows the suite file describes. Suite files are read a few times in a process; what they describe stays as long
     /// as it does.
     pub fn described(rows: formats::Described) -> Self {
-        Self(Box::leak(Box::new(formats::DescribedProgram(rows))))
+        let rows: &_ = Box::leak(Box::new(rows));
+        Self(Box::leak(Box::new(formats::ResultProgram(rows))))
     }
 
     /// Whether it is a format that programs write by themselves.

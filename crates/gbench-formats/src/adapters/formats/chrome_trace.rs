@@ -91,8 +91,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn recognises(file: &ResultFile) -> bool {
     let holds_kernel = ["\"kernel\"", "\"Kernel\""].iter().any(|word| is_category(file.bytes, word));
-    let outline = holds_kernel.then(|| Outline::of(file, &["traceEvents"], &["ph"])).flatten();
-    outline.is_some_and(|outline| outline.rows_have("traceEvents", &["ph"]))
+    holds_kernel && Outline::shows(file, &["traceEvents"], &["traceEvents[].ph"])
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

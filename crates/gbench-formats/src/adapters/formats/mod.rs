@@ -29,7 +29,7 @@ pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 pub use harness_file::HarnessFile;
 pub use harness_files::HARNESS_FILES;
 pub(super) use program::OUT as OUT_WORD;
-pub(crate) use program::{DescribedProgram, ResultProgram};
+pub(crate) use program::ResultProgram;
 
 use std::collections::BTreeSet;
 

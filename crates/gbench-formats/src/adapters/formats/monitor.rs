@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn recognises(file: &ResultFile) -> bool {
     let is_record = |record: &Outline| {
-        record.text_at(&["time"]).is_some() && record.entries().iter().any(|(key, _)| of_gpu(key).is_some())
+        record.text_at("time").is_some() && record.entries().iter().any(|(key, _)| of_gpu(key).is_some())
     };
     file.begins(b'{')
         && file.holds(&["\"time\"", "\"gpu_"])

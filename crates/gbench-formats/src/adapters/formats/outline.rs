@@ -39,6 +39,13 @@ impl Outline {
         Self::of(file, keys, &[]).is_some()
     }
 
+    /// Whether the first document of a file has these keys, and within it all of these paths.
+    pub(super) fn shows(file: &ResultFile, keys: &[&str], paths: &[&str]) -> bool {
+        let within: Vec<&str> =
+            paths.iter().flat_map(|path| path.split('.')).map(|key| key.trim_end_matches("[]")).collect();
+        Self::of(file, keys, &within).is_some_and(|outline| outline.has(paths))
+    }
+
     /// Of a text, such as a line.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         Self::up_to(bytes, &[])
@@ -69,8 +76,17 @@ impl Outline {
         self.entries().iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    pub(super) fn has(&self, keys: &[&str]) -> bool {
-        keys.iter().all(|key| self.get(key).is_some())
+    /// What stands at a path of keys, with `[]` behind a list for its first element: `results[].spec.id`.
+    fn at(&self, path: &str) -> Option<&Self> {
+        path.split('.').try_fold(self, |outline, key| match key.strip_suffix("[]") {
+            Some(list) => outline.first_of(list),
+            None => outline.get(key),
+        })
+    }
+
+    /// Whether it has these keys, or paths of them.
+    pub(super) fn has(&self, paths: &[&str]) -> bool {
+        paths.iter().all(|path| self.at(path).is_some())
     }
 
     pub(super) fn first(&self) -> Option<&Self> {
@@ -90,9 +106,9 @@ impl Outline {
         self.first_of(key).is_some_and(|row| row.has(keys))
     }
 
-    /// The text at a path of keys.
-    pub(super) fn text_at(&self, path: &[&str]) -> Option<&str> {
-        match path.iter().try_fold(self, |outline, key| outline.get(key))? {
+    /// The text at a path.
+    pub(super) fn text_at(&self, path: &str) -> Option<&str> {
+        match self.at(path)? {
             Outline::Text(text) => Some(text),
             _ => None,
         }
@@ -231,7 +247,7 @@ mod tests {
     #[test]
     fn a_document_is_read_up_to_what_is_asked_for() {
         let outline = of(r#"{"a": 1, "b": [{"c": "x", "d": [1, 2]}, ???"#, &["a", "b"]).unwrap();
-        assert_eq!(outline.first_of("b").and_then(|row| row.text_at(&["c"])), Some("x"));
+        assert_eq!(outline.first_of("b").and_then(|row| row.text_at("c")), Some("x"));
         assert!(outline.rows_have("b", &["d"]));
         assert!(
             of(r#"[{"a": 1}, ???"#, &["a"])

@@ -2,8 +2,7 @@
 //! prints is a case.
 
 use super::checked;
-use super::described::Described;
-use super::format::{ResultFile, ResultFormat};
+use super::format::{FormatAbout, ResultFile, ResultFormat};
 use crate::adapters::output::STDERR;
 use crate::adapters::{
     About, Adapter, CaseRequest, HarnessOutput, Invocation, Language, Lists, OutputFiles, ReadError, Reading,
@@ -17,84 +16,46 @@ const OUT_VARIABLE: &str = "GBENCH_OUT";
 
 pub(crate) struct ResultProgram(pub &'static dyn ResultFormat);
 
-/// A program whose rows the user describes.
-pub(crate) struct DescribedProgram(pub Described);
-
 impl Adapter for ResultProgram {
     fn name(&self) -> &'static str {
         self.0.name()
     }
 
     fn about(&self) -> About {
-        about(self.0)
+        let FormatAbout { title, reads, tried, .. } = self.0.about();
+        let (language, lists) = (Language::Any, Lists::ByRunning);
+        About { title, language, lists, filters: false, orders: false, reads, tried }
     }
 
     /// The program measures as much as its own words say.
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
-        Some(invocation(ask))
+        let argv = ask.command.iter().map(|word| word.replace(OUT, ask.out)).collect();
+        Some(Invocation { argv, env: vec![(OUT_VARIABLE.to_owned(), ask.out.to_owned())] })
     }
 
+    /// From the file that the program left; from standard output where it left none.
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-        read(self.0, output)
-    }
-}
-
-impl Adapter for DescribedProgram {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn about(&self) -> About {
-        about(&self.0)
-    }
-
-    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
-        Some(invocation(ask))
-    }
-
-    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-        read(&self.0, output)
-    }
-}
-
-fn about(format: &dyn ResultFormat) -> About {
-    let about = format.about();
-    About {
-        title: about.title,
-        language: Language::Any,
-        lists: Lists::ByRunning,
-        filters: false,
-        orders: false,
-        reads: about.reads,
-        tried: about.tried,
-    }
-}
-
-fn invocation(ask: &CaseRequest) -> Invocation {
-    let argv = ask.command.iter().map(|word| word.replace(OUT, ask.out)).collect();
-    Invocation { argv, env: vec![(OUT_VARIABLE.to_owned(), ask.out.to_owned())] }
-}
-
-/// The file that the program left; standard output where it left none.
-fn read(format: &dyn ResultFormat, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-    let left: Vec<(&String, &Vec<u8>)> =
-        output.files.0.iter().filter(|(path, _)| path.as_str() != STDERR).collect();
-    let none = OutputFiles::default();
-    let stdout = ResultFile { name: "stdout", bytes: output.stdout, beside: &none };
-    let files = left.iter().map(|(path, bytes)| ResultFile { name: path, bytes, beside: output.files });
-    let mut known: Vec<ResultFile> = files.filter(|file| format.recognises(file)).collect();
-    let file = match (known.len(), left.as_slice()) {
-        (1, _) => known.remove(0),
-        (0, []) => stdout,
-        (0, [(path, bytes)]) => ResultFile { name: path, bytes, beside: output.files },
-        (found, _) => {
-            let what = format!("{found} of {} files are of {}, and one is read", left.len(), format.name());
-            return Err(stdout.wrong(what));
+        let format = self.0;
+        let left: Vec<(&String, &Vec<u8>)> =
+            output.files.0.iter().filter(|(path, _)| path.as_str() != STDERR).collect();
+        let none = OutputFiles::default();
+        let stdout = ResultFile { name: "stdout", bytes: output.stdout, beside: &none };
+        let files = left.iter().map(|(path, bytes)| ResultFile { name: path, bytes, beside: output.files });
+        let mut known: Vec<ResultFile> = files.filter(|file| format.recognises(file)).collect();
+        let file = match (known.len(), left.as_slice()) {
+            (1, _) => known.remove(0),
+            (0, []) => stdout,
+            (0, [(path, bytes)]) => ResultFile { name: path, bytes, beside: output.files },
+            (found, _) => {
+                let what =
+                    format!("{found} of {} files are of {}, and one is read", left.len(), format.name());
+                return Err(stdout.wrong(what));
+            }
+        };
+        let mut runs = checked::read(format, &file)?;
+        match (runs.pop(), runs.is_empty()) {
+            (Some(run), true) => Ok(run.readings),
+            _ => Err(file.wrong("it holds several runs, and a process is one")),
         }
-    };
-    let mut runs = checked::read(format, &file)?;
-    match (runs.pop(), runs.is_empty()) {
-        (Some(run), true) => Ok(run.readings),
-        _ => Err(file.wrong("it holds several runs, and a process is one")),
     }
 }

@@ -18,13 +18,9 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn recognises(file: &ResultFile) -> bool {
-    let Some(outline) = Outline::of(file, &["suite", "components", "benchmarks"], &["spec"]) else {
-        return false;
-    };
-    let result = outline.first_of("benchmarks");
-    let id = result.and_then(|result| result.get("spec")?.get("id"));
-    result.is_some_and(|result| result.has(&["metrics", "success"]))
-        && id.is_some_and(|id| id.has(&["suite", "name"]))
+    let paths =
+        ["metrics", "success", "spec.id.suite", "spec.id.name"].map(|path| format!("benchmarks[].{path}"));
+    Outline::shows(file, &["suite", "components", "benchmarks"], &paths.each_ref().map(String::as_str))
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
