@@ -8,19 +8,18 @@ use gbench_model::{Better, Params};
 
 /// What a harness can do, and how. Each method is pure.
 pub trait Adapter: Sync {
-    /// The word of `harness = "..."`: small letters, digits and `-`.
-    fn name(&self) -> &'static str;
-
     fn about(&self) -> About;
 
-    /// A command that [`Adapter::run`] has words for, where it has none for others: shown to whoever wrote another.
-    fn example(&self) -> &'static [&'static str] {
-        &["./bench"]
+    fn name(&self) -> &'static str {
+        self.about().name
     }
 
-    /// What has to be on a machine beside the tools of its language.
+    fn example(&self) -> &'static [&'static str] {
+        self.about().example
+    }
+
     fn needs(&self) -> &'static [Need] {
-        &[]
+        self.about().needs
     }
 
     /// Benchmarks of this harness in a tree, and what looks like one and was not understood. Nothing is run.
@@ -80,6 +79,8 @@ pub trait Adapter: Sync {
 /// Facts for documents and for the planning of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
+    /// The word of `harness = "..."`: small letters, digits and `-`.
+    pub name: &'static str,
     /// As its authors write it: `Google Benchmark`.
     pub title: &'static str,
     pub language: Language,
@@ -91,6 +92,26 @@ pub struct About {
     pub reads: Reads,
     /// Versions of the real tool whose output a fixture holds; empty: read from its documented format alone.
     pub tried: &'static [&'static str],
+    /// A command that [`Adapter::run`] has words for, where it has none for others: shown to whoever wrote another.
+    pub example: &'static [&'static str],
+    /// What has to be on a machine beside the tools of its language.
+    pub needs: &'static [Need],
+}
+
+impl About {
+    /// A program that needs nothing and measures all its cases in its own order; no output of a real one is kept.
+    pub(super) const PLAIN: Self = Self {
+        name: "",
+        title: "",
+        language: Language::Any,
+        lists: Lists::ByRunning,
+        filters: false,
+        orders: false,
+        reads: Reads::Samples,
+        tried: &[],
+        example: &["./bench"],
+        needs: &[],
+    };
 }
 
 /// What has to be there before a harness of it runs.

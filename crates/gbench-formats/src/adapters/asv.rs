@@ -8,16 +8,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::json::document;
 use super::loose_json::{standard_json, without_comments};
+use super::prelude::*;
 use super::python;
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
-    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
-use gbench_model::{Better, ParamValue};
 
 pub(crate) struct Asv;
 
@@ -67,24 +61,18 @@ sys.exit(main.main())
 "#;
 
 impl Adapter for Asv {
-    fn name(&self) -> &'static str {
-        "asv"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "asv",
             title: "airspeed velocity",
             language: Language::Python,
             lists: Lists::Named,
             filters: true,
-            orders: false,
             reads: Reads::Samples,
             tried: &["0.6.1", "0.6.6"],
+            example: &["python3", "-m", "asv", "run"],
+            ..About::PLAIN
         }
-    }
-
-    fn example(&self) -> &'static [&'static str] {
-        &["python3", "-m", "asv", "run"]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
@@ -231,7 +219,7 @@ fn started(ask: &CaseRequest, more: Vec<String>) -> Option<Invocation> {
 }
 
 fn refused<T>(file: &str, path: impl Into<String>, what: &str) -> Result<T, ReadError> {
-    Err(ReadError::new(Place::Path { file: Some(file.to_owned()), path: path.into() }, what))
+    Err(ReadError::path(file, path, what))
 }
 
 #[derive(Deserialize)]
@@ -355,13 +343,13 @@ fn reading(
         Value::Null => {
             let last =
                 said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("asv has no result for it");
-            reading.end = End::Failed { message: last.trim().to_owned() };
+            reading.end = failed(last.trim());
             return Ok(reading);
         }
         Value::String(nan) if nan == "NaN" => {
             let line = said.lines().find_map(|line| line.split_once("asv: skipped: "));
             let reason = line.map_or("its setup skips it, or its result is NaN", |(_, reason)| reason.trim());
-            reading.end = End::Skipped { reason: reason.to_owned() };
+            reading.end = skipped(reason);
             return Ok(reading);
         }
         value => value.as_f64(),
@@ -383,7 +371,7 @@ fn reading(
     metric.judged = judged;
     match cell("samples")? {
         Value::Null if benchmark.kind == "time" => {
-            metric.summary = Some(SummaryReading { value, stddev: None, count: None });
+            metric.summary = Some(alone(value));
         }
         Value::Null => metric.values.push(value),
         Value::Array(samples) => {

@@ -6,12 +6,7 @@
 
 use serde::Deserialize;
 
-use super::json::document;
-use super::{
-    About, Adapter, CaseName, Detected, End, HarnessOutput, Language, Lists, Place, ReadError, Reading,
-    Reads, SourceTree,
-};
-use gbench_model::ParamValue;
+use super::prelude::*;
 
 pub(crate) struct BenchmarkDotNet;
 
@@ -19,19 +14,14 @@ pub(crate) struct BenchmarkDotNet;
 const ENDS: [&str; 2] = ["-report-full.json", "-report-full-compressed.json"];
 
 impl Adapter for BenchmarkDotNet {
-    fn name(&self) -> &'static str {
-        "benchmarkdotnet"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "benchmarkdotnet",
             title: "BenchmarkDotNet",
             language: Language::DotNet,
             lists: Lists::No,
-            filters: false,
-            orders: false,
             reads: Reads::Samples,
-            tried: &[],
+            ..About::PLAIN
         }
     }
 
@@ -54,11 +44,9 @@ impl Adapter for BenchmarkDotNet {
             for (file, bytes) in output.files.ending(end) {
                 let report: Report = document(Some(file), bytes)?;
                 for (index, benchmark) in report.benchmarks.iter().enumerate() {
-                    let reading = benchmark.read(&report).map_err(|(key, what)| {
-                        let path = format!("Benchmarks[{index}].{key}");
-                        ReadError::new(Place::Path { file: Some(file.to_owned()), path }, what)
-                    })?;
-                    readings.push(reading);
+                    let wrong =
+                        |(key, what)| ReadError::path(file, format!("Benchmarks[{index}].{key}"), what);
+                    readings.push(benchmark.read(&report).map_err(wrong)?);
                 }
             }
         }
@@ -114,8 +102,7 @@ impl Benchmark {
             reading.metadata = known.collect();
         }
         let Some(statistics) = &self.statistics else {
-            reading.end =
-                End::Failed { message: "it has no statistics: see the log of BenchmarkDotNet".into() };
+            reading.end = failed("it has no statistics: see the log of BenchmarkDotNet");
             return Ok(reading);
         };
         let Some(values) = statistics.original_values.as_ref().filter(|values| !values.is_empty()) else {

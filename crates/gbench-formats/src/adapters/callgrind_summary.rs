@@ -4,10 +4,7 @@
 //! with `new`. Instructions are exact for code that does the same each time. Cycles are estimated from simulated
 //! caches, whose contents depend on addresses: shown, and not judged.
 
-use serde_json::Value;
-
-use super::{CaseName, End, HarnessOutput, Place, ReadError, Reading};
-use gbench_model::Better;
+use super::prelude::*;
 
 /// Events beside the instructions: name, key, unit.
 const OTHERS: [(&str, &str, &str); 4] = [
@@ -20,8 +17,7 @@ const OTHERS: [(&str, &str, &str); 4] = [
 /// Every benchmark of stdout, in the versions of the layout that are given. Errors: a line that is neither a document nor the name of a
 /// benchmark that failed.
 pub(super) fn read(output: &HarnessOutput, versions: &[&str]) -> Result<Vec<Reading>, ReadError> {
-    let text = std::str::from_utf8(output.stdout)
-        .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+    let text = output.text()?;
     let mut readings = Vec::new();
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let number = index + 1;
@@ -38,7 +34,7 @@ pub(super) fn read(output: &HarnessOutput, versions: &[&str]) -> Result<Vec<Read
                 return Err(ReadError::line(number, "it is neither a summary nor the name of a benchmark"));
             }
             let mut reading = Reading::new(CaseName::plain(line));
-            reading.end = End::Failed { message: "it did not end; what follows it did not run".into() };
+            reading.end = failed("it did not end; what follows it did not run");
             readings.push(reading);
             continue;
         }
@@ -73,9 +69,7 @@ fn benchmark(summary: &Value, versions: &[&str]) -> Result<Reading, String> {
     reading.metric("instructions", "instructions", Some(Better::Lower)).values.push(count);
     for (name, key, unit) in OTHERS {
         let Some(count) = events.count(key) else { continue };
-        let metric = reading.metric(name, unit, None);
-        metric.judged = false;
-        metric.values.push(count);
+        shown(&mut reading, name, unit, count);
     }
     // Valgrind sees it once.
     reading.iterations = Some(1.0);

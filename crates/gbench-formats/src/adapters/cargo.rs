@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::cmake::quoted;
-use super::detect::{BuildStep, Detected, FoundBenchmark, SourceTree};
-use super::{Invocation, Program};
+use super::prelude::*;
 
 /// Words for a bench target. `cargo bench` hands on what stands behind `--`, and gives `--bench` itself; a program that is started
 /// without Cargo needs that word from us, because without it most harnesses only test.

@@ -7,11 +7,8 @@
 use std::collections::HashMap;
 
 use super::cpp::{self, Library};
+use super::prelude::*;
 use super::xml::{self, Element};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Need,
-    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
 
 pub(crate) struct Catch2;
 
@@ -40,24 +37,17 @@ const LIBRARY: Library = Library {
 };
 
 impl Adapter for Catch2 {
-    fn name(&self) -> &'static str {
-        "catch2"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "catch2",
             title: "Catch2",
             language: Language::Cpp,
             lists: Lists::ByRunning,
-            filters: false,
-            orders: false,
             reads: Reads::Summary,
             tried: &["2.13.4", "2.13.10", "3.7.1"],
+            needs: &[Need::Library { file: "/usr/include/catch2", package: "catch2" }],
+            ..About::PLAIN
         }
-    }
-
-    fn needs(&self) -> &'static [Need] {
-        &[Need::Library { file: "/usr/include/catch2", package: "catch2" }]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
@@ -163,8 +153,8 @@ impl<'x> Walk<'x> {
             test.success.ok_or_else(|| element.refused(Some(FILE), "the test case has no result"))?;
         let marked = element.attribute("tags").is_some_and(|tags| tags.contains("[!benchmark]"));
         let end = match (success, test.skip) {
-            (false, _) => End::Failed { message: test.message.unwrap_or("its test case fails".into()) },
-            (true, Some(reason)) => End::Skipped { reason },
+            (false, _) => failed(test.message.unwrap_or("its test case fails".into())),
+            (true, Some(reason)) => skipped(reason),
             (true, None) => return Ok(()),
         };
         // Which benchmarks it would have had is not said.
@@ -232,10 +222,10 @@ impl<'x> Walk<'x> {
         }
         match element.child("mean") {
             None => {
-                let failed = element.child("failed").and_then(|failed| failed.attribute("message"));
+                let said = element.child("failed").and_then(|failed| failed.attribute("message"));
                 let assertion = || element.child("Expression").map(expression);
-                let message = failed.map(str::to_owned).or_else(assertion);
-                reading.end = End::Failed { message: message.unwrap_or("the benchmark did not end".into()) };
+                let message = said.map(str::to_owned).or_else(assertion);
+                reading.end = failed(message.unwrap_or("the benchmark did not end".into()));
             }
             Some(mean) => {
                 let samples: u64 = number(element, "samples")?;

@@ -9,13 +9,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::cargo::{self, DeclaredTarget, TargetKind};
-use super::criterion_report::{CriterionReport, stdout};
-use super::json::document;
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
-    Program, ReadError, Reading, Reads, Refusal, STDERR, SourceTree,
-};
-use gbench_model::Better;
+use super::criterion_report::CriterionReport;
+use super::prelude::*;
 
 pub(crate) struct Criterion;
 
@@ -34,19 +29,16 @@ const CUT_OFF: &str = "...";
 const MAX_TITLE: usize = 100;
 
 impl Adapter for Criterion {
-    fn name(&self) -> &'static str {
-        "criterion"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "criterion",
             title: "Criterion.rs",
             language: Language::Rust,
             lists: Lists::Named,
             filters: true,
-            orders: false,
             reads: Reads::Samples,
             tried: &["0.4.0", "0.5.1", "0.8.2"],
+            ..About::PLAIN
         }
     }
 
@@ -71,7 +63,7 @@ impl Adapter for Criterion {
             let name = line.strip_suffix(": benchmark").or_else(|| line.strip_suffix(": bench"));
             name.map(CaseName::plain)
         };
-        Ok(stdout(output)?.lines().filter_map(name).collect())
+        Ok(output.text()?.lines().filter_map(name).collect())
     }
 
     fn refusal(&self, output: &HarnessOutput) -> Option<Refusal> {
@@ -87,16 +79,14 @@ impl Adapter for Criterion {
     }
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-        let text = stdout(output)?;
+        let text = output.text()?;
         let report = CriterionReport::of(text);
         let mut readings = Vec::new();
         for (path, bytes) in output.files.ending("/new/benchmark.json") {
             let sample = path.strip_suffix("benchmark.json").unwrap_or(path).to_owned() + "sample.json";
             let benchmark: Benchmark = document(Some(path), bytes)?;
             let sampled: Sample = document(Some(&sample), output.files.need(&sample)?)?;
-            let refused = |key: &str, what: &str| {
-                ReadError::new(Place::Path { file: Some(sample.clone()), path: key.to_owned() }, what)
-            };
+            let refused = |key: &str, what: &str| ReadError::path(&sample, key, what);
             if !["Linear", "Flat"].contains(&sampled.sampling_mode.as_str()) {
                 return Err(refused("sampling_mode", "it is neither Linear nor Flat"));
             }

@@ -7,12 +7,7 @@
 //!                         time:   [3.7902 ns 3.7905 ns 3.7902 ns]
 //! ```
 
-use super::{HarnessOutput, Place, ReadError};
-
-pub(super) fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
-    std::str::from_utf8(output.stdout)
-        .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
-}
+use super::ReadError;
 
 /// What stdout says of the cases.
 pub(super) struct CriterionReport<'a> {

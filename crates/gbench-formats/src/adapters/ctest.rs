@@ -6,13 +6,8 @@
 use serde::Deserialize;
 
 use super::cmake;
-use super::detect::BuildStep;
-use super::json::document;
+use super::prelude::*;
 use super::xml::{self, Element};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
-    Language, Lists, Need, Program, ReadError, Reading, Reads, SourceTree,
-};
 
 pub(crate) struct CTest;
 
@@ -22,24 +17,18 @@ const FILE: &str = "ctest.xml";
 const MAX_FILTER: usize = 100_000;
 
 impl Adapter for CTest {
-    fn name(&self) -> &'static str {
-        "ctest"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "ctest",
             title: "CTest",
             language: Language::Cpp,
             lists: Lists::Named,
             filters: true,
-            orders: false,
             reads: Reads::Samples,
             tried: &["3.21.4", "3.25.1", "4.1.3"],
+            needs: &[Need::Program { name: "ctest", package: "cmake" }],
+            ..About::PLAIN
         }
-    }
-
-    fn needs(&self) -> &'static [Need] {
-        &[Need::Program { name: "ctest", package: "cmake" }]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
@@ -161,16 +150,12 @@ fn reading(case: &Element) -> Result<Reading, ReadError> {
             reading.metric("time", "s", None).values.push(time);
         }
         // Versions before 3.29 leave the message empty.
-        "fail" => reading.end = End::Failed { message: said("failure").unwrap_or("the test fails".into()) },
-        "disabled" => reading.end = End::Skipped { reason: "the test is disabled".into() },
+        "fail" => reading.end = failed(said("failure").unwrap_or("the test fails".into())),
+        "disabled" => reading.end = skipped("the test is disabled"),
         // SKIP_RETURN_CODE and SKIP_REGULAR_EXPRESSION are asked for; a program or file that is not there is not.
         "notrun" => {
             let message = said("skipped").unwrap_or("the test did not run".into());
-            reading.end = if message.starts_with("SKIP_") {
-                End::Skipped { reason: message }
-            } else {
-                End::Failed { message }
-            };
+            reading.end = if message.starts_with("SKIP_") { skipped(message) } else { failed(message) };
         }
         other => return Err(refused(format!("`status` is {other}, which is not known"))),
     }

@@ -5,11 +5,7 @@
 
 use super::cargo::{self, DeclaredTarget, TargetKind};
 use super::divan_tree::{Ended, Leaf, parse, scaled};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
-    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
-use gbench_model::{Better, ParamValue, Params};
+use super::prelude::*;
 
 pub(crate) struct Divan;
 
@@ -17,19 +13,16 @@ pub(crate) struct Divan;
 const COUNTED_SAMPLE: u32 = 100;
 
 impl Adapter for Divan {
-    fn name(&self) -> &'static str {
-        "divan"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "divan",
             title: "Divan",
             language: Language::Rust,
             lists: Lists::ByRunning,
             filters: true,
-            orders: false,
             reads: Reads::Summary,
             tried: &["0.1.14", "0.1.21"],
+            ..About::PLAIN
         }
     }
 
@@ -48,7 +41,7 @@ impl Adapter for Divan {
     }
 
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-        let (leaves, ended) = parse(stdout(output)?, false)?;
+        let (leaves, ended) = parse(output.text()?, false)?;
         match ended {
             Ended::Whole => Ok(leaves.iter().map(|leaf| case_name(&leaf.path)).collect()),
             Ended::In(name) => Err(ReadError::case(name, "it did not end, and what follows it is not named")),
@@ -62,7 +55,7 @@ impl Adapter for Divan {
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         // A case that panics ends the process: those before it stand.
-        let (leaves, _) = parse(stdout(output)?, true)?;
+        let (leaves, _) = parse(output.text()?, true)?;
         leaves.iter().map(reading).collect()
     }
 
@@ -107,20 +100,15 @@ fn case_name(native: &str) -> CaseName {
     CaseName { native: native.to_owned(), case: case.to_owned(), params }
 }
 
-fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
-    std::str::from_utf8(output.stdout)
-        .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
-}
-
 /// The case of a leaf with its values: fastest, slowest, median, mean, samples and iterations.
 fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
     let mut reading = Reading::new(case_name(&leaf.path));
     if leaf.ignored {
-        reading.end = End::Skipped { reason: "it is marked `#[ignore]`".into() };
+        reading.end = skipped("it is marked `#[ignore]`");
         return Ok(reading);
     }
     let Some(values) = &leaf.values else {
-        reading.end = End::Failed { message: "it measured nothing".into() };
+        reading.end = failed("it measured nothing");
         return Ok(reading);
     };
     let refused = |what: String| ReadError::line(leaf.line, what);
@@ -141,12 +129,12 @@ fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
     }
     // The cost of the loop around it is taken off.
     if median == 0.0 {
-        let message =
-            "it takes no longer than the loop around it, which is taken off: 0 ns is no time to compare with";
-        reading.end = End::Failed { message: message.into() };
+        reading.end = failed(
+            "it takes no longer than the loop around it, which is taken off: 0 ns is no time to compare with",
+        );
         return Ok(reading);
     }
-    let summary = |value| Some(SummaryReading { value, stddev: None, count: Some(samples) });
+    let summary = |value| Some(summary(value, None, Some(samples)));
     reading.metric("time", "ns", None).summary = summary(median);
     for (name, value) in [("fastest_ns", fastest), ("slowest_ns", slowest), ("mean_ns", mean)] {
         reading.metadata.insert(name.into(), value.into());

@@ -13,27 +13,21 @@ mod detection;
 #[cfg(test)]
 mod tests;
 
-use super::{
-    About, Adapter, Amount, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program,
-    ReadError, Reading, Reads, SourceTree,
-};
+use super::prelude::*;
 
 pub(crate) struct GoTest;
 
 impl Adapter for GoTest {
-    fn name(&self) -> &'static str {
-        "go-test"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "go-test",
             title: "go test -bench",
             language: Language::Go,
             lists: Lists::ByRunning,
             filters: true,
-            orders: false,
             reads: Reads::Samples,
             tried: &["1.19.8", "1.27.3"],
+            ..About::PLAIN
         }
     }
 

@@ -10,10 +10,7 @@ mod report;
 mod tests;
 
 use self::names::{FILE, case_name};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Need, Place,
-    Program, ReadError, Reading, Reads, SourceTree,
-};
+use super::prelude::*;
 
 pub(crate) struct GoogleBenchmark;
 
@@ -24,24 +21,21 @@ const MAX_FILTER: usize = 100_000;
 const COUNTED: f64 = 0.01;
 
 impl Adapter for GoogleBenchmark {
-    fn name(&self) -> &'static str {
-        "google-benchmark"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "google-benchmark",
             title: "Google Benchmark",
             language: Language::Cpp,
             lists: Lists::Named,
             filters: true,
-            orders: false,
             reads: Reads::Samples,
             tried: &["1.5.2", "1.7.1", "1.9.1", "1.9.5-python"],
+            needs: &[Need::Library {
+                file: "/usr/include/benchmark/benchmark.h",
+                package: "libbenchmark-dev",
+            }],
+            ..About::PLAIN
         }
-    }
-
-    fn needs(&self) -> &'static [Need] {
-        &[Need::Library { file: "/usr/include/benchmark/benchmark.h", package: "libbenchmark-dev" }]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
@@ -66,8 +60,7 @@ impl Adapter for GoogleBenchmark {
     }
 
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-        let text = std::str::from_utf8(output.stdout)
-            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+        let text = output.text()?;
         Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(case_name).collect())
     }
 

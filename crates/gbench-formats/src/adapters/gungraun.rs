@@ -6,10 +6,7 @@
 use super::callgrind_summary;
 use super::cargo;
 use super::iai_callgrind::{detect, words};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Need, Place,
-    Program, ReadError, Reading, Reads, SourceTree,
-};
+use super::prelude::*;
 
 pub(crate) struct Gungraun;
 
@@ -17,24 +14,17 @@ pub(crate) struct Gungraun;
 const RUNNER: &str = "gungraun-runner";
 
 impl Adapter for Gungraun {
-    fn name(&self) -> &'static str {
-        "gungraun"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "gungraun",
             title: "Gungraun",
             language: Language::Rust,
             lists: Lists::Named,
-            filters: false,
-            orders: false,
             reads: Reads::Counts,
             tried: &["0.17.2", "0.20.0"],
+            needs: &[Need::CargoProgram { name: RUNNER }],
+            ..About::PLAIN
         }
-    }
-
-    fn needs(&self) -> &'static [Need] {
-        &[Need::CargoProgram { name: RUNNER }]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
@@ -56,8 +46,7 @@ impl Adapter for Gungraun {
     }
 
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-        let text = std::str::from_utf8(output.stdout)
-            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+        let text = output.text()?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
     }
 

@@ -6,14 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::json::document;
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Need,
-    Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
-use gbench_model::{Better, ParamValue, Params};
+use super::prelude::*;
 
 pub(crate) struct Hyperfine;
 
@@ -26,27 +20,20 @@ const OURS: [&str; 6] =
 const OURS_SHORT: [&str; 3] = ["-r", "-m", "-M"];
 
 impl Adapter for Hyperfine {
-    fn name(&self) -> &'static str {
-        "hyperfine"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "hyperfine",
             title: "hyperfine",
             language: Language::Any,
             lists: Lists::ByRunning,
-            filters: false,
-            orders: false,
             reads: Reads::Samples,
             tried: &["1.15.0", "1.20.0", "2.0.0"],
+            needs: &[Need::Program { name: "hyperfine", package: "hyperfine" }],
+            ..About::PLAIN
         }
     }
 
     /// Names the files that call it: what their commands need to be built by, and which variables they read, is not in them.
-    fn needs(&self) -> &'static [Need] {
-        &[Need::Program { name: "hyperfine", package: "hyperfine" }]
-    }
-
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files() {
@@ -149,7 +136,7 @@ fn calls(line: &str) -> bool {
 }
 
 fn refused<T>(path: impl Into<String>, what: &str) -> Result<T, ReadError> {
-    Err(ReadError::new(Place::Path { file: Some(FILE.into()), path: path.into() }, what))
+    Err(ReadError::path(FILE, path, what))
 }
 
 /// A case is its command or its name; two that look alike differ in a parameter which only their preparation reads.
@@ -222,7 +209,7 @@ fn first(report: First) -> Result<Vec<Reading>, ReadError> {
             return refused(path("times"), "there are not as many as exit codes");
         }
         if let Some(message) = bad(&codes, &times) {
-            reading.end = End::Failed { message };
+            reading.end = failed(message);
             readings.push(reading);
             continue;
         }
@@ -235,9 +222,7 @@ fn first(report: First) -> Result<Vec<Reading>, ReadError> {
         time.values = times;
         for (name, mean) in [("user_time", result.user), ("system_time", result.system)] {
             if let Some(value) = mean {
-                let metric = reading.metric(name, "s", None);
-                metric.summary = Some(SummaryReading { value, stddev: None, count: Some(count) });
-                metric.judged = false;
+                summarised(&mut reading, name, "s", summary(value, None, Some(count))).judged = false;
             }
         }
         if let Some(memory) = result.memory_usage_byte.filter(|memory| memory.len() == codes.len()) {
@@ -334,7 +319,7 @@ fn second(report: Second) -> Result<Vec<Reading>, ReadError> {
         reading.metrics.retain(|metric| metric.values.len() == runs);
         let times = reading.metrics.first().map_or(&[][..], |metric| &metric.values);
         if let Some(message) = bad(&codes, times) {
-            reading.end = End::Failed { message };
+            reading.end = failed(message);
             reading.metrics.clear();
         }
         readings.push(reading);

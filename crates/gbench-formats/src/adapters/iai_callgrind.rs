@@ -5,10 +5,7 @@
 
 use super::callgrind_summary;
 use super::cargo::{self, DeclaredTarget, TargetKind};
-use super::{
-    About, Adapter, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Need, Program,
-    ReadError, Reading, Reads, SourceTree,
-};
+use super::prelude::*;
 
 pub(crate) struct IaiCallgrind;
 
@@ -16,24 +13,17 @@ pub(crate) struct IaiCallgrind;
 const RUNNER: &str = "iai-callgrind-runner";
 
 impl Adapter for IaiCallgrind {
-    fn name(&self) -> &'static str {
-        "iai-callgrind"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "iai-callgrind",
             title: "Iai-Callgrind",
             language: Language::Rust,
             lists: Lists::ByRunning,
-            filters: false,
-            orders: false,
             reads: Reads::Counts,
             tried: &["0.12.3", "0.14.0", "0.16.1"],
+            needs: &[Need::CargoProgram { name: RUNNER }],
+            ..About::PLAIN
         }
-    }
-
-    fn needs(&self) -> &'static [Need] {
-        &[Need::CargoProgram { name: RUNNER }]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {

@@ -1,9 +1,8 @@
 //! Packages of JavaScript in a tree: what the adapters of its harnesses look for alike.
 
 use regex::Regex;
-use serde_json::Value;
 
-use super::{BuildStep, SourceTree};
+use super::prelude::*;
 
 /// A package that depends on a harness.
 pub(super) struct Package {

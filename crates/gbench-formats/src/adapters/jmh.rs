@@ -6,14 +6,8 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::json::document;
-use super::{
-    About, Adapter, BuildStep, CaseName, CaseRequest, Detected, FoundBenchmark, HarnessOutput, Invocation,
-    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
-use gbench_model::{Better, ParamValue};
+use super::prelude::*;
 
 pub(crate) struct Jmh;
 
@@ -22,19 +16,15 @@ const FILE: &str = "jmh.json";
 const BETWEEN: &str = " | ";
 
 impl Adapter for Jmh {
-    fn name(&self) -> &'static str {
-        "jmh"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "jmh",
             title: "JMH",
             language: Language::Java,
             lists: Lists::Named,
             filters: true,
-            orders: false,
             reads: Reads::Samples,
-            tried: &[],
+            ..About::PLAIN
         }
     }
 
@@ -94,8 +84,7 @@ impl Adapter for Jmh {
 
     /// `Benchmarks: `, then names, each with lines `  param "n" = {8, 64}` behind it.
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-        let text = std::str::from_utf8(output.stdout)
-            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+        let text = output.text()?;
         let mut points: Vec<(&str, Vec<BTreeMap<String, String>>)> = Vec::new();
         let lines = text.lines().enumerate().skip_while(|(_, line)| line.trim_end() != "Benchmarks:").skip(1);
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
@@ -154,12 +143,7 @@ impl Adapter for Jmh {
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let report: Vec<Entry> = document(Some(FILE), output.files.need(FILE)?)?;
         let readings = report.iter().enumerate().map(|(index, entry)| {
-            entry.read().map_err(|(key, what)| {
-                ReadError::new(
-                    Place::Path { file: Some(FILE.into()), path: format!("[{index}].{key}") },
-                    what,
-                )
-            })
+            entry.read().map_err(|(key, what)| ReadError::path(FILE, format!("[{index}].{key}"), what))
         });
         readings.collect()
     }
@@ -242,20 +226,17 @@ impl Entry {
                 if count == 0 {
                     return Err(("primaryMetric.rawDataHistogram", "nothing ran".into()));
                 }
-                metric.summary = Some(SummaryReading { value, stddev: None, count: Some(count) });
+                metric.summary = Some(summary(value, None, Some(count)));
             }
             _ => return Err(("primaryMetric.rawData", "it is missing".into())),
         }
         for (name, secondary) in &self.secondary_metrics {
-            let plain = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
-            let own: String = name.trim_start_matches('·').chars().map(plain).collect();
+            let own = metric_name(name.trim_start_matches('·'));
             let Some(value) = secondary.score.as_f64() else { continue };
             if own.is_empty() || reading.metrics.iter().any(|metric| metric.name == own) {
                 return Err(("secondaryMetrics", format!("`{name}` has no name of its own")));
             }
-            let metric = reading.metric(&own, &secondary.score_unit, None);
-            (metric.summary, metric.judged) =
-                (Some(SummaryReading { value, stddev: None, count: None }), false);
+            summarised(&mut reading, &own, &secondary.score_unit, alone(value)).judged = false;
         }
         let texts = [
             ("mode", Some(&self.mode)),

@@ -5,12 +5,7 @@
 //! is kept back, unless the environment has `RUST_TEST_NOCAPTURE`.
 
 use super::cargo::{self, DeclaredTarget, TargetKind, packages, without_comments};
-use super::detect::{BuildStep, FoundBenchmark};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
-    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
-use gbench_model::Better;
+use super::prelude::*;
 
 pub(crate) struct LibtestBench;
 
@@ -18,19 +13,16 @@ pub(crate) struct LibtestBench;
 const SAMPLES: u64 = 50;
 
 impl Adapter for LibtestBench {
-    fn name(&self) -> &'static str {
-        "libtest-bench"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "libtest-bench",
             title: "Rust #[bench]",
             language: Language::Rust,
             lists: Lists::Named,
             filters: true,
-            orders: false,
             reads: Reads::Summary,
             tried: &["1.95.0", "1.97.0-nightly"],
+            ..About::PLAIN
         }
     }
 
@@ -65,7 +57,7 @@ impl Adapter for LibtestBench {
     }
 
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-        let text = stdout(output)?;
+        let text = output.text()?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
     }
 
@@ -81,7 +73,7 @@ impl Adapter for LibtestBench {
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let mut readings = Vec::new();
         let mut section = Section::default();
-        for (index, line) in stdout(output)?.split_inclusive('\n').enumerate() {
+        for (index, line) in output.text()?.split_inclusive('\n').enumerate() {
             let Some(line) = line.strip_suffix('\n') else { break };
             if line.starts_with("test result: ") {
                 readings.extend(section.end(true));
@@ -117,13 +109,13 @@ impl Section {
         if let Some(reason) = ignored {
             let reason = reason.trim_start_matches(", ");
             let reason = if reason.is_empty() { "it is marked `#[ignore]`" } else { reason };
-            reading.end = End::Skipped { reason: reason.into() };
+            reading.end = skipped(reason);
             self.ignored.push((reading, padded.len()));
             return Ok(());
         }
         self.width = Some(padded.len());
         if result == "FAILED" {
-            reading.end = End::Failed { message: "it failed; its output says why".into() };
+            reading.end = failed("it failed; its output says why");
             self.ran.push(reading);
             return Ok(());
         }
@@ -131,11 +123,11 @@ impl Section {
         let Some(measured) = measured else { return refused(format!("`{result}` is not known")) };
         if measured.median == 0.0 {
             let message = "it took no time: it does not call `iter`, or what it measures is optimised away";
-            reading.end = End::Failed { message: message.into() };
+            reading.end = failed(message);
             self.ran.push(reading);
             return Ok(());
         }
-        let summary = |value| Some(SummaryReading { value, stddev: None, count: Some(SAMPLES) });
+        let summary = |value| Some(summary(value, None, Some(SAMPLES)));
         reading.metric("time", "ns", None).summary = summary(measured.median);
         // From the slowest to the fastest sample, without outliers.
         reading.metadata.insert("spread_ns".into(), measured.spread.into());
@@ -193,11 +185,6 @@ fn number(text: &str) -> Option<f64> {
         return None;
     }
     text.replace(',', "").parse().ok()
-}
-
-fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
-    std::str::from_utf8(output.stdout)
-        .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
 }
 
 fn kind(target: &DeclaredTarget) -> TargetKind {

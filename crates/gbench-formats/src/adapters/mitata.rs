@@ -11,31 +11,22 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use super::javascript::{imports, name, package};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
-    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
-use gbench_model::ParamValue;
+use super::prelude::*;
 
 pub(crate) struct Mitata;
 
 impl Adapter for Mitata {
-    fn name(&self) -> &'static str {
-        "mitata"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "mitata",
             title: "Mitata",
             language: Language::JavaScript,
             lists: Lists::ByRunning,
-            filters: false,
-            orders: false,
             reads: Reads::Summary,
             tried: &["0.1.14", "1.0.34"],
+            ..About::PLAIN
         }
     }
 
@@ -236,7 +227,7 @@ fn measured(
     let mut reading = Reading::new(case);
     if let Some(error) = error {
         let message = error.get("message").and_then(Value::as_str).unwrap_or("it threw");
-        reading.end = End::Failed { message: message.to_owned() };
+        reading.end = failed(message);
         return Ok(reading);
     }
     let Some(stats) = stats else { return Err((format!("{key}stats"), "it is missing")) };
@@ -247,14 +238,11 @@ fn measured(
     if count == Some(0) {
         return Err((format!("{key}stats.samples"), "nothing ran"));
     }
-    let summary = |value| Some(SummaryReading { value, stddev: None, count });
-    reading.metric("time", "ns", None).summary = summary(median);
-    let metric = reading.metric("mean", "ns", None);
-    (metric.summary, metric.judged) = (summary(mean), false);
+    summarised(&mut reading, "time", "ns", summary(median, None, count));
+    summarised(&mut reading, "mean", "ns", summary(mean, None, count)).judged = false;
     if let Some(heap) = stats.heap.as_ref().and_then(|heap| heap.avg) {
         // It follows the collector as much as the code.
-        let metric = reading.metric("heap", "B", None);
-        (metric.summary, metric.judged) = (summary(heap), false);
+        summarised(&mut reading, "heap", "B", summary(heap, None, count)).judged = false;
     }
     Ok(reading)
 }

@@ -10,6 +10,7 @@
 mod adapter;
 mod callgrind_summary;
 mod cargo;
+mod case;
 mod check;
 mod cmake;
 mod cpp;
@@ -25,6 +26,7 @@ mod kind_tests;
 pub mod layouts;
 mod loose_json;
 mod output;
+mod prelude;
 mod python;
 #[cfg(test)]
 mod tests;

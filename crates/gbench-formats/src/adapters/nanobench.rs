@@ -8,10 +8,7 @@
 use serde::Deserialize;
 
 use super::cpp::{self, Library};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
-    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
+use super::prelude::*;
 
 pub(crate) struct Nanobench;
 
@@ -33,19 +30,14 @@ const LIBRARY: Library = Library {
 };
 
 impl Adapter for Nanobench {
-    fn name(&self) -> &'static str {
-        "nanobench"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "nanobench",
             title: "nanobench",
             language: Language::Cpp,
             lists: Lists::ByRunning,
-            filters: false,
-            orders: false,
             reads: Reads::Samples,
-            tried: &[],
+            ..About::PLAIN
         }
     }
 
@@ -77,8 +69,7 @@ impl Adapter for Nanobench {
         if !readings.is_empty() {
             return Ok(readings);
         }
-        let text = std::str::from_utf8(output.stdout)
-            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+        let text = output.text()?;
         if text.lines().any(|line| line.starts_with(CSV)) {
             return rows_of_csv(text);
         }
@@ -206,8 +197,7 @@ fn rows_of_csv(text: &str) -> Result<Vec<Reading>, ReadError> {
             return refused("`batch` or `elapsed` is no number");
         };
         let mut reading = Reading::new(case_name(&row[0], &row[1]));
-        reading.metric("time", "s", None).summary =
-            Some(SummaryReading { value: elapsed / batch, stddev: None, count: None });
+        summarised(&mut reading, "time", "s", alone(elapsed / batch));
         reading.metadata.insert("unit".into(), row[2].into());
         reading.metadata.insert("batch".into(), batch.into());
         readings.push(reading);
@@ -255,8 +245,7 @@ fn rows_of_table(text: &str) -> Result<Vec<Reading>, ReadError> {
             return refused("the time is no number");
         };
         let mut reading = Reading::new(case_name(table.title, name));
-        reading.metric("time", table.unit, None).summary =
-            Some(SummaryReading { value, stddev: None, count: None });
+        summarised(&mut reading, "time", table.unit, alone(value));
         if last.contains(":wavy_dash:") {
             reading.metadata.insert("unstable".into(), true.into());
         }

@@ -11,10 +11,7 @@ mod tests;
 
 use self::names::{DEVICE, FILE};
 use super::cpp::{self, Library};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program,
-    ReadError, Reading, Reads, SourceTree,
-};
+use super::prelude::*;
 
 pub(crate) struct Nvbench;
 
@@ -29,19 +26,15 @@ const LIBRARY: Library = Library {
 };
 
 impl Adapter for Nvbench {
-    fn name(&self) -> &'static str {
-        "nvbench"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "nvbench",
             title: "NVBench",
             language: Language::Cuda,
             lists: Lists::Named,
             filters: true,
-            orders: false,
             reads: Reads::Samples,
-            tried: &[],
+            ..About::PLAIN
         }
     }
 

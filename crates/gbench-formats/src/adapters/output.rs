@@ -11,6 +11,14 @@ pub struct HarnessOutput<'a> {
     pub files: &'a OutputFiles,
 }
 
+impl<'a> HarnessOutput<'a> {
+    /// What was printed. Errors: it is not UTF-8.
+    pub(super) fn text(&self) -> Result<&'a str, ReadError> {
+        std::str::from_utf8(self.stdout)
+            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
+    }
+}
+
 /// Standard error of the process among its [`OutputFiles`], where the caller keeps it: some harnesses say there alone how often they
 /// ran the benchmarked code.
 pub const STDERR: &str = "stderr";
@@ -55,6 +63,11 @@ impl ReadError {
     /// In a line of stdout, from 1.
     pub fn line(line: usize, what: impl Into<String>) -> Self {
         Self::new(Place::Line { file: None, line }, what)
+    }
+
+    /// At a path of keys in a file.
+    pub(super) fn path(file: &str, path: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::new(Place::Path { file: Some(file.to_owned()), path: path.into() }, what)
     }
 
     /// About a case.

@@ -7,15 +7,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::json::document;
+use super::prelude::*;
 use super::python;
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
-    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree,
-};
-use gbench_model::Better;
 
 pub(crate) struct Pyperf;
 
@@ -37,19 +31,15 @@ const KEPT: [&str; 8] = [
 ];
 
 impl Adapter for Pyperf {
-    fn name(&self) -> &'static str {
-        "pyperf"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "pyperf",
             title: "pyperf",
             language: Language::Python,
             lists: Lists::ByRunning,
-            filters: false,
-            orders: false,
             reads: Reads::Samples,
             tried: &["2.6.1", "2.10.0"],
+            ..About::PLAIN
         }
     }
 
@@ -168,7 +158,7 @@ fn is_word(line: &str) -> bool {
 }
 
 fn refused<T>(path: impl Into<String>, what: &str) -> Result<T, ReadError> {
-    Err(ReadError::new(Place::Path { file: Some(FILE.into()), path: path.into() }, what))
+    Err(ReadError::path(FILE, path, what))
 }
 
 type Metadata = BTreeMap<String, Value>;
@@ -249,7 +239,7 @@ fn reading(
         metric.values.extend(&run.values);
     }
     if reading.metrics.is_empty() {
-        reading.end = End::Failed { message: "it has no value".into() };
+        reading.end = failed("it has no value");
     } else {
         reading.iterations = done;
     }

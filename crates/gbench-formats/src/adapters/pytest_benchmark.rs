@@ -8,14 +8,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::json::document;
 use super::junit::{TestCase, TestEnd, test_cases};
-use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
-    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
+use super::prelude::*;
 
 mod detect;
 
@@ -54,12 +49,9 @@ const VALUES: [&str; 22] = [
 ];
 
 impl Adapter for PytestBenchmark {
-    fn name(&self) -> &'static str {
-        "pytest-benchmark"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "pytest-benchmark",
             title: "pytest-benchmark",
             language: Language::Python,
             lists: Lists::Named,
@@ -67,6 +59,7 @@ impl Adapter for PytestBenchmark {
             orders: true,
             reads: Reads::Samples,
             tried: &["4.0.0", "5.3.1"],
+            ..About::PLAIN
         }
     }
 
@@ -86,8 +79,7 @@ impl Adapter for PytestBenchmark {
     }
 
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-        let text = std::str::from_utf8(output.stdout)
-            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+        let text = output.text()?;
         let mut cases = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let bare = line.trim_matches(['_', ' ']);
@@ -362,8 +354,7 @@ fn measurements(bytes: &[u8]) -> Result<BTreeMap<(String, String), Reading>, Rea
 
 fn reported(bytes: &[u8], shortened: bool) -> Result<BTreeMap<(String, String), Reading>, ReadError> {
     let report: Report = document(Some(FILE), bytes)?;
-    let refused =
-        |path: String, what: &str| Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, what));
+    let refused = |path: String, what: &str| Err(ReadError::path(FILE, path, what));
     let version = report.version.unwrap_or_default();
     if !["3", "4", "5"].contains(&version.split('.').next().unwrap_or_default()) {
         return refused("version".into(), "it is none of 3, 4 and 5");

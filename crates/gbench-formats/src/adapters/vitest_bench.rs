@@ -8,11 +8,7 @@
 use serde::Deserialize;
 
 use super::javascript::{imports, name, package};
-use super::json::document;
-use super::{
-    About, Adapter, Amount, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
-    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
-};
+use super::prelude::*;
 
 pub(crate) struct VitestBench;
 
@@ -22,19 +18,16 @@ const BETWEEN: &str = " > ";
 const ENDINGS: [&str; 8] = ["js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx"];
 
 impl Adapter for VitestBench {
-    fn name(&self) -> &'static str {
-        "vitest-bench"
-    }
-
     fn about(&self) -> About {
         About {
+            name: "vitest-bench",
             title: "Vitest bench",
             language: Language::JavaScript,
             lists: Lists::ByRunning,
             filters: true,
-            orders: false,
             reads: Reads::Summary,
             tried: &["2.1.9", "3.2.7", "4.1.12"],
+            ..About::PLAIN
         }
     }
 
@@ -174,14 +167,11 @@ struct Benchmark {
 
 /// Errors: figures that a measured benchmark has are missing; no sample.
 fn reading(group: &str, benchmark: &Benchmark, path: String) -> Result<Reading, ReadError> {
-    let refused = |key: &str, what: &str| {
-        let path = format!("{path}.{key}");
-        Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, what))
-    };
+    let refused = |key: &str, what: &str| Err(ReadError::path(FILE, format!("{path}.{key}"), what));
     let mut reading = Reading::new(CaseName::plain(format!("{group}{BETWEEN}{}", benchmark.name)));
     let (mean, count) = match (benchmark.mean, benchmark.sample_count) {
         (None, None) if benchmark.median.is_none() && benchmark.total_time.is_none() => {
-            reading.end = End::Failed { message: "it threw: there is no measurement".into() };
+            reading.end = failed("it threw: there is no measurement");
             return Ok(reading);
         }
         (None, _) => return refused("mean", "it is missing"),
@@ -189,12 +179,11 @@ fn reading(group: &str, benchmark: &Benchmark, path: String) -> Result<Reading, 
         (_, Some(0)) => return refused("sampleCount", "nothing ran"),
         (Some(mean), Some(count)) => (mean, count),
     };
-    let summary = |value| Some(SummaryReading { value, stddev: benchmark.sd, count: Some(count) });
-    reading.metric("time", "ms", None).summary = summary(benchmark.median.unwrap_or(mean));
+    let summary = |value| SummaryReading { value, stddev: benchmark.sd, count: Some(count) };
+    summarised(&mut reading, "time", "ms", summary(benchmark.median.unwrap_or(mean)));
     if benchmark.median.is_some() {
         // A median of fast code is as coarse as the clock.
-        let metric = reading.metric("mean", "ms", None);
-        (metric.summary, metric.judged) = (summary(mean), false);
+        summarised(&mut reading, "mean", "ms", summary(mean)).judged = false;
     }
     if let Some(rme) = benchmark.rme {
         reading.metadata.insert("rme".into(), rme.into());

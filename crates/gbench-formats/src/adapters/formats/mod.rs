@@ -6,7 +6,6 @@
 //!
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
-mod case;
 mod checked;
 mod described;
 mod fields;

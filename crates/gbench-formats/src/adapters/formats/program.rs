@@ -5,7 +5,7 @@ use super::checked;
 use super::format::{FormatAbout, ResultFile, ResultFormat};
 use crate::adapters::output::STDERR;
 use crate::adapters::{
-    About, Adapter, CaseRequest, HarnessOutput, Invocation, Language, Lists, OutputFiles, ReadError, Reading,
+    About, Adapter, CaseRequest, HarnessOutput, Invocation, OutputFiles, ReadError, Reading,
 };
 
 /// The word of a command that stands for the folder in which the program is to leave its file.
@@ -17,14 +17,9 @@ const OUT_VARIABLE: &str = "GBENCH_OUT";
 pub(crate) struct ResultProgram(pub &'static dyn ResultFormat);
 
 impl Adapter for ResultProgram {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
     fn about(&self) -> About {
         let FormatAbout { title, reads, tried, .. } = self.0.about();
-        let (language, lists) = (Language::Any, Lists::ByRunning);
-        About { title, language, lists, filters: false, orders: false, reads, tried }
+        About { name: self.0.name(), title, reads, tried, ..About::PLAIN }
     }
 
     /// The program measures as much as its own words say.

@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
-use crate::adapters::{CaseName, End, Place, ReadError, Reading};
-use gbench_model::{Better, ParamValue, Params, direction_of_unit};
+use super::super::prelude::*;
 
 /// Log lines that are kept for the message of a failure.
 const LOG: usize = 4;
@@ -148,10 +145,10 @@ impl<'a> Reader<'a> {
         let below =
             |parent: &str, name: &str| name.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));
         let end = match how {
-            "SKIP:" => End::Skipped { reason: said("it skips itself") },
+            "SKIP:" => skipped(said("it skips itself")),
             // A benchmark fails with those below it: they come first.
             "FAIL:" if self.package.last_failed.is_some_and(|failed| below(name, failed)) => return Ok(()),
-            "FAIL:" => End::Failed { message: said("it reports a failure") },
+            "FAIL:" => failed(said("it reports a failure")),
             _ => return Ok(()),
         };
         if matches!(end, End::Failed { .. }) {
@@ -223,7 +220,7 @@ impl<'a> Reader<'a> {
             return Err(format!("the package fails between its benchmarks: {message}"));
         };
         let place = self.place(name);
-        self.readings[place].end = End::Failed { message };
+        self.readings[place].end = failed(message);
         self.package.last_failed = Some(name);
         self.close(false)?;
         self.passed = None;
@@ -248,7 +245,6 @@ fn behind_print<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 
 /// One value of a benchmark line. Errors: two units of one name.
 fn add(reading: &mut Reading, unit: &str, value: f64, declared: Option<Better>) -> Result<(), String> {
-    let name = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     let (better, judged) = match declared.or_else(|| direction_of_unit(unit)) {
         Some(better) => (Some(better), true),
         None => (None, false),
@@ -258,8 +254,7 @@ fn add(reading: &mut Reading, unit: &str, value: f64, declared: Option<Better>) 
         "B/op" => reading.metric(unit, "B", None),
         "allocs/op" => reading.metric(unit, "allocations", Some(Better::Lower)),
         _ => {
-            let own: String = unit.chars().map(|c| if name(c) { c } else { '_' }).collect();
-            let metric = reading.metric(&own, unit, better);
+            let metric = reading.metric(&metric_name(unit), unit, better);
             // Megabytes a second follow from the time.
             metric.judged = judged && unit != "MB/s";
             if metric.unit != unit {

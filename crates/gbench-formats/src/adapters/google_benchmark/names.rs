@@ -1,7 +1,6 @@
 //! Names of Google Benchmark: its file and its cases.
 
-use super::super::CaseName;
-use gbench_model::{ParamValue, Params};
+use super::super::prelude::*;
 
 pub(super) const FILE: &str = "google-benchmark.json";
 

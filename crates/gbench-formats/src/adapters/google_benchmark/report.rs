@@ -7,9 +7,8 @@ mod visitor;
 use serde::Deserialize;
 
 use self::cases::{Cases, ReportContext, RunLog};
+use super::super::prelude::*;
 
-use super::super::json::document;
-use super::super::{HarnessOutput, Place, ReadError, Reading};
 use super::names::FILE;
 
 pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
@@ -20,8 +19,7 @@ pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         Err(error) => document(Some(FILE), &without_nan(bytes).ok_or(error)?)?,
     };
     if report.context.json_schema_version.is_some_and(|version| version != 1) {
-        let path = "context.json_schema_version".into();
-        return Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, "it is not 1"));
+        return Err(ReadError::path(FILE, "context.json_schema_version", "it is not 1"));
     }
     let log = RunLog::of(output);
     let finished = report.benchmarks.cases.into_iter().map(|case| case.finish(&report.context, &log));

@@ -4,10 +4,8 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::super::json::document;
-use super::super::{CaseName, End, HarnessOutput, Place, ReadError, Reading, SummaryReading};
+use super::super::prelude::*;
 use super::names::{DEVICE, FILE};
-use gbench_model::{ParamValue, Params};
 
 #[derive(Deserialize)]
 struct Report {
@@ -72,8 +70,7 @@ struct Datum {
 
 pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
     let report: Report = document(Some(FILE), output.files.need(FILE)?)?;
-    let refused =
-        |path: String, what: &str| Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, what));
+    let refused = |path: String, what: &str| Err(ReadError::path(FILE, path, what));
     if report.meta.version.json.major != 1 {
         return refused("meta.version.json".into(), "it is not 1");
     }
@@ -88,10 +85,8 @@ pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
             if let Some(version) = &version {
                 reading.metadata.insert("nvbench_version".into(), version.clone().into());
             }
-            let at = |tag: &str, what: String| {
-                let path = format!("{} {tag}", path("summaries"));
-                ReadError::new(Place::Path { file: Some(FILE.into()), path }, what)
-            };
+            let at =
+                |tag: &str, what: String| ReadError::path(FILE, format!("{} {tag}", path("summaries")), what);
             fill(&mut reading, state, output, &at)?;
             readings.push(reading);
         }
@@ -109,8 +104,8 @@ fn fill(
         let reason = state.skip_reason.clone().unwrap_or("it skips itself".into());
         // An exception skips the state too.
         reading.end = match reason.strip_prefix("Unexpected error: ") {
-            Some(message) => End::Failed { message: message.to_owned() },
-            None => End::Skipped { reason },
+            Some(message) => failed(message),
+            None => skipped(reason),
         };
         return Ok(());
     }
@@ -148,9 +143,7 @@ fn fill(
     ];
     for (name, tag, unit) in beside {
         if let Some(value) = summaries.number(tag)?.filter(|value| value.is_finite()) {
-            let metric = reading.metric(name, unit, None);
-            metric.judged = false;
-            metric.summary = Some(SummaryReading { value, stddev: None, count: None });
+            summarised(reading, name, unit, alone(value)).judged = false;
         }
     }
     Ok(())

@@ -4,11 +4,9 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::super::super::output::STDERR;
-use super::super::super::{End, HarnessOutput, Reading, SummaryReading};
+use super::super::super::prelude::*;
 use super::super::names::case_name;
 use super::entry::Entry;
-use gbench_model::{Better, ParamValue};
 
 #[derive(Default, Deserialize)]
 pub(super) struct ReportContext {
@@ -136,13 +134,13 @@ impl Cases {
         let case = self.case(&native);
         if entry.error_occurred == Some(true) {
             let message = entry.error_message.unwrap_or("it reports an error".into()).into_owned();
-            case.reading.end = End::Failed { message };
+            case.reading.end = failed(message);
             return Ok(());
         }
         if entry.skipped == Some(true) {
             if case.reading.end == End::Measured {
                 let reason = entry.skip_message.unwrap_or("it skips itself".into()).into_owned();
-                case.reading.end = End::Skipped { reason };
+                case.reading.end = skipped(reason);
             }
             return Ok(());
         }
@@ -174,9 +172,7 @@ impl Cases {
             return Err("`time_unit` is another one than that of another repetition".into());
         }
         time.values.push(real);
-        let cpu_time = case.reading.metric("cpu_time", unit, None);
-        cpu_time.judged = false;
-        cpu_time.values.push(cpu);
+        shown(&mut case.reading, "cpu_time", unit, cpu);
         for (name, value) in entry.counters {
             let (name, unit, better) = counter(&name);
             let metric = case.reading.metric(&name, unit, better);
@@ -195,10 +191,6 @@ fn counter(name: &str) -> (String, &'static str, Option<Better>) {
     match name {
         "bytes_per_second" => (name.into(), "B/s", None),
         "items_per_second" => (name.into(), "items/s", None),
-        _ => {
-            let kept = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-            let plain: String = name.chars().map(|c| if kept(c) { c } else { '_' }).collect();
-            (format!("counter/{plain}"), "", None)
-        }
+        _ => (format!("counter/{}", metric_name(name)), "", None),
     }
 }

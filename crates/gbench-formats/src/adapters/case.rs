@@ -1,6 +1,6 @@
 //! What every reader makes: cases that are named by their parameters, figures of each kind, and ends.
 
-use crate::adapters::{CaseName, End, MetricReading, Reading, SummaryReading};
+use super::adapter::{CaseName, End, MetricReading, Reading, SummaryReading};
 use gbench_model::Params;
 
 /// A case with its parameters behind its name: `all_reduce[size=8]`, or the name alone.
