@@ -260,6 +260,10 @@ impl Reading {
         Self { case, end: End::Measured, metrics: Vec::new(), metadata: BTreeMap::new(), iterations: None }
     }
 
+    pub(super) fn with_end(self, end: End) -> Self {
+        Self { end, ..self }
+    }
+
     /// The metric of that name, made where it is not there yet.
     pub fn metric(&mut self, name: &str, unit: &str, better: Option<Better>) -> &mut MetricReading {
         let place = self.metrics.iter().position(|metric| metric.name == name).unwrap_or_else(|| {

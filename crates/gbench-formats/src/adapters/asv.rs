@@ -343,14 +343,12 @@ fn reading(
         Value::Null => {
             let last =
                 said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("asv has no result for it");
-            reading.end = failed(last.trim());
-            return Ok(reading);
+            return Ok(reading.with_end(failed(last.trim())));
         }
         Value::String(nan) if nan == "NaN" => {
             let line = said.lines().find_map(|line| line.split_once("asv: skipped: "));
             let reason = line.map_or("its setup skips it, or its result is NaN", |(_, reason)| reason.trim());
-            reading.end = skipped(reason);
-            return Ok(reading);
+            return Ok(reading.with_end(skipped(reason)));
         }
         value => value.as_f64(),
     };

@@ -102,8 +102,7 @@ impl Benchmark {
             reading.metadata = known.collect();
         }
         let Some(statistics) = &self.statistics else {
-            reading.end = failed("it has no statistics: see the log of BenchmarkDotNet");
-            return Ok(reading);
+            return Ok(reading.with_end(failed("it has no statistics: see the log of BenchmarkDotNet")));
         };
         let Some(values) = statistics.original_values.as_ref().filter(|values| !values.is_empty()) else {
             return Err(("Statistics.OriginalValues", "they are missing, or none"));

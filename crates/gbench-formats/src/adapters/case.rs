@@ -49,6 +49,15 @@ pub(super) fn summary(value: f64, stddev: Option<f64>, count: Option<u64>) -> Su
     SummaryReading { value, stddev: stddev.filter(|stddev| stddev.is_finite() && *stddev >= 0.0), count }
 }
 
+/// The reading of a case in a list: the one that is there already, or this one.
+pub(super) fn of_case(readings: &mut Vec<Reading>, new: Reading) -> &mut Reading {
+    let place = readings.iter().position(|reading| reading.case == new.case).unwrap_or(readings.len());
+    if place == readings.len() {
+        readings.push(new);
+    }
+    &mut readings[place]
+}
+
 pub(super) fn failed(message: impl Into<String>) -> End {
     End::Failed { message: message.into() }
 }

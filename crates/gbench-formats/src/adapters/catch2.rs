@@ -159,9 +159,7 @@ impl<'x> Walk<'x> {
         };
         // Which benchmarks it would have had is not said.
         if test.own.is_empty() && marked {
-            let mut reading = Reading::new(CaseName::plain(name));
-            reading.end = end.clone();
-            self.readings.push(reading);
+            self.readings.push(Reading::new(CaseName::plain(name)).with_end(end.clone()));
         }
         for place in test.own {
             let reading = &mut self.readings[place];

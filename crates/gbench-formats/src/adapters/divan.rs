@@ -104,12 +104,10 @@ fn case_name(native: &str) -> CaseName {
 fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
     let mut reading = Reading::new(case_name(&leaf.path));
     if leaf.ignored {
-        reading.end = skipped("it is marked `#[ignore]`");
-        return Ok(reading);
+        return Ok(reading.with_end(skipped("it is marked `#[ignore]`")));
     }
     let Some(values) = &leaf.values else {
-        reading.end = failed("it measured nothing");
-        return Ok(reading);
+        return Ok(reading.with_end(failed("it measured nothing")));
     };
     let refused = |what: String| ReadError::line(leaf.line, what);
     let times: Vec<f64> = values[..4]
@@ -129,10 +127,9 @@ fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
     }
     // The cost of the loop around it is taken off.
     if median == 0.0 {
-        reading.end = failed(
+        return Ok(reading.with_end(failed(
             "it takes no longer than the loop around it, which is taken off: 0 ns is no time to compare with",
-        );
-        return Ok(reading);
+        )));
     }
     let summary = |value| Some(summary(value, None, Some(samples)));
     reading.metric("time", "ns", None).summary = summary(median);

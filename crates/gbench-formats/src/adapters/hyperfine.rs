@@ -209,8 +209,7 @@ fn first(report: First) -> Result<Vec<Reading>, ReadError> {
             return refused(path("times"), "there are not as many as exit codes");
         }
         if let Some(message) = bad(&codes, &times) {
-            reading.end = failed(message);
-            readings.push(reading);
+            readings.push(reading.with_end(failed(message)));
             continue;
         }
         let count = codes.len() as u64;

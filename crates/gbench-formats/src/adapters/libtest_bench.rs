@@ -123,8 +123,7 @@ impl Section {
         let Some(measured) = measured else { return refused(format!("`{result}` is not known")) };
         if measured.median == 0.0 {
             let message = "it took no time: it does not call `iter`, or what it measures is optimised away";
-            reading.end = failed(message);
-            self.ran.push(reading);
+            self.ran.push(reading.with_end(failed(message)));
             return Ok(());
         }
         let summary = |value| Some(summary(value, None, Some(SAMPLES)));

@@ -227,8 +227,7 @@ fn measured(
     let mut reading = Reading::new(case);
     if let Some(error) = error {
         let message = error.get("message").and_then(Value::as_str).unwrap_or("it threw");
-        reading.end = failed(message);
-        return Ok(reading);
+        return Ok(reading.with_end(failed(message)));
     }
     let Some(stats) = stats else { return Err((format!("{key}stats"), "it is missing")) };
     let (Some(median), Some(mean)) = (stats.p50, stats.avg) else {

@@ -171,8 +171,7 @@ fn reading(group: &str, benchmark: &Benchmark, path: String) -> Result<Reading, 
     let mut reading = Reading::new(CaseName::plain(format!("{group}{BETWEEN}{}", benchmark.name)));
     let (mean, count) = match (benchmark.mean, benchmark.sample_count) {
         (None, None) if benchmark.median.is_none() && benchmark.total_time.is_none() => {
-            reading.end = failed("it threw: there is no measurement");
-            return Ok(reading);
+            return Ok(reading.with_end(failed("it threw: there is no measurement")));
         }
         (None, _) => return refused("mean", "it is missing"),
         (_, None) => return refused("sampleCount", "it is missing"),

@@ -91,11 +91,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     }
     // The latency of a request is what every kind of endpoint has.
     reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
-    let run = RunReading { readings: vec![reading], ..RunReading::default() };
-    Ok(vec![match found.text("aiperf_version") {
-        Some(version) => run.fact("aiperf_version", version),
-        None => run,
-    }])
+    Ok(vec![RunReading::from(vec![reading]).fact("aiperf_version", found.text("aiperf_version"))])
 }
 
 fn params(config: &Value) -> Params {

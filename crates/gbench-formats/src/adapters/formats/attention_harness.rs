@@ -78,8 +78,7 @@ fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
     if passed == Some(false) {
         let error = correctness.as_ref().map(|check| check.number("max_abs_error")).transpose()?.flatten();
         let error = error.map(|error| format!(": its greatest error is {error}")).unwrap_or_default();
-        reading.end = failed(format!("its check did not pass{error}"));
-        return Ok(reading);
+        return Ok(reading.with_end(failed(format!("its check did not pass{error}"))));
     }
     let key = if kernel.get("metrics").is_some() { "metrics" } else { "performance" };
     let measured = kernel.need(key, kernel.object(key)?)?;

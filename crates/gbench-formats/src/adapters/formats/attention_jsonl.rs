@@ -68,8 +68,7 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     let Some(value) = mean.filter(|mean| *mean > 0.0 && error.is_none()) else {
         let time = mean
             .map_or("`ms_mean` is missing".into(), |mean| format!("`ms_mean` is {mean}, which is no time"));
-        reading.end = failed(error.map_or(time, str::to_owned));
-        return Ok(reading);
+        return Ok(reading.with_end(failed(error.map_or(time, str::to_owned))));
     };
     summarised(&mut reading, "time", "ms", summary(value, stddev, None));
     if let Some(value) = qps {

@@ -115,8 +115,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             reading.metric("time", "us", None).values.push(us);
         }
     }
-    let run = RunReading { readings, ..RunReading::default() };
     let devices = trace.device_properties.into_iter().chain(trace.compute_properties);
     let devices: Vec<String> = devices.filter_map(|device| device.name).collect();
-    Ok(vec![if devices.is_empty() { run } else { run.fact("devices", devices) }])
+    Ok(vec![RunReading::from(readings).fact("devices", devices)])
 }

@@ -187,12 +187,22 @@ pub struct RunReading {
 impl RunReading {
     /// The one run of a file that says nothing about when, of what and where.
     pub fn only(readings: Vec<Reading>) -> Vec<Self> {
-        vec![Self { readings, ..Self::default() }]
+        vec![readings.into()]
     }
 
+    /// Without a value, or with an empty list, there is no such fact.
     pub fn fact(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
-        self.facts.insert(name.to_owned(), value.into());
+        let value = value.into();
+        if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
+            self.facts.insert(name.to_owned(), value);
+        }
         self
+    }
+}
+
+impl From<Vec<Reading>> for RunReading {
+    fn from(readings: Vec<Reading>) -> Self {
+        Self { readings, ..Self::default() }
     }
 }
 

@@ -259,13 +259,8 @@ fn nvbench_run(file: &ResultFile) -> RunReading {
     struct Device {
         name: String,
     }
-    let run = RunReading::default();
-    match serde_json::from_slice::<Devices>(file.bytes) {
-        Ok(Devices { devices }) if !devices.is_empty() => {
-            run.fact("devices", devices.into_iter().map(|device| device.name).collect::<Vec<_>>())
-        }
-        _ => run,
-    }
+    let found = serde_json::from_slice::<Devices>(file.bytes).map_or_else(|_| Vec::new(), |it| it.devices);
+    RunReading::default().fact("devices", found.into_iter().map(|it| it.name).collect::<Vec<_>>())
 }
 
 fn is_pyperf(file: &ResultFile) -> bool {

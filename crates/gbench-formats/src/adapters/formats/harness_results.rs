@@ -34,9 +34,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         if benchmarks.is_empty() && is_failure(status) {
             // Of the chapter as a whole, so that it counts there as failed.
             let of_chapter = ("chapter".to_owned(), ParamValue::Text(name.to_owned()));
-            let mut reading = named(name, Params::from([of_chapter]));
-            reading.end = failed(said(&chapter, status)?);
-            run.readings.push(reading);
+            run.readings
+                .push(named(name, Params::from([of_chapter])).with_end(failed(said(&chapter, status)?)));
         }
         for benchmark in benchmarks {
             read_benchmark(name, &benchmark, &mut run.readings)?;

@@ -65,12 +65,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             Some((path, (at, value.trim())))
         })
         .collect();
-    let reading = self::reading(file, &entries)?;
-    let run = RunReading { readings: vec![reading], ..RunReading::default() };
-    Ok(vec![match entries.get("version") {
-        Some((_, version)) => run.fact("version", *version),
-        None => run,
-    }])
+    let version = entries.get("version").map(|(_, version)| *version);
+    Ok(vec![RunReading::from(vec![reading(file, &entries)?]).fact("version", version)])
 }
 
 fn reading(file: &ResultFile, entries: &BTreeMap<&str, (usize, &str)>) -> Result<Reading, ReadError> {
@@ -86,8 +82,7 @@ fn reading(file: &ResultFile, entries: &BTreeMap<&str, (usize, &str)>) -> Result
         if !is_invalid {
             return Err(file.wrong("`Final Summary` is missing: the program did not end"));
         }
-        reading.end = failed(format!("the result is INVALID: {}", unpassed(entries)));
-        return Ok(reading);
+        return Ok(reading.with_end(failed(format!("the result is INVALID: {}", unpassed(entries)))));
     };
     measured(&mut reading, "gflops", "GFLOP/s", rating);
     if rating <= 0.0 {

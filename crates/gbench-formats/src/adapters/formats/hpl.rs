@@ -44,12 +44,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if !lines(text).any(|(_, line, is_whole)| is_whole && line.trim() == "End of Tests.") {
         return Err(file.wrong("`End of Tests.` is missing: the program did not end"));
     }
-    let run = RunReading { readings: readings(solved), ..RunReading::default() };
     let version = text.lines().find_map(|line| line.trim().strip_prefix("HPLinpack "));
-    Ok(vec![match version.and_then(|rest| rest.split_whitespace().next()) {
-        Some(version) => run.fact("version", version),
-        None => run,
-    }])
+    let version = version.and_then(|rest| rest.split_whitespace().next());
+    Ok(vec![RunReading::from(readings(solved)).fact("version", version)])
 }
 
 struct Solved {
@@ -98,12 +95,7 @@ fn row(file: &ResultFile, at: usize, line: &str) -> Result<Solved, ReadError> {
 fn readings(solved: Vec<Solved>) -> Vec<Reading> {
     let mut readings: Vec<Reading> = Vec::new();
     for row in solved {
-        let reading = named("hpl", row.params);
-        let place = readings.iter().position(|other| other.case == reading.case).unwrap_or_else(|| {
-            readings.push(reading);
-            readings.len() - 1
-        });
-        let Some(reading) = readings.get_mut(place) else { continue };
+        let reading = of_case(&mut readings, named("hpl", row.params));
         if row.passed != Some(true) {
             reading.end = failed("the residual check FAILED: the system was not solved");
         } else if row.gflops <= 0.0 {

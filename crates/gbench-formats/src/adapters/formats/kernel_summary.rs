@@ -80,12 +80,10 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
         .into_iter()
         .find_map(|key| row.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()));
     if row.flag("skipped")? == Some(true) {
-        reading.end = skipped(said.unwrap_or("it was skipped"));
-        return Ok(reading);
+        return Ok(reading.with_end(skipped(said.unwrap_or("it was skipped"))));
     }
     if !row.need("success", row.flag("success")?)? {
-        reading.end = failed(said.unwrap_or("it did not succeed"));
-        return Ok(reading);
+        return Ok(reading.with_end(failed(said.unwrap_or("it did not succeed"))));
     }
     let iterations = row.count("iterations")?;
     for (key, count) in [("iterations", iterations), ("warmup", row.count("warmup")?)] {

@@ -55,9 +55,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     for (key, entry) in &found.cache.0 {
         readings.push(reading(file, &found, key, entry)?);
     }
-    let run = RunReading { readings, ..RunReading::default() };
-    let named = !found.device_name.is_empty();
-    Ok(vec![if named { run.fact("device_name", found.device_name) } else { run }])
+    let device = Some(found.device_name).filter(|name| !name.is_empty());
+    Ok(vec![RunReading::from(readings).fact("device_name", device)])
 }
 
 /// The bytes with the outer braces closed, where they end after a whole object.
@@ -104,15 +103,13 @@ fn reading(
     let mut reading = named(&cache.kernel_name, params);
     let time = match entry.get("time") {
         Some(Value::String(why)) => {
-            reading.end = failed(why);
-            return Ok(reading);
+            return Ok(reading.with_end(failed(why)));
         }
         Some(time) => typed::<f64>(file, &path("time"), time)?,
         None => return Err(file.at(path("time"), "it is missing")),
     };
     if time >= FAILED_TIME || time <= 0.0 {
-        reading.end = failed(format!("its time is {time} ms, which is none"));
-        return Ok(reading);
+        return Ok(reading.with_end(failed(format!("its time is {time} ms, which is none"))));
     }
     match entry.get("times") {
         Some(times) => reading.metric("time", "ms", None).values = typed(file, &path("times"), times)?,

@@ -76,12 +76,7 @@ fn readings_of(record: &Map<String, Value>, count: i64) -> Vec<Reading> {
             }
             None => ("host", key.as_str()),
         };
-        let reading = named(case, params);
-        let place = readings.iter().position(|other| other.case == reading.case).unwrap_or_else(|| {
-            readings.push(reading);
-            readings.len() - 1
-        });
-        let Some(reading) = readings.get_mut(place) else { continue };
+        let reading = of_case(&mut readings, named(case, params));
         let unit = UNITS.iter().find(|(of, _)| *of == name).map_or("", |(_, unit)| unit);
         shown(reading, &word(name), unit, value);
     }

@@ -72,11 +72,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         Some(false) if readings.iter().all(|reading| reading.end == End::Measured) => {
             Err(file.wrong("it says that values are out of bounds, and not in which row"))
         }
-        Some(_) => {
-            let run = RunReading { readings, ..RunReading::default() };
-            let run = if devices.is_empty() { run } else { run.fact("devices", devices) };
-            Ok(vec![run])
-        }
+        Some(_) => Ok(vec![RunReading::from(readings).fact("devices", devices)]),
     }
 }
 
@@ -124,13 +120,7 @@ fn add(
             number(text).ok_or_else(|| file.line(line, format!("`{text}` is no number of wrong values")))?,
         ),
     };
-    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let native = format!("nccl-tests[{}]", pairs.join(","));
-    let place = readings.iter().position(|reading| reading.case.native == native).unwrap_or_else(|| {
-        readings.push(Reading::new(CaseName { native, case: "nccl-tests".into(), params }));
-        readings.len() - 1
-    });
-    let reading = &mut readings[place];
+    let reading = of_case(readings, named("nccl-tests", params));
     // The old column holds differences of rounding, far below one.
     if wrong_values.is_some_and(|wrong| wrong >= 1.0 || !wrong.is_finite()) {
         reading.end = failed(format!("{wrong} values are wrong"));
@@ -141,9 +131,7 @@ fn add(
     let checked = if wrong_values.is_some() { "yes" } else { "no" };
     reading.metadata.insert("checked".into(), checked.into());
     for ((name, unit), value) in names.into_iter().zip(["us", "GB/s", "GB/s"]).zip(values) {
-        let metric = reading.metric(name, unit, None);
-        metric.values.push(value);
-        metric.judged = name == "time";
+        measured(reading, name, unit, value).judged = name == "time";
     }
     Ok(())
 }

@@ -59,8 +59,7 @@ fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading,
     let mut reading = named(name, params);
     let count = number(&COUNTS)?.unwrap_or(0.0);
     if count < 1.0 {
-        reading.end = failed("it never ran");
-        return Ok(reading);
+        return Ok(reading.with_end(failed("it never ran")));
     }
     let (mean, median) = (number(&MEAN)?, number(&MEDIAN)?);
     let value = median.or(mean).ok_or_else(|| file.line(row.line, "it has neither median nor average"))?;

@@ -63,14 +63,12 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     let mut reading = named("operator", params);
     let error = row.get("error").or(row.get("error_message")).and_then(Value::as_str);
     if let Some(message) = error.filter(|text| !text.is_empty()) {
-        reading.end = failed(message);
-        return Ok(reading);
+        return Ok(reading.with_end(failed(message)));
     }
     let time = row.number("time_ms")?;
     if time.is_none_or(|time| time <= 0.0) {
         let time = time.map_or("is missing".into(), |time| format!("is {time}, which is no time"));
-        reading.end = failed(format!("`time_ms` {time}"));
-        return Ok(reading);
+        return Ok(reading.with_end(failed(format!("`time_ms` {time}"))));
     }
     for (key, name, unit, better, judged) in MEASURED {
         // Where nothing counts the memory it stands there as 0.

@@ -53,9 +53,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         general("algorithm").ok_or_else(|| file.at("context.general.algorithm", "it is missing"))?;
     let mut run = RunReading { started: general("date").and_then(utc), ..RunReading::default() };
     for key in ["gpu_name", "gpu_arch", "hip_version", "clang_version", "library_build_type"] {
-        if let Some(text) = general(key) {
-            run = run.fact(key, text);
-        }
+        run = run.fact(key, general(key));
     }
     run.readings = found.specializations.iter().map(|one| reading(algorithm, &found.context, one)).collect();
     Ok(vec![run])
@@ -73,8 +71,7 @@ fn reading(algorithm: &str, context: &Context, found: &Specialization) -> Readin
     }
     let mut reading = named(algorithm, params);
     if context.settings.get("dry") == Some(&Value::Bool(true)) {
-        reading.end = skipped("a dry run, which measures nothing");
-        return reading;
+        return reading.with_end(skipped("a dry run, which measures nothing"));
     }
     for (name, unit, value) in [
         ("bytes_per_second", "B/s", found.bytes_per_second),

@@ -84,8 +84,7 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
             found.get("errors").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let why = why.map(str::trim).find(|error| !error.is_empty()).and_then(|error| error.lines().last());
         let why = why.map(|error| format!(": {error}")).unwrap_or_default();
-        reading.end = failed(format!("{completed} requests completed and {lost} failed{why}"));
-        return Ok(reading);
+        return Ok(reading.with_end(failed(format!("{completed} requests completed and {lost} failed{why}"))));
     }
     let count = Some(completed as u64);
     for name in ["ttft", "tpot", "itl", "e2el"] {
@@ -143,8 +142,9 @@ fn latency(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     let value = found.get("latencies").unwrap_or(&Value::Null);
     let latencies: Vec<f64> = typed(file, "latencies", value)?;
     if latencies.is_empty() || latencies.iter().any(|seconds| *seconds <= 0.0) {
-        reading.end = failed(format!("{} latencies, and each has to be above zero", latencies.len()));
-        return Ok(reading);
+        return Ok(
+            reading.with_end(failed(format!("{} latencies, and each has to be above zero", latencies.len())))
+        );
     }
     reading.metric("latency", "s", None).values = latencies;
     Ok(reading)

@@ -54,8 +54,7 @@ fn read_result(result: &Fields) -> Result<Reading, ReadError> {
     }
     let message = result.text("error_message")?.filter(|text| !text.is_empty());
     if !result.need("success", result.flag("success")?)? {
-        reading.end = failed(message.unwrap_or("it did not succeed"));
-        return Ok(reading);
+        return Ok(reading.with_end(failed(message.unwrap_or("it did not succeed"))));
     }
     let metrics = result.objects("metrics")?;
     if metrics.is_empty() {

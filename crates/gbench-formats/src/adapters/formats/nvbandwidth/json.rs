@@ -50,15 +50,13 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let why = body.error.unwrap_or_else(|| "it holds no test".into());
         return Err(file.at("nvbandwidth", why));
     }
-    let mut run = RunReading { readings, ..RunReading::default() };
+    let mut run = RunReading::from(readings);
     for (key, name) in
         [("version", "version"), ("CUDA Runtime Version", "cuda"), ("Driver Version", "driver")]
     {
-        if let Some(value) = body.others.get(key) {
-            // CUDA's is a number.
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            run = run.fact(name, text);
-        }
+        // CUDA's is a number.
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        run = run.fact(name, body.others.get(key).map(text));
     }
     Ok(vec![run])
 }

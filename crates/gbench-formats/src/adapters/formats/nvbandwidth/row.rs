@@ -35,7 +35,5 @@ pub(super) fn sum(readings: &mut Vec<Reading>, test: &str, unit: &str, value: f6
 }
 
 pub(super) fn without_cells(readings: &mut Vec<Reading>, test: &str, end: End) {
-    let mut reading = named(test, Params::new());
-    reading.end = end;
-    readings.push(reading);
+    readings.push(named(test, Params::new()).with_end(end));
 }
