@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::loose_json::{standard_json, without_comments};
+use super::paths::{below, folder, leaf};
 use super::prelude::*;
 use super::python;
 
@@ -78,22 +79,22 @@ impl Adapter for Asv {
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files() {
-            if !["asv.conf.json", "asv.conf.jsonc"].contains(&path.rsplit('/').next().unwrap_or(path)) {
+            if !["asv.conf.json", "asv.conf.jsonc"].contains(&leaf(path)) {
                 continue;
             }
             let text = tree.text(path).map(|text| without_comments(&text)).unwrap_or_default();
-            let dir = python::folder(path).to_owned();
+            let dir = folder(path).to_owned();
             let Ok(config) = serde_json::from_str::<Value>(&text) else {
                 detected.unclear.push(format!(
                     "{path} cannot be read as JSON with comments; write `command = [\"python3\", \"-m\", \"asv\", \"run\"]` \
                      with `harness = \"asv\"`"
                 ));
-                let usual = python::below(&dir, "benchmarks/");
+                let usual = below(&dir, "benchmarks/");
                 detected.seen.extend(tree.files().iter().filter(|file| file.starts_with(&usual)).cloned());
                 continue;
             };
             let benchmarks = config.get("benchmark_dir").and_then(Value::as_str).unwrap_or("benchmarks");
-            let benchmarks = python::below(&dir, benchmarks.trim_start_matches("./").trim_end_matches('/'));
+            let benchmarks = below(&dir, benchmarks.trim_start_matches("./").trim_end_matches('/'));
             let below = |file: &&String| file.starts_with(&format!("{benchmarks}/")) && file.ends_with(".py");
             let mut files: Vec<String> = tree.files().iter().filter(below).cloned().collect();
             if files.is_empty() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::cmake::quoted;
+use super::paths;
 use super::prelude::*;
 
 /// Words for a bench target. `cargo bench` hands on what stands behind `--`, and gives `--bench` itself; a program that is started
@@ -97,7 +98,7 @@ pub fn executable(messages: &[u8], name: &str) -> Option<Executable> {
             && !kinds.iter().any(|kind| kind == "bin" || kind == "example");
         let manifest = message["manifest_path"].as_str()?;
         let path = wanted.then(|| message["executable"].as_str()).flatten()?.to_owned();
-        let dir = manifest.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned();
+        let dir = paths::folder(manifest).to_owned();
         Some(Executable { path, dir })
     });
     let first = found.next()?;
@@ -185,7 +186,7 @@ pub(super) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Tabl
     manifests
         .filter_map(|manifest| {
             let table: toml::Table = tree.text(manifest)?.parse().ok()?;
-            let dir = manifest.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned();
+            let dir = paths::folder(manifest).to_owned();
             table.contains_key("package").then(|| (dir, manifest.clone(), table))
         })
         .collect()
@@ -193,8 +194,7 @@ pub(super) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Tabl
 
 /// `path` below `dir`; the tree's own folder is empty.
 pub(super) fn below(dir: &str, path: &str) -> String {
-    let path = path.trim_start_matches("./");
-    if dir.is_empty() { path.to_owned() } else { format!("{dir}/{path}") }
+    paths::below(dir, path.trim_start_matches("./"))
 }
 
 /// A bench target of a package in a tree, whatever its harness.

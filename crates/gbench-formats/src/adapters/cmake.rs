@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use self::place::{Properties, joined, marked};
 use self::syntax::{CMakeCommand, commands};
 use super::detect::{BuildStep, FoundBenchmark, SourceTree};
+use super::paths::{below, folder, leaf, stem};
 
 const FILE: &str = "CMakeLists.txt";
 /// `-j` alone starts as many compilers as there are files, which takes more memory than a runner has.
@@ -90,7 +91,7 @@ impl Tests {
 
 /// The folder that is built in, and the line for `sh` up to what is built.
 fn configured(root: &str, options: &[String]) -> (String, String) {
-    let build = if root.is_empty() { "build".into() } else { format!("{root}/build") };
+    let build = below(root, "build");
     let source = quoted(if root.is_empty() { "." } else { root });
     let options: String = options.iter().map(|name| format!(" -D{}=ON", quoted(name))).collect();
     let folder = quoted(&build);
@@ -134,8 +135,7 @@ pub(super) fn tests(tree: &dyn SourceTree) -> Vec<Tests> {
 }
 
 fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
-    let mut files: Vec<&String> =
-        tree.files().iter().filter(|path| path.rsplit('/').next() == Some(FILE)).collect();
+    let mut files: Vec<&String> = tree.files().iter().filter(|path| leaf(path) == FILE).collect();
     // Variables of a folder hold in those below it.
     files.sort_by_key(|path| path.matches('/').count());
     let mut scopes: HashMap<&str, HashMap<String, Vec<String>>> = HashMap::new();
@@ -191,10 +191,6 @@ fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
         tests.options = options.get(tests.root.as_str()).cloned().unwrap_or_default();
     }
     (targets, tests)
-}
-
-pub(super) fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The rest of a path below a folder.
@@ -288,9 +284,7 @@ impl Reader<'_> {
                 }
             }
             "get_filename_component" if rest.get(1).is_some_and(|how| how.starts_with("NAME_W")) => {
-                let name = rest[0].rsplit('/').next().unwrap_or_default();
-                let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-                self.variables.insert(first, vec![stem.to_owned()]);
+                self.variables.insert(first, vec![stem(&rest[0]).to_owned()]);
             }
             "option" => {
                 let off = !rest.last().is_some_and(|word| word.eq_ignore_ascii_case("on"));

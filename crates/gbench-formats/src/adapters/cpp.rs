@@ -1,7 +1,8 @@
 //! What the harnesses of C++ have in common before anything is built: sources that include a header, and who builds them.
 
-use super::cmake::{self, folder, quoted};
+use super::cmake::{self, quoted};
 use super::detect::{BuildStep, Detected, FoundBenchmark, SourceTree};
+use super::paths::{above, below, folder, stem};
 
 const ENDS: [&str; 6] = [".cc", ".cpp", ".cxx", ".c++", ".C", ".cu"];
 
@@ -83,33 +84,18 @@ fn includes(text: &str, headers: &[&str]) -> bool {
     })
 }
 
-pub(super) fn stem(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
 /// Why no compiler can simply be called: a build system stands above the file.
 fn built_otherwise(tree: &dyn SourceTree, path: &str) -> Option<String> {
     let files = ["CMakeLists.txt", "BUILD", "BUILD.bazel", "meson.build"];
-    let mut at = folder(path);
-    loop {
-        for file in files {
-            let build = if at.is_empty() { file.to_owned() } else { format!("{at}/{file}") };
-            if tree.files().binary_search(&build).is_ok() {
-                return Some(format!("no target of `{build}` was understood to build it"));
-            }
-        }
-        if at.is_empty() {
-            return None;
-        }
-        at = folder(at);
-    }
+    let mut builds = above(path).flat_map(|at| files.map(|file| below(at, file)));
+    let build = builds.find(|build| tree.files().binary_search(build).is_ok())?;
+    Some(format!("no target of `{build}` was understood to build it"))
 }
 
 /// By a rule of the Makefile beside it that links the library.
 fn made(tree: &dyn SourceTree, path: &str, library: &Library) -> Option<FoundBenchmark> {
     let here = folder(path);
-    let file = if here.is_empty() { "Makefile".to_owned() } else { format!("{here}/Makefile") };
+    let file = below(here, "Makefile");
     let text = tree.text(&file)?;
     let target = stem(path);
     let rule = text.lines().any(|line| {
@@ -121,7 +107,7 @@ fn made(tree: &dyn SourceTree, path: &str, library: &Library) -> Option<FoundBen
         return None;
     }
     let place = if here.is_empty() { String::new() } else { format!("-C {} ", quoted(here)) };
-    let program = if here.is_empty() { format!("./{target}") } else { format!("./{here}/{target}") };
+    let program = format!("./{}", below(here, target));
     Some(FoundBenchmark {
         name: target.to_owned(),
         command: vec![program],

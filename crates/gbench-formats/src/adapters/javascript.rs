@@ -2,6 +2,7 @@
 
 use regex::Regex;
 
+use super::paths::{above, below};
 use super::prelude::*;
 
 /// A package that depends on a harness.
@@ -17,13 +18,13 @@ pub(super) struct Package {
 /// The nearest package above a file that depends on `dependency`.
 pub(super) fn package(tree: &dyn SourceTree, file: &str, dependency: &str) -> Option<Package> {
     let depends = |folder: &str| {
-        let text = tree.text(&join(folder, "package.json"))?;
+        let text = tree.text(&below(folder, "package.json"))?;
         let package: Value = serde_json::from_str(&text).ok()?;
         let kinds = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
         kinds.iter().any(|kind| package[*kind].get(dependency).is_some()).then(|| folder.to_owned())
     };
     let folder = above(file).find_map(depends)?;
-    let has = |folder: &str, file: &str| tree.files().contains(&join(folder, file));
+    let has = |folder: &str, file: &str| tree.files().contains(&below(folder, file));
     let locks: [(&str, &str, &[&str]); 5] = [
         ("package-lock.json", "npm", &["npm", "ci"]),
         ("pnpm-lock.yaml", "pnpm", &["pnpm", "install", "--frozen-lockfile"]),
@@ -42,19 +43,6 @@ pub(super) fn package(tree: &dyn SourceTree, file: &str, dependency: &str) -> Op
         _ => BuildStep::Shell(format!("cd '{}' && {}", place.replace('\'', r"'\''"), words.join(" "))),
     };
     Some(Package { folder, build, manager })
-}
-
-/// The folders above a file, the nearest first, the tree's own last.
-fn above(file: &str) -> impl Iterator<Item = &str> {
-    let parent = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.len());
-    let first = parent(file).unwrap_or(0);
-    std::iter::successors(Some(&file[..first]), move |folder| {
-        (!folder.is_empty()).then(|| &folder[..parent(folder).unwrap_or(0)])
-    })
-}
-
-pub(super) fn join(folder: &str, file: &str) -> String {
-    [folder, file].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/")
 }
 
 /// A name for the benchmark of a folder.

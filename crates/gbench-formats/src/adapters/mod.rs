@@ -26,6 +26,7 @@ mod kind_tests;
 pub mod layouts;
 mod loose_json;
 mod output;
+mod paths;
 mod prelude;
 mod python;
 #[cfg(test)]

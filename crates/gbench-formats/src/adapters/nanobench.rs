@@ -20,8 +20,8 @@ const LIBRARY: Library = Library {
     flag: "",
     compiled: |tree, path, text| {
         // The library is one header, and one source has to hold its code.
-        let header = tree.files().iter().find(|path| path.rsplit('/').next() == Some("nanobench.h"))?;
-        let folder = super::cmake::folder(header);
+        let header = tree.files().iter().find(|path| super::paths::leaf(path) == "nanobench.h")?;
+        let folder = super::paths::folder(header);
         let include = if folder.is_empty() { "." } else { folder };
         let whole = text.contains("ANKERL_NANOBENCH_IMPLEMENT") && path != header;
         whole.then(|| format!("-I {}", super::cmake::quoted(include)))

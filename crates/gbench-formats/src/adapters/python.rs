@@ -3,8 +3,9 @@
 mod groups;
 mod words;
 
-pub(super) use self::words::{below, names};
+pub(super) use self::words::names;
 use super::detect::{BuildStep, SourceTree};
+use super::paths::{above, below, folder, leaf};
 
 /// Files that make a folder the root of a project.
 const ROOTS: [&str; 6] =
@@ -13,27 +14,16 @@ const ROOTS: [&str; 6] =
 /// Behind a build that [`environment`] makes.
 pub(super) const PYTHON: &str = ".venv/bin/python";
 
-/// The path without its last part; empty at the top.
-pub(super) fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
 /// The nearest project above a file; the tree's own folder where there is none.
 pub(super) fn project(tree: &dyn SourceTree, path: &str) -> String {
-    let mut at = folder(path);
-    while !at.is_empty() {
-        if ROOTS.iter().any(|name| tree.files().binary_search(&below(at, name)).is_ok()) {
-            return at.to_owned();
-        }
-        at = folder(at);
-    }
-    String::new()
+    let is_root = |at: &&str| ROOTS.iter().any(|name| tree.files().binary_search(&below(at, name)).is_ok());
+    above(path).find(is_root).unwrap_or_default().to_owned()
 }
 
 /// Texts of a project that say what it needs, with their paths from the tree.
 pub(super) fn requirements(tree: &dyn SourceTree, project: &str) -> Vec<(String, String)> {
     let said = |path: &&String| {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = leaf(path);
         let list = name.contains("requirements") || folder(path).ends_with("requirements");
         let near = folder(path) == project || folder(folder(path)) == project;
         let root =

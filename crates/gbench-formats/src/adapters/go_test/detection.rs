@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
+use crate::adapters::paths::{self, below, upwards};
 use crate::adapters::{BuildStep, Detected, FoundBenchmark, SourceTree};
 
 /// What the files of one folder have.
@@ -24,7 +25,7 @@ pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
     };
     let mut packages: BTreeMap<&str, Package> = BTreeMap::new();
     for path in tree.files().iter().filter(|path| path.ends_with("_test.go")) {
-        let (folder, _) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = paths::folder(path);
         // The folders that `go` does not look into.
         if folder.split('/').any(|part| part == "testdata" || part == "vendor" || part.starts_with('_')) {
             continue;
@@ -64,11 +65,8 @@ fn found(tree: &dyn SourceTree, module: &str, folder: &str, package: Package) ->
         _ => folder.replace('/', "-"),
     };
     let binary = format!("{name}.test");
-    let within = |file: &str| {
-        [inner, file].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/")
-    };
     let build =
-        ["go", "test", "-c", "-o", &within(&binary), &format!("./{inner}")].map(str::to_owned).to_vec();
+        ["go", "test", "-c", "-o", &below(inner, &binary), &format!("./{inner}")].map(str::to_owned).to_vec();
     let build = match module {
         "" => BuildStep::Command(build),
         // `go` looks for the module from where it is started.
@@ -93,18 +91,7 @@ fn found(tree: &dyn SourceTree, module: &str, folder: &str, package: Package) ->
 
 /// The folder of the nearest go.mod above.
 fn module(tree: &dyn SourceTree, folder: &str) -> Option<String> {
-    let mut folder = folder;
-    loop {
-        let path =
-            [folder, "go.mod"].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
-        if tree.files().contains(&path) {
-            return Some(folder.to_owned());
-        }
-        if folder.is_empty() {
-            return None;
-        }
-        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
-    }
+    upwards(folder).find(|at| tree.files().contains(&below(at, "go.mod"))).map(str::to_owned)
 }
 
 /// `sample` of `module example.com/sample/v2`.

@@ -1,7 +1,8 @@
 //! Benchmarks of Google Benchmark in a tree: C++ by its header, Python by the package of bindings.
 
-use super::super::cpp::{self, Library, stem};
+use super::super::cpp::{self, Library};
 use super::super::detect::{Detected, FoundBenchmark, SourceTree};
+use super::super::paths::stem;
 
 const LIBRARY: Library = Library {
     title: "Google Benchmark",

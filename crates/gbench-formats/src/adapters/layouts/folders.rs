@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::layout::{LayoutRequest, PassedOver};
 use crate::adapters::SourceTree;
-use crate::adapters::python::folder;
+use crate::adapters::paths::{folder, leaf, upwards};
 
 /// Why a text is no glob; `None`: it is one.
 pub fn glob_fault(text: &str) -> Option<String> {
@@ -107,18 +107,13 @@ impl Root<'_> {
 
 /// The folders of a file, from its own upwards, without the tree's own.
 fn above(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(folder(path)), |path| Some(folder(path))).take_while(|path| !path.is_empty())
+    upwards(folder(path)).filter(|folder| !folder.is_empty())
 }
 
 fn ignores(text: &str, glob: &GlobMatcher, path: &str) -> bool {
     let anywhere = !text.trim_end_matches('/').contains('/');
     let mut parts = std::iter::once(path).chain(above(path));
     parts.any(|part| glob.is_match(part) || anywhere && glob.is_match(leaf(part)))
-}
-
-/// The path's last part.
-pub(super) fn leaf(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Files of a folder stand together, and folders by their parts: `ch2/z.py`, `ch10/a.py`, `ch10/sub/a.py`.

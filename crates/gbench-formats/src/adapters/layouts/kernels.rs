@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::bench_yaml::BenchYaml;
 use super::call::{CallWay, PythonCall};
-use super::folders::{Chosen, leaf};
+use super::folders::Chosen;
 use super::imports::{guessed_backend, imported, is_standard};
 use super::layout::{KernelManifest, LayoutCases, LayoutRequest, PassedOver, PythonCase};
-use crate::adapters::python::{below, folder};
+use crate::adapters::paths::{below, folder, leaf};
 use crate::adapters::{CaseName, SourceTree};
 use gbench_model::{ParamValue, Params, sha256_hex};
 

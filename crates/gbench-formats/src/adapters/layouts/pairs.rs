@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{CallWay, PythonCall};
-use super::folders::{Chosen, leaf, natural, natural_path};
+use super::folders::{Chosen, natural, natural_path};
 use super::layout::{Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase, SourceCase, SourceCases};
-use crate::adapters::python::folder;
+use crate::adapters::paths::{folder, leaf, stem};
 use crate::adapters::{CaseName, SourceTree};
 use gbench_model::text::{count, list};
 use gbench_model::{ParamValue, Params, Variant};
@@ -149,12 +149,6 @@ fn paired<'t>(
         pair.optimized.sort_by(|one, other| natural(stem(one), stem(other)));
     }
     (pairs, orphans)
-}
-
-/// The file's name without its extension.
-fn stem(path: &str) -> &str {
-    let name = leaf(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 fn case(pair: &Pair, path: &str, variant: Variant) -> SourceCase {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
-use super::words::{below, names, plain};
+use super::words::{names, plain};
+use crate::adapters::paths::below;
 
 /// What a group asks for.
 #[derive(Debug, Default, PartialEq, Eq)]

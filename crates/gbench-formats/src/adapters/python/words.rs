@@ -1,13 +1,4 @@
-//! Names of packages, and paths.
-
-/// A path below a folder; an empty folder is the tree's own.
-pub(in crate::adapters) fn below(folder: &str, path: &str) -> String {
-    match (folder, path) {
-        ("", path) => path.to_owned(),
-        (folder, "") => folder.to_owned(),
-        _ => format!("{folder}/{path}"),
-    }
-}
+//! Names of packages.
 
 /// Whether a text names a package: as a whole word, with `-` or `_`, in any case.
 pub(in crate::adapters) fn names(text: &str, package: &str) -> bool {
