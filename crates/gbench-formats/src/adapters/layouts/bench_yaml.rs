@@ -144,7 +144,7 @@ impl Reader {
                 "{precisions} precisions with {backends} backends are {} cases of a kernel, and {MAX_CASES} are the most: list fewer",
                 precisions * backends
             );
-            return Err(YamlFault::new(root.at, what));
+            return Err(root.wrong(what));
         }
         Ok(read)
     }
@@ -161,10 +161,7 @@ impl Reader {
         known: &[&'static str],
     ) -> Read<Vec<(&'n str, &'n Node)>> {
         let NodeValue::Map(entries) = &node.value else {
-            return Err(YamlFault::new(
-                node.at,
-                format!("{what} has to be a mapping of keys and values, and is {}", node.kind()),
-            ));
+            return Err(node.has_to_be(what, "a mapping of keys and values"));
         };
         let (mut found, mut unknown) = (Vec::new(), Vec::new());
         for (key, value) in entries {
@@ -212,17 +209,14 @@ impl Reader {
                     let what = format!(
                         "a word of `{key}` is the boolean {value}, as YAML reads yes, no, on and off: put it in quotes"
                     );
-                    return Err(YamlFault::new(node.at, what));
+                    return Err(node.wrong(what));
                 }
                 _ => {
-                    return Err(YamlFault::new(
-                        node.at,
-                        format!("`{key}` takes words, and this is {}", node.kind()),
-                    ));
+                    return Err(node.wrong(format!("`{key}` takes words, and this is {}", node.kind())));
                 }
             };
             if word.chars().any(char::is_control) {
-                return Err(YamlFault::new(node.at, format!("a word of `{key}` holds a control character")));
+                return Err(node.wrong(format!("a word of `{key}` holds a control character")));
             }
             if words.contains(&word) {
                 self.warn(node.at, format!("`{word}` stands in `{key}` a second time, and counts once"));
@@ -235,10 +229,7 @@ impl Reader {
 
     fn conditions(&mut self, node: &Node) -> Read<Vec<SkipCondition>> {
         let NodeValue::List(nodes) = &node.value else {
-            return Err(YamlFault::new(
-                node.at,
-                format!("`skip_conditions` has to be a list, and is {}", node.kind()),
-            ));
+            return Err(node.has_to_be("`skip_conditions`", "a list"));
         };
         let mut conditions = Vec::new();
         for node in nodes {
@@ -267,13 +258,7 @@ impl Reader {
 /// Keyword arguments. Errors: a name that cannot be one, or that says something else of a case.
 fn problem_size(node: &Node) -> Read<BTreeMap<String, Value>> {
     let NodeValue::Map(entries) = &node.value else {
-        return Err(YamlFault::new(
-            node.at,
-            format!(
-                "`problem_size` has to be a mapping of argument names and values, and is {}",
-                node.kind()
-            ),
-        ));
+        return Err(node.has_to_be("`problem_size`", "a mapping of argument names and values"));
     };
     let mut found = BTreeMap::new();
     for (key, value) in entries {
@@ -285,13 +270,11 @@ fn problem_size(node: &Node) -> Read<BTreeMap<String, Value>> {
                 }
                 _ => "give the argument another name".into(),
             };
-            return Err(YamlFault::new(
-                key.at,
-                format!("`{name}` of `problem_size` has the name of another part of a case: {what}"),
-            ));
+            let what = format!("`{name}` of `problem_size` has the name of another part of a case: {what}");
+            return Err(key.wrong(what));
         }
         if !is_identifier(name) {
-            return Err(YamlFault::new(key.at, format!("`{name}` cannot be the name of an argument")));
+            return Err(key.wrong(format!("`{name}` cannot be the name of an argument")));
         }
         found.insert(name.to_owned(), value.json()?);
     }
@@ -308,9 +291,7 @@ fn number(node: &Node, key: &str, least: u64) -> Read<u64> {
         NodeValue::Int(value) => u64::try_from(value).ok().filter(|value| *value >= least),
         _ => None,
     };
-    value.ok_or_else(|| {
-        YamlFault::new(node.at, format!("`{key}` has to be a whole number of at least {least}"))
-    })
+    value.ok_or_else(|| node.wrong(format!("`{key}` has to be a whole number of at least {least}")))
 }
 
 fn amount(node: &Node, key: &str) -> Read<f64> {
@@ -319,16 +300,15 @@ fn amount(node: &Node, key: &str) -> Read<f64> {
         NodeValue::Float(value) => Some(value),
         _ => None,
     };
-    value.filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(|| {
-        YamlFault::new(node.at, format!("`{key}` has to be a number of at least 0, and is {}", node.kind()))
-    })
+    let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+    value.ok_or_else(|| node.has_to_be(&format!("`{key}`"), "a number of at least 0"))
 }
 
 fn text_of(node: &Node, key: &str) -> Read<String> {
     match &node.value {
         NodeValue::Text(text) if !text.trim().is_empty() => Ok(text.clone()),
         NodeValue::Int(value) => Ok(value.to_string()),
-        _ => Err(YamlFault::new(node.at, format!("`{key}` has to be a text, and is {}", node.kind()))),
+        _ => Err(node.has_to_be(&format!("`{key}`"), "a text")),
     }
 }
 
@@ -337,5 +317,5 @@ fn function_name(node: &Node) -> Read<String> {
     if name.split('.').all(is_identifier) {
         return Ok(name);
     }
-    Err(YamlFault::new(node.at, format!("`{name}` cannot be the name of a function")))
+    Err(node.wrong(format!("`{name}` cannot be the name of a function")))
 }

@@ -7,12 +7,13 @@ use serde_json::Value;
 use serde_with::skip_serializing_none;
 
 /// How a benchmark is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CallWay {
     /// `get_benchmark()`, or a class with `benchmark_fn`.
+    #[default]
     Class,
     /// A function that is called with `params` and timed.
     Function,
@@ -26,7 +27,7 @@ pub enum CallWay {
 
 /// One case of the driver's request. What is empty is left out of the JSON.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PythonCall {
     pub way: CallWay,
     /// From the tree.
@@ -69,27 +70,7 @@ pub struct PythonCall {
 impl PythonCall {
     /// A call of nothing but its file.
     pub fn new(way: CallWay, file: &str) -> Self {
-        Self {
-            way,
-            file: file.to_owned(),
-            class: None,
-            function: None,
-            params: BTreeMap::new(),
-            unit: None,
-            precision: None,
-            backend: None,
-            first_precision: false,
-            first_backend: false,
-            tolerances: BTreeMap::new(),
-            shared_tolerances: false,
-            reference: None,
-            skip_conditions: Vec::new(),
-            work: CallWork::default(),
-            iterations: None,
-            warmup: None,
-            seed: None,
-            message: None,
-        }
+        Self { way, file: file.to_owned(), ..Self::default() }
     }
 }
 

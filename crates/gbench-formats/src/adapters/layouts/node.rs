@@ -62,16 +62,24 @@ impl Node {
         }
     }
 
+    pub(super) fn wrong(&self, what: impl Into<String>) -> YamlFault {
+        YamlFault::new(self.at, what)
+    }
+
+    /// What has to be something else.
+    pub(super) fn has_to_be(&self, what: &str, other: &str) -> YamlFault {
+        self.wrong(format!("{what} has to be {other}, and is {}", self.kind()))
+    }
+
     /// The same value in JSON. Errors: a number that JSON has not, a key that is no text.
     pub(super) fn json(&self) -> Result<Value, YamlFault> {
         Ok(match &self.value {
             NodeValue::Null => Value::Null,
             NodeValue::Bool(value) => Value::Bool(*value),
             NodeValue::Int(value) => Value::from(*value),
-            NodeValue::Float(value) => Value::Number(
-                Number::from_f64(*value)
-                    .ok_or_else(|| YamlFault::new(self.at, "this is no finite number"))?,
-            ),
+            NodeValue::Float(value) => {
+                Value::Number(Number::from_f64(*value).ok_or_else(|| self.wrong("this is no finite number"))?)
+            }
             NodeValue::Text(text) => Value::from(text.as_str()),
             NodeValue::List(nodes) => {
                 Value::Array(nodes.iter().map(Self::json).collect::<Result<Vec<Value>, YamlFault>>()?)
@@ -87,10 +95,10 @@ impl Node {
     pub(super) fn key(&self) -> Result<&str, YamlFault> {
         match &self.value {
             NodeValue::Text(text) => Ok(text),
-            _ => Err(YamlFault::new(
-                self.at,
-                format!("this key is {}, and has to be a text: put it in quotes", self.kind()),
-            )),
+            _ => {
+                Err(self
+                    .wrong(format!("this key is {}, and has to be a text: put it in quotes", self.kind())))
+            }
         }
     }
 }
