@@ -123,14 +123,8 @@ fn case_name(full: &str, parameters: &str) -> CaseName {
     let short = full.find('(').map(|at| &full[..at]);
     if let (Some(pairs), Some(short)) = (pairs, short) {
         case.case = short.to_owned();
-        case.params = pairs
-            .into_iter()
-            .map(|(key, value)| {
-                let value =
-                    value.parse().map_or_else(|_| ParamValue::Text(value.to_owned()), ParamValue::Int);
-                (key.trim().to_owned(), value)
-            })
-            .collect();
+        case.params =
+            pairs.into_iter().map(|(key, value)| (key.trim().to_owned(), int_or_text(value))).collect();
     }
     case
 }

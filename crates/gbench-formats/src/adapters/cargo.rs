@@ -121,6 +121,15 @@ pub(super) struct DeclaredTarget {
 }
 
 impl DeclaredTarget {
+    /// It would have two mains.
+    pub(super) fn with_harness(&self, title: &str) -> TargetKind {
+        let Self { path, manifest, name, .. } = self;
+        TargetKind::Unclear(format!(
+            "{path} uses {title}, but {manifest} does not say `harness = false` for it: add `[[bench]]` with `name = \"{name}\"` and \
+             `harness = false`"
+        ))
+    }
+
     /// The proposal to run it.
     pub(super) fn found(&self, name: &str, why: &str) -> FoundBenchmark {
         let words = |cargo: &[&str]| {

@@ -1,13 +1,39 @@
 //! What every reader makes: cases that are named by their parameters, figures of each kind, and ends.
 
 use super::adapter::{CaseName, End, MetricReading, Reading, SummaryReading};
-use gbench_model::Params;
+use gbench_model::{ParamValue, Params};
 
 /// A case with its parameters behind its name: `all_reduce[size=8]`, or the name alone.
 pub(super) fn named(case: &str, params: Params) -> Reading {
     let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let native = if pairs.is_empty() { case.to_owned() } else { format!("{case}[{}]", pairs.join(",")) };
     Reading::new(CaseName { native, case: case.to_owned(), params })
+}
+
+/// A name whose parts between `/` may be parameters, such as `sort/n=8/ints`: `sort/ints` with `n = 8`. `pair`: a part as name and value. The first
+/// part is no parameter, nor a second one of the same name.
+pub(super) fn by_parts(native: &str, name: &str, pair: fn(&str) -> Option<(&str, &str)>) -> CaseName {
+    let (mut params, mut kept) = (Params::new(), Vec::new());
+    let is_word = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    for part in name.split('/') {
+        match pair(part) {
+            Some((key, value))
+                if !key.is_empty()
+                    && is_word(key)
+                    && !value.is_empty()
+                    && !kept.is_empty()
+                    && !params.contains_key(key) =>
+            {
+                params.insert(key.to_owned(), int_or_text(value));
+            }
+            _ => kept.push(part),
+        }
+    }
+    CaseName { native: native.to_owned(), case: kept.join("/"), params }
+}
+
+pub(super) fn int_or_text(text: &str) -> ParamValue {
+    text.parse().map_or_else(|_| ParamValue::Text(text.to_owned()), ParamValue::Int)
 }
 
 /// Adds one measurement.

@@ -200,16 +200,13 @@ fn kind(target: &DeclaredTarget) -> TargetKind {
     if !holds("criterion") {
         return TargetKind::NotOurs;
     }
-    let (path, manifest, name) = (&target.path, &target.manifest, &target.name);
+    let (path, name) = (&target.path, &target.name);
     let runs = holds("criterion_main!") || holds("configure_from_args");
     if runs && !target.harness {
         return TargetKind::Ours(format!("{path} has a main of Criterion.rs"));
     }
     if runs {
-        return TargetKind::Unclear(format!(
-            "{path} uses Criterion.rs, but {manifest} does not say `harness = false` for it: add `[[bench]]` with `name = \"{name}\"` and \
-             `harness = false`"
-        ));
+        return target.with_harness("Criterion.rs");
     }
     if target.harness {
         return TargetKind::NotOurs;

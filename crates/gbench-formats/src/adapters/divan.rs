@@ -166,16 +166,12 @@ fn kind(target: &DeclaredTarget) -> TargetKind {
     if !holds("divan") {
         return TargetKind::NotOurs;
     }
-    let (path, manifest, name) = (&target.path, &target.manifest, &target.name);
     let runs = ["divan::main", "divan_compat::main", "Divan::from_args", "config_with_args"];
     if !runs.iter().any(|text| holds(text)) {
         return TargetKind::NotOurs;
     }
     if target.harness {
-        return TargetKind::Unclear(format!(
-            "{path} uses Divan, but {manifest} does not say `harness = false` for it: add `[[bench]]` with `name = \"{name}\"` and \
-             `harness = false`"
-        ));
+        return target.with_harness("Divan");
     }
-    TargetKind::Ours(format!("{path} has a main of Divan"))
+    TargetKind::Ours(format!("{} has a main of Divan", target.path))
 }

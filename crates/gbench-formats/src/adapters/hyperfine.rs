@@ -156,8 +156,7 @@ fn tell_apart(readings: &mut [Reading]) {
 }
 
 fn case_name(name: &str, parameters: &BTreeMap<String, String>) -> CaseName {
-    let value = |text: &String| text.parse().map_or_else(|_| ParamValue::Text(text.clone()), ParamValue::Int);
-    let params: Params = parameters.iter().map(|(name, text)| (name.clone(), value(text))).collect();
+    let params: Params = parameters.iter().map(|(name, text)| (name.clone(), int_or_text(text))).collect();
     CaseName { params, ..CaseName::plain(name) }
 }
 

@@ -76,12 +76,8 @@ fn kind(target: &DeclaredTarget, library: &str) -> TargetKind {
     if !holds(library) || !main {
         return TargetKind::NotOurs;
     }
-    let (path, manifest, name) = (&target.path, &target.manifest, &target.name);
     if target.harness {
-        return TargetKind::Unclear(format!(
-            "{path} uses {library}, but {manifest} does not say `harness = false` for it: add `[[bench]]` with `name = \"{name}\"` and \
-             `harness = false`"
-        ));
+        return target.with_harness(library);
     }
-    TargetKind::Ours(format!("{path} has a main of {library}"))
+    TargetKind::Ours(format!("{} has a main of {library}", target.path))
 }

@@ -261,8 +261,7 @@ fn case_name(name: &str, params: &BTreeMap<String, String>) -> CaseName {
     let mut case = CaseName::plain(name);
     for (key, value) in params {
         case.native.extend([BETWEEN, key, "=", value]);
-        let value = value.parse().map_or_else(|_| ParamValue::Text(value.clone()), ParamValue::Int);
-        case.params.insert(key.clone(), value);
+        case.params.insert(key.clone(), int_or_text(value));
     }
     case
 }

@@ -6,7 +6,9 @@ pub(super) use super::adapter::{
     About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, Need, Reading, Reads,
     Refusal, SummaryReading,
 };
-pub(super) use super::case::{alone, failed, metric_name, shown, skipped, summarised, summary};
+pub(super) use super::case::{
+    alone, by_parts, failed, int_or_text, metric_name, shown, skipped, summarised, summary,
+};
 pub(super) use super::detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
 pub(super) use super::json::document;
 pub(super) use super::output::{HarnessOutput, Place, ReadError, STDERR};

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
-use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::format::{Format, FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::{CsvTable, number, param};
 use super::values::param_of;
-use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
+use crate::adapters::case::{failed, named};
+use crate::adapters::{ReadError, Reading, Reads};
 use gbench_model::{Better, ParamValue, Params};
 
 /// The name of rows without one.
@@ -56,14 +57,7 @@ impl ResultFormat for Described {
     }
 
     fn about(&self) -> FormatAbout {
-        FormatAbout {
-            title: "rows as described",
-            versions: "",
-            fields: "",
-            reads: Reads::Samples,
-            direction: "",
-            tried: &[],
-        }
+        FormatAbout { title: "rows as described", reads: Reads::Samples, ..Format::SUMMARY.about() }
     }
 
     fn recognises(&self, _file: &ResultFile) -> bool {
@@ -124,7 +118,7 @@ impl Described {
                         .find(|it| !it.optional && row.get(&it.field).is_some_and(Value::is_null));
                     let nothing = nothing.map(|it| format!("`{}` is null", it.field));
                     if let Some(message) = row.as_object().and_then(failed_row).or(nothing) {
-                        reading.end = End::Failed { message };
+                        reading.end = failed(message);
                     }
                     readings.push(reading);
                 }
@@ -177,10 +171,8 @@ impl Described {
             })?;
             params.insert(name.trim_start_matches(['$', '.']).to_owned(), value);
         }
-        let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let name = if self.case.is_empty() { ROWS } else { &self.case };
-        let native = if pairs.is_empty() { name.to_owned() } else { format!("{name}[{}]", pairs.join(",")) };
-        let mut reading = Reading::new(CaseName { native, case: self.case.clone(), params });
+        let mut reading = named(if self.case.is_empty() { ROWS } else { &self.case }, params);
+        reading.case.case.clone_from(&self.case);
         for metric in &self.metrics {
             match field(&metric.field) {
                 None if metric.optional || is_null(&metric.field) => {}

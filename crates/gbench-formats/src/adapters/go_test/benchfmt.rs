@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
             return *place;
         }
         let place = *self.places.entry(native).or_insert_with_key(|native| {
-            let mut reading = Reading::new(case_name(native, name));
+            let mut reading = Reading::new(by_parts(native, name, |level| level.split_once('=')));
             let keys = self.package.keys.iter();
             reading.metadata = keys.map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect();
             self.readings.push(reading);
@@ -265,25 +265,4 @@ fn add(reading: &mut Reading, unit: &str, value: f64, declared: Option<Better>) 
     };
     metric.values.push(value);
     Ok(())
-}
-
-/// `BenchmarkSort/n=8/ints` is `BenchmarkSort/ints` with `n = 8`.
-fn case_name(native: &str, name: &str) -> CaseName {
-    let mut params = Params::new();
-    let mut kept = Vec::new();
-    for level in name.split('/') {
-        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let named = level.split_once('=').filter(|(key, value)| {
-            !key.is_empty() && key.chars().all(word) && !value.is_empty() && !kept.is_empty()
-        });
-        match named {
-            Some((key, value)) if !params.contains_key(key) => {
-                let value =
-                    value.parse().map_or_else(|_| ParamValue::Text(value.to_owned()), ParamValue::Int);
-                params.insert(key.to_owned(), value);
-            }
-            _ => kept.push(level),
-        }
-    }
-    CaseName { native: native.to_owned(), case: kept.join("/"), params }
 }
