@@ -260,6 +260,11 @@ impl Reading {
         Self { case, end: End::Measured, metrics: Vec::new(), metadata: BTreeMap::new(), iterations: None }
     }
 
+    /// Keeps something with the record, where it is there.
+    pub(super) fn note(&mut self, name: &str, value: Option<impl Into<serde_json::Value>>) {
+        self.metadata.extend(value.map(|value| (name.to_owned(), value.into())));
+    }
+
     pub(super) fn with_end(self, end: End) -> Self {
         Self { end, ..self }
     }

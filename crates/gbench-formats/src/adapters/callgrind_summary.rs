@@ -75,9 +75,7 @@ fn benchmark(summary: &Value, versions: &[&str]) -> Result<Reading, String> {
     reading.iterations = Some(1.0);
     reading.metadata.insert("summary_version".into(), version.into());
     for (key, name) in [("kind", "kind"), ("details", "details"), ("description", "details")] {
-        if let Some(text) = summary[key].as_str() {
-            reading.metadata.insert(name.into(), text.into());
-        }
+        reading.note(name, summary[key].as_str());
     }
     Ok(reading)
 }

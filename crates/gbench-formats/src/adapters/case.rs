@@ -48,9 +48,11 @@ pub(super) fn measured<'a>(
     metric
 }
 
-/// Adds one measurement that is shown and not judged.
-pub(super) fn shown(reading: &mut Reading, name: &str, unit: &str, value: f64) {
-    measured(reading, name, unit, value).judged = false;
+/// Adds one measurement that is shown and not judged, where there is one.
+pub(super) fn shown(reading: &mut Reading, name: &str, unit: &str, value: impl Into<Option<f64>>) {
+    if let Some(value) = value.into() {
+        measured(reading, name, unit, value).judged = false;
+    }
 }
 
 /// Adds a summary of the tool's own.

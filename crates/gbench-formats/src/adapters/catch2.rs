@@ -215,9 +215,7 @@ impl<'x> Walk<'x> {
             native = format!("{native} #{count}");
         }
         let mut reading = Reading::new(CaseName::plain(native));
-        if let Some(version) = self.version {
-            reading.metadata.insert("catch2_version".into(), version.into());
-        }
+        reading.note("catch2_version", self.version);
         match element.child("mean") {
             None => {
                 let said = element.child("failed").and_then(|failed| failed.attribute("message"));

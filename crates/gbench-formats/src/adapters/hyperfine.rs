@@ -283,9 +283,7 @@ fn second(report: Second) -> Result<Vec<Reading>, ReadError> {
         if result.name.is_some() {
             reading.metadata.insert("command".into(), result.command.clone().into());
         }
-        if let Some(version) = &version {
-            reading.metadata.insert("hyperfine".into(), version.clone().into());
-        }
+        reading.note("hyperfine", version.clone());
         let runs = result.measurements.len();
         if runs == 0 {
             return refused(format!("results[{index}].measurements"), "nothing ran");

@@ -179,7 +179,7 @@ impl Benchmark {
             |name: &str| group.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(" > ");
         let mut push = |case, stats: &Option<Stats>, error: &Option<Value>, key: &str| {
             let mut reading = measured(case, stats.as_ref(), error.as_ref(), key)?;
-            reading.metadata.extend(runtime.clone().map(|it| ("runtime".to_owned(), it.into())));
+            reading.note("runtime", runtime.clone());
             readings.push(reading);
             Ok(())
         };

@@ -202,9 +202,7 @@ fn reading(
 ) -> Result<Reading, ReadError> {
     let mut reading = Reading::new(CaseName::plain(name));
     for key in KEPT {
-        if let Some(value) = find(outer, key) {
-            reading.metadata.insert(key.to_owned(), value.clone());
-        }
+        reading.note(key, find(outer, key).cloned());
     }
     let mut done = Some(0.0);
     for (place, run) in benchmark.runs.iter().enumerate() {

@@ -184,9 +184,7 @@ fn reading(group: &str, benchmark: &Benchmark, path: String) -> Result<Reading, 
         // A median of fast code is as coarse as the clock.
         summarised(&mut reading, "mean", "ms", summary(mean)).judged = false;
     }
-    if let Some(rme) = benchmark.rme {
-        reading.metadata.insert("rme".into(), rme.into());
-    }
+    reading.note("rme", benchmark.rme);
     Ok(reading)
 }
 

@@ -62,7 +62,7 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
         params.insert(key.to_owned(), param);
     }
     let mut reading = named("attention", params);
-    reading.metadata.extend(row.get("seed").map(|seed| ("seed".to_owned(), seed.clone())));
+    reading.note("seed", row.get("seed").cloned());
     let (mean, stddev, qps) = (row.number("ms_mean")?, row.number("ms_std")?, row.number("qps")?);
     let error = row.get("error").and_then(Value::as_str).filter(|text| !text.is_empty());
     let Some(value) = mean.filter(|mean| *mean > 0.0 && error.is_none()) else {

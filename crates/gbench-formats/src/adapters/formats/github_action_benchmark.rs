@@ -144,8 +144,6 @@ fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
     let metric = summarised(&mut reading, if time { "time" } else { "value" }, unit, alone(bench.value));
     metric.better = better.filter(|_| direction_of_unit(unit).is_none());
     metric.judged = better.is_some();
-    if let Some(range) = &bench.range {
-        reading.metadata.insert("range".into(), range.clone());
-    }
+    reading.note("range", bench.range.clone());
     ended(reading)
 }

@@ -75,9 +75,7 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
         params
     };
     let mut baseline = named(example, with(Variant::Baseline));
-    if let Some(file) = benchmark.text("baseline_file")? {
-        baseline.metadata.insert("file".into(), file.into());
-    }
+    baseline.note("file", benchmark.text("baseline_file")?);
     fill(&mut baseline, benchmark, "baseline_", status)?;
     readings.push(baseline);
     let optimizations = benchmark.objects("optimizations")?;
@@ -97,9 +95,7 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
             params.insert("file".into(), ParamValue::Text(file.to_owned()));
         }
         let mut reading = named(example, params);
-        if let Some(file) = file {
-            reading.metadata.insert("file".into(), file.into());
-        }
+        reading.note("file", file);
         let status = optimization.need("status", optimization.text("status")?)?;
         fill(&mut reading, optimization, "", status)?;
         readings.push(reading);

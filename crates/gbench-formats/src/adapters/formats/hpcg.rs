@@ -92,9 +92,7 @@ fn reading(file: &ResultFile, entries: &BTreeMap<&str, (usize, &str)>) -> Result
     let official = seconds.is_some_and(|seconds| seconds >= OFFICIAL);
     reading.metadata.insert("official".into(), official.into());
     for (name, unit, path) in FIGURES {
-        if let Some(value) = figure(file, entries, path)? {
-            shown(&mut reading, name, unit, value);
-        }
+        shown(&mut reading, name, unit, figure(file, entries, path)?);
     }
     Ok(reading)
 }

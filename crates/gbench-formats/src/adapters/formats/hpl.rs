@@ -103,9 +103,7 @@ fn readings(solved: Vec<Solved>) -> Vec<Reading> {
         }
         measured(reading, "gflops", "GFLOP/s", row.gflops);
         shown(reading, "time", "s", row.time);
-        if let Some(per_gpu) = row.per_gpu {
-            shown(reading, "gflops_per_gpu", "GFLOP/s", per_gpu);
-        }
+        shown(reading, "gflops_per_gpu", "GFLOP/s", row.per_gpu);
     }
     readings
 }

@@ -87,7 +87,7 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     }
     let iterations = row.count("iterations")?;
     for (key, count) in [("iterations", iterations), ("warmup", row.count("warmup")?)] {
-        reading.metadata.extend(count.map(|count| (key.to_owned(), count.into())));
+        reading.note(key, count);
     }
     figures(row, &mut reading, iterations)?;
     Ok(ended(reading))

@@ -71,9 +71,7 @@ fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading,
     let figures =
         [("time_min", number(&MIN)?), ("time_max", number(&MAX)?), ("time_total", number(&[TOTAL])?)];
     for (name, value) in figures {
-        if let Some(value) = value {
-            shown(&mut reading, name, "ns", value);
-        }
+        shown(&mut reading, name, "ns", value);
     }
     shown(&mut reading, "count", "count", count);
     Ok(reading)

@@ -89,11 +89,7 @@ fn reading(algorithm: &str, context: &Context, found: &Specialization) -> Readin
     if reading.metrics.is_empty() {
         fail(&mut reading, "it has no rate");
     }
-    if let Some(percent) = found.noise_percent.filter(|percent| percent.is_finite()) {
-        reading.metadata.insert("noise_percent".into(), percent.into());
-    }
-    if let Some(timeout) = found.noise_timeout {
-        reading.metadata.insert("noise_timeout".into(), timeout.into());
-    }
+    reading.note("noise_percent", found.noise_percent.filter(|percent| percent.is_finite()));
+    reading.note("noise_timeout", found.noise_timeout);
     ended(reading)
 }

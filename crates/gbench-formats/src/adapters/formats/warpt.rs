@@ -50,7 +50,7 @@ fn read_result(result: &Fields) -> Result<Reading, ReadError> {
     params.extend(spec.object("params")?.iter().flat_map(Fields::params));
     let mut reading = named(name, params);
     for key in ["kind", "components", "external_tool"] {
-        reading.metadata.extend(spec.get(key).map(|value| (key.to_owned(), value.clone())));
+        reading.note(key, spec.get(key).cloned());
     }
     let message = result.text("error_message")?.filter(|text| !text.is_empty());
     if !result.need("success", result.flag("success")?)? {

@@ -82,9 +82,7 @@ pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         for (place, state) in benchmark.states.iter().enumerate() {
             let path = |key: &str| format!("benchmarks[{index}].states[{place}].{key}");
             let mut reading = Reading::new(case_name(&benchmark.name, state, several));
-            if let Some(version) = &version {
-                reading.metadata.insert("nvbench_version".into(), version.clone().into());
-            }
+            reading.note("nvbench_version", version.clone());
             let at =
                 |tag: &str, what: String| ReadError::path(FILE, format!("{} {tag}", path("summaries")), what);
             fill(&mut reading, state, output, &at)?;

@@ -35,9 +35,7 @@ impl Case {
             ("library_version", &context.library_version),
             ("library_build_type", &context.library_build_type),
         ] {
-            if let Some(value) = value {
-                reading.metadata.insert(key.into(), value.clone().into());
-            }
+            reading.note(key, value.clone());
         }
         if reading.end != End::Measured {
             reading.metrics.clear();
@@ -179,9 +177,7 @@ impl Cases {
             metric.judged = false;
             metric.values.push(value);
         }
-        if let Some(label) = entry.label {
-            case.reading.metadata.insert("label".into(), label.into_owned().into());
-        }
+        case.reading.note("label", entry.label.map(|label| label.into_owned()));
         Ok(())
     }
 }
