@@ -96,10 +96,8 @@ impl Benchmark {
         let mut reading =
             Reading::new(case_name(&self.full_name, self.parameters.as_deref().unwrap_or_default()));
         if let Some(host) = &report.host_environment_info {
-            let keys = [("version", &host.benchmark_dot_net_version), ("runtime", &host.runtime_version)];
-            let known =
-                keys.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text.clone()?.into())));
-            reading.metadata = known.collect();
+            reading.note("version", host.benchmark_dot_net_version.clone());
+            reading.note("runtime", host.runtime_version.clone());
         }
         let Some(statistics) = &self.statistics else {
             return Ok(reading.with_end(failed("it has no statistics: see the log of BenchmarkDotNet")));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::cmake::quoted;
 use super::paths;
 use super::prelude::*;
+use super::quoting::quoted;
 
 /// Words for a bench target. `cargo bench` hands on what stands behind `--`, and gives `--bench` itself; a program that is started
 /// without Cargo needs that word from us, because without it most harnesses only test.
@@ -227,6 +227,16 @@ fn targets(tree: &dyn SourceTree) -> Vec<DeclaredTarget> {
         let auto = table["package"].get("autobenches").and_then(|auto| auto.as_bool()).unwrap_or(true);
         let exists = |path: &String| tree.files().binary_search(path).is_ok();
         let text = |path: &str| without_comments(&tree.text(path).unwrap_or_default());
+        let target = |name: &str, path: &String, harness, features| DeclaredTarget {
+            name: name.to_owned(),
+            dir: dir.clone(),
+            manifest: manifest.clone(),
+            package: package.clone(),
+            harness,
+            features,
+            text: text(path),
+            path: path.clone(),
+        };
         let mut paths = BTreeSet::new();
         let declared = table.get("bench").and_then(|benches| benches.as_array());
         for bench in declared.into_iter().flatten() {
@@ -237,17 +247,9 @@ fn targets(tree: &dyn SourceTree) -> Vec<DeclaredTarget> {
             let Some(path) = given.into_iter().chain(usual).find(exists) else { continue };
             let features = bench.get("required-features").and_then(|features| features.as_array());
             let features = features.into_iter().flatten().filter_map(|name| Some(name.as_str()?.to_owned()));
-            paths.insert(path.clone());
-            targets.push(DeclaredTarget {
-                name: name.to_owned(),
-                dir: dir.clone(),
-                manifest: manifest.clone(),
-                package: package.clone(),
-                harness: bench.get("harness").and_then(|harness| harness.as_bool()).unwrap_or(true),
-                features: features.collect(),
-                text: text(&path),
-                path,
-            });
+            let harness = bench.get("harness").and_then(|harness| harness.as_bool()).unwrap_or(true);
+            targets.push(target(name, &path, harness, features.collect()));
+            paths.insert(path);
         }
         let folder = below(&dir, "benches/");
         for path in tree.files().iter().filter(|path| auto && !paths.contains(*path)) {
@@ -255,19 +257,9 @@ fn targets(tree: &dyn SourceTree) -> Vec<DeclaredTarget> {
             let Some(name) = file.strip_suffix("/main.rs").or_else(|| file.strip_suffix(".rs")) else {
                 continue;
             };
-            if name.contains('/') {
-                continue;
+            if !name.contains('/') {
+                targets.push(target(name, path, true, Vec::new()));
             }
-            targets.push(DeclaredTarget {
-                name: name.to_owned(),
-                dir: dir.clone(),
-                manifest: manifest.clone(),
-                package: package.clone(),
-                harness: true,
-                features: Vec::new(),
-                text: text(path),
-                path: path.clone(),
-            });
         }
     }
     targets

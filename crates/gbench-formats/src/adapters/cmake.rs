@@ -14,6 +14,7 @@ use self::place::{Properties, joined, marked};
 use self::syntax::{CMakeCommand, commands};
 use super::detect::{BuildStep, FoundBenchmark, SourceTree};
 use super::paths::{below, folder, leaf, stem};
+use super::quoting::quoted;
 
 const FILE: &str = "CMakeLists.txt";
 /// `-j` alone starts as many compilers as there are files, which takes more memory than a runner has.
@@ -105,15 +106,6 @@ pub(super) struct DeclaredTest {
     pub name: String,
     /// The first word of its command, of `$<TARGET_FILE:name>` the name alone.
     pub program: String,
-}
-
-/// A word for `sh`.
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+,:@%=".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The programs of a tree.
@@ -336,18 +328,16 @@ impl Reader<'_> {
 
     /// The path of a word that is a file of the tree.
     fn source(&self, word: &str) -> Option<String> {
-        let path = match word.strip_prefix('/') {
-            Some(whole) => joined("", whole),
-            None => joined(self.here, word),
-        };
+        let path = self.whole(word);
         self.tree.files().binary_search(&path).is_ok().then_some(path)
     }
 
+    fn whole(&self, word: &str) -> String {
+        word.strip_prefix('/').map_or_else(|| joined(self.here, word), |whole| joined("", whole))
+    }
+
     fn matching(&self, pattern: &str) -> Vec<String> {
-        let whole = match pattern.strip_prefix('/') {
-            Some(whole) => joined("", whole),
-            None => joined(self.here, pattern),
-        };
+        let whole = self.whole(pattern);
         let Some((start, end)) = whole.split_once('*') else { return Vec::new() };
         let inside = |path: &&String| {
             path.len() >= start.len() + end.len()

@@ -1,8 +1,9 @@
 //! What the harnesses of C++ have in common before anything is built: sources that include a header, and who builds them.
 
-use super::cmake::{self, quoted};
+use super::cmake;
 use super::detect::{BuildStep, Detected, FoundBenchmark, SourceTree};
 use super::paths::{above, below, folder, stem};
+use super::quoting::quoted;
 
 const ENDS: [&str; 6] = [".cc", ".cpp", ".cxx", ".c++", ".C", ".cu"];
 

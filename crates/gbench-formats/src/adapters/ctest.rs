@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::cmake;
 use super::prelude::*;
+use super::quoting;
 use super::xml::{self, Element};
 
 pub(crate) struct CTest;
@@ -164,12 +165,5 @@ fn reading(case: &Element) -> Result<Reading, ReadError> {
 
 /// A name as a regular expression of CMake, which knows no braces and quotes any character with a backslash.
 fn escaped(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for c in name.chars() {
-        if r"\^$.|?*+()[]".contains(c) {
-            text.push('\\');
-        }
-        text.push(c);
-    }
-    text
+    quoting::escaped(name, r"\^$.|?*+()[]")
 }

@@ -11,6 +11,7 @@ mod tests;
 
 use self::names::{FILE, case_name};
 use super::prelude::*;
+use super::quoting;
 
 pub(crate) struct GoogleBenchmark;
 
@@ -113,12 +114,5 @@ fn words(ask: &CaseRequest, each: f64, repetitions: u32) -> Vec<String> {
 /// A name as a regular expression. The library is built with POSIX expressions or with those of C++: both know these
 /// characters alone, and neither has to know any other with a backslash.
 fn escaped(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for c in name.chars() {
-        if r"\^$.|?*+()[]{}".contains(c) {
-            text.push('\\');
-        }
-        text.push(c);
-    }
-    text
+    quoting::escaped(name, r"\^$.|?*+()[]{}")
 }

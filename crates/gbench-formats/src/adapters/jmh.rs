@@ -239,19 +239,15 @@ impl Entry {
             summarised(&mut reading, &own, &secondary.score_unit, alone(value)).judged = false;
         }
         let texts = [
-            ("mode", Some(&self.mode)),
-            ("jmhVersion", self.jmh_version.as_ref()),
-            ("jdkVersion", self.jdk_version.as_ref()),
-            ("vmName", self.vm_name.as_ref()),
-            ("vmVersion", self.vm_version.as_ref()),
+            ("jmhVersion", &self.jmh_version),
+            ("jdkVersion", &self.jdk_version),
+            ("vmName", &self.vm_name),
+            ("vmVersion", &self.vm_version),
         ];
-        let numbers = [("threads", self.threads), ("forks", self.forks)];
-        let texts =
-            texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), Value::from(text?.clone()))));
-        reading.metadata = texts.collect();
-        reading
-            .metadata
-            .extend(numbers.into_iter().filter_map(|(key, number)| Some((key.to_owned(), number?.into()))));
+        reading.note("mode", Some(self.mode.clone()));
+        texts.into_iter().for_each(|(key, text)| reading.note(key, text.clone()));
+        reading.note("threads", self.threads);
+        reading.note("forks", self.forks);
         Ok(reading)
     }
 }

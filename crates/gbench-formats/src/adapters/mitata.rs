@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::formats::scalar;
 use super::javascript::{imports, name, package};
 use super::prelude::*;
 
@@ -247,16 +248,7 @@ fn measured(
 }
 
 fn param(value: &Value) -> ParamValue {
-    match value {
-        Value::Bool(value) => ParamValue::Bool(*value),
-        Value::String(text) => ParamValue::Text(text.clone()),
-        Value::Number(number) => number
-            .as_i64()
-            .map(ParamValue::Int)
-            .or_else(|| number.as_f64().map(ParamValue::Float))
-            .unwrap_or_else(|| ParamValue::Text(number.to_string())),
-        other => ParamValue::Text(other.to_string()),
-    }
+    scalar(value).unwrap_or_else(|| ParamValue::Text(value.to_string()))
 }
 
 /// `format: 'json'`, `format: { json: {...} }` of 1.0; `json: true` of 0.1.

@@ -29,6 +29,7 @@ mod output;
 mod paths;
 mod prelude;
 mod python;
+mod quoting;
 #[cfg(test)]
 mod tests;
 mod wrap;

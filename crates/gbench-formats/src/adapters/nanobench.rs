@@ -24,7 +24,7 @@ const LIBRARY: Library = Library {
         let folder = super::paths::folder(header);
         let include = if folder.is_empty() { "." } else { folder };
         let whole = text.contains("ANKERL_NANOBENCH_IMPLEMENT") && path != header;
-        whole.then(|| format!("-I {}", super::cmake::quoted(include)))
+        whole.then(|| format!("-I {}", super::quoting::quoted(include)))
     },
     gpu: false,
 };

@@ -114,7 +114,7 @@ impl Adapter for PytestBenchmark {
         let ends = test_cases(ENDS, output.files.need(ENDS)?)?;
         // Where no benchmark got to its end the file is empty, or not there.
         let bytes = output.files.get(FILE).filter(|bytes| !bytes.is_empty());
-        let mut measured = bytes.map(measurements).transpose()?;
+        let mut measured = bytes.map(|bytes| reported(bytes, false)).transpose()?;
         let mut readings: Vec<Reading> = Vec::new();
         let mut places: HashMap<(String, String), usize> = HashMap::new();
         for case in ends {
@@ -347,11 +347,7 @@ pub(super) fn measured(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     Ok(reported(bytes, true)?.into_values().collect())
 }
 
-/// The benchmarks of a report by their names in the XML.
-fn measurements(bytes: &[u8]) -> Result<BTreeMap<(String, String), Reading>, ReadError> {
-    reported(bytes, false)
-}
-
+/// By their names in the XML. `shortened`: the data may be shorter than the rounds.
 fn reported(bytes: &[u8], shortened: bool) -> Result<BTreeMap<(String, String), Reading>, ReadError> {
     let report: Report = document(Some(FILE), bytes)?;
     let refused = |path: String, what: &str| Err(ReadError::path(FILE, path, what));

@@ -6,6 +6,7 @@ mod words;
 pub(super) use self::words::names;
 use super::detect::{BuildStep, SourceTree};
 use super::paths::{above, below, folder, leaf};
+use super::quoting::quoted_unless;
 
 /// Files that make a folder the root of a project.
 const ROOTS: [&str; 6] =
@@ -96,11 +97,7 @@ fn extra(pyproject: &toml::Table, package: &str) -> Option<String> {
 
 /// A word for `sh`.
 fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+@:,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    quoted_unless(word, "-_./=+@:,")
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ pub use harness_file::HarnessFile;
 pub use harness_files::HARNESS_FILES;
 pub(super) use program::OUT as OUT_WORD;
 pub(crate) use program::ResultProgram;
+pub(super) use values::scalar;
 
 use std::collections::BTreeSet;
 

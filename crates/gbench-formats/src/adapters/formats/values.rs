@@ -50,7 +50,7 @@ pub(super) fn typed<T: DeserializeOwned>(
 }
 
 /// A text, a number or a boolean as a parameter. `None`: it is null, a list or an object.
-pub(super) fn scalar(value: &Value) -> Option<ParamValue> {
+pub(in crate::adapters) fn scalar(value: &Value) -> Option<ParamValue> {
     match value {
         Value::Bool(value) => Some(ParamValue::Bool(*value)),
         Value::String(text) => Some(ParamValue::Text(text.clone())),

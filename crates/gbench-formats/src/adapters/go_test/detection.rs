@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 
 use crate::adapters::paths::{self, below, upwards};
+use crate::adapters::quoting::quoted_unless;
 use crate::adapters::{BuildStep, Detected, FoundBenchmark, SourceTree};
 
 /// What the files of one folder have.
@@ -116,8 +117,5 @@ fn tags(text: &str) -> Option<&str> {
 
 /// A word for `sh`.
 fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    Some(word.to_owned())
-        .filter(|word| word.chars().all(plain))
-        .unwrap_or_else(|| format!("'{}'", word.replace('\'', r"'\''")))
+    quoted_unless(word, "-_./")
 }
