@@ -7,8 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::loose_json::{standard_json, without_comments};
 use super::paths::{below, folder, leaf};
 use super::prelude::*;

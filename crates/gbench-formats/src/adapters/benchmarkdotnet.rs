@@ -4,8 +4,6 @@
 //! <https://benchmarkdotnet.org/articles/configs/exporters.html>. Read alone: a command writes the reports into the folder by
 //! `--exporters fulljson --artifacts FOLDER`.
 
-use serde::Deserialize;
-
 use super::prelude::*;
 
 pub(crate) struct BenchmarkDotNet;

@@ -36,6 +36,10 @@ pub(super) fn int_or_text(text: &str) -> ParamValue {
     text.parse().map_or_else(|_| ParamValue::Text(text.to_owned()), ParamValue::Int)
 }
 
+pub(super) fn text_param(name: &str, text: &str) -> (String, ParamValue) {
+    (name.to_owned(), ParamValue::Text(text.to_owned()))
+}
+
 /// Adds one measurement.
 pub(super) fn measured<'a>(
     reading: &'a mut Reading,

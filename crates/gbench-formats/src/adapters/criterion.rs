@@ -6,8 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::cargo::{self, DeclaredTarget, TargetKind};
 use super::criterion_report::CriterionReport;
 use super::prelude::*;

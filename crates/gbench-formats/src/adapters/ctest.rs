@@ -3,8 +3,6 @@
 //! <https://cmake.org/cmake/help/latest/manual/ctest.1.html>. A test is one run of a program, with its start: one sample a process. A
 //! test that needs a fixture brings the tests that set it up, so that more than the cases asked for may be measured.
 
-use serde::Deserialize;
-
 use super::cmake;
 use super::prelude::*;
 use super::quoting;

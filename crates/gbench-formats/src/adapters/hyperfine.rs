@@ -5,8 +5,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde::Deserialize;
-
 use super::prelude::*;
 
 pub(crate) struct Hyperfine;

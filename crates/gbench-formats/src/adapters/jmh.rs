@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::prelude::*;
 
 pub(crate) struct Jmh;

@@ -9,7 +9,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::formats::scalar;

@@ -5,8 +5,6 @@
 //! this order of preference, and JSON from any file of our folder that ends in `.json` too. A time is that of one unit: of one
 //! iteration through the batch, as the table has it.
 
-use serde::Deserialize;
-
 use super::cpp::{self, Library};
 use super::prelude::*;
 

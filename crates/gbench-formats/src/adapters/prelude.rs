@@ -1,5 +1,6 @@
 //! The words in which adapters are written.
 
+pub(super) use serde::Deserialize;
 pub(super) use serde_json::Value;
 
 pub(super) use super::adapter::{

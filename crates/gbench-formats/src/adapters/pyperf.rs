@@ -6,8 +6,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde::Deserialize;
-
 use super::prelude::*;
 use super::python;
 

@@ -7,8 +7,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use serde::Deserialize;
-
 use super::junit::{TestCase, TestEnd, test_cases};
 use super::prelude::*;
 

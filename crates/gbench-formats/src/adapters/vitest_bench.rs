@@ -5,8 +5,6 @@
 //! `--testNamePattern` and measures all of the file; since version 3 it measures what is asked for. A skipped case is not in the
 //! document, one that throws has no numbers there, and Vitest ends with 0 all the same.
 
-use serde::Deserialize;
-
 use super::javascript::{imports, name, package};
 use super::prelude::*;
 

@@ -48,7 +48,7 @@ const PARAMS: [(&str, &[&str]); 8] = [
     ),
 ];
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Metric {
     unit: String,
     avg: f64,

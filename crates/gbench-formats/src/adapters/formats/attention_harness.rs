@@ -83,9 +83,8 @@ fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
     let key = if kernel.get("metrics").is_some() { "metrics" } else { "performance" };
     let measured = kernel.need(key, kernel.object(key)?)?;
     let iterations = measured.count("iterations")?;
-    let is_timed = read_times(&measured, iterations, &mut reading)?;
-    let time = reading.metrics.first().and_then(|metric| metric.summary).map(|summary| summary.value);
-    if !is_timed || time.is_some_and(|time| time <= 0.0) || iterations == Some(0) {
+    let time = read_times(&measured, iterations, &mut reading)?;
+    if time.is_none_or(|time| time <= 0.0) || iterations == Some(0) {
         let time = time.map_or("no time in milliseconds".into(), |time| format!("{time} ms"));
         let count = iterations.map(|count| format!(" of {count} iterations")).unwrap_or_default();
         reading.end = failed(format!("it measured nothing: {time}{count}"));

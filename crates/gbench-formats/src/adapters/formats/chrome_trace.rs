@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use memchr::memmem;
-use serde::Deserialize;
 
 use super::prelude::*;
 

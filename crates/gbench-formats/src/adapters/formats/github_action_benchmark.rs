@@ -10,12 +10,12 @@ use crate::adapters::json;
 /// Before the document in `data.js`.
 const ASSIGNMENT: &[u8] = b"window.BENCHMARK_DATA";
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Document {
     entries: Entries<Vec<Entry>>,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Entry {
     commit: Commit,
     date: Option<f64>,
@@ -24,14 +24,14 @@ struct Entry {
 }
 
 /// What GitHub says of a commit, or its name alone in histories that others shortened.
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum Commit {
     Whole { id: String, timestamp: Option<String> },
     Id(String),
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Bench {
     name: String,
     value: f64,
@@ -128,9 +128,7 @@ fn of_one(unit: &str) -> Option<&str> {
 }
 
 fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
-    let mut params = Params::new();
-    params.insert("suite".into(), ParamValue::Text(suite.to_owned()));
-    let mut reading = named(&bench.name, params);
+    let mut reading = named(&bench.name, Params::from([text_param("suite", suite)]));
     let unit = bench.unit.trim();
     let of_unit = direction_of_unit(unit).or_else(|| direction_of_unit(of_one(unit)?));
     let of_tool = direction_of_tool(tool);

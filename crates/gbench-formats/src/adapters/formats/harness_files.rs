@@ -10,34 +10,22 @@ use memchr::memmem;
 use serde::Deserialize;
 
 use super::format::{ResultFile, RunReading};
-use super::harness_file::{HarnessFile, HarnessInput, read_file};
+use super::harness_file::HarnessInput::{Beside, File, Own, Stdout};
+use super::harness_file::{HarnessFile, read_file};
 use super::outline::Outline;
 use super::time::utc;
-use crate::adapters::benchmarkdotnet::BenchmarkDotNet;
-use crate::adapters::catch2::Catch2;
-use crate::adapters::criterion::Criterion;
-use crate::adapters::divan::Divan;
-use crate::adapters::go_test::GoTest;
-use crate::adapters::google_benchmark::GoogleBenchmark;
-use crate::adapters::gungraun::Gungraun;
-use crate::adapters::hyperfine::Hyperfine;
-use crate::adapters::iai_callgrind::IaiCallgrind;
-use crate::adapters::jmh::Jmh;
-use crate::adapters::libtest_bench::LibtestBench;
-use crate::adapters::mitata::Mitata;
-use crate::adapters::nanobench::Nanobench;
-use crate::adapters::nvbench::Nvbench;
-use crate::adapters::pyperf::Pyperf;
-use crate::adapters::pytest_benchmark::{self, PytestBenchmark};
-use crate::adapters::vitest_bench::VitestBench;
-use crate::adapters::{ReadError, Reading};
+use crate::adapters::{
+    ReadError, Reading, benchmarkdotnet, catch2, criterion, divan, go_test, google_benchmark, gungraun,
+    hyperfine, iai_callgrind, jmh, libtest_bench, mitata, nanobench, nvbench, pyperf, pytest_benchmark,
+    vitest_bench,
+};
 
 /// Each harness whose file is a format by itself.
 pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the full JSON report of 0.12 and later",
         fields: "`FullName`, `Parameters`, `Statistics.OriginalValues`, `Memory.BytesAllocatedPerOperation`",
-        ..HarnessFile::of(&BenchmarkDotNet, HarnessInput::File("x-report-full.json"), |file| {
+        ..HarnessFile::of(&benchmarkdotnet::BenchmarkDotNet, File("x-report-full.json"), |file| {
             Outline::shows(
                 file,
                 &["HostEnvironmentInfo", "Benchmarks"],
@@ -48,33 +36,33 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the XML report of 2 and 3",
         fields: "`TestCase`, `Section`, `BenchmarkResults`, its `mean` and `standardDeviation`; `OverallResult`",
-        ..HarnessFile::of(&Catch2, HarnessInput::File("catch2.xml"), is_catch2)
+        ..HarnessFile::of(&catch2::Catch2, File("catch2.xml"), is_catch2)
     },
     HarnessFile {
         versions: "0.3 to 0.8: the folder `target/criterion`, or `new/sample.json` with `new/benchmark.json` beside it",
         fields: "`title`, `throughput`; `iters`, `times`",
         ..HarnessFile::of(
-            &Criterion,
-            HarnessInput::Own { read: criterion_folder::read, beside: &criterion_folder::PARTS },
+            &criterion::Criterion,
+            Own { read: criterion_folder::read, beside: &criterion_folder::PARTS },
             criterion_folder::is_criterion,
         )
     },
     HarnessFile {
         versions: "the tree that 0.1 prints",
         fields: "the columns `fastest` to `iters`, allocations and throughputs",
-        ..HarnessFile::of(&Divan, HarnessInput::Stdout, is_divan)
+        ..HarnessFile::of(&divan::Divan, Stdout, is_divan)
     },
     HarnessFile {
         versions: "what `go test -bench` prints, with or without `-v`, up to its `PASS`",
         fields: "name, `ns/op`, `B/op`, `allocs/op` and other units; `pkg`, `goos`, `goarch`, `cpu`",
         direction: "time, bytes and allocations lower; other units as the benchmark format says",
-        ..HarnessFile::of(&GoTest, HarnessInput::Own { read: go_text::read, beside: &[] }, go_text::is_go)
+        ..HarnessFile::of(&go_test::GoTest, Own { read: go_text::read, beside: &[] }, go_text::is_go)
     },
     HarnessFile {
         versions: "JSON of 1.5 and later",
         fields: "`run_name`, `run_type`, `real_time`, `cpu_time`, `time_unit`, `error_occurred`, counters; `context`",
         run: |file| dated(file, "context.date"),
-        ..HarnessFile::of(&GoogleBenchmark, HarnessInput::File("google-benchmark.json"), |file| {
+        ..HarnessFile::of(&google_benchmark::GoogleBenchmark, File("google-benchmark.json"), |file| {
             Outline::shows(file, &["context", "benchmarks"], &["context.num_cpus", "context.mhz_per_cpu"])
         })
     },
@@ -82,7 +70,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         versions: "JSON of the summaries' versions 6 and 7",
         fields: "`module_path`, `id`, `profiles`",
         direction: "instructions lower",
-        ..HarnessFile::of(&Gungraun, HarnessInput::Stdout, |file| {
+        ..HarnessFile::of(&gungraun::Gungraun, Stdout, |file| {
             has_summary(file, |version| version == "7" || version == "6" && file.holds(&["--gungraun-run"]))
         })
     },
@@ -90,13 +78,13 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         versions: "JSON of 1.x, and schema 2",
         fields: "`command`, `parameters`, `times`, `exit_codes`, `memory_usage_byte`; `measurements`",
         run: |file| dated(file, "metadata.start_time"),
-        ..HarnessFile::of(&Hyperfine, HarnessInput::File("hyperfine.json"), is_hyperfine)
+        ..HarnessFile::of(&hyperfine::Hyperfine, File("hyperfine.json"), is_hyperfine)
     },
     HarnessFile {
         versions: "JSON of the summaries' versions 2, 3 and 6",
         fields: "`module_path`, `id`, `callgrind_summary` or `profiles`",
         direction: "instructions lower",
-        ..HarnessFile::of(&IaiCallgrind, HarnessInput::Stdout, |file| {
+        ..HarnessFile::of(&iai_callgrind::IaiCallgrind, Stdout, |file| {
             has_summary(file, |version| {
                 ["2", "3"].contains(&version) || version == "6" && file.holds(&["--iai-run"])
             })
@@ -106,7 +94,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         versions: "the JSON of `-rf json`",
         fields: "`benchmark`, `mode`, `params`, `threads`, `primaryMetric.rawData`, `scoreUnit`",
         direction: "times lower, throughput higher",
-        ..HarnessFile::of(&Jmh, HarnessInput::File("jmh.json"), |file| {
+        ..HarnessFile::of(&jmh::Jmh, File("jmh.json"), |file| {
             file.begins(b'[')
                 && Outline::has_keys(file, &["jmhVersion", "benchmark", "mode", "primaryMetric"])
         })
@@ -114,24 +102,24 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "what the test harness of Rust prints",
         fields: "`test NAME ... bench: N ns/iter (+/- N)`",
-        ..HarnessFile::of(&LibtestBench, HarnessInput::Stdout, is_libtest_bench)
+        ..HarnessFile::of(&libtest_bench::LibtestBench, Stdout, is_libtest_bench)
     },
     HarnessFile {
         versions: "the line of JSON of 0.1 and 1.0",
         fields: "`alias`, `args`, `stats.p50`, `stats.avg`, `error`",
-        ..HarnessFile::of(&Mitata, HarnessInput::Stdout, is_mitata)
+        ..HarnessFile::of(&mitata::Mitata, Stdout, is_mitata)
     },
     HarnessFile {
         versions: "the templates for JSON and CSV, and the table, of 4.3",
         fields: "`title`, `name`, `batch`, `measurements`; the columns of CSV and of the table",
-        ..HarnessFile::of(&Nanobench, HarnessInput::Stdout, is_nanobench)
+        ..HarnessFile::of(&nanobench::Nanobench, Stdout, is_nanobench)
     },
     HarnessFile {
         versions: "JSON of version 1; the samples of `--jsonbin` where their files lie beside it",
         fields: "`benchmarks[].states[]`: `axis_values`, `device`, `is_skipped`, `summaries[]` by `tag`",
         direction: "time of the GPU lower; the others are shown",
         run: nvbench_run,
-        ..HarnessFile::of(&Nvbench, HarnessInput::Beside("nvbench.json"), |file| {
+        ..HarnessFile::of(&nvbench::Nvbench, Beside("nvbench.json"), |file| {
             Outline::shows(
                 file,
                 &["meta", "benchmarks", "devices"],
@@ -142,15 +130,15 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of version 1.0, a suite or one benchmark",
         fields: "`metadata.name`, `metadata.unit`, `runs[].values`",
-        ..HarnessFile::of(&Pyperf, HarnessInput::File("pyperf.json"), is_pyperf)
+        ..HarnessFile::of(&pyperf::Pyperf, File("pyperf.json"), is_pyperf)
     },
     HarnessFile {
         versions: "JSON of 3, 4 and 5; which tests failed stands in `pytest.xml` beside it alone (`--junitxml`)",
         fields: "`fullname`, `stats.data`, else `stats.median`; `rounds`, `iterations`; `datetime`, `commit_info`",
         run: pytest_benchmark_run,
         ..HarnessFile::of(
-            &PytestBenchmark,
-            HarnessInput::Own { read: pytest_benchmark_file, beside: &[pytest_benchmark::ENDS] },
+            &pytest_benchmark::PytestBenchmark,
+            Own { read: pytest_benchmark_file, beside: &[pytest_benchmark::ENDS] },
             |file| {
                 file.begins(b'{')
                     && Outline::has_keys(file, &["machine_info", "commit_info", "benchmarks", "version"])
@@ -160,7 +148,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the JSON of `--outputJson` of 2 to 4",
         fields: "`fullName`, `name`, `median`, `mean`, `sd`, `sampleCount`",
-        ..HarnessFile::of(&VitestBench, HarnessInput::File("vitest-bench.json"), |file| {
+        ..HarnessFile::of(&vitest_bench::VitestBench, File("vitest-bench.json"), |file| {
             Outline::shows(file, &["files"], &["files[].filepath", "files[].groups"])
         })
     },
@@ -275,7 +263,7 @@ fn is_pyperf(file: &ResultFile) -> bool {
 /// With `pytest.xml` beside it, each test ends as that says.
 fn pytest_benchmark_file(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
     if file.beside.get(pytest_benchmark::ENDS).is_some() {
-        return read_file(&PytestBenchmark, file, pytest_benchmark::FILE);
+        return read_file(&pytest_benchmark::PytestBenchmark, file, pytest_benchmark::FILE);
     }
     let read = pytest_benchmark::measured(file.bytes);
     read.map_err(|error| super::harness_file::renamed(error, Some(pytest_benchmark::FILE), file.name))

@@ -33,9 +33,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let status = chapter.text("status")?.unwrap_or_default();
         if benchmarks.is_empty() && is_failure(status) {
             // Of the chapter as a whole, so that it counts there as failed.
-            let of_chapter = ("chapter".to_owned(), ParamValue::Text(name.to_owned()));
-            run.readings
-                .push(named(name, Params::from([of_chapter])).with_end(failed(said(&chapter, status)?)));
+            let reading = named(name, Params::from([text_param("chapter", name)]));
+            run.readings.push(reading.with_end(failed(said(&chapter, status)?)));
         }
         for benchmark in benchmarks {
             read_benchmark(name, &benchmark, &mut run.readings)?;
@@ -65,13 +64,11 @@ fn said(fields: &Fields, status: &str) -> Result<String, ReadError> {
 fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>) -> Result<(), ReadError> {
     let example = benchmark.need("example", benchmark.text("example")?)?;
     let status = benchmark.need("status", benchmark.text("status")?)?;
-    let mut params = Params::from([("chapter".to_owned(), ParamValue::Text(chapter.to_owned()))]);
-    if let Some(kind) = benchmark.text("type")? {
-        params.insert("type".into(), ParamValue::Text(kind.to_owned()));
-    }
+    let mut params = Params::from([text_param("chapter", chapter)]);
+    params.extend(benchmark.text("type")?.map(|kind| text_param("type", kind)));
     let with = |variant: Variant| {
         let mut params = params.clone();
-        params.insert("variant".into(), ParamValue::Text(<&str>::from(variant).to_owned()));
+        params.extend([text_param("variant", variant.into())]);
         params
     };
     let mut baseline = named(example, with(Variant::Baseline));
@@ -86,14 +83,11 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
     for (optimization, technique) in optimizations.iter().zip(&techniques) {
         let mut params = with(Variant::Optimized);
         let file = optimization.text("file")?;
-        if let Some(technique) = technique {
-            params.insert("technique".into(), ParamValue::Text((*technique).to_owned()));
-        }
+        params.extend(technique.map(|technique| text_param("technique", technique)));
         // Two files may call their technique alike.
         let alike = techniques.iter().filter(|other| *other == technique).count() > 1;
-        if let Some(file) = file.filter(|_| alike || technique.is_none()) {
-            params.insert("file".into(), ParamValue::Text(file.to_owned()));
-        }
+        let named_by_file = file.filter(|_| alike || technique.is_none());
+        params.extend(named_by_file.map(|file| text_param("file", file)));
         let mut reading = named(example, params);
         reading.note("file", file);
         let status = optimization.need("status", optimization.text("status")?)?;

@@ -100,9 +100,8 @@ fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Resu
     let inner = timed.map(|key| row.object(key)).transpose()?.flatten();
     // `latency_ms: {p50: ...}` says its unit outside.
     let times = if timed == Some("latency_ms") { row } else { inner.as_ref().unwrap_or(row) };
-    let is_timed = read_times(times, iterations, reading)?;
-    let time = reading.metrics.first().and_then(|metric| metric.summary).map(|summary| summary.value);
-    if !is_timed || time.is_some_and(|time| time <= 0.0) {
+    let time = read_times(times, iterations, reading)?;
+    if time.is_none_or(|time| time <= 0.0) {
         let time = time.map_or("it has none in milliseconds".into(), |time| format!("it is {time} ms"));
         reading.end = failed(format!("it says that it succeeded, and its time is none: {time}"));
         return Ok(());

@@ -21,7 +21,7 @@ const OTHER: [&str; 8] = [
     "timestamp",
 ];
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Cache {
     #[serde(default)]
     device_name: String,

@@ -6,7 +6,7 @@ use super::prelude::*;
 
 type Levels = Entries<Entries<Value>>;
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Statistics {
     mean: f64,
     std: f64,
@@ -65,17 +65,12 @@ fn reading(
     value: &Value,
 ) -> Result<(Reading, Option<String>), ReadError> {
     let name = problem.strip_suffix(".py").unwrap_or(problem);
-    let mut params = Params::new();
-    params.insert("level".into(), ParamValue::Text(level.to_owned()));
+    let mut reading = named(name, Params::from([text_param("level", level)]));
     if value.get("mean").is_none_or(Value::is_null) {
-        let mut reading = named(name, params);
         let error = value.get("error").unwrap_or(value);
-        let why = error.as_str().map_or_else(|| "it has no statistics".into(), str::to_owned);
-        reading.end = failed(why);
-        return Ok((reading, None));
+        return Ok((reading.with_end(failed(error.as_str().unwrap_or("it has no statistics"))), None));
     }
     let found: Statistics = typed(file, &format!("{level}[\"{problem}\"]"), value)?;
-    let mut reading = named(name, params);
     if found.mean <= 0.0 || found.num_trials == 0 {
         reading.end = failed(format!("its mean is {} ms of {} trials", found.mean, found.num_trials));
     }

@@ -8,13 +8,13 @@ use super::prelude::*;
 /// Settings that change what is measured; the others say how long, or where results go.
 const SETTINGS: [&str; 3] = ["size", "hot", "seed"];
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Document {
     context: Context,
     specializations: Vec<Specialization>,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Context {
     general: Entries<Value>,
     #[serde(default)]
@@ -23,7 +23,7 @@ struct Context {
     flags: Entries<Value>,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Specialization {
     name: String,
     bytes_per_second: Option<f64>,

@@ -44,12 +44,12 @@ pub(super) fn statistic(name: &str) -> Option<&'static str> {
 }
 
 /// Reads the statistics of an object into `time`, the median where there is one and else the mean, and into metrics beside it that are
-/// shown. `false`: there is neither. Errors: one of them is no number, or stands there twice under two names.
+/// shown. `None`: there is neither. Errors: one of them is no number, or stands there twice under two names.
 pub(super) fn read_times(
     fields: &Fields,
     count: Option<u64>,
     reading: &mut Reading,
-) -> Result<bool, ReadError> {
+) -> Result<Option<f64>, ReadError> {
     let mut found: Vec<(&'static str, f64)> = Vec::new();
     for (name, value) in flattened(fields) {
         let Some(statistic) = statistic(&name) else { continue };
@@ -63,7 +63,7 @@ pub(super) fn read_times(
         }
     }
     let get = |name: &str| found.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
-    let Some(value) = get("median").or(get("mean")) else { return Ok(false) };
+    let Some(value) = get("median").or(get("mean")) else { return Ok(None) };
     summarised(reading, "time", "ms", summary(value, get("std"), count));
     for (statistic, value) in &found {
         let is_time = *statistic == "mean" && get("median").is_none();
@@ -72,7 +72,7 @@ pub(super) fn read_times(
         }
         summarised(reading, &format!("time_{statistic}"), "ms", summary(*value, None, count)).judged = false;
     }
-    Ok(true)
+    Ok(Some(value))
 }
 
 #[cfg(test)]

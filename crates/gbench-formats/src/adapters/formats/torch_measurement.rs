@@ -26,14 +26,14 @@ use std::collections::BTreeSet;
 
 use super::prelude::*;
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Measurement {
     raw_times: Vec<f64>,
     number_per_run: f64,
     task_spec: TaskSpec,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct TaskSpec {
     stmt: Option<String>,
     label: Option<String>,

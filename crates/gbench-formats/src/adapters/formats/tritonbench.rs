@@ -156,7 +156,7 @@ fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
     Ok(cases)
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Document {
     metrics: Entries<Value>,
 }

@@ -46,7 +46,7 @@ fn read_result(result: &Fields) -> Result<Reading, ReadError> {
     let spec = result.need("spec", result.object("spec")?)?;
     let id = spec.need("id", spec.object("id")?)?;
     let (suite, name) = (id.need("suite", id.text("suite")?)?, id.need("name", id.text("name")?)?);
-    let mut params = Params::from([("suite".to_owned(), ParamValue::Text(suite.to_owned()))]);
+    let mut params = Params::from([text_param("suite", suite)]);
     params.extend(spec.object("params")?.iter().flat_map(Fields::params));
     let mut reading = named(name, params);
     for key in ["kind", "components", "external_tool"] {

@@ -4,8 +4,6 @@ mod cases;
 mod entry;
 mod visitor;
 
-use serde::Deserialize;
-
 use self::cases::{Cases, ReportContext, RunLog};
 use super::super::prelude::*;
 

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
-
 use super::super::prelude::*;
 use super::names::{DEVICE, FILE};
 

@@ -2,10 +2,8 @@
 //! beside it; or one `sample.json` or `benchmark.json`, with the other beside it.
 
 use crate::adapters::criterion::Criterion;
-use crate::adapters::formats::format::ResultFile;
-use crate::adapters::formats::outline::Outline;
-use crate::adapters::output::HarnessOutput;
-use crate::adapters::{Adapter, OutputFiles, ReadError, Reading};
+use crate::adapters::formats::prelude::*;
+use crate::adapters::{Adapter, HarnessOutput, OutputFiles};
 
 /// The files of a case that are read.
 pub(super) const PARTS: [&str; 2] = ["sample.json", "benchmark.json"];

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::super::prelude::*;
 use super::row::{cell, quantity, sum, unknown, without_cells};
 

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
-
 use super::super::super::prelude::*;
 use super::super::names::case_name;
 use super::entry::Entry;
