@@ -43,7 +43,6 @@ pub(super) const FORMAT: Format = Format {
     tried: &["1.5.0", "1.5.0-unclosed"],
     recognises: |file| Outline::has_keys(file, &["kernel_name", "tune_params_keys", "tune_params", "cache"]),
     read,
-    ..Format::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
