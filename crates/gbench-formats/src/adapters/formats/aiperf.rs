@@ -58,7 +58,7 @@ struct Metric {
     count: Option<u64>,
 }
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "aiperf",
     title: "AIPerf and GenAI-Perf",
     versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf",
@@ -71,7 +71,7 @@ pub(super) const FORMAT: Format = Format {
             || Outline::has_keys(file, &["input_config", "error_summary", "was_cancelled"])
     },
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

@@ -15,7 +15,7 @@ const FIGURES: [(&str, &str, &str); 3] = [
     ("occupancy_percent", "occupancy", "%"),
 ];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "attention-harness",
     title: "harness of CUDA kernels",
     versions: "with `metrics`, and the later one with `performance`, `correctness` and `roofline`",
@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "time lower; all that follows from it is shown",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

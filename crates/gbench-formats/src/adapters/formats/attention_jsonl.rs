@@ -11,7 +11,7 @@ const SHAPE: [&str; 7] = ["impl", "B", "H", "S", "d", "dtype", "causal"];
 
 const ENVIRONMENT: [&str; 6] = ["torch", "cuda", "driver", "cudnn", "gpu_name", "sm"];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "attention-jsonl",
     title: "rows of attention kernels",
     versions: "JSON lines with `impl` and `ms_mean`",
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "time lower; queries a second follow from it and are shown",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

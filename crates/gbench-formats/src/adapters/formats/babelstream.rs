@@ -13,7 +13,7 @@ const TEXT: [&str; 4] = ["Min", "(sec)", "Max", "Average"];
 /// The first columns of the table with commas.
 const CSV: &str = "function,num_times,n_elements,sizeof,";
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "babelstream",
     title: "BabelStream",
     versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`",
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "bandwidths higher, the average time lower: that of the text has few digits, and is shown",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

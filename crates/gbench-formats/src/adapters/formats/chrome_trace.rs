@@ -76,7 +76,7 @@ fn is_category(bytes: &[u8], text: &str) -> bool {
     })
 }
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "chrome-trace",
     title: "PyTorch profiler (Chrome trace)",
     versions: "`traceEvents` with `cat` `kernel`, and the older `Kernel`",
@@ -85,7 +85,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "times lower",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

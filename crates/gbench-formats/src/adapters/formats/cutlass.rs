@@ -10,7 +10,7 @@ const START: &str = "Problem,Provider,OperationKind,Operation,Disposition,Status
 const FIGURES: [(&str, &str, &str); 3] =
     [("Runtime", "time", "ms"), ("GB/s", "bandwidth", "GiB/s"), ("GFLOPs", "gflops", "GFLOP/s")];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "cutlass",
     title: "CUTLASS profiler",
     versions: "2.x to 4.x",
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "times lower; bandwidths and rates follow from them and are shown",
     recognises: |file| file.any_line(START, is_header),
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
-use super::format::{Format, FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::format::{DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::{CsvTable, number, param};
 use super::values::param_of;
 use crate::adapters::case::{failed, named};
@@ -57,7 +57,7 @@ impl ResultFormat for Described {
     }
 
     fn about(&self) -> FormatAbout {
-        FormatAbout { title: "rows as described", reads: Reads::Samples, ..Format::SUMMARY.about() }
+        FormatAbout { title: "rows as described", reads: Reads::Samples, ..DeclaredFormat::SUMMARY.about() }
     }
 
     fn recognises(&self, _file: &ResultFile) -> bool {

@@ -49,7 +49,7 @@ pub struct FormatAbout {
 }
 
 /// A format as its file declares it.
-pub(super) struct Format {
+pub(super) struct DeclaredFormat {
     pub name: &'static str,
     /// As [`FormatAbout`] has them.
     pub title: &'static str,
@@ -62,7 +62,7 @@ pub(super) struct Format {
     pub read: fn(&ResultFile) -> Result<Vec<RunReading>, ReadError>,
 }
 
-impl Format {
+impl DeclaredFormat {
     /// What most formats are: a summary a case, no output of the real tool, and a file that nothing can know.
     pub(super) const SUMMARY: Self = Self {
         name: "",
@@ -77,7 +77,7 @@ impl Format {
     };
 }
 
-impl ResultFormat for Format {
+impl ResultFormat for DeclaredFormat {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -40,7 +40,7 @@ struct Bench {
     range: Option<Value>,
 }
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "github-action-benchmark",
     title: "github-action-benchmark",
     versions: "`data.js` of 1.x, and the same as plain JSON",
@@ -48,7 +48,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "by the unit, else by the tool; where the two disagree, or neither says it, it is shown and not judged",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

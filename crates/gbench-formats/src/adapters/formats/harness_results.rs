@@ -9,7 +9,7 @@ use gbench_model::Variant;
 
 const PERCENTILES: [&str; 6] = ["p25", "p50", "p75", "p90", "p95", "p99"];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "harness-results",
     title: "results of a harness of pairs",
     versions: "with `results[].benchmarks[].optimizations[]`",
@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
             .is_some_and(|outline| outline.rows_have("results", &["chapter", "benchmarks"]))
     },
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

@@ -35,7 +35,7 @@ const FIGURES: [(&str, &str, &str); 8] = [
     ("setup_time", "s", "Setup Information::Setup Time"),
 ];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "hpcg",
     title: "HPCG",
     versions: "3.1",
@@ -43,7 +43,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "the rating higher; its parts are shown",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

@@ -10,7 +10,7 @@ const COLUMNS: [&str; 7] = ["T/V", "N", "NB", "P", "Q", "Time", "Gflops"];
 /// Those that say what was solved, and how.
 const KEYS: usize = 5;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "hpl",
     title: "HPL",
     versions: "1.0 to 2.3, HPCC's section, and builds for GPUs that add a rate per GPU",
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     tried: &["2.0-hpcc-1.5.0", "2.0-hpcc-1.5.0-failed", "2.0-hpcc-1.5.0-unchecked-refused"],
     recognises: |file| file.any_line(COLUMNS[0], is_header),
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

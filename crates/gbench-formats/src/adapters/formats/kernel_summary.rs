@@ -28,7 +28,7 @@ const FIGURES: [(&str, &str, &str, Option<Better>, bool); 9] = [
     ("relative_error", "relative_error", "", Some(Better::Lower), false),
 ];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "kernel-summary",
     title: "summary of a kernel runner",
     versions: "rows in `results` or `kernels`, with `success`",
@@ -36,7 +36,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "time, memory and energy lower; errors of the result are shown",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

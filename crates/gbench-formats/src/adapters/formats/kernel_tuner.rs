@@ -32,7 +32,7 @@ struct Cache {
     cache: Entries<Entries<Value>>,
 }
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "kernel-tuner",
     title: "Kernel Tuner",
     versions: "cache files of 0.x and 1.x, also those that a run has not closed",

@@ -16,7 +16,7 @@ struct Statistics {
     hardware: Option<String>,
 }
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "kernelbench",
     title: "KernelBench",
     versions: "`results/timing/.../baseline_time_*.json`",
@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "times lower; the least and the most are shown",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

@@ -30,7 +30,7 @@ const KNOWN: [&str; 4] = ["build_commit", "model_filename", "n_gen", "avg_ts"];
 /// One test, with texts as they stand.
 type Test = Entries<Value>;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "llama-bench",
     title: "llama-bench",
     versions: "`-o json`, `jsonl`, `csv` and `md`, with any fields",
@@ -40,7 +40,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "time lower; tokens a second higher, and judged where there is no time",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

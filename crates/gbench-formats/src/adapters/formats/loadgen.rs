@@ -27,7 +27,7 @@ const FIGURES: [(&str, &str, &str, bool); 13] = [
     ("Mean latency (ns)", "latency_mean", "ns", false),
 ];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "loadgen",
     title: "MLPerf LoadGen",
     versions: "`mlperf_log_summary.txt` of 2.0 to 6.0",
@@ -44,7 +44,7 @@ pub(super) const FORMAT: Format = Format {
     ],
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

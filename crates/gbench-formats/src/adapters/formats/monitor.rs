@@ -20,7 +20,7 @@ const UNITS: [(&str, &str); 9] = [
     ("uncorrected_ecc", "count"),
 ];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "monitor",
     title: "SuperBench monitor",
     versions: "JSONL of SuperBench 0.3 and later",
@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "nothing is judged",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

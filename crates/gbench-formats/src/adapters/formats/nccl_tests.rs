@@ -11,7 +11,7 @@ const COLLECTIVE: &str = "# Collective test starting:";
 /// Columns of each of the two halves of a row: the last one is `error` in old versions.
 const HALF: usize = 4;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "nccl-tests",
     title: "nccl-tests",
     versions: "2.x with `#wrong`, and the older layout with `error`",
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "time lower; bandwidths follow from it and are shown",
     recognises: |file| file.any_line("algbw", |line| columns(line).is_some()),
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

@@ -24,7 +24,7 @@ const DURATIONS: [&str; 3] = ["Duration", "gpu__time_duration.sum", "gpu__time_d
 /// Columns that say which launch it is.
 const KEYS: [(&str, &str); 3] = [("Block Size", "block"), ("Grid Size", "grid"), ("Device", "device")];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "ncu",
     title: "Nsight Compute `ncu --csv`",
     versions: "2020 to 2025: the long table, and `--page raw` with its row of units",
@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "durations lower; all else is shown",
     recognises: |file| file.any_line(NCU_HEADER, is_ncu_header),
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

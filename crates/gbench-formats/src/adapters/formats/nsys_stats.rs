@@ -10,7 +10,7 @@ use gbench_model::profiler_csv::{is_nsys_header, nsys_tables};
 /// What tells nothing of what ran, or changes from run to run.
 const OTHERS: [&str; 3] = [TOTAL, "PID", "TID"];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "nsys-stats",
     title: "Nsight Systems `nsys stats`",
     versions: "CSV summaries of 2020 to 2025: `cuda_gpu_kern_sum`, `cuda_api_sum`, `cuda_gpu_mem_time_sum`, `osrt_sum`, `nvtx_sum`",
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "times lower: the median is judged, or the average where there is none",
     recognises: |file| file.any_line(TOTAL, is_nsys_header),
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

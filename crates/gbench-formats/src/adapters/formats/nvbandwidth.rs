@@ -12,7 +12,7 @@ use super::prelude::*;
 /// The first words of the text.
 const TITLE: &str = "nvbandwidth Version:";
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "nvbandwidth",
     title: "nvbandwidth",
     versions: "0.2 to 0.8, text and JSON",
@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "bandwidths higher, latencies lower; sums are shown",
     recognises,
     read: |file| if file.begins(b'{') { json::read(file) } else { text::read(file) },
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

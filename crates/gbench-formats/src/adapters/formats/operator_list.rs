@@ -18,7 +18,7 @@ const MEASURED: [(&str, &str, &str, Option<Better>, bool); 5] = [
 /// What differs from run to run.
 const VARYING: [&str; 4] = ["timestamp", "date", "datetime", "run_id"];
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "operator-list",
     title: "list of an operator sweep",
     versions: "a list of rows with `operation` and `implementation`",
@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "time and memory lower; the others are shown",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

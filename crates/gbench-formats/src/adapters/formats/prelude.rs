@@ -4,7 +4,7 @@ pub(super) use serde::Deserialize;
 pub(super) use serde_json::Value;
 
 pub(super) use super::fields::{Fields, flattened};
-pub(super) use super::format::{Format, ResultFile, RunReading};
+pub(super) use super::format::{DeclaredFormat, ResultFile, RunReading};
 pub(super) use super::outline::Outline;
 pub(super) use super::table::{CsvRow, CsvTable, lines, number, param, params_of};
 pub(super) use super::time::{utc, utc_millis};

@@ -34,7 +34,7 @@ struct Specialization {
     meta: Entries<Value>,
 }
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "primbench",
     title: "primbench",
     versions: "`results_version` 2",
@@ -43,7 +43,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "rates higher; that of items follows from that of bytes and is shown",
     recognises: |file| Outline::of(file, &["context", "specializations"], &["results_version"]).is_some(),
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

@@ -43,7 +43,7 @@ struct TaskSpec {
     num_threads: Option<i64>,
 }
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "torch-measurement",
     title: "torch.utils.benchmark",
     versions: "`Measurement` of any version, exported as JSON by the lines in the documentation; no pickles",
@@ -54,7 +54,7 @@ pub(super) const FORMAT: Format = Format {
         file.begins(b'[') && Outline::has_keys(file, &["raw_times", "number_per_run", "task_spec"])
     },
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

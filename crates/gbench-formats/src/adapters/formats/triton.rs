@@ -8,14 +8,14 @@
 
 use super::prelude::*;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "triton",
     title: "triton.testing",
     versions: "the CSV of `perf_report`",
     fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers",
     direction: "by the unit in the name of a column; without one it is shown and not judged",
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

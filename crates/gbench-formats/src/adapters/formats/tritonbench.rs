@@ -18,7 +18,7 @@ const METRICS: [(&str, &str, &str, bool); 8] = [
 ];
 const PREFIX: &str = "tritonbench_";
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "tritonbench",
     title: "TritonBench",
     versions: "`--csv` with `;`, and `--output-json`",
@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "times and memory lower; rates higher, and judged where there is no time; others are shown",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

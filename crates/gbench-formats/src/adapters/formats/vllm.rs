@@ -34,7 +34,7 @@ const THROUGHPUT: [&str; 5] =
 
 type Document = Entries<Value>;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "vllm",
     title: "vLLM bench",
     versions: "`bench serve`, also of `benchmark_serving.py` and for embeddings; `bench latency`; `bench throughput`",
@@ -43,7 +43,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "times lower, throughputs higher",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {

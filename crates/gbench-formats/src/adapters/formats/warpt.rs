@@ -6,7 +6,7 @@
 
 use super::prelude::*;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "warpt",
     title: "warpt",
     versions: "its `BenchmarkSuiteRun`",
@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     direction: "as each metric says",
     recognises,
     read,
-    ..Format::SUMMARY
+    ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {
