@@ -3,19 +3,19 @@
 
 use std::thread::{Builder, Result, Scope, ScopedJoinHandle};
 
-/// Work in a thread of its own, or done already where none could be started.
+/// Work in its own thread, or already done if no thread could be started.
 pub enum Beside<'scope, T> {
     Thread(ScopedJoinHandle<'scope, T>),
     Done(T),
 }
 
 impl<'scope, T: Send + 'scope> Beside<'scope, T> {
-    /// Starts it; without a further thread it is done before this returns.
+    /// Starts the work. Without another thread, the work is done before this returns.
     pub fn start(scope: &'scope Scope<'scope, '_>, work: impl FnOnce() -> T + Clone + Send + 'scope) -> Self {
         Builder::new().spawn_scoped(scope, work.clone()).map_or_else(|_| Self::Done(work()), Self::Thread)
     }
 
-    /// Its result. Errors: it panicked in its thread.
+    /// The result of the work. Errors: its thread panicked.
     pub fn join(self) -> Result<T> {
         match self {
             Self::Thread(thread) => thread.join(),

@@ -5,9 +5,9 @@
 //! supervise   starts a process, waits, and leaves nothing of it behind
 //! ```
 //!
-//! NVML is reached from one file, process control from one folder; they alone hold `unsafe`.
+//! NVML is called from one file and processes are controlled from one folder; only these contain `unsafe`.
 
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod beside;

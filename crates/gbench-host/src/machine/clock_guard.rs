@@ -1,4 +1,4 @@
-//! The process that gives locked clocks back where the gate cannot any more.
+//! The process that gives locked clocks back if the gate no longer can.
 //!
 //! ```text
 //! gate --socket--> guard (own session, no child of the gate's)
@@ -7,10 +7,11 @@
 //! gate:  the socket's end, whatever that is of   guard: gives all of the plan back, says how that went, ends
 //! ```
 //!
-//! It is the same binary, started with a hidden first argument, before the first clock is set. It has a session of its own, so that no
-//! signal to the gate's group or terminal reaches it, and is no descendant of the gate, so that nobody finds it who ends the gate's tree: the
-//! process that starts it ends at once. SIGINT, SIGTERM, SIGHUP and SIGQUIT wait until it is done. What ends it all the same is SIGKILL, which
-//! a whole control group can get; then the gate gives the clocks back by itself.
+//! The guard is the same binary, started with a hidden first argument before the first clock is set. It has its own
+//! session, so that no signal to the gate's group or terminal reaches it. It is not a descendant of the gate either
+//! (the process that starts it ends at once), so that killing the gate's process tree does not end it. It blocks
+//! SIGINT, SIGTERM, SIGHUP and SIGQUIT until it is done. SIGKILL, which can be sent to a whole control group, still
+//! ends it; the gate then gives the clocks back itself.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -27,31 +28,30 @@ use serde::{Deserialize, Serialize};
 use super::nvml::ClockSetter;
 use gbench_model::{ClockDomain, looks_secret};
 
-/// First argument that makes the binary a guard of clocks.
 pub const CLOCKS_ARGUMENT: &str = "__clocks";
-/// Second argument of the process that stays.
 const STAYS: &str = "stays";
 
 const READY: &str = "ready";
 const DONE: &str = "done";
 const GIVEN_BACK: &str = "given back";
 
-/// A driver without persistence mode wakes every GPU first.
+/// A driver without persistence mode first wakes every GPU.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long it tries again what the driver refuses.
+/// How long the guard retries after the driver refused.
 const TRIES: Duration = Duration::from_secs(4);
 
-/// A job's runner ends at the job's end whatever has this variable. The guard ends by itself, and has something to do at that moment.
+/// At the end of a job, GitHub's runner kills every process that has this variable. The guard ends by itself, and has
+/// work to do at that moment.
 const HUNTED_BY: &str = "RUNNER_TRACKING_ID";
 
-/// What may be locked, in the order in which it is.
+/// The clocks that may be locked, in locking order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ClockPlan {
     pub clocks: Vec<(String, ClockDomain)>,
 }
 
 impl ClockPlan {
-    /// Gives all of it back, the last first. Gives those that the driver does not give back, each with why.
+    /// Gives all clocks back, the last one first. Returns those that the driver refused, each with the reason.
     pub(super) fn give_back(&self, setter: &ClockSetter) -> Vec<(String, ClockDomain, String)> {
         let refused = |(uuid, domain): &(String, ClockDomain)| {
             let refusal = setter.unlock(uuid, *domain).err()?;
@@ -61,12 +61,12 @@ impl ClockPlan {
     }
 }
 
-/// The gate's end of a guard. Dropped, it makes the guard give everything back.
+/// The gate's end of the socket. Dropping it makes the guard give everything back.
 #[derive(Debug)]
 pub(super) struct ClockGuard(UnixStream);
 
 impl ClockGuard {
-    /// Starts one, and waits until it is ready for the plan. Errors: it cannot be started, or cannot give anything back, in words.
+    /// Starts a guard and waits until it is ready for the plan. Errors: why it cannot be started or cannot give clocks back.
     pub(super) fn start(binary: &Path, plan: &ClockPlan) -> Result<Self, String> {
         let socket = start(binary).map_err(|error| format!("its guard cannot be started: {error}"))?;
         let asked = (|| {
@@ -84,28 +84,28 @@ impl ClockGuard {
         }
     }
 
-    /// False where something has ended it.
+    /// False if something ended the guard.
     pub(super) fn is_alive(&self) -> bool {
         let looked = self.0.set_nonblocking(true).and_then(|()| (&self.0).read(&mut [0]));
         let _ = self.0.set_nonblocking(false);
         matches!(looked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// All is given back: it ends.
+    /// Tells the guard that all clocks are given back, so that it ends.
     pub(super) fn dismiss(self) {
-        // One that is gone needs no word.
+        // The guard may be gone already; then it needs no message.
         let _ = (&self.0).write_all(format!("{DONE}\n").as_bytes());
         let _ = answer(&self.0);
     }
 
-    /// Lets it give everything back. False where it could not, or was gone.
+    /// Makes the guard give everything back. False if it could not, or was gone.
     pub(super) fn gives_back(self) -> bool {
         let asked = self.0.shutdown(std::net::Shutdown::Write);
         asked.and_then(|()| answer(&self.0)).is_ok_and(|answer| answer == GIVEN_BACK)
     }
 }
 
-/// A line without its end; empty where the other end is gone.
+/// A line without its newline; empty if the other end is closed.
 fn answer(socket: &UnixStream) -> io::Result<String> {
     let mut line = String::new();
     BufReader::new(socket).read_line(&mut line)?;
@@ -114,13 +114,13 @@ fn answer(socket: &UnixStream) -> io::Result<String> {
 
 fn start(binary: &Path) -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
-    // A gate that adopts orphans would be the guard's parent, and would end it with what it adopts in earnest.
+    // A gate that adopts orphans would become the guard's parent, and would kill it with its other orphans.
     let adopts = prctl::get_child_subreaper()?;
     prctl::set_child_subreaper(false)?;
     let mut command = Command::new(binary);
     command.arg(CLOCKS_ARGUMENT).stdin(OwnedFd::from(theirs.try_clone()?));
     command.stdout(OwnedFd::from(theirs)).stderr(Stdio::null());
-    // What benchmarks could read there must not be secret.
+    // Benchmarks could read this process's environment, so it must not contain secrets.
     let variables = std::env::vars_os().filter(|(name, _)| {
         let name = name.to_string_lossy();
         !looks_secret(&name) && name != HUNTED_BY
@@ -134,13 +134,13 @@ fn start(binary: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Runs as the guard, or as the process that starts it: the socket to the gate is standard input and standard output.
+/// Runs as the guard, or as the process that starts the guard. Standard input and output are the socket to the gate.
 pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let done = if arguments.next().is_some_and(|word| word == STAYS) { stay() } else { leave() };
     if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(70) }
 }
 
-/// Starts the guard in a session of its own, and leaves it without a parent.
+/// Starts the guard in its own session, and orphans it.
 fn leave() -> io::Result<()> {
     nix::unistd::setsid()?;
     Command::new(std::env::current_exe()?).args([CLOCKS_ARGUMENT, STAYS]).spawn().map(drop)
@@ -161,7 +161,7 @@ fn stay() -> io::Result<()> {
         Ok(setter) => setter,
         Err(why) => return say(&why),
     };
-    // A gate that is gone reads nothing, and its end is what this process is for.
+    // If the gate is gone, nothing reads this, and the guard still has to give the clocks back.
     let _ = say(READY);
     line.clear();
     let _ = gate.read_line(&mut line);

@@ -1,10 +1,11 @@
-//! Clocks locked for a measurement: state before, guard, lock, read-back; and at the end, in reverse, given back.
+//! Locks clocks for a measurement: read the state, start the guard, lock, read back. At the end the same in reverse.
 //!
-//! A card that somebody else holds already is left as it is: NVML does not tell the range of a lock, so that it could not be put back. A lock
-//! of somebody else that leaves no trace (an idle card, held at its highest clock) is not seen, and is given up at the end with the gate's own.
+//! A card whose clocks another program has locked is left as it is: NVML does not report the range of a lock, so the
+//! lock could not be restored. A foreign lock that leaves no trace (an idle card, locked at its highest clock) goes
+//! unnoticed, and is released at the end together with the gate's own.
 //!
-//! Two gates on one card would give up each other's locks: whoever measures holds the card for itself before it calls
-//! [`ClockLock::take`], and until [`ClockLock::give_back`] has returned.
+//! Two gates on one card would release each other's locks. Callers must therefore hold the card's exclusive lock from
+//! before [`ClockLock::take`] until [`ClockLock::give_back`] has returned.
 
 use std::path::Path;
 
@@ -14,12 +15,11 @@ use gbench_model::{
     ClockChoice, ClockControl, ClockDomain, ClockOutcome, ControlledClock, ControlledGpu, Probe,
 };
 
-/// Which clocks to lock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClockRequest {
     pub sm: ClockChoice,
     pub memory: ClockChoice,
-    /// What processes may see, each as `CUDA_VISIBLE_DEVICES` has it; an empty text is every GPU.
+    /// The devices that processes may see, each as in `CUDA_VISIBLE_DEVICES`; an empty text means every GPU.
     pub visible: Vec<String>,
 }
 
@@ -28,12 +28,12 @@ impl ClockRequest {
         self.sm.is_off() && self.memory.is_off()
     }
 
-    /// Each clock with its choice, in the order in which they are locked.
+    /// Each clock with its choice, in locking order.
     fn choices(&self) -> [(ClockDomain, ClockChoice); 2] {
         [(ClockDomain::Sm, self.sm), (ClockDomain::Memory, self.memory)]
     }
 
-    /// Whether a GPU is one that processes may see. Slices of a GPU name none: its clocks are its neighbours', too.
+    /// True if processes may see this GPU. MIG slices never match: their clocks belong to the neighbouring slices, too.
     fn means(&self, index: u32, uuid: &str) -> bool {
         let is_it = |entry: &str| match entry.parse::<u32>() {
             Ok(number) => number == index,
@@ -46,27 +46,27 @@ impl ClockRequest {
     }
 }
 
-/// Clocks that are locked. Dropped without [`ClockLock::give_back`], the guard gives them back.
+/// Locked clocks. If this is dropped without [`ClockLock::give_back`], the guard gives them back.
 pub struct ClockLock {
     setter: ClockSetter,
     guard: ClockGuard,
     plan: ClockPlan,
 }
 
-/// How clocks were given back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClocksGivenBack {
-    /// Something had ended the guard before.
+    /// Something ended the guard before the gate did.
     pub guard_was_gone: bool,
-    /// UUID, clock and reason of each that is still locked.
+    /// UUID, clock and reason for each clock that is still locked.
     pub refused: Vec<(String, ClockDomain, String)>,
-    /// UUID, clock and MHz that each reads afterwards. NVML has no better question.
+    /// UUID, clock and MHz read afterwards. NVML offers no better check.
     pub reads: Vec<(String, ClockDomain, u32)>,
 }
 
 impl ClockLock {
-    /// Locks what is asked for as far as the driver lets us. Never fails: what is not locked stands in the answer with its reason.
-    /// `binary`: the gbench-ci executable, which is the guard too. `None`: nothing is locked.
+    /// Locks the requested clocks as far as the driver allows. Never fails: the answer lists each clock that was not
+    /// locked, with the reason. `binary` is the gbench-ci executable, which is also the guard. The lock is `None` if
+    /// nothing was locked.
     pub fn take(binary: &Path, request: &ClockRequest) -> (ClockControl, Option<Self>) {
         let choices = [request.sm, request.memory];
         let untried = |why: String| (ClockControl::untried(choices, why), None);
@@ -122,12 +122,12 @@ impl ClockLock {
         (control, lock)
     }
 
-    /// Gives everything back, the last lock first. What the driver refuses the guard tries for some seconds more.
+    /// Gives everything back, the last lock first. For clocks that the driver refuses, the guard retries for some seconds.
     pub fn give_back(self) -> ClocksGivenBack {
         let Self { setter, guard, plan } = self;
         let guard_was_gone = !guard.is_alive();
         let refused = plan.give_back(&setter);
-        // The guard goes only after the last clock is free: the gate may be killed between any two of them.
+        // The guard ends only after the last clock is free, because the gate may be killed between any two of them.
         let refused = if refused.is_empty() {
             guard.dismiss();
             refused
@@ -151,7 +151,9 @@ fn left() -> ControlledClock {
         min_mhz: None,
         max_mhz: None,
         reads_mhz: None,
-        why: Some("somebody holds this GPU's clocks already: left as they are".into()),
+        why: Some(
+            "another program has already locked this GPU's clocks, so they are left as they are".into(),
+        ),
     }
 }
 

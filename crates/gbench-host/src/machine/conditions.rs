@@ -1,11 +1,11 @@
-//! Reads what else the machine does while one process runs: the work of others on the processors that it may use, and what
-//! holds a GPU's clocks down.
+//! Observes what else the machine does while one process runs: the work of others on the processors that the process
+//! may use, and throttling of the GPUs.
 //!
-//! Looked at right before and right after the process, and while it measures only where the run is monitored. What is not seen: the throttling of a
-//! control group's quota and of its neighbours' memory traffic; processors of the host in a container whose `/proc/stat`
-//! is made up (lxcfs, gVisor), where the work of others may read as none or not at all; a GPU that was held down only in
-//! the middle of the process, where its driver keeps no count of that; GPUs that the process did not use, which speak
-//! too.
+//! It looks right before and right after the process; while the process measures it looks only if the run is
+//! monitored. Not observed: throttling by a control group's quota; contention for memory bandwidth; processors of the
+//! host in a container with a synthetic `/proc/stat` (lxcfs, gVisor), where the work of others may read as zero or be
+//! absent; a GPU that was throttled only in the middle of the process, if its driver does not count that. GPUs that
+//! the process did not use are included.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,36 +18,34 @@ use super::nvml::{self, ClocksNow};
 use super::telemetry::{CalmCheck, MachineSampler};
 use gbench_model::{Conditions, EndedProcess, Unrest, add_violations};
 
-/// Ticks of `/proc/stat` per second: USER_HZ, 100 on every architecture that we build for.
+/// Ticks of `/proc/stat` per second: USER_HZ, 100 on every supported architecture.
 const TICKS: f64 = 100.0;
-/// Below this many seconds ticks of 10 ms tell nothing about a share.
+/// In fewer seconds than this, ticks of 10 ms are too coarse for a share.
 const MIN_WALL: f64 = 0.05;
-/// Less than this much of a processor left to a process is less than it needs: below one whole, because ticks and the
-/// gate's own work make up a quarter.
+/// A process that had less than this much of a processor had too little. It is below one because ticks and the gate's
+/// own work account for a quarter.
 const MIN_LEFT: f64 = 0.75;
-/// A share of its time below which a GPU's being held down is no news.
+/// Throttling for a smaller share of the process's time is ignored.
 const MIN_HELD: f64 = 0.01;
 
 type GpuLook = Box<dyn FnMut() -> Option<ClocksNow> + Send>;
 
-/// Looks before and after each process.
 pub struct HostConditions {
     root: Root,
-    /// Those that count; `None`: all.
+    /// The processors to look at; `None`: all.
     processors: fn() -> Option<CpuSet>,
     gpu: Option<GpuLook>,
-    /// Looks before and after; else it samples alone.
+    /// Looks before and after; otherwise it only samples.
     looks: bool,
     sampler: Option<Arc<MachineSampler>>,
     calm: CalmCheck,
-    /// Numbers of the GPUs that the run may use; `None`: all.
+    /// Indices of the GPUs that the run may use; `None`: all.
     gpus: Option<BTreeSet<u32>>,
-    /// Others of the run are on the GPUs that are not among `gpus`: what is sampled there is of no process here.
+    /// Other processes of the run are on other GPUs, so samples of GPUs outside `gpus` do not concern this process.
     beside_others: bool,
     before: Option<Before>,
 }
 
-/// Right before a process.
 struct Before {
     at: Instant,
     processors: Option<CpuSet>,
@@ -55,7 +53,7 @@ struct Before {
     gpu: Option<ClocksNow>,
 }
 
-/// Of the processors that we may use, since the machine's start.
+/// Ticks of the processors that the process may use, since boot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ticks {
     cores: usize,
@@ -64,12 +62,12 @@ struct Ticks {
 }
 
 impl HostConditions {
-    /// Of this machine. Opens the driver's library where there is one, and keeps it open.
+    /// Conditions of this machine. Opens the driver's library if there is one, and keeps it open.
     pub fn here() -> Self {
         Self::of_gpus(Vec::new())
     }
 
-    /// Where processes of the run are on other GPUs meanwhile. `uuids`: of the GPUs that matter; empty: all do.
+    /// For use while other processes of the run are on other GPUs. `uuids`: the GPUs that matter; empty: all do.
     pub fn beside_others(uuids: Vec<String>) -> Self {
         Self { beside_others: true, ..Self::of_gpus(uuids) }
     }
@@ -82,13 +80,13 @@ impl HostConditions {
         Self { root, processors, gpu, looks: true, sampler, calm, gpus, beside_others: false, before }
     }
 
-    /// Only samples: what the looks before and after would say is left out.
+    /// Only samples; skips the looks before and after.
     pub fn without_looks(self) -> Self {
         Self { gpu: None, looks: false, ..self }
     }
 
-    /// Samples while processes run, too. `max_temperature`: degrees Celsius at which a GPU is no longer calm. `gpus`: numbers of those
-    /// that the run may use; `None`: all.
+    /// Also samples while processes run. `max_temperature`: degrees Celsius above which a GPU is not idle enough to
+    /// start. `gpus`: indices of those that the run may use; `None`: all.
     pub fn sampled(
         self,
         sampler: Option<Arc<MachineSampler>>,
@@ -98,8 +96,8 @@ impl HostConditions {
         Self { sampler, gpus, calm: CalmCheck::new(max_temperature), ..self }
     }
 
-    /// Why the GPUs are not calm, while nothing of the run is on them; empty: they are, or cannot be asked. `waited`: for more than a
-    /// second.
+    /// Why the GPUs are not idle while no process of the run uses them; empty if they are idle or cannot be asked.
+    /// `waited`: for more than a second.
     pub fn unrest(&mut self, waited: bool) -> Vec<Unrest> {
         let Some(sampler) = &self.sampler else { return Vec::new() };
         let mut gpus = sampler.gpus_now();
@@ -109,24 +107,23 @@ impl HostConditions {
         self.calm.unrest(&gpus, waited)
     }
 
-    /// What samples meanwhile.
     pub fn sampler(&self) -> Option<&Arc<MachineSampler>> {
         self.sampler.as_ref()
     }
 
-    /// Processes of the run were on the GPUs before the first one here.
+    /// Other processes of the run were on the GPUs before the first one here.
     pub fn follows_others(&mut self) {
         self.calm.started = true;
     }
 
-    /// Right before a process starts.
+    /// Call this right before a process starts.
     pub fn begin(&mut self) {
         let processors = (self.processors)();
         let ticks = if self.looks { ticks(&self.root, processors.as_ref()) } else { None };
         let gpu = self.gpu.as_mut().and_then(|look| look());
         let at = Instant::now();
         if let Some(sampler) = &self.sampler {
-            // One that began and has no end would keep all readings.
+            // A process that began and never ended would keep all readings.
             self.before.take().into_iter().for_each(|before| sampler.end(before.at));
             sampler.begin(at);
         }
@@ -134,7 +131,7 @@ impl HostConditions {
         self.before = Some(Before { at, processors, ticks, gpu });
     }
 
-    /// Right after its end. `None` where nothing could be seen.
+    /// Call this right after the process ended. `None` if nothing could be observed.
     pub fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
         let before = self.before.take()?;
         let wall = ended.seconds;
@@ -149,7 +146,7 @@ impl HostConditions {
             Box::new(telemetry)
         });
         let gpu_after = self.gpu.as_mut().and_then(|look| look());
-        // The kernel counts every interrupt since its start for this file: not where it would tell nothing.
+        // The kernel adds up every interrupt since boot when this file is read, so it is read only where it is useful.
         let look = || before.ticks.zip(ticks(&self.root, before.processors.as_ref()));
         let ticks = if wall < MIN_WALL { None } else { look() };
         let other = ticks.and_then(|(before, after)| other_cpu(before, after, ended.cpu_seconds?, wall));
@@ -168,7 +165,7 @@ impl HostConditions {
     }
 }
 
-/// Work of others in processors; absent where the counters stand still. `wall`: long enough for them to tell.
+/// Work of others, in processors; `None` if the counters do not advance. `wall` must be long enough for the counters.
 fn other_cpu(before: Ticks, after: Ticks, own_seconds: f64, wall: f64) -> Option<f64> {
     let counts = after.all > before.all && after.cores == before.cores;
     if !counts {
@@ -201,7 +198,7 @@ fn ticks(root: &Root, processors: Option<&CpuSet>) -> Option<Ticks> {
 }
 
 impl ClocksNow {
-    /// The reasons that are of heat or power: an idle GPU's clocks are low, too.
+    /// The reasons related to heat or power. An idle GPU's clocks are low, too, but that is expected.
     pub fn holding(&self) -> Vec<String> {
         let counts =
             |reason: &&String| ["thermal", "power", "hw_slowdown"].iter().any(|word| reason.contains(word));
@@ -209,7 +206,7 @@ impl ClocksNow {
     }
 }
 
-/// Thermal and power reasons that hold at either look, and those whose counter grew by more than a trifle.
+/// Thermal and power reasons active at either look, and those whose counter grew noticeably.
 fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for reason in before.into_iter().chain(after).flat_map(ClocksNow::holding) {
@@ -267,8 +264,8 @@ mod tests {
         Some(set)
     }
 
-    /// What is said of a process of one second and 0.9 seconds of work, while the counters of three processors, two of
-    /// which it may use, go to these.
+    /// Conditions of a process that took one second and 0.9 s of CPU, while the counters of three processors, two of
+    /// them allowed, went to these values.
     fn said(cpu0: &str, cpu1: &str, wall: f64) -> Option<Conditions> {
         let (folder, root) = tree(&[("proc/stat", STAT)]);
         let mut watch = HostConditions { processors: the_first_two, ..without_gpu(root) };

@@ -1,5 +1,3 @@
-//! Compares two manifests: every field that differs, by its path.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -7,18 +5,17 @@ use serde_json::Value;
 
 use gbench_model::Manifest;
 
-/// One field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ManifestChange {
-    /// `host.kernel`, `gpu.devices[0].power_limit`, `tools.nvcc`.
+    /// For example `host.kernel`, `gpu.devices[0].power_limit`, `tools.nvcc`.
     pub field: String,
     pub a: String,
     pub b: String,
-    /// Changes by the minute or by the job, on one and the same machine: load, temperature, a job's number.
+    /// Changes within minutes or from job to job on the same machine: load, temperature, job number.
     pub volatile: bool,
 }
 
-/// Stands for a field that one side does not have.
+/// Shown for a field that one side lacks.
 const NOT_THERE: &str = "-";
 
 const VOLATILE: [&str; 16] = [
@@ -41,7 +38,7 @@ const VOLATILE: [&str; 16] = [
     "environment.SLURM_JOB_ID",
 ];
 
-/// Every field that differs, lasting ones first, each group in the order of their paths.
+/// All fields that differ: lasting ones first, each group sorted by path.
 pub fn diff(a: &Manifest, b: &Manifest) -> Vec<ManifestChange> {
     let (a, b) = (flat(a), flat(b));
     let fields: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -62,17 +59,17 @@ pub fn diff(a: &Manifest, b: &Manifest) -> Vec<ManifestChange> {
     changes
 }
 
-/// Whole paths where they stand in the list so, otherwise the last name of a GPU's path.
+/// Matches whole paths of the list; for GPUs, the last name of the path.
 fn is_volatile(field: &str) -> bool {
     let of_gpu =
         field.strip_prefix("gpu.devices[").and_then(|rest| rest.split_once("].")).map(|(_, name)| name);
     VOLATILE.contains(&field) || of_gpu.is_some_and(|name| VOLATILE.contains(&name))
 }
 
-/// Path to text of every field, in the order of the paths.
+/// Path and text of every field, sorted by path.
 pub fn flat(manifest: &Manifest) -> BTreeMap<String, String> {
     let mut fields = BTreeMap::new();
-    // A manifest has text keys and finite or null numbers only, so that it always has a JSON form.
+    // A manifest has only text keys and finite or null numbers, so it always converts to JSON.
     if let Ok(value) = serde_json::to_value(manifest) {
         flatten("", &value, &mut fields);
     }
@@ -104,7 +101,6 @@ fn flatten(path: &str, value: &Value, fields: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The one variant of a probe's JSON.
 fn probe(map: &serde_json::Map<String, Value>) -> Option<(&str, &Value)> {
     let (name, value) = map.iter().next().filter(|_| map.len() == 1)?;
     ["known", "absent", "failed"].contains(&name.as_str()).then_some((name.as_str(), value))
@@ -130,7 +126,7 @@ pub(super) mod tests {
     use case_files::Given;
     use gbench_model::test_support::{devices, manifest};
 
-    /// Of facts that have changed, as those of `checks` are.
+    /// Compares facts after changes like those of `checks`.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let line = |ManifestChange { field, a, b, volatile }: ManifestChange| {
             format!("{field}: {a} became {b}{}\n", if volatile { ", as it may" } else { "" })

@@ -1,6 +1,6 @@
-//! The environment variables that explain a number later: which devices and threads a program could use, and
-//! which job it was. An allow-list, so that a new secret is safe before it is known here. `PATH` is not on
-//! it: what was found there stands among the tools, and the rest only names the user.
+//! The environment variables that explain a number later: the devices and threads available to a program, and the job.
+//! This is an allow-list, so that unknown secrets are never recorded. `PATH` is not on it: the record lists the tools
+//! found there, and the rest only reveals the user.
 
 use std::collections::BTreeMap;
 
@@ -57,15 +57,15 @@ const PREFIXES: [&str; 11] = [
     "TRITON_",
 ];
 
-/// A list of requirements or a search path can be long; its beginning tells enough.
+/// A list of requirements or a search path can be long; its beginning is informative enough.
 const LONGEST_VALUE: usize = 4096;
 
-/// The variables of `all` that a record may hold, values cut and cleaned of passwords in addresses.
+/// The variables of `all` that a record may contain, truncated, and with passwords removed from addresses.
 pub(super) fn allowed(all: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
     all.filter(|(name, _)| is_allowed(name)).map(|(name, value)| (name, cleaned(&value))).collect()
 }
 
-/// A secret's name stays out even where it begins like an allowed one: `CUDA_LICENSE_KEY`.
+/// A secret's name is excluded even if it begins like an allowed one: `CUDA_LICENSE_KEY`.
 fn is_allowed(name: &str) -> bool {
     let listed = NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     listed && !looks_secret(name)
@@ -81,7 +81,7 @@ fn cleaned(value: &str) -> String {
     text
 }
 
-/// `https://user:password@host` without what stands before the `@`.
+/// `https://user:password@host` without the part before the `@`.
 fn without_passwords(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut rest = value;
@@ -103,7 +103,7 @@ pub(super) mod tests {
     use super::*;
     use case_files::Given;
 
-    /// Of variables, those that are kept.
+    /// The variables that are kept.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let text = given.text();
         let variables = text.lines().map(|line| line.split_once('=').unwrap());

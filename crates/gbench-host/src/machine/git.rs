@@ -1,10 +1,10 @@
-//! The state of the repository when we measured: the only place that asks git about the measured tree.
+//! The state of the measured repository; no other file asks git about it.
 //!
-//! A work tree that belongs to another user is the rule in a container job (the runner checks out as one user,
-//! the container runs as root), and libgit2 then refuses to open it, lest the owner's configuration make us run
-//! something. Reading facts runs nothing: libgit2 has no hooks, no external filters and no file-system monitor.
-//! So such a tree is opened by its git folder, which libgit2 does not check, rather than by switching the check
-//! off, which would be for the whole process and `unsafe` while other threads open repositories.
+//! In container jobs the work tree usually belongs to another user: the runner checks out as one user, the container
+//! runs as root. libgit2 then refuses to open it, because the owner's configuration could make it run something.
+//! Reading facts runs nothing: libgit2 has no hooks, external filters or file-system monitor. Such a tree is therefore
+//! opened by its git folder, which libgit2 does not check. Switching the check off would affect the whole process, and
+//! would be `unsafe` while other threads open repositories.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use git2::{ErrorCode, ObjectType, Repository, Status, StatusOptions};
 
 use gbench_model::{DirtyFacts, GitFacts, Probe};
 
-/// The facts of the repository that holds `folder`; no repository is in order.
+/// The facts of the repository that contains `folder`. Having no repository is not an error.
 pub(super) fn git(folder: &Path) -> Probe<GitFacts> {
     let repository = match open_repository(folder) {
         Ok(repository) => repository,
@@ -29,7 +29,7 @@ pub(super) fn git(folder: &Path) -> Probe<GitFacts> {
     }
 }
 
-/// The repository that holds a folder, also one that belongs to another user.
+/// The repository that contains a folder, even if it belongs to another user.
 pub fn open_repository(folder: &Path) -> Result<Repository, git2::Error> {
     match Repository::discover(folder) {
         Err(error) if error.code() == ErrorCode::Owner => {
@@ -44,7 +44,7 @@ pub fn open_repository(folder: &Path) -> Result<Repository, git2::Error> {
     }
 }
 
-/// Whether git ignores a file or folder, by its whole path; nothing where `folder` lies in no repository.
+/// Returns a test whether git ignores an absolute path. Outside of a repository nothing is ignored.
 pub fn ignored_by_git(folder: &Path) -> impl Fn(&Path) -> bool {
     let repository = open_repository(folder).ok();
     let tree = repository.as_ref().and_then(|it| it.workdir()?.canonicalize().ok());
@@ -54,8 +54,8 @@ pub fn ignored_by_git(folder: &Path) -> impl Fn(&Path) -> bool {
     }
 }
 
-/// Where the files of a git folder lie: a linked work tree and a submodule say so, an ordinary checkout has them
-/// beside its `.git`, a bare repository has none.
+/// The work tree of a git folder: linked work trees and submodules record it, an ordinary checkout is the parent of
+/// `.git`, a bare repository has none.
 fn work_tree(repository: &Repository, git_folder: &Path) -> Option<PathBuf> {
     if let Ok(link) = std::fs::read_to_string(git_folder.join("gitdir")) {
         return Path::new(link.trim()).parent().map(Path::to_owned);
@@ -92,7 +92,7 @@ fn facts(repository: &Repository) -> Result<GitFacts, git2::Error> {
     })
 }
 
-/// Absent before 1970 and after 9999, which `humantime` does not write and no honest commit has.
+/// `None` before 1970 and after 9999, which `humantime` cannot write.
 fn utc(seconds: i64) -> Option<String> {
     const END_OF_9999: u64 = 253_402_300_799;
     let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds <= END_OF_9999)?;
@@ -100,20 +100,20 @@ fn utc(seconds: i64) -> Option<String> {
     Some(humantime::format_rfc3339_seconds(time).to_string())
 }
 
-/// The branch that the head names, also before its first commit.
+/// The branch that HEAD names, even before its first commit.
 fn branch(repository: &Repository) -> Option<String> {
     let head = repository.find_reference("HEAD").ok()?;
     let target = head.symbolic_target().ok().flatten()?;
     Some(target.strip_prefix("refs/heads/").unwrap_or(target).to_owned())
 }
 
-/// By the folders rather than by `is_worktree`, which a repository opened by its git folder denies.
+/// Compares folders, because `is_worktree` is false for a repository that was opened by its git folder.
 fn is_linked(repository: &Repository) -> bool {
     let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     canonical(repository.path()) != canonical(repository.commondir())
 }
 
-/// Each file once in each of the counts that hold for it: one that is staged and then edited is in both.
+/// A file that is staged and then edited is in both counts.
 fn dirty(repository: &Repository) -> Result<DirtyFacts, git2::Error> {
     let mut counts = DirtyFacts::default();
     if repository.workdir().is_none() {
@@ -141,8 +141,8 @@ fn dirty(repository: &Repository) -> Result<DirtyFacts, git2::Error> {
     Ok(counts)
 }
 
-/// The parents as the commit object names them. A shallow clone of a pull request's merge has its parents cut
-/// off in libgit2's view of the history; the object itself still says what was merged into what.
+/// The parents that the commit object names. In a shallow clone of a pull request's merge, libgit2's history has no
+/// parents, but the object still names them.
 fn merge_parents(repository: &Repository, commit: git2::Oid) -> Result<Vec<String>, git2::Error> {
     let database = repository.odb()?;
     let object = database.read(commit)?;
@@ -163,7 +163,7 @@ fn submodules(repository: &Repository) -> Result<BTreeMap<String, String>, git2:
         return Ok(BTreeMap::new());
     }
     let checked_out = |module: &git2::Submodule<'_>| {
-        // By its own head where it can be opened: the cached id is that of the last look by libgit2.
+        // Prefers the submodule's own HEAD: the cached id dates from libgit2's last look.
         let opened = module.open().and_then(|inner| inner.head()?.peel_to_commit().map(|commit| commit.id()));
         opened.ok().or_else(|| module.workdir_id()).map_or_else(String::new, |id| id.to_string())
     };

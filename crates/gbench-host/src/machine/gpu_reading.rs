@@ -1,14 +1,13 @@
-//! What a source of telemetry says of a GPU at one moment, and whose the processes on it are.
+//! A telemetry reading of one GPU, and the owners of the processes on it.
 
 use gbench_model::{ForeignProcess, MonitorGpu, TelemetryGap};
 
-/// One GPU at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuReading {
     pub index: u32,
     pub uuid: Option<String>,
     pub model: Option<String>,
-    /// Absent figures are those that this GPU, its driver or the source does not have.
+    /// Figures are absent if this GPU, its driver or the source does not have them.
     pub state: Result<GpuState, TelemetryGap>,
 }
 
@@ -28,7 +27,7 @@ pub struct GpuState {
     /// Bytes.
     pub memory_used: Option<u64>,
     pub memory_total: Option<u64>,
-    /// All that hold the clocks down, as NVML names them.
+    /// Everything that limits the clocks, in NVML's names.
     pub reasons: Vec<String>,
     pub pcie_generation: Option<u32>,
     pub pcie_width: Option<u32>,
@@ -43,7 +42,7 @@ pub struct GpuUser {
     pub whose: Whose,
 }
 
-/// Whose process it is, as far as `/proc` tells.
+/// The owner of a process, as far as `/proc` tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// A descendant of this process.
@@ -97,9 +96,9 @@ impl GpuUser {
     }
 }
 
-/// Whether `pid` descends from `ours`. Every benchmark does, through its supervisor.
+/// Classifies a process by whether it descends from `ours`. Every benchmark does, through its supervisor.
 fn whose(pid: u32, ours: u32) -> Whose {
-    /// A chain of processes is short; a loop there is none.
+    /// A chain of processes is short; this bounds a loop.
     const MOST: usize = 256;
     let mut at = pid;
     for _ in 0..MOST {
@@ -108,7 +107,7 @@ fn whose(pid: u32, ours: u32) -> Whose {
         }
         match parent(at) {
             Some(parent) if parent > 0 => at = parent,
-            // Of the first of them there is no parent; of one that has ended nothing is known.
+            // The first process has no parent; an ended one is unknown.
             Some(_) => return Whose::Others,
             None if at == pid => return Whose::Unknown,
             None => return Whose::Others,

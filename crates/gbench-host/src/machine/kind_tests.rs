@@ -1,4 +1,4 @@
-//! The kinds of this crate's cases: a folder of fixtures each.
+//! The kinds of this crate's test cases; each has a folder of fixtures.
 
 use super::*;
 use case_files::{Answer, walk};

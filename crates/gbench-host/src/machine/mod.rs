@@ -1,4 +1,5 @@
-//! The machine that a run ran on: host, GPUs, repository, tools and telling environment variables, each probe for itself.
+//! The machine that a run ran on: host, GPUs, repository, tools and relevant environment variables. Each probe fails
+//! by itself.
 
 mod checks;
 mod clock_guard;
@@ -35,14 +36,14 @@ pub use nvml::{ClocksNow, clocks};
 pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
 pub use telemetry::{MachineSampler, Timeline};
 
-/// The GPUs of this machine alone, as [`manifest`] has them.
+/// Only the GPUs of this machine, as in [`manifest`].
 pub fn gpus() -> Probe<GpuFacts> {
     nvml::gpus()
 }
 
-/// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:
-/// what cannot be found out stands in its field as a reason. Takes as long as the slowest tool that is asked for
-/// its version, two seconds at most, and longer only where the GPU's driver does.
+/// The facts of this machine, of the repository that contains `folder` and of the tools on the path. Never fails: a
+/// fact that cannot be determined is recorded with the reason. It takes as long as the slowest tool's version query,
+/// and longer only if the GPU's driver does.
 pub fn manifest(folder: &Path) -> Manifest {
     thread::scope(|scope| {
         let tools = Beside::start(scope, tools::tools);

@@ -1,5 +1,5 @@
-//! The readings of `doctor` beyond the manifest: things that tell whether numbers from here can be trusted, and that
-//! a record need not carry.
+//! The readings of `doctor` beyond the manifest: they show whether numbers from here can be trusted, but a record does
+//! not need them.
 
 use std::fs::OpenOptions;
 use std::hint::black_box;
@@ -19,9 +19,9 @@ use gbench_model::{CounterState, Probe};
 /// Read once, by [`readings`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Readings {
-    /// Where this program lies: it starts itself again beside every benchmark.
+    /// The path of this program, which starts itself again next to every benchmark.
     pub own_binary: Probe<String>,
-    /// Smallest step that the clock was seen to make, in nanoseconds.
+    /// The smallest step of the clock that was observed, in nanoseconds.
     pub timer_step_ns: Probe<u64>,
     pub clocksource: Probe<String>,
     /// `/proc/sys/kernel/randomize_va_space`: 0 is off.
@@ -30,48 +30,48 @@ pub struct Readings {
     /// Processors that the control group's quota allows; absent without a quota.
     pub cpu_quota: Option<f64>,
     pub temp: TempFolder,
-    /// `/proc/sys/kernel/perf_event_paranoid`: above 2 hides even one's own counters.
+    /// `/proc/sys/kernel/perf_event_paranoid`: above 2, users cannot even count their own events.
     pub perf_event_paranoid: Probe<i32>,
-    /// Whether the processor's counters of instructions work for this user.
+    /// The state of the processor's instruction counters for this user.
     pub instruction_counter: CounterState,
-    /// The version line of `valgrind`, which counts without them.
+    /// The version line of `valgrind`, which counts instructions without hardware counters.
     pub valgrind: Probe<String>,
-    /// Whether the NVIDIA driver keeps its counters to the administrator.
+    /// The NVIDIA driver reserves its counters for the administrator.
     pub gpu_counters_restricted: Probe<bool>,
-    /// What compiles kernels for this machine's driver: `NVRTC 12.4, CUDA 12.4 in the driver`.
+    /// The compiler for this machine's driver: `NVRTC 12.4, CUDA 12.4 in the driver`.
     pub cuda_compiler: Probe<String>,
-    /// Whether the gate can lock the clocks of GPUs; absent: why not.
+    /// The gate can lock the clocks of GPUs; absent: why not.
     pub clock_control: Probe<bool>,
     pub measuring_lock: LockReading,
     pub noise: TimingNoise,
 }
 
-/// Who keeps other gates from measuring now.
+/// The gates that keep others from measuring now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LockReading {
-    /// `None`: gates do not take turns, as the environment says; failed: no lock can be had.
+    /// `None`: the environment switches locks off; failed: no lock is possible.
     pub folder: Option<Probe<String>>,
-    /// A line each, empty where nobody measures.
+    /// One line each; empty if no gate measures.
     pub holders: Vec<String>,
 }
 
-/// The folder for temporary files, where disk benchmarks work.
+/// The folder for temporary files, which disk benchmarks use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TempFolder {
     #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     /// Bytes that this user may still write.
     pub free: Probe<u64>,
-    /// Whether a file there can be written past the page cache; failed: no file can be written at all.
+    /// A file there can be written past the page cache; failed: no file can be written at all.
     pub direct: Probe<bool>,
 }
 
-/// A name that is no text is shown as well as it can be.
+/// A name that is not UTF-8 is shown lossily.
 fn as_shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }
 
-/// How differently the same piece of work takes: the floor below every benchmark on this machine.
+/// Spread of repeated identical work: a lower bound for every benchmark on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TimingNoise {
     pub repeats: u32,
@@ -82,8 +82,8 @@ pub struct TimingNoise {
     pub worst: f64,
 }
 
-/// Takes about half a second, nearly all of it for the noise. `counter` and `cuda_compiler`: found out by who may ask the kernel and
-/// the driver.
+/// Takes about half a second, nearly all of it for the noise. `counter` and `cuda_compiler` come from callers that may
+/// ask the kernel and the driver.
 pub fn readings(counter: CounterState, cuda_compiler: Probe<String>) -> Readings {
     let root = Root::new("/");
     Readings {
@@ -134,7 +134,7 @@ fn number<T: std::str::FromStr>(root: &Root, file: &str) -> Probe<T> {
     }
 }
 
-/// Intel's driver says whether turbo is off, the general one whether boost is on.
+/// Intel's driver reports whether turbo is off, the generic one whether boost is on.
 fn turbo(root: &Root) -> Probe<bool> {
     match number::<u32>(root, "sys/devices/system/cpu/intel_pstate/no_turbo") {
         Probe::Known(off) => Probe::Known(off == 0),
@@ -156,7 +156,7 @@ fn gpu_counters(root: &Root) -> Probe<bool> {
     }
 }
 
-/// As far as can be told without setting one: the driver's library has the function, and this user may call it.
+/// Determined without setting a clock: the driver's library has the function, and this user may call it.
 fn clock_control() -> Probe<bool> {
     match nvml::knows_locked_clocks() {
         None => Probe::Absent("no NVIDIA driver's library".into()),
@@ -185,7 +185,7 @@ fn temp_folder(path: &Path) -> TempFolder {
     TempFolder { path: path.to_owned(), free: free.into(), direct: direct(path).into() }
 }
 
-/// Writes one aligned block with `O_DIRECT` into a file that is removed again.
+/// Writes one aligned block with `O_DIRECT` into a temporary file.
 fn direct(folder: &Path) -> Result<bool, String> {
     const BLOCK: usize = 4096;
     let say = |error: std::io::Error| format!("no file can be written in {}: {error}", folder.display());
@@ -202,7 +202,7 @@ fn direct(folder: &Path) -> Result<bool, String> {
 fn noise(time: Duration) -> TimingNoise {
     const MIN_REPEATS: usize = 5;
     let start = Instant::now();
-    // One calibrating spin, so that a slow machine and an unoptimised build get as many repeats as a fast one.
+    // A calibrating spin, so that slow machines and unoptimised builds get as many repeats as fast ones.
     const TRIAL: u64 = 200_000;
     let trial = spin(TRIAL).max(1e-9);
     let steps = ((0.004 / trial) * TRIAL as f64).clamp(1_000.0, 1e9) as u64;
@@ -213,7 +213,7 @@ fn noise(time: Duration) -> TimingNoise {
     summary(seconds)
 }
 
-/// Seconds of `steps` dependent integer steps, which no cache and no other core can hasten.
+/// Seconds for `steps` dependent integer operations, which neither cache nor another core can speed up.
 fn spin(steps: u64) -> f64 {
     let start = Instant::now();
     let mut state = black_box(1u64);
@@ -240,7 +240,6 @@ fn summary(mut seconds: Vec<f64>) -> TimingNoise {
 pub(super) mod tests {
     use super::*;
 
-    /// Turbo, and whether the GPU's counters are restricted.
     pub(in crate::machine) fn of_files(root: &Root) -> [Probe<bool>; 2] {
         [turbo(root), gpu_counters(root)]
     }

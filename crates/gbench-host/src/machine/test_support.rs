@@ -1,11 +1,10 @@
-//! A tree of kernel files, and a machine of which something is not in order, for tests.
+//! Fake kernel files, and manifests of machines with a fault, for tests.
 
 use serde_json::Value;
 
 use super::host::Root;
 use gbench_model::Manifest;
 
-/// A made-up tree of kernel files.
 pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -17,7 +16,7 @@ pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     (folder, root)
 }
 
-/// The manifest of a machine in order but for these lines of `/place/in/it = value`, in JSON.
+/// The manifest of a healthy machine with the changes in `lines`: `/place/in/it = value`, in JSON.
 pub(super) fn spoilt(lines: &str) -> Manifest {
     let mut manifest = serde_json::to_value(gbench_model::test_support::manifest()).unwrap();
     for line in lines.lines() {

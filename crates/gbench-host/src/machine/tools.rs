@@ -1,8 +1,8 @@
-//! The versions of the tools that make or measure a benchmark: each asked in its own thread, so that the slowest
-//! one sets the time and a hung one costs its deadline and nothing else.
+//! The versions of the tools that build or measure a benchmark. Each is queried in its own thread, so that the slowest
+//! one sets the total time, and a hung one costs only its deadline.
 //!
-//! What a Python can import (torch, triton) is not asked here: it takes seconds, and the benchmark's own
-//! interpreter may be another one.
+//! The packages that Python can import (torch, triton) are not queried: that takes seconds, and the benchmark may use
+//! another interpreter.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
@@ -18,13 +18,13 @@ use nix::unistd::Pid;
 use crate::Beside;
 use gbench_model::{Probe, scrubbed};
 
-/// A loaded machine takes seconds to start a compiler, and a record without its version looks like one of another machine.
+/// A loaded machine takes seconds to start a compiler, and a record that lacks its version looks like one of another machine.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 
-/// No tool's version takes a page, and no list of GPUs a book.
+/// Far more than any version or list of GPUs.
 const LONGEST_OUTPUT: u64 = 1 << 20;
 
-/// Name, how to ask, and a word of the telling line where that is not the first one.
+/// Name, command, and a word in the version line if that is not the first line.
 const TOOLS: [(&str, &str, &str); 9] = [
     ("clang", "--version", ""),
     ("cmake", "--version", ""),
@@ -37,7 +37,6 @@ const TOOLS: [(&str, &str, &str); 9] = [
     ("rustc", "--version", ""),
 ];
 
-/// The version line of every tool that is looked for.
 pub(super) fn tools() -> BTreeMap<String, Probe<String>> {
     thread::scope(|scope| {
         let asked = TOOLS.map(|(tool, flag, word)| {
@@ -53,7 +52,7 @@ pub(super) fn tools() -> BTreeMap<String, Probe<String>> {
     })
 }
 
-/// The first line that holds `word`, of what the command prints within the deadline.
+/// The first line that contains `word` of what the command prints within the deadline.
 pub(super) fn version(command: &mut Command, word: &str, deadline: Duration) -> Probe<String> {
     let ToolOutput { status, out, err } = match output(command, deadline) {
         Probe::Known(output) => output,
@@ -75,15 +74,14 @@ pub(super) fn version(command: &mut Command, word: &str, deadline: Duration) -> 
     }
 }
 
-/// What a program left behind.
 pub(super) struct ToolOutput {
     pub status: ExitStatus,
     pub out: String,
     pub err: String,
 }
 
-/// Runs a command to its end. It is in a process group of its own, killed whole at the deadline; it sees no secrets and no
-/// input.
+/// Runs a command to its end in its own process group, which is killed at the deadline. The command sees no secrets
+/// and no input.
 pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<ToolOutput> {
     for (name, _) in std::env::vars_os() {
         if scrubbed(&name.to_string_lossy()) {
@@ -109,7 +107,7 @@ pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<ToolOut
         }
     };
     if !matches!(status, Ok(Some(_))) {
-        // The group is named by the child, which has not been waited for: the number is still ours.
+        // The child has not been waited for, so its number still names our group.
         let _ = i32::try_from(child.id()).map(|group| killpg(Pid::from_raw(group), Signal::SIGKILL));
         let _ = child.wait();
         return Probe::Failed(format!("no answer within {} s", deadline.as_secs_f64()));
@@ -120,14 +118,14 @@ pub(super) fn output(command: &mut Command, deadline: Duration) -> Probe<ToolOut
     }
 }
 
-/// Reads in a thread of its own, so that a full pipe or one that is held open stops nothing.
+/// Reads in its own thread, so that a full pipe, or one that stays open, blocks nothing.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     let _ = thread::Builder::new().spawn(move || {
         let mut bytes = vec![];
         if let Some(mut pipe) = pipe {
             let _ = pipe.by_ref().take(LONGEST_OUTPUT).read_to_end(&mut bytes);
-            // The rest is drained: a tool that cannot write on is a tool that does not end.
+            // The rest is drained: a tool that cannot write does not end.
             let _ = std::io::copy(&mut pipe, &mut std::io::sink());
         }
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
@@ -146,7 +144,7 @@ pub(super) mod tests {
 
     const AMPLE: Duration = Duration::from_secs(30);
 
-    /// Of a tool that is this script; `word`: of the line that tells the version.
+    /// Runs this script as a tool; `word` marks its version line.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let word = given.get("word").unwrap_or_default();
         format!("{:?}", sh(&given.text(), word.trim_end(), AMPLE))
@@ -163,7 +161,7 @@ pub(super) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
-        // On a busy machine the script takes some time until it hangs.
+        // On a busy machine it takes some time until the script hangs.
         let probe = sh(&script, "", Duration::from_millis(5500));
         assert_eq!(probe, Probe::Failed("no answer within 5.5 s".into()));
         let pid: i32 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();

@@ -1,4 +1,4 @@
-//! Confines what a process and all that it starts may reach, by Landlock: a process needs no privilege for it and cannot take it back.
+//! Confines a process and all its descendants with Landlock, which needs no privilege and cannot be undone.
 //!
 //! ```text
 //! supervisor (not confined) --fork--> confines itself, executes the target --> whatever it starts is confined, too
@@ -24,12 +24,12 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 
-/// Devices that programs write to: of every Unix program, of GPUs and of networks between them. No terminals: one could type into
-/// another's. The last part is a beginning.
+/// Devices that programs write to: those of every Unix program, of GPUs and of GPU networks. No terminals: a program
+/// could type into another user's. The last entry is a prefix.
 const DEVICES: [&str; 11] =
     ["null", "zero", "full", "random", "urandom", "shm", "dri", "kfd", "accel", "infiniband", "nvidia"];
-/// Files below `/proc` through which root changes the whole machine. `/proc` itself has to be writable: the CUDA driver names its threads
-/// there, and fails otherwise (error 304; seen with driver 580).
+/// Files below `/proc` through which root changes the whole machine. `/proc` itself must be writable: the CUDA driver
+/// names its threads there, and otherwise fails with error 304 (seen with driver 580).
 const MACHINE_WIDE: [&str; 6] =
     ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/mtrr"];
 
@@ -44,7 +44,7 @@ static WRITABLE_DEVICES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     ours.map(|entry| entry.path()).collect()
 });
 
-/// The version of Landlock that this kernel has; `None`: it has none, or was started without it.
+/// The kernel's version of Landlock; `None`: it has none, or Landlock is disabled.
 pub fn landlock_version() -> Option<u32> {
     const ASK_FOR_VERSION: libc::c_ulong = 1;
     // SAFETY: with this flag the kernel reads no structure and only gives a number.
@@ -54,16 +54,16 @@ pub fn landlock_version() -> Option<u32> {
     u32::try_from(version).ok().filter(|version| *version > 0)
 }
 
-/// The rules of the last process, for the next one that may write to the same places.
+/// The rules of the last process, reused if the next one may write to the same places.
 #[derive(Default)]
 pub(super) struct LastRules {
-    /// Path, device and inode of each place that was there.
+    /// Path, device and inode of each place that existed.
     places: Vec<(OsString, Option<(u64, u64)>)>,
     rules: Option<OwnedFd>,
 }
 
 impl LastRules {
-    /// As of [`rules`].
+    /// See [`rules`].
     pub(super) fn of(&mut self, writable: &[OsString]) -> Result<Option<BorrowedFd<'_>>, RulesetError> {
         let found = |path: &OsString| {
             let found = std::fs::symlink_metadata(path).ok()?;
@@ -77,10 +77,10 @@ impl LastRules {
     }
 }
 
-/// The rules for a process that may write to these files and folders, and to the devices. A path that does not exist is left out.
+/// The rules for a process that may write to these files and folders, and to the devices. Missing paths are skipped.
 /// `None`: this kernel has no Landlock. Errors: the kernel refuses the rules.
 fn rules(writable: &[OsString]) -> Result<Option<OwnedFd>, RulesetError> {
-    // Version 3 has all that writes; the rules of a kernel with less leave out what it does not know.
+    // Version 3 covers every kind of write; older kernels ignore the rights that they do not know.
     let all = AccessFs::from_write(ABI::V3);
     let mut rules = Ruleset::default().handle_access(all)?.scope(Scope::from_all(ABI::V6))?.create()?;
     let no_devices = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
@@ -88,7 +88,7 @@ fn rules(writable: &[OsString]) -> Result<Option<OwnedFd>, RulesetError> {
     let contents = AccessFs::WriteFile | AccessFs::Truncate;
     let rights = paths.map(|path| (path, no_devices)).chain([(Path::new("/proc"), contents)]);
     for (path, rights) in rights {
-        // A link in the place of what was allowed leads elsewhere.
+        // A link that replaced an allowed path leads elsewhere.
         let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let Ok(opened) = open(path, flags, Mode::empty()).map(File::from) else { continue };
         let Ok(found) = opened.metadata() else { continue };
@@ -99,9 +99,9 @@ fn rules(writable: &[OsString]) -> Result<Option<OwnedFd>, RulesetError> {
     Ok(rules.into())
 }
 
-/// Puts the calling process under rules. Between fork and exec: makes two system calls and nothing else.
+/// Confines the calling process. For use between fork and exec: makes two system calls and nothing else.
 pub(super) fn enter(rules: i32) -> std::io::Result<()> {
-    // Landlock asks for it of everyone who is not an administrator: no setuid program may undo the rules.
+    // Landlock requires this of unprivileged processes: no setuid program may undo the rules.
     nix::sys::prctl::set_no_new_privs()?;
     // SAFETY: the kernel reads nothing but the two numbers.
     let entered = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, 0_u32) };
@@ -109,15 +109,16 @@ pub(super) fn enter(rules: i32) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Closes every inherited descriptor but the standard streams: the gate's caller may have files open that no benchmark should reach. Call it
-/// before this process opens anything.
+/// Closes every inherited descriptor except the standard streams: the gate's caller may have files open that no
+/// benchmark should reach. Call it before this process opens anything.
 pub(super) fn close_inherited() {
     // SAFETY: the kernel reads nothing but the numbers, and nothing in this process has a descriptor above 2 yet. Kernels before 5.9 refuse.
     let _ = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
 }
 
-/// Makes the parts of `/proc` read-only that change the whole machine, and puts empty folders in the place of hidden ones, for this process
-/// and all that it starts. Only root could write there, and only root may mount. Where it may not mount, nothing happens: a container's own are read-only already.
+/// For this process and its descendants: makes the parts of `/proc` that change the whole machine read-only, and
+/// mounts empty folders over `hidden` ones. Only root can write to those parts, and only root may mount. If mounting
+/// is not permitted, nothing happens: in a container those parts are already read-only.
 pub(super) fn seal_machine(hidden: &[OsString]) {
     let is_root = nix::unistd::geteuid().is_root();
     if !is_root || unshare(CloneFlags::CLONE_NEWNS).is_err() {

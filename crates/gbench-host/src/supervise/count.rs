@@ -1,16 +1,16 @@
-//! Counts what a program executes: a process of ours between supervisor and target.
+//! Counts the events of a program: a process between supervisor and target.
 //!
 //! ```text
 //! supervisor --> this process (events on itself: inherited, off) --> target (exec turns them on) --> its children
 //! ```
 //!
-//! The events stand on this process, which never executes another program: they stay off for it. Its child inherits them, and
-//! the kernel turns them on with the child's `exec`, so that the target and all that it starts are counted and nothing of ours
-//! is. What children counted is added when they end. The arguments are a folder, the events, and the target's command; the folder
-//! then holds a [`CountReport`] in a file of its own. The exit code, or the signal, is the target's.
+//! The events are attached to this process, and stay off for it because it never executes another program. Its child inherits
+//! them, and the kernel switches them on at the child's `exec`. So the target and its descendants are counted, and the gate's
+//! own work is not. The counts of children are added when they end. The arguments are a folder, the events, and the target's
+//! command. The result is a [`CountReport`] in a new file in the folder. The exit code or signal is the target's.
 //!
-//! The system call is written here: its oldest structure of 64 bytes is all that is needed, and a crate for it would bring its
-//! generated bindings into every cold build.
+//! The system call is written here, because its oldest structure of 64 bytes suffices, and a crate would add its
+//! generated bindings to every cold build.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -29,12 +29,11 @@ use serde::{Deserialize, Serialize};
 
 use gbench_model::CounterState;
 
-/// First argument that makes the binary count for its child.
 pub const COUNT_ARGUMENT: &str = "__count";
-/// How the names of its files begin.
+/// Prefix of the names of its files.
 pub const COUNT_FILE: &str = "count.";
 
-/// What is counted, by the kernel's names.
+/// Events that can be counted, in the kernel's names.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
 )]
@@ -43,18 +42,18 @@ pub const COUNT_FILE: &str = "count.";
 pub enum CountedEvent {
     Instructions,
     Cycles,
-    /// Of the kernel's own: they are there on machines without counters.
+    /// A software event of the kernel, available without hardware counters.
     PageFaults,
     TaskClock,
 }
 
-/// What came of it.
+/// The outcome of counting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountReport {
-    /// In the order in which they were asked for.
+    /// In the requested order.
     Counted(Vec<Count>),
-    /// Nothing was started; the error's number.
+    /// Nothing was started; the errno.
     Refused(i32),
 }
 
@@ -63,20 +62,20 @@ pub enum CountReport {
 pub struct Count {
     pub event: CountedEvent,
     pub value: u64,
-    /// Nanoseconds for which it was on, and for which it had a counter. Where they differ, others had the counter meanwhile, and
-    /// the value is not all.
+    /// Nanoseconds for which the event was enabled, and for which it had a hardware counter. If they differ, others
+    /// used the counter meanwhile, and the value is incomplete.
     pub enabled: u64,
     pub running: u64,
 }
 
 impl Count {
-    /// Whether it had a counter for the whole time.
+    /// True if the event had a counter for the whole time.
     pub fn is_whole(&self) -> bool {
         self.enabled == self.running
     }
 }
 
-/// `struct perf_event_attr` of its first version.
+/// The first version of `struct perf_event_attr`.
 #[repr(C)]
 struct Attributes {
     kind: u32,
@@ -99,7 +98,6 @@ const ENABLE_ON_EXEC: u64 = 1 << 12;
 const TIME_ENABLED_AND_RUNNING: u64 = 1 | 1 << 1;
 
 impl CountedEvent {
-    /// Kind and number of the event.
     fn code(self) -> (u32, u64) {
         const HARDWARE: u32 = 0;
         const SOFTWARE: u32 = 1;
@@ -111,7 +109,7 @@ impl CountedEvent {
         }
     }
 
-    /// The event on the calling thread, off, and on in a child from its `exec`. The kernel's own work is left out.
+    /// The event on the calling thread, off until a child calls `exec`. The kernel's own work is excluded.
     fn open(self) -> Result<File, Errno> {
         let (kind, config) = self.code();
         let attributes = Attributes {
@@ -156,7 +154,7 @@ impl CountedEvent {
     }
 }
 
-/// Whether instructions can be counted here.
+/// The state of the instruction counter on this machine.
 pub fn instruction_counter() -> CounterState {
     match CountedEvent::Instructions.open() {
         Ok(_) => CounterState::Works,
@@ -164,7 +162,7 @@ pub fn instruction_counter() -> CounterState {
     }
 }
 
-/// What it means that an event cannot be opened.
+/// The state of counting that follows from an error of opening an event.
 pub fn state_of(errno: Errno) -> CounterState {
     match errno {
         Errno::EACCES | Errno::EPERM => CounterState::Refused,
@@ -202,7 +200,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     status.map_or(ExitCode::from(NOT_FOUND), end_alike)
 }
 
-/// Runs a program to its end with events counted. Errors: it cannot be started; the inner one: the kernel counts none of these.
+/// Runs a program to its end and counts events. Errors: it cannot be started; inner error: the kernel counts none of
+/// these events.
 fn counted(
     argv: &[OsString],
     events: &[CountedEvent],
@@ -215,7 +214,7 @@ fn counted(
             Err(errno) => return Ok(Err(errno)),
         }
     }
-    // The supervisor's SIGTERM goes to the whole group: the target ends by it, and this process tells what came of it.
+    // The supervisor's SIGTERM goes to the whole group: the target ends, and this process reports the result.
     let mut waits = SigSet::empty();
     [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().for_each(|signal| waits.add(signal));
     waits.thread_block()?;
@@ -235,13 +234,13 @@ fn counted(
     Ok(Ok((counts, status)))
 }
 
-/// Ends this process as the target ended.
+/// Ends this process in the way the target ended.
 fn end_alike(status: ExitStatus) -> ExitCode {
     if let Some(number) = status.signal() {
-        // The target's memory may be worth a file, ours is not.
+        // The target's core dump may be useful, ours is not.
         let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
         if let Ok(by) = Signal::try_from(number) {
-            // SAFETY: the default action replaces no handler of ours; SIGKILL and SIGSTOP refuse it, which is no harm.
+            // SAFETY: the default action replaces no handler of ours; SIGKILL and SIGSTOP refuse it, which is harmless.
             let _ = unsafe { signal(by, SigHandler::SigDfl) };
             let _ = SigSet::empty().thread_set_mask();
             let _ = raise(by);
@@ -259,7 +258,7 @@ mod tests {
         words.iter().map(Into::into).collect()
     }
 
-    /// `None`, and a word on it, where this kernel counts nothing at all.
+    /// `None`, with a message, if this kernel counts nothing at all.
     fn count(argv: &[&str], events: &[CountedEvent]) -> Option<(Vec<Count>, ExitStatus)> {
         match counted(&words(argv), events).unwrap() {
             Ok(counted) => Some(counted),
@@ -278,7 +277,7 @@ mod tests {
         let (faults, clock) = (&one[0], &one[1]);
         assert!(faults.value > 20 && clock.value > 0, "{one:?}");
         assert!(one.iter().all(|count| count.is_whole() && count.enabled > 0), "{one:?}");
-        // Twenty shells below it fault twenty times as often.
+        // Twenty shells below it cause twenty times as many page faults.
         let Some((many, _)) =
             count(&["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sh -c :; sh -c :; done"], &events)
         else {

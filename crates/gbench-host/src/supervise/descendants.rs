@@ -1,4 +1,4 @@
-//! Finding and ending everything that a process started, whatever session or group it hides in.
+//! Finds and ends everything that a process started, in any session or group.
 
 use std::collections::{HashMap, HashSet};
 use std::str::SplitAsciiWhitespace;
@@ -17,13 +17,13 @@ pub fn adopt_orphans() -> nix::Result<()> {
 
 /// Kills every descendant of the calling process and reaps it.
 ///
-/// Only for a process that adopts orphans and has no children that should live on. Returns how many were
-/// alive when first seen, and how many still are after `patience`.
+/// Only for a process that adopts orphans and has no children that should survive. Returns how many were alive when
+/// first seen, and how many still are after `patience`.
 pub fn kill_descendants(patience: Duration) -> (u32, u32) {
     end_descendants(patience, &mut Usage::default())
 }
 
-/// Kills and reaps the descendants of the calling process that are none of `ours`, nor below one of these.
+/// Kills and reaps the descendants of the calling process, except `ours` and their descendants.
 pub fn end_strangers(ours: &[u32]) {
     let ours: Vec<i32> = ours.iter().map(|pid| *pid as i32).collect();
     let mut known: HashSet<i32> = ours.iter().copied().collect();
@@ -37,8 +37,8 @@ pub fn end_strangers(ours: &[u32]) {
     }
 }
 
-/// Waits until no descendant is left, but no longer than `grace`, and adds what they have used: helpers that end with their program,
-/// such as the resource tracker of Python's multiprocessing, need some milliseconds for it.
+/// Waits up to `grace` until no descendant is left, and adds their usage. Helpers that end with their program, such as
+/// the resource tracker of Python's multiprocessing, need some milliseconds.
 pub(super) fn await_descendants(grace: Duration, usage: &mut Usage) {
     let deadline = Instant::now() + grace;
     while !reap_all(usage) && Instant::now() < deadline {
@@ -46,20 +46,20 @@ pub(super) fn await_descendants(grace: Duration, usage: &mut Usage) {
     }
 }
 
-/// [`kill_descendants`], and adds what they have used.
+/// Like [`kill_descendants`]; adds the usage of the descendants.
 pub(super) fn end_descendants(patience: Duration, usage: &mut Usage) -> (u32, u32) {
     let me = std::process::id() as i32;
     let mut seen = HashSet::new();
     let deadline = Instant::now() + patience;
     loop {
-        // Orphans become our children, so without a child there is no descendant. Nearly always this is all there is
-        // to do, and /proc, which on a large machine takes milliseconds, is not read.
+        // Orphans become our children, so without a child there is no descendant. This is the usual case, and avoids
+        // reading /proc, which takes milliseconds on a large machine.
         if reap_all(usage) {
             return (seen.len() as u32, 0);
         }
         let alive = living_descendants(me);
         for pid in &alive {
-            // A process that ended in between is no error; one of another user cannot be helped.
+            // The process may have ended meanwhile, or belong to another user; neither can be helped.
             let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
             seen.insert(*pid);
         }
@@ -70,14 +70,14 @@ pub(super) fn end_descendants(patience: Duration, usage: &mut Usage) -> (u32, u3
     }
 }
 
-/// Sends SIGKILL to every living descendant, and reaps none: for while a child is still waited for by itself.
+/// Sends SIGKILL to every living descendant and reaps none, because a child is still being waited for.
 pub(super) fn kill_without_reaping() {
     for pid in living_descendants(std::process::id() as i32) {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
 }
 
-/// Reaps what has ended; true if no child is left at all.
+/// Reaps ended children; true if no child is left.
 fn reap_all(usage: &mut Usage) -> bool {
     loop {
         match reap(-1, usage) {
@@ -109,7 +109,7 @@ fn descendants_and_states(root: i32) -> Vec<(i32, u8)> {
         }
     }
     let below = |pid: i32| {
-        // Bounded by the number of processes: pid reuse during the pass must not make a loop.
+        // Bounded by the number of processes, because reused process ids could form a loop.
         let mut at = pid;
         for _ in 0..processes.len() {
             match processes.get(&at) {
@@ -123,8 +123,8 @@ fn descendants_and_states(root: i32) -> Vec<(i32, u8)> {
     processes.iter().filter(|(pid, _)| below(**pid)).map(|(pid, (state, _))| (*pid, *state)).collect()
 }
 
-/// CPU time of a process so far, and of the children that it has waited for. Zero where it is gone or must not be looked at.
-/// The clock counts nanoseconds; for the children there are only ticks.
+/// CPU time used by a process and by the children that it has waited for. Zero if the process is gone or not
+/// accessible. The clock has nanoseconds; for children there are only ticks.
 pub(super) fn cpu_of(pid: i32) -> Duration {
     let own = clock_getcpuclockid(Pid::from_raw(pid)).and_then(clock_gettime);
     let ticks = std::fs::read(format!("/proc/{pid}/stat")).ok().and_then(|stat| ticks_of_children(&stat));
@@ -140,14 +140,14 @@ fn state_and_parent(stat: &[u8]) -> Option<(u8, i32)> {
     Some((state, fields.next()?.parse().ok()?))
 }
 
-/// User and system time of the children that were waited for: fields 16 and 17 of `/proc/PID/stat` (proc_pid_stat(5)).
+/// User and system time of reaped children: fields 16 and 17 of `/proc/PID/stat` (proc_pid_stat(5)).
 fn ticks_of_children(stat: &[u8]) -> Option<u64> {
     let mut fields = after_name(stat)?.skip(13);
     let mut next = || fields.next()?.parse::<u64>().ok();
     Some(next()? + next()?)
 }
 
-/// The fields from the third on. The name may hold anything, parentheses and newlines included, so the fields are counted
+/// The fields from the third on. The name may contain anything, even parentheses and newlines, so fields are counted
 /// from the last `)`.
 fn after_name(stat: &[u8]) -> Option<SplitAsciiWhitespace<'_>> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;

@@ -4,13 +4,13 @@
 //! gate --socket--> supervisor (own session, subreaper) --> child (own process group) --> whatever it starts
 //! ```
 //!
-//! Why a process of its own: as a subreaper it inherits every orphan of the child, also those that changed
-//! their session, so that "kill everything" is a walk over its own descendants; and it lives on when the
-//! gate is killed with SIGKILL, sees the socket close, and takes the child down. It is the same binary,
-//! started with a hidden first argument. All `unsafe` of process control is in this module.
+//! It is a separate process for two reasons. As a subreaper it inherits every orphan of the child, even one that
+//! changed its session, so that "kill everything" is a walk over its own descendants. And if the gate is killed with
+//! SIGKILL, the supervisor survives, sees the socket close, and ends the child. It is the same binary, started with a
+//! hidden first argument. All `unsafe` of process control is in this module.
 //!
-//! Starting a supervisor costs more than starting most children. It therefore serves one child after the other, as long as
-//! nothing remarkable happens: the gate dismisses one that it had to stop, or below which something survives.
+//! Starting a supervisor costs more than starting most children, so it serves one child after the other. The gate
+//! dismisses a supervisor that it had to stop, or that has surviving descendants.
 
 mod confine;
 mod count;
@@ -33,8 +33,8 @@ pub use standing::ProcessStanding;
 pub use supervisor::main;
 pub use wire::{ARGUMENT, Assignment, KILL, Report, STOP};
 
-/// Makes this process's memory and environment unreadable for its children, which run as the same user and could
-/// otherwise read the tokens that their own environment was scrubbed of. Root reads everything all the same.
+/// Makes this process's memory and environment unreadable for its children. They run as the same user, and could
+/// otherwise read the tokens that were removed from their environment. Root can still read everything.
 pub fn hide_from_children() -> nix::Result<()> {
     nix::sys::prctl::set_dumpable(false)
 }

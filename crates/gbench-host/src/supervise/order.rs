@@ -1,4 +1,4 @@
-//! What the gate says to start a child: received whole, and carried out.
+//! Receives the gate's order to start a child, and carries it out.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result};
@@ -18,18 +18,16 @@ use super::confine::{self, LastRules};
 use super::wire::{Assignment, Receiver};
 use gbench_model::line;
 
-/// An assignment with all that comes with it.
 pub(super) struct StartOrder {
     pub assignment: Assignment,
     environment: Vec<u8>,
-    /// The child's standard output and standard error.
     output: [OwnedFd; 2],
-    /// More has been received since.
+    /// The gate has already sent more: a request to stop.
     pub told_to_stop_already: bool,
 }
 
 impl StartOrder {
-    /// `None`: the gate was gone before it said all. Errors: it keeps silent for too long; what it says is no assignment.
+    /// `None`: the gate was gone before the message was complete. Errors: a timeout, or a message that is not an assignment.
     pub(super) fn receive(gate: &UnixStream) -> Result<Option<Self>> {
         let mut reader = BufReader::new(Receiver { socket: gate, descriptors: Vec::new() });
         let mut line = String::new();
@@ -49,8 +47,8 @@ impl StartOrder {
         Ok(Some(Self { assignment, environment, output, told_to_stop_already }))
     }
 
-    /// Starts the child. What it inherits is closed here when this returns: a copy of ours would hide the end of its output.
-    /// `last`: the rules of the sandbox of the child before it.
+    /// Starts the child. Our copies of its streams are closed when this returns, because an open copy would hide the
+    /// end of its output. `last`: the sandbox rules of the previous child.
     pub(super) fn spawn(self, last: &mut LastRules) -> Result<Child> {
         let Self { assignment, environment, output: [stdout, stderr], .. } = self;
         let (program, arguments) = assignment.argv.split_first().ok_or(ErrorKind::InvalidInput)?;
@@ -72,7 +70,7 @@ impl StartOrder {
         let rules = match assignment.writable.as_deref() {
             None => None,
             Some(writable) => {
-                // Never without, where one was asked for.
+                // A requested sandbox is never skipped.
                 let no_landlock = || Error::other("its sandbox cannot be made: this kernel has no Landlock");
                 Some(last.of(writable).map_err(Error::other)?.ok_or_else(no_landlock)?)
             }
@@ -81,18 +79,18 @@ impl StartOrder {
         // SAFETY: between fork and exec only async-signal-safe calls are made: pthread_sigmask, prctl, getppid, and system calls.
         unsafe {
             command.pre_exec(move || {
-                // What this supervisor blocks for itself would otherwise stay blocked in the child: no SIGTERM.
+                // Signals that this supervisor blocks would otherwise stay blocked in the child, SIGTERM included.
                 SigSet::empty().thread_set_mask()?;
-                // Second net below the socket: if this supervisor is killed, the child goes with it.
+                // In addition to the socket: if this supervisor is killed, the child is killed, too.
                 nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-                // The signal is for a death that is still to come.
+                // The signal is only sent for a later death, so check that the parent is still alive.
                 if getppid() != supervisor {
                     return Err(ErrorKind::BrokenPipe.into());
                 }
                 confined.map_or(Ok(()), confine::enter)
             });
         }
-        // The child inherits the soft limit; ours goes back up right after.
+        // The child inherits the soft limit; ours is restored right after.
         let before = getrlimit(Resource::RLIMIT_AS)?;
         if assignment.memory_limit > 0 {
             setrlimit(Resource::RLIMIT_AS, assignment.memory_limit.min(before.1), before.1)?;
@@ -103,10 +101,10 @@ impl StartOrder {
     }
 }
 
-/// Opens one end of a FIFO without CLOEXEC, so that the child has it too. Not waited for: a gate that lives holds the
-/// FIFO open before it names it here. For the child's sake it is made to wait afterwards.
+/// Opens one end of a FIFO without CLOEXEC, so that the child inherits it. Does not wait: a living gate opens its end
+/// before it names the FIFO. Afterwards the descriptor is made blocking for the child.
 ///
-/// Errors: `ENXIO` for the end to write to, where the other one is closed: the gate is gone.
+/// Errors: `ENXIO` for the writing end if the reading end is closed, which means that the gate is gone.
 fn open_fifo(path: &OsStr, direction: OFlag) -> nix::Result<OwnedFd> {
     let descriptor = open(path, direction | OFlag::O_NONBLOCK, Mode::empty())?;
     fcntl(&descriptor, FcntlArg::F_SETFL(OFlag::empty()))?;

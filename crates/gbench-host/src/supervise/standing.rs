@@ -1,11 +1,11 @@
-//! The priority, processors and limits of a process, which any process of the same user may change, in a sandbox or not.
+//! The priority, processors and limits of a process, which any process of the same user may change, sandboxed or not.
 
 use nix::errno::Errno;
 use nix::libc;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-/// Limits as Linux numbers them, RLIMIT_CPU to RLIMIT_RTTIME.
+/// Number of limits on Linux, RLIMIT_CPU to RLIMIT_RTTIME.
 const LIMITS: usize = 16;
 
 /// How the kernel treats a process.
@@ -13,19 +13,19 @@ const LIMITS: usize = 16;
 pub struct ProcessStanding {
     nice: i32,
     policy: i32,
-    /// Of reading and writing disks.
+    /// I/O priority.
     io: i64,
-    /// Of the session's processes together: `/autogroup-12 nice 0`. Empty where the kernel does not group them.
+    /// Autogroup of the session: `/autogroup-12 nice 0`. Empty if the kernel does not group processes.
     group: String,
     /// Nanoseconds by which a sleep may be late.
     slack: String,
     processors: CpuSet,
-    /// Soft and hard.
+    /// Soft and hard limits.
     limits: [(u64, u64); LIMITS],
 }
 
 impl ProcessStanding {
-    /// `None` of a process that is gone, or that nothing may be asked of.
+    /// `None` if the process is gone or not accessible.
     pub fn of(pid: u32) -> Option<Self> {
         let pid = pid as i32;
         Some(Self {
@@ -39,12 +39,12 @@ impl ProcessStanding {
         })
     }
 
-    /// Of one that was just started, and has still to begin the session of its own that groups it.
+    /// For a process that was just started and has yet to begin its own session, which changes its autogroup.
     pub fn of_new(pid: u32) -> Option<Self> {
         Some(Self { group: String::new(), ..Self::of(pid)? })
     }
 
-    /// Takes over how it is treated now; true where that is otherwise.
+    /// Takes over the current state; true if it changed.
     pub fn update(&mut self, now: Self) -> bool {
         if self.group.is_empty() {
             self.group.clone_from(&now.group);
@@ -59,7 +59,7 @@ fn nice(pid: i32) -> Option<i32> {
     Errno::clear();
     // SAFETY: getpriority takes numbers and returns one.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, pid as libc::id_t) };
-    // -1 is a priority, too.
+    // -1 is also a valid priority.
     (nice != -1 || Errno::last_raw() == 0).then_some(nice)
 }
 

@@ -1,4 +1,4 @@
-//! The supervisor's own life: start a child, wait, leave nothing of it behind, report; and again for the next one.
+//! The supervisor's main loop: start a child, wait, leave no descendant behind, report; then the next one.
 
 use std::io::{ErrorKind, Read, Result, Write};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
@@ -22,20 +22,19 @@ use super::reap::{Reaped, Usage, reap};
 use super::wire::{KILL, Report, STOP};
 use gbench_model::ProcessEnd;
 
-/// How long SIGKILL may take before a process counts as stuck in the kernel.
+/// How long SIGKILL may take before a process is considered stuck in the kernel.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long after the end of a process what it started may take to end by itself, before it counts as left behind.
+/// How long descendants of an ended process may take to end by themselves before they are reported as left behind.
 const SETTLING: Duration = Duration::from_millis(200);
-/// How long the gate may take over its first assignment, over the rest of a later one, and over making room for a report.
-/// A gate that is dead needs no deadline: its end of the socket is closed. This one is for a gate that is stopped or stuck.
+/// How long the gate may take to send its first assignment, to send the rest of a later one, and to make room for a
+/// report. This is for a gate that is stopped or stuck: a dead gate closes the socket.
 const GATE_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs as the supervisor: the socket to the gate is standard input. Never returns early without a word: what goes wrong
-/// becomes a [`Report`], or the socket's end.
+/// Runs as the supervisor; standard input is the socket to the gate. Every failure becomes a [`Report`], or the socket's end.
 ///
-/// The gate can be killed between any two instructions. So this process waits for it at the socket alone, which tells of
-/// its end, and within an assignment for a bounded time; and it opens a FIFO only without waiting, because `open` would wait
-/// for ever for the other end of a FIFO whose gate is gone, and hear of nothing.
+/// The gate can be killed between any two instructions. So this process waits for the gate only at the socket, which
+/// reports its end, and within an assignment for a bounded time. It opens FIFOs without waiting, because `open` would
+/// hang if the gate at the other end is gone.
 pub fn main() -> ExitCode {
     confine::close_inherited();
     // SAFETY: descriptor 0 is open (the gate made it a socket) and nothing else in this process uses it.
@@ -46,7 +45,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Carries out one assignment after the other, until the gate is gone or something tells us to end.
+/// Carries out one assignment after the other, until the gate is gone or a signal ends this process.
 fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
     // The child must not inherit the socket: its copy would hide the gate's death from us.
     fcntl(gate, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
@@ -62,7 +61,7 @@ fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
     };
     let (mut last, mut is_sealed) = (LastRules::default(), false);
     loop {
-        // Only a sandbox asks for it: whoever measures without one may have to change the machine.
+        // Only sandboxed children need this; a benchmark without a sandbox may have to change the machine.
         if order.assignment.writable.is_some() && !is_sealed {
             confine::seal_machine(&order.assignment.hidden);
             is_sealed = true;
@@ -79,18 +78,18 @@ fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
     }
 }
 
-/// What this process is, for all of its children.
+/// Settings of this process that apply to all its children.
 fn prepare() -> nix::Result<SignalFd> {
     adopt_orphans()?;
-    // Its children run as the same user, and must not be able to trace it.
+    // Children run as the same user, and must not be able to trace this process.
     super::hide_from_children()?;
-    // A session of its own: the terminal's Ctrl-C reaches the gate alone, which then stops us in order.
+    // Its own session: the terminal's Ctrl-C reaches only the gate, which then stops this process in order.
     nix::unistd::setsid()?;
     block_signals()
 }
 
-/// Waits between two children, for however long the gate has nothing to start. False if a signal says that this is the end:
-/// the gate starts another one when it needs it.
+/// Waits for the next assignment, however long it takes. False if a signal ended the wait; the gate starts another
+/// supervisor when it needs one.
 fn is_spoken_to(gate: &UnixStream, signals: &SignalFd) -> Result<bool> {
     loop {
         let mut fds = [gate.as_fd(), signals.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
@@ -99,7 +98,7 @@ fn is_spoken_to(gate: &UnixStream, signals: &SignalFd) -> Result<bool> {
             Err(error) => return Err(error.into()),
         }
         let spoken_to = fds[0].any().unwrap_or(false);
-        // Of children that are reaped already there may still be some.
+        // Signals of children that are already reaped may still be pending.
         while let Ok(Some(info)) = signals.read_signal() {
             if info.ssi_signo != Signal::SIGCHLD as u32 {
                 return Ok(false);
@@ -111,7 +110,7 @@ fn is_spoken_to(gate: &UnixStream, signals: &SignalFd) -> Result<bool> {
     }
 }
 
-/// A gate that is gone does not read this, and no other reader is left.
+/// If the gate is gone, there is no other reader.
 fn tell(mut gate: &UnixStream, report: &Report) -> Result<()> {
     let mut text = serde_json::to_string(report)?;
     text.push('\n');
@@ -139,7 +138,7 @@ fn carry_out(order: StartOrder, gate: &UnixStream, signals: &SignalFd, last: &mu
     Report::Ended { end, seconds, peak_rss_bytes, cpu_seconds, leftovers, survivors }
 }
 
-/// Signals that matter here arrive as reads instead of interruptions.
+/// Turns the relevant signals into readable events instead of interruptions.
 fn block_signals() -> nix::Result<SignalFd> {
     let mut set = SigSet::empty();
     for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
@@ -149,7 +148,7 @@ fn block_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
-/// Waits until the child has ended, stopping it when told to, and adds what it used. With whether it was told to.
+/// Waits until the child has ended, stopping it on request, and adds its usage. Also returns whether it was asked to stop.
 fn attend(
     child: &Child,
     usage: &mut Usage,
@@ -183,7 +182,7 @@ fn attend(
             Some(at) => {
                 let left = at.saturating_duration_since(Instant::now());
                 if left.is_zero() && killed {
-                    // It hangs in the kernel, as a child of a stuck driver does: it will be counted as a survivor.
+                    // The child hangs in the kernel, as with a stuck driver; it will be reported as a survivor.
                     return (ProcessEnd::Signal(Signal::SIGKILL as i32), true);
                 }
                 if left.is_zero() {
@@ -215,7 +214,7 @@ fn attend(
                 Ok(1) if byte[0] == STOP => stop(&mut kill_at, grace),
                 Ok(1) if byte[0] == KILL => stop(&mut kill_at, 0.0),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The gate is gone: no result will be read, and nothing may go on without it.
+                // The gate is gone: no result will be read, and nothing may continue without it.
                 _ => {
                     gate_is_there = false;
                     stop(&mut kill_at, 0.0);
@@ -238,7 +237,7 @@ mod tests {
     #[test]
     fn n24_a_gate_that_keeps_silent_is_not_waited_for_without_end() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        // It comes back at all, though the other end is open.
+        // It returns even though the other end is open.
         let error = serve(&theirs, Duration::from_millis(50)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
         drop(ours);

@@ -1,10 +1,9 @@
-//! The messages of gate and supervisor over their socket: one JSON line each way, then signals of intent; and again for
-//! the next process.
+//! The messages between gate and supervisor: one JSON line each way, then single bytes; and again for the next process.
 //!
-//! gate -> supervisor: an [`Assignment`] line, then `env_bytes` bytes of `KEY=VALUE\0`, the child's standard output and
-//! standard error along with the first of them; later the byte [`STOP`] (SIGTERM, grace, SIGKILL) or [`KILL`] (at once). End of
-//! file means that the gate is gone: kill at once.
-//! supervisor -> gate: one [`Report`] line when nothing of the child is left.
+//! gate -> supervisor: an [`Assignment`] line, then `env_bytes` bytes of `KEY=VALUE\0`. The child's standard output
+//! and standard error come along with the first byte. Later the byte [`STOP`] (SIGTERM, grace, SIGKILL) or [`KILL`]
+//! (at once). End of file means that the gate is gone: kill at once. supervisor -> gate: one [`Report`] line when no
+//! process of the child is left.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -16,37 +15,34 @@ use serde::{Deserialize, Serialize};
 
 use gbench_model::ProcessEnd;
 
-/// First argument that makes the binary a supervisor.
 pub const ARGUMENT: &str = "__supervise";
 pub const STOP: u8 = b'T';
 pub const KILL: u8 = b'K';
 
-/// The process to start. Paths are the bytes that they are: a name need not be UTF-8.
+/// The process to start. Paths are bytes: a name need not be UTF-8.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
     pub argv: Vec<String>,
     pub dir: OsString,
-    /// Length of the environment that follows this line. Bytes, because names and values need not be UTF-8.
+    /// Length of the environment that follows this line. It is bytes, because names and values need not be UTF-8.
     pub env_bytes: usize,
-    /// A FIFO that the child gets as an inherited descriptor, its number in `GBENCH_FD`.
+    /// A FIFO that the child inherits as the descriptor in `GBENCH_FD`.
     pub events: OsString,
-    /// A FIFO that the child gets as a descriptor to read from, its number in `GBENCH_TURN_FD`.
+    /// A FIFO that the child inherits for reading, as the descriptor in `GBENCH_TURN_FD`.
     pub turns: Option<OsString>,
-    /// The files and folders that the child may write to; `None`: it has no sandbox.
+    /// The files and folders that the child may write to; `None`: no sandbox.
     pub writable: Option<Vec<OsString>>,
-    /// Folders that are not there for a child of root in a sandbox. Of the first assignment: the later ones of a supervisor are of the
-    /// same side.
+    /// Folders hidden from a sandboxed child that runs as root. Only read from the first assignment: all assignments
+    /// of a supervisor are for the same side.
     pub hidden: Vec<OsString>,
-    /// Address space in bytes; 0: no limit.
     pub memory_limit: u64,
     /// Seconds between SIGTERM and SIGKILL.
     pub grace: f64,
 }
 
-/// How it went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Report {
-    /// The program could not be started; `not_found` tells a missing program from other reasons.
+    /// The program could not be started; `not_found` distinguishes a missing program from other reasons.
     NotStarted { cause: String, not_found: bool },
     Ended {
         end: ProcessEnd,
@@ -56,7 +52,7 @@ pub enum Report {
         peak_rss_bytes: u64,
         /// User and system time of the child and its descendants.
         cpu_seconds: f64,
-        /// Descendants alive after the child's end, which were killed.
+        /// Descendants that were alive after the child's end, and were killed.
         leftovers: u32,
         /// Descendants that even SIGKILL did not end within five seconds: stuck in the kernel.
         survivors: u32,
@@ -81,7 +77,7 @@ pub(super) fn send(
     socket.write_all(bytes.get(sent..).unwrap_or_default())
 }
 
-/// Reads what [`send`] sends: the bytes; and keeps the descriptors, which no child inherits.
+/// Reads the bytes of [`send`], and keeps the descriptors, which no child inherits.
 pub(super) struct Receiver<'a> {
     pub socket: &'a UnixStream,
     pub descriptors: Vec<OwnedFd>,
@@ -95,7 +91,7 @@ impl Read for Receiver<'_> {
         let message = recvmsg::<()>(self.socket.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
         for control in message.cmsgs()? {
             if let ControlMessageOwned::ScmRights(numbers) = control {
-                // SAFETY: the kernel has just opened these descriptors for us, and nobody else knows their numbers.
+                // SAFETY: the kernel has just opened these descriptors for us, and nothing else knows their numbers.
                 let owned = numbers.into_iter().map(|number| unsafe { OwnedFd::from_raw_fd(number) });
                 self.descriptors.extend(owned);
             }

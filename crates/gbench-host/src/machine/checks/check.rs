@@ -1,22 +1,20 @@
-//! One check's finding, and how facts are shown in it.
+//! One check's finding, and how findings show facts.
 
 use serde::Serialize;
 
 use gbench_model::Probe;
 
-/// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CheckSeverity {
     Ok,
-    /// Measuring works, and its numbers deserve less trust than they could.
+    /// Measuring works, but the numbers deserve less trust.
     Warning,
-    /// Something cannot be measured, or not in earnest.
+    /// Something cannot be measured, or not reliably.
     Problem,
 }
 
-/// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckSubject {
@@ -25,16 +23,14 @@ pub enum CheckSubject {
     Project,
 }
 
-/// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MachineCheck {
     pub part: CheckSubject,
-    /// `clocks`, `governor`, `noise`.
+    /// For example `clocks`, `governor`, `noise`.
     pub name: String,
     pub state: CheckSeverity,
-    /// The finding, for readers.
     pub finding: String,
-    /// The next step, in the imperative, without a trailing period; empty where nothing is.
+    /// The next step, in the imperative, without a trailing period; empty if nothing needs to be done.
     pub advice: String,
 }
 
@@ -44,7 +40,6 @@ impl MachineCheck {
     }
 }
 
-/// How much the finding of a check matters, the finding, and the advice.
 pub(super) type CheckResult = (CheckSeverity, String, &'static str);
 
 pub(super) fn ok(finding: impl Into<String>) -> CheckResult {
@@ -59,7 +54,7 @@ pub(super) fn problem(finding: impl Into<String>, advice: &'static str) -> Check
     (CheckSeverity::Problem, finding.into(), advice)
 }
 
-/// The text of a fact, or why it is not known.
+/// The text of a fact, or why it is unknown.
 pub(super) fn shown<T: ToString>(probe: &Probe<T>) -> String {
     match probe {
         Probe::Known(value) => value.to_string(),
@@ -68,7 +63,6 @@ pub(super) fn shown<T: ToString>(probe: &Probe<T>) -> String {
     }
 }
 
-/// `1.5 GiB`.
 pub(super) fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1u32 << 30))
 }

@@ -1,4 +1,4 @@
-//! The GPU checks. One line a topic, however many GPUs there are: those that say the same are named together.
+//! The GPU checks: one line per topic. GPUs with the same finding share a line.
 
 use super::check::{
     CheckResult, CheckSeverity, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning,
@@ -19,7 +19,7 @@ const TOPICS: [(&str, Topic); 8] = [
     ("ECC", ecc),
 ];
 
-/// Degrees Celsius at which data-centre GPUs are near the point where they slow themselves down.
+/// Degrees Celsius at which data-centre GPUs are about to throttle.
 const HOT: u32 = 80;
 
 /// Memory in use that no visible process explains.
@@ -49,7 +49,7 @@ pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineChe
     checks
 }
 
-/// Why no GPU can be measured here; absent where one can.
+/// Why no GPU can be measured here; `None` if one can.
 pub fn gpu_obstacle(manifest: &Manifest) -> Option<String> {
     let gpus = match &manifest.gpu {
         Probe::Known(gpus) => gpus,
@@ -59,7 +59,7 @@ pub fn gpu_obstacle(manifest: &Manifest) -> Option<String> {
         return Some("the driver lists no GPU".into());
     }
     if let Some(visible) = manifest.environment.get("CUDA_VISIBLE_DEVICES") {
-        // CUDA stops at the first name it does not know, so that these hide every GPU.
+        // CUDA stops at the first name it does not know, so these names hide every GPU.
         let first = visible.split(',').next().unwrap_or("").trim();
         if first.is_empty() || first == "-1" || first == "NoDevFiles" || first == "void" {
             return Some(format!("CUDA_VISIBLE_DEVICES=`{visible}` hides every GPU"));
@@ -115,7 +115,7 @@ fn combined(gpus: &[Gpu], topic: Topic) -> CheckResult {
     (worst.0, finding, worst.1)
 }
 
-/// The check of a known fact; one that should be known and is not is a warning.
+/// The check of a known fact. A fact that should be known but is not becomes a warning.
 fn of<T>(probe: &Probe<T>, known: impl FnOnce(&T) -> CheckResult) -> CheckResult {
     match probe {
         Probe::Known(value) => known(value),
@@ -138,7 +138,7 @@ fn clocks(gpu: &Gpu) -> CheckResult {
     })
 }
 
-/// Nobody needs it: a gate that may not lock clocks measures all the same, and says so.
+/// Never a problem: a gate that may not lock clocks still measures, and reports it.
 fn clock_control(readings: &Readings) -> CheckResult {
     match &readings.clock_control {
         Probe::Known(_) => ok("`--lock-sm-clock base` locks them for a measurement and gives them back"),
@@ -178,7 +178,7 @@ fn processes(gpu: &Gpu) -> CheckResult {
 }
 
 fn throttling(gpu: &Gpu) -> CheckResult {
-    // Idling and a chosen clock limit the clock too, and are as they should be.
+    // Idling and a chosen clock also limit the clock, and are expected.
     const HARMLESS: [&str; 2] = ["gpu_idle", "applications_clocks_setting"];
     of(&gpu.throttle_reasons, |reasons| {
         let bad: Vec<&str> =
@@ -228,7 +228,7 @@ fn ecc(gpu: &Gpu) -> CheckResult {
     of(&gpu.ecc, |on| ok(if *on { "on" } else { "off" }))
 }
 
-/// Without it the suite's own kernels and those of `[benchmark.cuda]` are skipped; programs of the user's run all the same.
+/// Without NVRTC, the suite's own kernels and those of `[benchmark.cuda]` are skipped; the user's programs still run.
 fn compiler(readings: &Readings) -> CheckResult {
     match &readings.cuda_compiler {
         Probe::Known(found) => ok(found),

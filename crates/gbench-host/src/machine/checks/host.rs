@@ -1,5 +1,3 @@
-//! The host's and the repository's checks.
-
 use super::check::{CheckResult, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning};
 use crate::machine::{LockReading, Readings, TempFolder, TimingNoise};
 use gbench_model::text::{percent, short_commit};
@@ -11,16 +9,16 @@ const BUSY: f64 = 0.25;
 const LITTLE_MEMORY: u64 = 1 << 30;
 const LITTLE_DISK: u64 = 1 << 30;
 
-/// Steps of the clock above which short samples are mostly rounding, in nanoseconds.
+/// Clock steps, in nanoseconds, above which short samples are mostly rounding.
 const COARSE_TIMER_NS: u64 = 1_000;
 
-/// The kernel's setting up to which a user may count what own processes do.
+/// The highest setting at which users may count events of processes that belong to them.
 const PARANOID: i32 = 2;
 
-/// Spread of a fixed spin, relative: below it changes of a few percent can be seen.
+/// Relative spread of a fixed spin below which changes of a few percent are visible.
 const QUIET: f64 = 0.02;
 
-/// Sources that the processor answers without asking the kernel or a slow chip.
+/// Clock sources that the processor answers without asking the kernel or a slow chip.
 const FAST_CLOCKS: [&str; 6] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod"];
 
@@ -47,12 +45,12 @@ pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<MachineCheck>
     .into()
 }
 
-/// Without it nothing can be started.
+/// Without the supervisor, nothing can be started.
 fn supervisor(own_binary: &Probe<String>) -> CheckResult {
     match own_binary {
-        Probe::Known(_) => ok("this program can start itself beside each benchmark"),
+        Probe::Known(_) => ok("this program can start itself next to each benchmark"),
         reason => problem(
-            format!("this program cannot start itself beside each benchmark: {}", shown(reason)),
+            format!("this program cannot start itself next to each benchmark: {}", shown(reason)),
             "mount /proc",
         ),
     }
@@ -97,7 +95,6 @@ fn turbo(turbo: &Probe<bool>) -> CheckResult {
     }
 }
 
-/// Gates on one machine take turns.
 fn measuring_lock(lock: &LockReading) -> CheckResult {
     match (&lock.folder, lock.holders.as_slice()) {
         (None, _) => ok("off: GBENCH_LOCKS says that gates need not take turns here"),
@@ -178,7 +175,7 @@ fn clocksource(source: &Probe<String>) -> CheckResult {
     }
 }
 
-/// Never a warning: fresh processes each draw a layout, and the statistics take the process as their unit.
+/// Never a warning: each fresh process draws a layout, and the process is the unit of the statistics.
 fn randomization(level: &Probe<u32>) -> CheckResult {
     ok(match level {
         Probe::Known(0) => "off: every process has the same layout, lucky or not".into(),
@@ -207,7 +204,7 @@ fn temp_folder(temp: &TempFolder) -> CheckResult {
     }
 }
 
-/// Which of the ways to count a case's instructions works here.
+/// The ways to count a case's instructions that work here.
 fn counting(readings: &Readings) -> CheckResult {
     let (valgrind, here) = match &readings.valgrind {
         Probe::Known(version) => (format!("{version} counts by simulation"), true),

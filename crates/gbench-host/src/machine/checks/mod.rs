@@ -1,4 +1,4 @@
-//! Checks whether the facts allow measuring: each check a pure function from facts to a finding and an advice.
+//! Checks whether this machine can measure. Each check is a pure function from facts to a finding and advice.
 
 mod check;
 mod gpu;
@@ -10,7 +10,6 @@ use gbench_model::Manifest;
 pub use check::{CheckSeverity, CheckSubject, MachineCheck};
 pub use gpu::gpu_obstacle;
 
-/// All checks: GPU, host, project.
 pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
     let mut checks = gpu::checks(manifest, readings);
     checks.extend(host::checks(&manifest.host, readings));
@@ -29,7 +28,7 @@ pub(super) mod tests {
     use case_files::Given;
     use gbench_model::{CounterState, Probe};
 
-    /// Readings of a machine in order.
+    /// Readings of a machine without problems.
     fn readings() -> Readings {
         Readings {
             own_binary: Probe::Known("/usr/bin/gbench-ci".into()),
@@ -84,7 +83,7 @@ pub(super) mod tests {
 
     fn told(manifest: &Manifest, readings: &Readings) -> Vec<String> {
         let line = |MachineCheck { part, name, state, finding, advice }: MachineCheck| {
-            // Whatever is not in order says what to do.
+            // Every finding that is not OK has advice.
             assert_eq!(advice.is_empty(), state == CheckSeverity::Ok, "{finding}: {advice}");
             assert!(!finding.is_empty() && !advice.ends_with('.'), "{finding}: {advice}");
             let advice = if advice.is_empty() { String::new() } else { format!(" ({advice})") };
@@ -94,8 +93,8 @@ pub(super) mod tests {
         checks(manifest, readings).into_iter().map(line).chain(obstacle).collect()
     }
 
-    /// Runs the checks on a healthy machine with the changes of `text`, one a line: `/place/in/manifest = value` or `reading = value`.
-    /// Gives what changed, or everything with `all`.
+    /// Runs the checks on a healthy machine with the changes in `text`, one per line: `/place/in/manifest = value` or
+    /// `reading = value`. Returns the checks that changed, or with `all` every check.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let (text, mut readings) = (given.text(), readings());
         let usual = told(&spoilt(""), &readings);

@@ -1,9 +1,9 @@
-//! The part of the machine that a container or a job scheduler leaves us: the processor quota and the memory limit, of
-//! control groups version 1 and 2, the tightest on the way from our group up to the root.
+//! The processor quota and memory limit that a container or job scheduler leaves us, for control groups version 1 and
+//! 2: the tightest one from our group up to the root.
 
 use super::root::Root;
 
-/// Processors that the quota allows, as a fraction: 1.5; absent without a quota.
+/// Processors that the quota allows, such as 1.5; `None` without a quota.
 pub(in super::super) fn cpu_quota(root: &Root) -> Option<f64> {
     let version_2 = groups(root, "").into_iter().filter_map(|group| {
         let text = root.text(&format!("{group}/cpu.max"))?;
@@ -24,7 +24,7 @@ fn ratio(quota: &str, period: &str) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// Bytes; absent without a limit. Version 1 writes "none" as a number of pages near 2^63.
+/// Bytes; `None` without a limit. Version 1 writes "no limit" as a number of pages near 2^63.
 pub(super) fn memory_limit(root: &Root) -> Option<u64> {
     let read = |controller: &str, file: &str| {
         let limits = groups(root, controller)
@@ -36,9 +36,9 @@ pub(super) fn memory_limit(root: &Root) -> Option<u64> {
     limits.into_iter().flatten().filter(|limit| *limit < 1 << 62).min()
 }
 
-/// Folders of our group and its ancestors under a controller; the empty name is version 2. Inside a container
-/// `/proc/self/cgroup` may name a path of the host that is not mounted here: the mount's root is then our group,
-/// and it is the last of the list anyway.
+/// Folders of our group and its ancestors for a controller; version 2 has an empty controller name. In a container,
+/// `/proc/self/cgroup` may name a path of the host that is not mounted here. The mount's root is then our group; it is
+/// always the last entry.
 fn groups(root: &Root, controller: &str) -> Vec<String> {
     let table = root.text("proc/self/cgroup").unwrap_or_default();
     let ours = table.lines().find_map(|line| {
@@ -58,7 +58,7 @@ fn groups(root: &Root, controller: &str) -> Vec<String> {
     for mount in mounts {
         let mut path = path.trim_matches('/');
         while !path.is_empty() {
-            // A path that leaves the mount belongs to a parent namespace and is not visible here.
+            // A path that leaves the mount belongs to a parent namespace, and is not visible here.
             if !path.split('/').any(|part| part == "..") {
                 folders.push(format!("{mount}/{path}"));
             }

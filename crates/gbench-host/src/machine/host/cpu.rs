@@ -1,4 +1,4 @@
-//! The processor: its model, how much of it is ours, its last cache and how its clock is governed.
+//! The processor: model, share available to us, last-level cache, frequency governor.
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -6,7 +6,7 @@ use nix::unistd::Pid;
 use super::root::Root;
 use gbench_model::Probe;
 
-/// ARM kernels give numbers where x86 ones give a name; these are the ones that hold GPUs in data centres.
+/// ARM kernels report numbers where x86 kernels report a name. These are the parts found in GPU data centres.
 const ARM_PARTS: [(&str, &str, &str); 6] = [
     ("0x41", "0xd0c", "ARM Neoverse N1"),
     ("0x41", "0xd40", "ARM Neoverse V1"),
@@ -32,7 +32,6 @@ pub(super) fn model(root: &Root) -> Result<String, String> {
     ))
 }
 
-/// The value of the first `key : value` line of `/proc/cpuinfo`.
 pub(super) fn value<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     cpuinfo.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -40,18 +39,17 @@ pub(super) fn value<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// The logical processors that this process, and so its children, may run on.
+/// The logical processors that this process and its children may run on.
 pub(in crate::machine) fn affinity() -> Result<CpuSet, String> {
     sched_getaffinity(Pid::from_raw(0)).map_err(|error| format!("affinity: {error}"))
 }
 
-/// How many they are.
 pub(super) fn allowed() -> Result<usize, String> {
     let set = affinity()?;
     Ok((0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).count())
 }
 
-/// Whole processors that a program here can keep busy: a quota of 2.5 feeds two.
+/// Whole processors that a program here can keep busy: a quota of 2.5 is two.
 pub(super) fn cores(allowed: Result<usize, String>, quota: Option<f64>) -> Probe<u32> {
     let cores = allowed.map(|allowed| {
         let by_quota = quota.map_or(u32::MAX, |quota| (quota.floor() as u32).max(1));
@@ -60,8 +58,8 @@ pub(super) fn cores(allowed: Result<usize, String>, quota: Option<f64>) -> Probe
     cores.into()
 }
 
-/// Bytes, of the highest level of data cache that the kernel lists for the first processor. Machines without that
-/// list (some virtual ones) have the line of `/proc/cpuinfo`, which on some processors is the level before.
+/// Bytes of the highest level of data cache that the kernel lists for the first processor. Some virtual machines lack
+/// that list; `/proc/cpuinfo` then gives a value, which on some processors is the next lower level.
 pub(super) fn last_level_cache(root: &Root) -> Probe<u64> {
     let folder = "sys/devices/system/cpu/cpu0/cache";
     let listed = root
@@ -82,7 +80,6 @@ pub(super) fn last_level_cache(root: &Root) -> Probe<u64> {
     }
 }
 
-/// `32768K`, `512 KB`, `8M`.
 fn size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().ok()?;

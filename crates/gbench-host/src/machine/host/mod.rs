@@ -1,4 +1,4 @@
-//! The host's facts, read from `/proc`, `/sys` and `/etc` below a root that tests replace by a folder of theirs.
+//! The host's facts, read from `/proc`, `/sys` and `/etc` below a root that tests replace with their own folder.
 
 mod cgroup;
 mod cpu;
@@ -11,7 +11,7 @@ pub(super) use cgroup::cpu_quota;
 pub(super) use cpu::affinity;
 pub(super) use root::Root;
 
-/// Everything about the host. `environment` looks a variable up: containers announce themselves there.
+/// Everything about the host. `environment` looks up a variable: containers announce themselves there.
 pub(super) fn host(root: &Root, environment: &dyn Fn(&str) -> Option<String>) -> HostFacts {
     let memory_total = memory(root, "MemTotal").map(|total| match cgroup::memory_limit(root) {
         Some(limit) => limit.min(total),
@@ -24,7 +24,7 @@ pub(super) fn host(root: &Root, environment: &dyn Fn(&str) -> Option<String>) ->
     HostFacts {
         hostname: nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).into(),
         os: place::os(root).into(),
-        // The release alone: the build's date would differ between two images of one kernel.
+        // The release only: the build date would differ between two images of one kernel.
         kernel: root.needed("proc/sys/kernel/osrelease").into(),
         architecture: std::env::consts::ARCH.to_owned(),
         cpu_model: cpu::model(root).into(),
@@ -39,7 +39,7 @@ pub(super) fn host(root: &Root, environment: &dyn Fn(&str) -> Option<String>) ->
     }
 }
 
-/// Bytes of a line of `/proc/meminfo`, which counts in units of 1024.
+/// Bytes of a line of `/proc/meminfo`, which is in KiB.
 fn memory(root: &Root, key: &str) -> Result<u64, String> {
     let text = root.needed("proc/meminfo")?;
     text.lines()
@@ -65,7 +65,7 @@ pub(super) mod tests {
     use crate::machine::test_support::tree;
     use case_files::Given;
 
-    /// What the files say, on a machine of eight processors; independent of the machine that runs the test.
+    /// The facts in these files, on a machine of eight processors; independent of the machine that runs the test.
     fn facts(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Vec<String> {
         let (_folder, root) = tree(files);
         let variable = |wanted: &str| environment.iter().find(|(name, _)| *name == wanted);
@@ -86,8 +86,8 @@ pub(super) mod tests {
         facts.chain(others).collect()
     }
 
-    /// Of `file PATH` and their texts, and of lines of `PATH: text` and `$NAME=value`. Only what differs from a machine without files is
-    /// told, or with `all`, all.
+    /// Input: `file PATH` with its text, `PATH: text` and `$NAME=value`. Output: the facts that differ from a machine
+    /// without files, or with `all` every fact.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let texts = given.paths("file");
         let text = if texts.is_empty() { given.text() } else { String::new() };

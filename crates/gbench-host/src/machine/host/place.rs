@@ -1,9 +1,9 @@
-//! Where the process sits: which system, which container, which hypervisor.
+//! Where the process runs: operating system, container, hypervisor.
 
 use super::cpu;
 use super::root::Root;
 
-/// The name that the system gives itself.
+/// The operating system's name for itself.
 pub(super) fn os(root: &Root) -> Result<String, String> {
     let text = root.text("etc/os-release").map_or_else(|| root.needed("usr/lib/os-release"), Ok)?;
     let value = |key: &str| {
@@ -15,7 +15,7 @@ pub(super) fn os(root: &Root) -> Result<String, String> {
     value("PRETTY_NAME").or_else(|| value("NAME")).ok_or_else(|| "/etc/os-release has no name".into())
 }
 
-/// `kubernetes`, `docker`, `podman`, `lxc`, `systemd-nspawn`, ... or `none`: by the marks that each leaves.
+/// `kubernetes`, `docker`, `podman`, `lxc`, `systemd-nspawn`, ... or `none`, recognised by the traces that each leaves.
 pub(super) fn container(root: &Root, environment: &dyn Fn(&str) -> Option<String>) -> String {
     let groups =
         ["proc/1/cgroup", "proc/self/cgroup"].map(|file| root.text(file).unwrap_or_default()).join("\n");
@@ -30,13 +30,13 @@ pub(super) fn container(root: &Root, environment: &dyn Fn(&str) -> Option<String
     } else if groups.contains("/lxc/") {
         "lxc"
     } else {
-        // The convention of systemd's container interface: lxc, podman and nspawn set it.
+        // The convention of systemd's container interface, which lxc, podman and nspawn follow.
         return environment("container").filter(|name| !name.is_empty()).unwrap_or_else(|| "none".into());
     };
     known.to_owned()
 }
 
-/// Words of the firmware's tables, of the kernel's clock sources and of WSL's kernel name, and whose they are.
+/// Substrings of firmware tables, kernel clock sources and WSL's kernel name, with the hypervisor that they identify.
 const HYPERVISORS: [(&str, &str); 17] = [
     ("amazon ec2", "amazon"),
     ("google compute engine", "google"),
@@ -57,7 +57,7 @@ const HYPERVISORS: [(&str, &str); 17] = [
     ("apple virtualization", "apple"),
 ];
 
-/// The hypervisor's name, `unnamed` where the processor reports one and nothing says which, or `none`.
+/// The hypervisor's name; `unnamed` if the processor reports one that nothing identifies; or `none`.
 pub(super) fn virtualization(root: &Root) -> String {
     let kernel = root.text("proc/sys/kernel/osrelease").unwrap_or_default().to_lowercase();
     if kernel.contains("microsoft") {
@@ -66,8 +66,8 @@ pub(super) fn virtualization(root: &Root) -> String {
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
     let reported = cpu::value(&cpuinfo, "flags")
         .is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
-    // A server of a cloud without a hypervisor (bare metal) has the cloud's name in its tables all the same; on
-    // processors that cannot report one (ARM) the tables are all there is.
+    // Bare-metal cloud servers have the cloud's name in their tables as well. Processors that cannot report a
+    // hypervisor (ARM) have only the tables.
     if !reported && cpu::value(&cpuinfo, "flags").is_some() {
         return "none".into();
     }

@@ -1,13 +1,13 @@
-//! The folder below which the kernel's files are read.
+//! The folder that contains the kernel's files.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// Larger than nearly all of them. The kernel makes up the text of some at every read: one must do.
+/// Larger than nearly all files. The kernel generates some of them at every read, so one read must suffice.
 const FILE_BYTES: usize = 1 << 14;
 
-/// Where the kernel's files are: `/`, or a made-up tree in tests.
+/// `/`, or a fake tree in tests.
 #[derive(Clone, Debug)]
 pub(in crate::machine) struct Root(PathBuf);
 
@@ -20,19 +20,19 @@ impl Root {
         self.0.join(below)
     }
 
-    /// The file's text, trimmed; absent where it cannot be read.
+    /// The file's text, trimmed; `None` if it cannot be read.
     pub(in crate::machine) fn text(&self, below: &str) -> Option<String> {
         let mut bytes = Vec::with_capacity(FILE_BYTES);
         File::open(self.path(below)).and_then(|mut file| file.read_to_end(&mut bytes)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// The file's text, or a failed probe that names the file.
+    /// The file's text. Errors: names the file.
     pub(super) fn needed(&self, below: &str) -> Result<String, String> {
         self.text(below).ok_or_else(|| format!("/{below} cannot be read"))
     }
 
-    /// Names in a folder, sorted; none where it cannot be read.
+    /// Names in a folder, sorted; empty if it cannot be read.
     pub(super) fn names(&self, below: &str) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.path(below))
             .map(|entries| {

@@ -1,4 +1,4 @@
-//! Takes the locks of a measurement one after the other, as far as others leave them.
+//! Takes the locks of a measurement one after the other, as others release them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,27 +7,27 @@ use super::file::LockFile;
 use super::holder::{self, LockHolder};
 use super::holders::{LockName, holders};
 
-/// What a measurement needs for itself.
+/// The part of the machine that a measurement needs exclusively.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockScope {
-    /// Everything: nothing else is measured on the machine meanwhile.
+    /// Nothing else may be measured on the machine.
     Machine,
-    /// The GPUs of these UUIDs: others may be measured on meanwhile.
+    /// The GPUs with these UUIDs; others may be measured concurrently.
     Gpus(BTreeSet<String>),
 }
 
-/// The locks of a measurement, for as long as this is kept.
+/// The locks of a measurement. Dropping it releases them.
 #[derive(Debug)]
 pub struct MeasuringLock {
     _machine: Option<LockFile>,
     _gpus: Vec<LockFile>,
 }
 
-/// A gate on its way to its locks.
+/// A gate that is acquiring its locks.
 #[derive(Debug)]
 pub struct LockAttempt {
     folder: PathBuf,
-    /// UUIDs in order; `None`: the whole machine.
+    /// Sorted UUIDs; `None`: the whole machine.
     wanted: Option<Vec<String>>,
     holder: LockHolder,
     queue: Option<LockFile>,
@@ -44,7 +44,7 @@ impl LockAttempt {
         Self { folder, wanted, holder, queue: None, machine: None, gpus: Vec::new() }
     }
 
-    /// Takes what is free. True: all is held. Errors: a lock cannot be one, for this reason.
+    /// Takes the locks that are free. True: it has them all. Errors: why a file cannot be a lock.
     pub fn advance(&mut self) -> Result<bool, String> {
         if self.machine.is_none() && !self.take_machine()? {
             return Ok(false);
@@ -79,7 +79,7 @@ impl LockAttempt {
         Ok(true)
     }
 
-    /// For whom it waits: `held by pid 4711 (alice), ...`.
+    /// The holders it waits for: `held by pid 4711 (alice), ...`.
     pub fn obstacle(&self) -> String {
         if self.machine.is_some() {
             let next = self.wanted.as_ref().and_then(|wanted| wanted.get(self.gpus.len()));
@@ -98,7 +98,6 @@ impl LockAttempt {
         said
     }
 
-    /// The locks that it took.
     pub fn finish(self) -> MeasuringLock {
         MeasuringLock { _machine: self.machine, _gpus: self.gpus }
     }

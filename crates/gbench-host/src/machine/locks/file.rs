@@ -1,7 +1,8 @@
-//! One lock file: opened with distrust, locked without waiting.
+//! One lock file, opened with distrust and locked without waiting.
 //!
-//! Other users write to the folder. A file that is a link, no file, or has a second name is theirs to point at something of ours, and
-//! is refused. One that exists is opened without `O_CREAT`, which the kernel refuses for another user's file in a sticky folder.
+//! Other users can write to the folder. A link, a non-file, or a file with a second name could redirect writes to our
+//! own files, and is refused. Existing files are opened without `O_CREAT`, which the kernel refuses for another user's
+//! file in a sticky folder.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -10,22 +11,22 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-/// Times that a file may vanish between two looks at it.
+/// How often the file may vanish between two looks.
 const TRIES: usize = 8;
 
-/// Without following a link, and without waiting for the other end of a FIFO.
+/// Does not follow links, and does not wait for the other end of a FIFO.
 const DISTRUST: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK);
 
-/// A file that is locked; given back when it is dropped.
+/// A locked file, released on drop.
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
-    /// It holds our text.
+    /// The file contains our text.
     written: bool,
 }
 
 impl LockFile {
-    /// Locks a file, for this gate alone or shared. `None`: others hold it. Errors: it cannot be a lock, for this reason.
+    /// Locks a file, exclusively or shared. `None`: others hold the lock. Errors: why the file cannot be a lock.
     pub(super) fn try_take(path: &Path, shared: bool) -> Result<Option<Self>, String> {
         for _ in 0..TRIES {
             let Some(file) = open(path)? else { continue };
@@ -33,7 +34,7 @@ impl LockFile {
                 Ok(()) if is_at(&file, path) => {
                     return Ok(Some(Self { file, written: false }));
                 }
-                // It was removed before it was locked: who comes next would lock another.
+                // The file was removed before it was locked: the next gate would lock a different one.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(said(path, &error)),
@@ -42,7 +43,7 @@ impl LockFile {
         Err(format!("{} is removed again and again", path.display()))
     }
 
-    /// Writes the holder's text. Another user's file may not be writable; it is a lock all the same.
+    /// Writes the holder's text. Another user's file may not be writable; it still works as a lock.
     pub(super) fn write(&mut self, text: &str) {
         let written = self.file.write_all_at(text.as_bytes(), 0);
         self.written = written.and_then(|()| self.file.set_len(text.len() as u64)).is_ok();
@@ -54,12 +55,12 @@ impl Drop for LockFile {
         if self.written {
             let _ = self.file.set_len(0);
         }
-        // A process that is being started has a copy of the descriptor for a moment, which would hold the lock as well.
+        // A process that is being started briefly has a copy of the descriptor, which would keep the lock.
         let _ = self.file.unlock();
     }
 }
 
-/// Whether a gate holds the file for itself. Errors: as of [`LockFile::try_take`].
+/// True if a gate has the file locked exclusively. Errors: as for [`LockFile::try_take`].
 pub(super) fn is_held(path: &Path) -> Result<bool, String> {
     match existing(path) {
         Ok(None) => Ok(false),
@@ -72,7 +73,7 @@ pub(super) fn is_held(path: &Path) -> Result<bool, String> {
     }
 }
 
-/// The first bytes of a lock file, at most `limit`; empty where nothing can be read.
+/// The first `limit` bytes of a lock file; empty if it cannot be read.
 pub(super) fn text_of(path: &Path, limit: usize) -> Vec<u8> {
     let mut bytes = vec![0; limit];
     let read = existing(path).ok().flatten().and_then(|file| file.read_at(&mut bytes, 0).ok());
@@ -80,7 +81,7 @@ pub(super) fn text_of(path: &Path, limit: usize) -> Vec<u8> {
     bytes
 }
 
-/// Opens a lock file, and makes it if there is none. `None`: another gate came in between.
+/// Opens a lock file, creating it if necessary. `None`: another gate created it meanwhile.
 fn open(path: &Path) -> Result<Option<File>, String> {
     if let Some(file) = existing(path)? {
         return Ok(Some(file));
@@ -94,7 +95,7 @@ fn open(path: &Path) -> Result<Option<File>, String> {
         .open(path);
     match made {
         Ok(file) => {
-            // Whatever the mask: every user's gate says in it who it is.
+            // Regardless of the mask: gates of every user write their holder text here.
             let _ = file.set_permissions(fs::Permissions::from_mode(0o666));
             Ok(Some(file))
         }
@@ -120,11 +121,11 @@ fn existing(path: &Path) -> Result<Option<File>, String> {
         (false, _) => Err(format!("{} is no file", path.display())),
         (true, 0) => Ok(None),
         (true, 1) => Ok(Some(file)),
-        (true, _) => Err(format!("{} has another name beside this one", path.display())),
+        (true, _) => Err(format!("{} has a second name besides this one", path.display())),
     }
 }
 
-/// Whether the file is still what the path names.
+/// True if the path still names this file.
 fn is_at(file: &File, path: &Path) -> bool {
     let (here, there) = (file.metadata(), fs::symlink_metadata(path));
     here.is_ok_and(|here| there.is_ok_and(|there| (here.dev(), here.ino()) == (there.dev(), there.ino())))
@@ -155,7 +156,7 @@ mod tests {
         for (name, why) in [
             ("link", "is a link, which is not followed"),
             ("dangling", "is a link, which is not followed"),
-            ("twin", "has another name beside this one"),
+            ("twin", "has a second name besides this one"),
             ("folder", "directory"),
             ("fifo", "is no file"),
         ] {

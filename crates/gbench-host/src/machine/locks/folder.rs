@@ -1,4 +1,4 @@
-//! Where the locks of a machine lie: in a folder that every user finds alike.
+//! The folder of a machine's locks, which must be the same for every user.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use gbench_model::line::env::LOCKS_OFF;
 
-/// Not `TMPDIR`, which is another folder for every user. `/run/lock` comes first, because services may have a `/tmp` of their own.
+/// Not `TMPDIR`, which differs per user. `/run/lock` comes first, because services may have a private `/tmp`.
 const USUAL: [&str; 2] = ["/run/lock", "/tmp"];
 
 const STICKY: u32 = 0o1000;
 const WRITABLE_BY_ALL: u32 = 0o002;
 
-/// The folder of the locks, made if it is named and missing; `None`: they are switched off. `named`: as the environment has it. Errors: the
-/// reason why there is none.
+/// The lock folder, created if it is named and missing; `None`: locks are switched off. `named`: the value of the
+/// environment variable. Errors: why there is no folder.
 pub fn lock_folder(named: Option<&OsStr>) -> Result<Option<PathBuf>, String> {
     match named.filter(|named| !named.is_empty()) {
         Some(named) if named == LOCKS_OFF => Ok(None),
@@ -23,10 +23,10 @@ pub fn lock_folder(named: Option<&OsStr>) -> Result<Option<PathBuf>, String> {
     }
 }
 
-/// A folder that a user names is that user's to protect.
+/// The user who names a folder is responsible for protecting it.
 fn own(folder: &Path) -> Result<PathBuf, String> {
     match fs::create_dir(folder) {
-        // Other users take turns with this one, whatever its mask.
+        // Other users share this folder, whatever the mask is.
         Ok(()) => drop(fs::set_permissions(folder, fs::Permissions::from_mode(0o1777))),
         Err(_) if folder.is_dir() => {}
         Err(error) => return Err(format!("{} cannot be made: {error}", folder.display())),
@@ -34,8 +34,8 @@ fn own(folder: &Path) -> Result<PathBuf, String> {
     std::path::absolute(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
-/// The first that any user may write to, and in which none can replace another's file. Whether this user may is not asked: all must come
-/// to the same answer.
+/// The first folder that all users may write to, and in which no user can replace another's file. Our own permissions
+/// are not considered, because every user must get the same answer.
 fn shared(folders: &[&Path]) -> Result<PathBuf, String> {
     let is_shared = |folder: &&&Path| {
         let found = fs::symlink_metadata(folder);

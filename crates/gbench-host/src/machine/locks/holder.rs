@@ -1,4 +1,4 @@
-//! Who holds a lock: written for those who wait, and read with distrust.
+//! The holder of a lock: written for gates that wait, and read with distrust.
 
 use std::fmt;
 use std::path::Path;
@@ -10,20 +10,19 @@ use serde::{Deserialize, Serialize};
 use super::file;
 use gbench_model::text::is_unseen;
 
-/// Bytes that are read of a file that any user may write.
+/// Bytes to read of a file that any user may write.
 const MOST_BYTES: usize = 4096;
-/// Characters that are shown of each word in it.
+/// Characters to show of each word.
 const MOST_CHARACTERS: usize = 80;
 
-/// A gate that holds a lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LockHolder {
     pid: u32,
     user: String,
-    /// Containers have process ids of their own.
+    /// Containers have separate process ids.
     host: String,
-    /// `gbench-ci compare`.
+    /// For example `gbench-ci compare`.
     command: String,
     suite: String,
     /// UTC, RFC 3339.
@@ -31,7 +30,7 @@ pub struct LockHolder {
 }
 
 impl LockHolder {
-    /// This process, which holds it from now on.
+    /// This process, as the holder from now on.
     pub fn here(command: &str, suite: &str) -> Self {
         let user = User::from_uid(getuid()).ok().flatten();
         Self {
@@ -44,13 +43,13 @@ impl LockHolder {
         }
     }
 
-    /// The text for a lock that is taken now.
+    /// The text to write into a lock that is taken now.
     pub(super) fn text(&self) -> String {
-        // Numbers and text always become JSON.
+        // Numbers and text always convert to JSON.
         serde_json::to_string(&Self { since: now(), ..self.clone() }).unwrap_or_default()
     }
 
-    /// `None`: the text says nothing of a holder.
+    /// `None`: the text does not describe a holder.
     fn read(text: &[u8]) -> Option<Self> {
         let holder: Self = serde_json::from_slice(text).ok()?;
         (holder.pid > 0).then_some(holder)
@@ -77,13 +76,13 @@ impl fmt::Display for LockHolder {
     }
 }
 
-/// What the file of a lock says of its holder.
+/// The holder described in a lock's file.
 pub(super) fn of(path: &Path) -> String {
     let holder = LockHolder::read(&file::text_of(path, MOST_BYTES));
     holder.map_or_else(|| "a process that does not say who it is".into(), |holder| holder.to_string())
 }
 
-/// Without what a terminal would follow.
+/// Removes terminal control characters.
 fn plain(word: &str) -> String {
     let shown = |c: char| if c.is_control() || is_unseen(c) { '?' } else { c };
     word.chars().take(MOST_CHARACTERS).map(shown).collect()

@@ -1,15 +1,14 @@
-//! The files of the locks, and who holds them now.
+//! The lock files, and their current holders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{file, holder};
 
-/// The files of one folder.
 pub(super) enum LockName<'a> {
     Queue,
     Machine,
-    /// Its UUID.
+    /// The GPU's UUID.
     Gpu(&'a str),
 }
 
@@ -22,7 +21,7 @@ impl LockName<'_> {
             Self::Queue => "gbench-ci.queue.lock".to_owned(),
             Self::Machine => "gbench-ci.machine.lock".to_owned(),
             Self::Gpu(uuid) => {
-                // It comes from the driver's library, and becomes part of a path.
+                // The UUID comes from the driver's library, and becomes part of a path.
                 let word = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
                 format!("{BEFORE_GPU}{}{AFTER_GPU}", uuid.chars().map(word).collect::<String>())
             }
@@ -30,7 +29,7 @@ impl LockName<'_> {
     }
 }
 
-/// Who measures on the machine now, a line each; empty: nobody. Errors: the folder cannot be used, for this reason.
+/// The gates that measure on the machine now, one line each. Errors: why the folder cannot be used.
 pub fn holders(folder: &Path) -> Result<Vec<String>, String> {
     let machine = LockName::Machine.path(folder);
     if file::is_held(&machine)? {
@@ -40,7 +39,6 @@ pub fn holders(folder: &Path) -> Result<Vec<String>, String> {
     Ok(held.into_iter().map(|(uuid, holder)| format!("{uuid}: {holder}")).collect())
 }
 
-/// The GPUs on which gates measure now, each with its holder.
 fn held_gpus(folder: &Path) -> Result<Vec<(String, String)>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut held = Vec::new();
@@ -48,7 +46,7 @@ fn held_gpus(folder: &Path) -> Result<Vec<(String, String)>, String> {
         let uuid = name.strip_prefix(BEFORE_GPU).and_then(|name| name.strip_suffix(AFTER_GPU));
         let Some(uuid) = uuid else { continue };
         let path = folder.join(&name);
-        // What is no lock holds nobody up, and is told by who wants to take it.
+        // A file that cannot be a lock blocks no gate here; the gate that wants it reports it.
         if file::is_held(&path).unwrap_or(false) {
             held.push((uuid.to_owned(), holder::of(&path)));
         }

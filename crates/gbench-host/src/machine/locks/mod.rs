@@ -6,12 +6,12 @@
 //! | `gbench-ci.machine.lock` | by a gate that measures on the whole machine alone, or shared by those that measure on named GPUs |
 //! | `gbench-ci.gpu-UUID.lock` | by the gate that measures on that GPU |
 //!
-//! They are taken in this order, and GPUs in the order of their UUIDs, so that no two gates wait for each other. Because of the queue, a gate that
-//! needs the whole machine is not overtaken without end by those that share it; it is left before the GPUs are waited for, so that
-//! who waits for a GPU keeps nobody from another.
+//! A gate takes them in this order, and GPUs in the order of their UUIDs, so that no two gates wait for each other.
+//! The queue keeps gates that share the machine from overtaking one that needs it whole. A gate leaves the queue
+//! before it waits for GPUs, so that it does not keep others from free GPUs.
 //!
-//! The locks are those of flock(2): the kernel gives them back when a gate dies, however it dies, and children do not inherit
-//! them. Who holds a lock writes into its file who it is. That is for readers alone, and may be a lie.
+//! These are flock(2) locks: the kernel releases them when a gate dies, and children do not inherit them. The holder
+//! writes its identity into the file. That text only informs people, and may be false.
 
 mod attempt;
 mod file;

@@ -1,4 +1,4 @@
-//! Locks the clocks of a GPU, and gives them up.
+//! Locks and releases the clocks of a GPU.
 
 use nvml_wrapper::Device;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
@@ -9,12 +9,12 @@ use nvml_wrapper::error::NvmlError;
 use super::library::{NvmlLibrary, probe, reason};
 use gbench_model::{ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, NVML_LIBRARY, Probe};
 
-/// Sets clocks. Holds the library open meanwhile: a driver without persistence mode forgets a lock with its last client.
+/// Sets clocks. Keeps the library open, because a driver without persistence mode forgets a lock with its last client.
 ///
-/// NVML tells of a lock only indirectly (see `clocks_locked` in `library.rs`) and never its range, so that a lock can be given up and not put back.
+/// NVML reports a lock only indirectly (see `clocks_locked` in `library.rs`) and never its range, so a lock can be
+/// released but not restored.
 pub(in crate::machine) struct ClockSetter(NvmlLibrary);
 
-/// Why a clock was not set.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::machine) struct ClockRefusal {
     /// Never [`ClockOutcome::Locked`].
@@ -39,7 +39,7 @@ impl From<NvmlError> for ClockRefusal {
 }
 
 impl ClockSetter {
-    /// Errors: why no clock can be set at all, in words.
+    /// Errors: why no clock can be set at all.
     pub(crate) fn open() -> Result<Self, String> {
         let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
         NvmlLibrary::open(named.as_deref()).map(Self).map_err(|probe| match probe {
@@ -65,7 +65,7 @@ impl ClockSetter {
         (0..nvml.device_count().unwrap_or(0)).filter_map(card).collect()
     }
 
-    /// Locks a clock. Gives the MHz that the driver was told; `None`: a symbol of its own.
+    /// Locks a clock. Returns the MHz passed to the driver; `None` if it was a symbolic value.
     pub(crate) fn lock(
         &self,
         uuid: &str,
@@ -96,7 +96,7 @@ impl ClockSetter {
         Ok(range)
     }
 
-    /// Gives a lock up, also one that is none.
+    /// Releases a lock, if there is one.
     pub(crate) fn unlock(&self, uuid: &str, domain: ClockDomain) -> Result<(), ClockRefusal> {
         let mut device = self.device(uuid)?;
         match domain {
@@ -106,7 +106,7 @@ impl ClockSetter {
         Ok(())
     }
 
-    /// MHz now.
+    /// The current MHz.
     pub(crate) fn reads(&self, uuid: &str, domain: ClockDomain) -> Option<u32> {
         self.device(uuid).ok()?.clock_info(clock_of(domain)).ok()
     }
@@ -116,7 +116,8 @@ impl ClockSetter {
     }
 }
 
-/// Whether a busy GPU's clock is held by a setting that is no chosen application clock: those stay below a lock, and are there after it.
+/// True if a setting other than a chosen application clock limits a busy GPU's clock. Application clocks stay below a
+/// lock, and remain after it.
 fn held_by_another(gpu: &Device<'_>) -> Result<bool, NvmlError> {
     let is_chosen = gpu
         .applications_clock(Clock::SM)

@@ -1,7 +1,7 @@
-//! The loaded library, what it tells of the GPUs, and the looks at their clocks.
+//! The loaded library, the facts it reports about GPUs, and readings of their clocks.
 //!
 //! Three layers. *Raw*: `dlopen` and the wrapper crate's calls. *Checked*: [`NvmlLibrary`], which cannot panic and
-//! turns every refusal into a reason. *Safe*: [`GpuFacts`] and [`ClocksNow`], which are all that leave this file.
+//! turns every refusal into a reason. *Safe*: [`GpuFacts`] and [`ClocksNow`], which alone leave this file.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -21,14 +21,13 @@ use gbench_model::{Gpu, GpuFacts, GpuProcess, NVML_LIBRARY, Probe};
 
 const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// A driver without persistence mode wakes every GPU first, which takes seconds on big machines.
+/// A driver without persistence mode first wakes every GPU, which takes seconds on big machines.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Facts of every GPU, or why there are none. Runs in a thread of its own: a driver in trouble can hang for ever,
-/// and the run must not hang with it.
+/// Facts of every GPU, or why there are none. Runs in its own thread, because a broken driver can hang indefinitely.
 pub(in crate::machine) fn gpus() -> Probe<GpuFacts> {
     let (sender, receiver) = mpsc::channel();
-    // Without a thread the channel is closed, and that is the answer.
+    // If the thread cannot start, the channel is closed, and that is the answer.
     let _ = thread::Builder::new().spawn(move || {
         let _ = sender.send(ask(std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty())));
     });
@@ -49,32 +48,30 @@ fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
     }
 }
 
-/// Bytes that a process's name may have.
 pub(super) const LONGEST_NAME: usize = 1024;
 
-/// What the card does by itself.
+/// Limits that the card imposes itself.
 const BY_HARDWARE: ThrottleReasons = ThrottleReasons::HW_SLOWDOWN
     .union(ThrottleReasons::HW_THERMAL_SLOWDOWN)
     .union(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN);
 
-/// The clocks of a GPU at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClocksNow {
-    /// Why any GPU's clocks are held down, in lower case, as [`Gpu::throttle_reasons`] has them.
+    /// Reasons that limit any GPU's clocks, in lower case, as in [`Gpu::throttle_reasons`].
     pub reasons: Vec<String>,
-    /// Whether hardware itself holds any GPU's clocks down, for heat, for its power supply or a fault.
+    /// Hardware limits a GPU's clocks: heat, its power supply or a fault.
     pub by_hardware: bool,
-    /// Whether the limit of power holds any GPU's clocks down.
+    /// The power limit lowers a GPU's clocks.
     pub by_power: bool,
-    /// MHz, of the first GPU's streaming multiprocessors.
+    /// MHz of the first GPU's streaming multiprocessors.
     pub sm_clock: Option<u32>,
-    /// Nanoseconds since the driver's start in which power and heat held clocks down, over all GPUs; 0 where the driver
-    /// does not count.
+    /// Nanoseconds since the driver's start in which power and heat limited the clocks, summed over all GPUs; 0 if the
+    /// driver does not count.
     pub held_ns: [u64; 2],
 }
 
-/// Opens a look at the clocks of the GPUs with these UUIDs, or of all GPUs where none has one of them; `None` without a GPU. It can be
-/// taken again and again, in a thread of its own: after an answer that takes longer than a second it sees nothing any more.
+/// Returns a function that reads the clocks of the GPUs with these UUIDs, or of all GPUs if none matches; `None` without a
+/// GPU. The calls run in a separate thread. After an answer that takes longer than a second, every later reading is `None`.
 pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use<>> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let (ask, asked) = mpsc::channel::<()>();
@@ -97,7 +94,7 @@ pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use
     told.recv_timeout(DEADLINE).ok().flatten()?;
     let mut lost = false;
     Some(move || {
-        // A late answer to an earlier question would be taken for the answer to this one.
+        // A late answer to an earlier question would be mistaken for the answer to this one.
         if lost || ask.send(()).is_err() {
             return None;
         }
@@ -107,12 +104,12 @@ pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use
     })
 }
 
-/// Names of the bits of `nvmlClocksEventReasons`, as [`Gpu::throttle_reasons`] has them.
+/// Names of the bits of `nvmlClocksEventReasons`, as in [`Gpu::throttle_reasons`].
 pub(in crate::machine) fn reason_names(bits: u64) -> Vec<String> {
     names(ThrottleReasons::from_bits_truncate(bits))
 }
 
-/// Whether the library has a function; `None` where it cannot be loaded at all.
+/// True if the library has a function; `None` if the library cannot be loaded.
 fn has_function(library: &OsStr, function: &str) -> Option<bool> {
     let (library, function) = (CString::new(library.as_bytes()).ok()?, CString::new(function).ok()?);
     // SAFETY: both strings end in NUL and outlive the calls. The handle comes from `dlopen`, is checked before
@@ -128,11 +125,10 @@ fn has_function(library: &OsStr, function: &str) -> Option<bool> {
     }
 }
 
-/// The loaded and started library.
 pub(super) struct NvmlLibrary {
     /// `None` only while being dropped.
     pub(super) nvml: Option<Nvml>,
-    /// The wrapper panics on dropping a library without `nvmlShutdown`; such a one stays loaded instead.
+    /// The wrapper panics when a library without `nvmlShutdown` is dropped; such a library stays loaded.
     can_shut_down: bool,
 }
 
@@ -180,7 +176,7 @@ impl NvmlLibrary {
 }
 
 impl NvmlLibrary {
-    /// `None` where no GPU can be asked.
+    /// `None` if no GPU answers.
     fn clocks(&self, of: &[String]) -> Option<ClocksNow> {
         let nvml = self.nvml.as_ref()?;
         let devices: Vec<Device<'_>> =
@@ -207,13 +203,13 @@ impl NvmlLibrary {
     }
 }
 
-/// Whether the driver's library can lock the clocks of the multiprocessors; `None` where there is no library.
+/// True if the driver's library can lock the clocks of the multiprocessors; `None` without a library.
 pub(in crate::machine) fn knows_locked_clocks() -> Option<bool> {
     let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
     has_function(named.as_deref().unwrap_or(OsStr::new(DEFAULT_LIBRARY)), "nvmlDeviceSetGpuLockedClocks")
 }
 
-/// No library is in order on a machine without a GPU; one that was asked for, or that is broken, is not.
+/// A missing library is expected on a machine without a GPU. A library that was named explicitly or is broken is an error.
 fn not_loaded(library: &OsStr, named: bool, error: &str) -> Probe<GpuFacts> {
     let library = library.to_string_lossy();
     let missing = error.contains(&*library) && error.contains("No such file");
@@ -241,7 +237,7 @@ pub(super) fn reason(error: &NvmlError) -> String {
     }
 }
 
-/// A query that a GPU does not support is in order; one that should have an answer is not.
+/// An unsupported query is expected; any other error is a failure.
 pub(super) fn probe<T>(result: Result<T, NvmlError>) -> Probe<T> {
     match result {
         Ok(value) => Probe::Known(value),
@@ -250,7 +246,7 @@ pub(super) fn probe<T>(result: Result<T, NvmlError>) -> Probe<T> {
     }
 }
 
-/// One GPU; one that cannot even be opened has the same reason in every field.
+/// One GPU. If it cannot be opened, every field has that reason.
 fn gpu(nvml: &Nvml, index: u32) -> Gpu {
     let device = nvml.device_by_index(index).map_err(|error| reason(&error));
     let device = Opened(device.as_ref());
@@ -282,7 +278,6 @@ fn gpu(nvml: &Nvml, index: u32) -> Gpu {
     }
 }
 
-/// A GPU, or why it cannot be asked.
 struct Opened<'a, 'nvml>(Result<&'a Device<'nvml>, &'a String>);
 
 impl<'nvml> Opened<'_, 'nvml> {
@@ -298,9 +293,9 @@ pub(super) fn watts(milliwatts: u32) -> f64 {
     f64::from(milliwatts) / 1000.0
 }
 
-/// NVML has no question for "are the clocks locked?". It tells indirectly: a chosen application clock differs
-/// from the default one, and a busy GPU whose clock is held down by a lock names that setting as a reason. A lock
-/// at the highest clock of an idle GPU leaves no trace, and reads as `false`.
+/// NVML cannot be asked whether clocks are locked. Two signs exist: a chosen application clock differs from the
+/// default, and a busy GPU that is limited by a lock names that setting as a reason. A lock at the highest clock of an
+/// idle GPU leaves no trace, and reads as `false`.
 fn clocks_locked(gpu: &Device<'_>) -> Result<bool, NvmlError> {
     let held = gpu
         .current_throttle_reasons()
@@ -315,13 +310,13 @@ fn clocks_locked(gpu: &Device<'_>) -> Result<bool, NvmlError> {
     }
 }
 
-/// Lower-case names; bits that a newer driver knows and this table does not are left out by the wrapper.
+/// Lower-case names. The wrapper drops bits of newer drivers that this table does not know.
 pub(super) fn names(reasons: ThrottleReasons) -> Vec<String> {
     reasons.iter_names().map(|(name, _)| name.to_lowercase()).filter(|name| name != "none").collect()
 }
 
-/// Compute processes first, then those that draw. A GPU that has no graphics list (most in data centres) has the
-/// compute list alone; the name of a process of another user or container may be withheld.
+/// Compute processes first, then graphics processes. Most data-centre GPUs have no graphics list. The name of a
+/// process of another user or container may be withheld.
 fn processes(nvml: &Nvml, gpu: &Device<'_>) -> Result<Vec<GpuProcess>, NvmlError> {
     let mut found = gpu.running_compute_processes()?;
     found.extend(gpu.running_graphics_processes().unwrap_or_default());

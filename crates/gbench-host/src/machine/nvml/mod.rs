@@ -1,7 +1,7 @@
-//! The GPUs, through NVIDIA's management library: nothing else speaks to it.
+//! The GPUs, through NVIDIA's management library, which no other module calls.
 //!
-//! The library is loaded at run time, so that one binary serves machines with and without a GPU; a function that an old driver
-//! lacks costs its own field and no other.
+//! The library is loaded at run time, so that one binary serves machines with and without a GPU. A function that an
+//! old driver lacks costs only its own field.
 
 mod clock_setter;
 mod library;

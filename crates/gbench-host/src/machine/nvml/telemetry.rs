@@ -1,5 +1,3 @@
-//! All that is sampled of every GPU.
-
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
@@ -9,9 +7,11 @@ use super::library::{LONGEST_NAME, NvmlLibrary, names, watts};
 use crate::machine::gpu_reading::{GpuReading, GpuState, GpuUser, Whose};
 use gbench_model::{NVML_LIBRARY, TelemetryGap};
 
-/// A way to ask every GPU all that is sampled, again and again; to be made in the thread that asks. Empty where no GPU can be asked.
+/// Returns a function that samples every GPU; create it in the thread that calls it. It returns an empty list if no
+/// GPU answers.
 ///
-/// A driver that was reset does not know an old session: where no GPU answers, the library is opened anew for the next time.
+/// A driver that was reset does not know an old session, so after no GPU answered, the library is opened again for the
+/// next call.
 pub(in crate::machine) fn telemetry() -> impl FnMut() -> Vec<GpuReading> {
     let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
     let mut library = None;
@@ -34,7 +34,7 @@ pub(in crate::machine) fn telemetry() -> impl FnMut() -> Vec<GpuReading> {
     }
 }
 
-/// What does not change of a GPU.
+/// Properties of a GPU that never change.
 struct GpuName {
     index: u32,
     uuid: Option<String>,
@@ -57,7 +57,7 @@ impl GpuName {
             Ok(device) => device,
             Err(error) => return self.without(gap(&error)),
         };
-        // It tells first whether the card is there at all: every card has it.
+        // Every card answers this, so a failure means that the card is not there.
         let memory = match device.memory_info() {
             Err(error) if gap(&error) == TelemetryGap::GpuLost => return self.without(TelemetryGap::GpuLost),
             memory => memory.ok(),
@@ -91,7 +91,7 @@ fn gap(error: &NvmlError) -> TelemetryGap {
 fn users(nvml: &Nvml, found: Vec<ProcessInfo>) -> Vec<GpuUser> {
     let named = |process: ProcessInfo| {
         let user = GpuUser::new(process.pid, None);
-        // The name of our own is not asked for each time.
+        // Our own process's name is not needed each time.
         let name = (user.whose != Whose::Ours).then(|| nvml.sys_process_name(user.pid, LONGEST_NAME).ok());
         GpuUser { name: name.flatten(), ..user }
     };

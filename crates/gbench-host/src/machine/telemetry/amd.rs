@@ -1,7 +1,7 @@
 //! AMD's programs: `amd-smi metric --json`, and the older `rocm-smi --json`.
 //!
-//! <https://rocm.docs.amd.com/projects/amdsmi/en/latest/how-to/amdsmi-cli-tool.html>. Keys and nesting differ by version: each figure is
-//! looked for under the names that it had.
+//! <https://rocm.docs.amd.com/projects/amdsmi/en/latest/how-to/amdsmi-cli-tool.html>. Keys and nesting differ by
+//! version, so each figure is looked up under all its known names.
 
 use serde_json::{Map, Value};
 
@@ -21,10 +21,10 @@ pub(super) const ROCM_SMI: &[&str] = &[
     "--json",
 ];
 
-/// `None`: it is no JSON of this program.
+/// `None`: this is not JSON of this program.
 pub(super) fn read_amd_smi(text: &str) -> Option<Vec<GpuReading>> {
     let document: Value = serde_json::from_str(text).ok()?;
-    // Newer versions have the list in an object.
+    // Newer versions wrap the list in an object.
     let list = document.as_array().or_else(|| document["gpu_data"].as_array())?;
     Some(list.iter().filter_map(amd_gpu).collect())
 }
@@ -48,15 +48,15 @@ fn amd_gpu(gpu: &Value) -> Option<GpuReading> {
     Some(GpuReading { index, uuid: None, model: None, state: Ok(state) })
 }
 
-/// `{"value": 12, "unit": "W"}`, or the number alone. What a card does not have is `"N/A"`.
+/// `{"value": 12, "unit": "W"}`, or the number alone. A missing figure is `"N/A"`.
 fn quantity(value: &Value) -> Option<f64> {
     let number = value.get("value").unwrap_or(value);
     number.as_f64().filter(|number| number.is_finite())
 }
 
-/// `None`: it is no JSON of this program.
+/// `None`: this is not JSON of this program.
 pub(super) fn read_rocm_smi(text: &str) -> Option<Vec<GpuReading>> {
-    // Warnings may stand before the object.
+    // Warnings may precede the object.
     let document: Map<String, Value> = serde_json::from_str(&text[text.find('{')?..]).ok()?;
     Some(document.iter().filter_map(|(name, card)| rocm_card(name, card)).collect())
 }

@@ -1,28 +1,28 @@
-//! Whether the GPUs are calm before a process begins: nothing of the run is on them then, so that what works there is somebody else's.
+//! Checks that the GPUs are idle before a process begins. No process of the run is on them then, so all activity
+//! belongs to others.
 
 use std::collections::BTreeMap;
 
 use crate::machine::gpu_reading::{GpuReading, GpuState, Whose};
 use gbench_model::{ForeignProcess, Unrest};
 
-/// Percent at which a card works. A display or an idle notebook takes less.
+/// Percent of utilisation above which a card is busy. A display or an idle notebook needs less.
 const BUSY: f64 = 10.0;
 
-/// Bytes by which the memory in use may exceed what it was: contexts of drivers and displays come and go.
+/// Bytes by which the memory in use may exceed the minimum: contexts of drivers and displays come and go.
 const MEMORY_SLACK: u64 = 256 << 20;
 
-/// How NVML's names of what the card does by itself begin.
+/// Prefix of NVML's names for limits that the card imposes itself.
 const BY_HARDWARE: &str = "hw_";
 const BY_HEAT: &str = "sw_thermal_slowdown";
 
-/// Looks at the GPUs between processes.
 #[derive(Default)]
 pub(in crate::machine) struct CalmCheck {
     /// Degrees Celsius; `None`: no limit.
     max_temperature: Option<f64>,
-    /// Least bytes in use so far, by the GPU's index.
+    /// The least bytes in use so far, by the GPU's index.
     idle: BTreeMap<u32, u64>,
-    /// A process of the run was started: the utilisation of the last second may be of it.
+    /// A process of the run has started, so the last second's utilisation may belong to it.
     pub started: bool,
 }
 
@@ -31,8 +31,8 @@ impl CalmCheck {
         Self { max_temperature, ..Self::default() }
     }
 
-    /// Why the GPUs are not calm; empty: they are, or nothing is known of them. `waited`: nothing of the run was on them for more than
-    /// a second, so that their utilisation is of others.
+    /// Why the GPUs are not idle; empty if they are, or if nothing is known. `waited`: no process of the run was on
+    /// them for more than a second, so their utilisation belongs to others.
     pub(crate) fn unrest(&mut self, gpus: &[GpuReading], waited: bool) -> Vec<Unrest> {
         let alone = waited || !self.started;
         gpus.iter().flat_map(|gpu| self.of_gpu(gpu.index, gpu.state.as_ref().ok(), alone)).collect()
@@ -42,7 +42,7 @@ impl CalmCheck {
         let Some(state) = state else { return Vec::new() };
         let mut found = Vec::new();
         let works = state.utilization.is_none_or(|utilization| utilization >= BUSY);
-        // Whose process it is not known is not of the run either: none of the run's is there.
+        // A process with an unknown owner is not part of the run either: the run has none on the GPU now.
         let others = state.processes.iter().filter(|user| user.whose != Whose::Ours);
         let others: Vec<ForeignProcess> =
             others.map(|user| ForeignProcess { pid: user.pid, name: user.name.clone() }).collect();

@@ -1,5 +1,3 @@
-//! Processors and memory, from `/proc`.
-
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -7,17 +5,17 @@ use std::path::PathBuf;
 use super::reading::MemoryReading;
 use crate::machine::host::Root;
 
-/// Of either file only the first lines are wanted: one line of processors, and three of memory.
+/// Only the first lines are needed: one line of processors, three of memory.
 const HEAD_BYTES: usize = 512;
 
-/// Reads how busy the processors are between two looks, and how much memory is in use.
+/// Reads processor utilisation between two looks, and memory in use.
 pub(super) struct HostReader {
     stat: KeptFile,
     meminfo: KeptFile,
     before: Option<Ticks>,
 }
 
-/// A file of `/proc` that stays open: each look is one call of the kernel, where opening makes six.
+/// A file of `/proc` that stays open: a look is then one system call instead of six.
 struct KeptFile {
     path: PathBuf,
     file: Option<File>,
@@ -28,7 +26,7 @@ impl KeptFile {
         Self { path, file: None }
     }
 
-    /// The beginning of what it has now.
+    /// The beginning of the current contents.
     fn head(&mut self) -> Option<String> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -41,7 +39,7 @@ impl KeptFile {
     }
 }
 
-/// Of all processors, since the machine's start.
+/// Ticks of all processors since boot.
 #[derive(Clone, Copy)]
 struct Ticks {
     busy: u64,
@@ -54,7 +52,8 @@ impl HostReader {
         Self { stat: kept("proc/stat"), meminfo: kept("proc/meminfo"), before: None }
     }
 
-    /// Percent of all processors at work since the last call; absent at the first, and where the counters stand still.
+    /// Percent of all processors' time at work since the last call; `None` at the first call, and if the counters do
+    /// not advance.
     pub(super) fn cpu(&mut self) -> Option<f64> {
         let now = ticks(&self.stat.head()?)?;
         let before = self.before.replace(now)?;
@@ -62,7 +61,7 @@ impl HostReader {
         Some((now.busy.saturating_sub(before.busy) as f64 / all as f64 * 100.0).min(100.0))
     }
 
-    /// What programs cannot get is in use: the page cache is not.
+    /// Memory that programs cannot get is in use, so the page cache is not.
     pub(super) fn memory(&mut self) -> Option<MemoryReading> {
         let text = self.meminfo.head()?;
         let of = |name: &str| {
@@ -75,7 +74,6 @@ impl HostReader {
     }
 }
 
-/// The line `cpu  user nice system idle iowait irq softirq steal`.
 fn ticks(text: &str) -> Option<Ticks> {
     let counts = text.lines().next()?.strip_prefix("cpu ")?;
     let counts: Vec<u64> = counts.split_whitespace().map_while(|count| count.parse().ok()).take(8).collect();

@@ -1,4 +1,5 @@
-//! What the machine and its GPUs do while processes run: sampled at an interval by a thread, summed up by windows of time.
+//! Activity of the machine and its GPUs while processes run: a thread samples it at an interval, and windows of time
+//! summarise it.
 
 mod amd;
 mod calm;
@@ -19,7 +20,7 @@ pub(super) mod tests {
     use crate::machine::gpu_reading::{GpuReading, GpuUser};
     use case_files::Given;
 
-    /// Of what a program prints: `amd-smi`, `rocm-smi`, or `nvidia-smi` with or without `processes`.
+    /// Parses a program's output: `amd-smi`, `rocm-smi`, or `nvidia-smi` with or without `processes`.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let (amd, rocm) = (given.get("amd-smi"), given.get("rocm-smi"));
         let nvidia = || {
@@ -40,7 +41,7 @@ pub(super) mod tests {
         match state {
             Ok(mut state) => {
                 let users = std::mem::take(&mut state.processes);
-                // Whose a process is depends on the machine that the test runs on.
+                // The owner of a process depends on the machine that runs the test.
                 let user = |GpuUser { pid, name, whose: _ }: GpuUser| format!("  process {pid} {name:?}\n");
                 format!("{head}\n  {state:?}\n") + &users.into_iter().map(user).collect::<String>()
             }

@@ -1,28 +1,26 @@
-//! `nvidia-smi --query-gpu`, for machines where its library cannot be loaded by this program.
+//! `nvidia-smi --query-gpu`, for machines where this program cannot load NVIDIA's library.
 //!
-//! <https://docs.nvidia.com/deploy/nvidia-smi/index.html>. The fields are chosen from those that drivers since 2016 have. A figure
-//! that a card does not have is a word in brackets. Fields are parted by a comma and a blank, so that a comma inside of one is
-//! that of a number, as some locales write it: such a number is not read.
+//! <https://docs.nvidia.com/deploy/nvidia-smi/index.html>. All fields exist in drivers since 2016. A figure that a
+//! card lacks is a word in brackets. Fields are separated by a comma and a blank; any other comma is a decimal comma
+//! of some locale, and such a number is not read.
 
 use crate::machine::gpu_reading::{GpuReading, GpuState, GpuUser};
 use crate::machine::nvml::reason_names;
 use gbench_model::TelemetryGap;
 
-/// Arguments of the list of GPUs.
 pub(super) const GPUS: &[&str] = &[
     "--query-gpu=index,uuid,name,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,memory.used,memory.total,\
      pcie.link.gen.current,pcie.link.width.current,clocks_throttle_reasons.active",
     "--format=csv,noheader,nounits",
 ];
 
-/// Arguments of the list of processes.
 pub(super) const PROCESSES: &[&str] =
     &["--query-compute-apps=gpu_uuid,pid,process_name", "--format=csv,noheader,nounits"];
 
 const FIELDS: usize = 13;
 const MEBIBYTE: f64 = 1_048_576.0;
 
-/// The GPUs of both lists. A line that is not whole is a GPU that did not answer, where its index is known, and else none.
+/// The GPUs of both lists. An incomplete line means a GPU that did not answer; without an index the line is skipped.
 pub(super) fn read(gpus: &str, processes: &str) -> Vec<GpuReading> {
     let users: Vec<(&str, GpuUser)> = processes.lines().filter_map(process).collect();
     gpus.lines().filter_map(|line| gpu(line, &users)).collect()
@@ -56,7 +54,6 @@ fn gpu(line: &str, users: &[(&str, GpuUser)]) -> Option<GpuReading> {
     Some(GpuReading { index, uuid, model: text(2).map(|name| (*name).to_owned()), state })
 }
 
-/// `0x0000000000000004`.
 fn reasons(bits: &str) -> Option<Vec<String>> {
     u64::from_str_radix(bits.strip_prefix("0x")?, 16).ok().map(reason_names)
 }

@@ -1,11 +1,11 @@
-//! Asks a source that may hang for ever, and does not hang with it.
+//! Asks a source that may hang, without hanging itself.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// A source in a thread of its own. While one question is open no other is asked: a late answer is thrown away, and the
-/// source is asked again after it.
+/// A source in its own thread. While one question is open, no other is asked: the late answer is discarded, and then
+/// the source is asked again.
 pub(super) struct PatientProbe<T> {
     ask: Sender<()>,
     told: Receiver<T>,
@@ -15,14 +15,14 @@ pub(super) struct PatientProbe<T> {
 #[derive(Clone, Copy, PartialEq)]
 enum OpenQuestion {
     None,
-    /// The source was asked, and its answer will be of this moment.
+    /// The source was asked, and its answer will be current.
     Fresh,
-    /// The caller gave up waiting: the answer will be thrown away.
+    /// The caller gave up waiting; the answer will be discarded.
     Late,
 }
 
 impl<T: Send + 'static> PatientProbe<T> {
-    /// `make` opens the source in its thread. Waits for the first answer at most `patience`; `None`: it did not come.
+    /// `make` opens the source in its thread. Waits at most `patience` for the first answer; `None`: it did not come.
     pub(super) fn start<F>(make: impl FnOnce() -> F + Send + 'static, patience: Duration) -> Option<(Self, T)>
     where
         F: FnMut() -> T,
@@ -38,17 +38,17 @@ impl<T: Send + 'static> PatientProbe<T> {
         Some((Self { ask, told, open: OpenQuestion::None }, first))
     }
 
-    /// Asks, where no question is open, and does not wait: the caller has something else to do meanwhile.
+    /// Asks if no question is open, and does not wait, so that the caller can work meanwhile.
     pub(super) fn ask(&mut self) {
         if self.open == OpenQuestion::None && self.ask.send(()).is_ok() {
             self.open = OpenQuestion::Fresh;
         }
     }
 
-    /// Waits for the answer to [`Self::ask`]; asks first where the caller has not. `None`: no answer within `patience`.
+    /// Waits for the answer to [`Self::ask`], which it calls if the caller has not. `None`: no answer within `patience`.
     pub(super) fn answer(&mut self, patience: Duration) -> Option<T> {
         if self.open == OpenQuestion::Late {
-            // Too late to be of this moment.
+            // Too late to be current.
             self.told.recv_timeout(patience).ok()?;
             self.open = OpenQuestion::None;
         }

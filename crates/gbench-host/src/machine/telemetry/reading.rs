@@ -1,5 +1,3 @@
-//! The machine at one moment.
-
 use std::time::{Instant, SystemTime};
 
 use crate::machine::gpu_reading::GpuReading;
@@ -10,11 +8,11 @@ use gbench_model::MonitorRecord;
 pub(super) struct MachineReading {
     pub at: Instant,
     pub when: SystemTime,
-    /// Percent of all processors at work since the reading before.
+    /// Percent of all processors' time at work since the previous reading.
     pub cpu: Option<f64>,
     pub memory: Option<MemoryReading>,
     pub gpus: Vec<GpuReading>,
-    /// CPU seconds that the threads which read had taken before.
+    /// CPU seconds that the reading threads had used before.
     pub cost: f64,
 }
 
@@ -26,7 +24,6 @@ pub(super) struct MemoryReading {
 }
 
 impl MachineReading {
-    /// The line of the timeline.
     pub(super) fn record(&self) -> MonitorRecord {
         let percent = |memory: &MemoryReading| memory.used as f64 / memory.total.max(1) as f64 * 100.0;
         MonitorRecord {

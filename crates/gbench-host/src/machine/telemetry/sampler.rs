@@ -1,4 +1,4 @@
-//! A thread that reads the machine at an interval, and keeps what it read until it is asked.
+//! A thread that reads the machine at an interval, and keeps the readings until they are requested.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,26 +14,26 @@ use crate::machine::gpu_reading::GpuReading;
 use crate::machine::host::Root;
 use gbench_model::{MonitorRecord, Telemetry, TelemetryGap};
 
-/// A driver without persistence mode wakes every GPU first.
+/// A driver without persistence mode first wakes every GPU.
 const OPENING: Duration = Duration::from_secs(20);
 
-/// Longest wait for one answer of a GPU's driver.
+/// The longest wait for one answer of a GPU's driver.
 const MAX_PATIENCE: Duration = Duration::from_secs(1);
 const MIN_PATIENCE: Duration = Duration::from_millis(90);
 
-/// Without a word about it: where NVIDIA's library is asked, and elsewhere.
+/// The default interval with NVIDIA's library, and with other sources.
 const LIBRARY_INTERVAL: Duration = Duration::from_millis(100);
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Takes each reading as a line of a timeline, in the thread that reads.
+/// Receives each reading as a line of a timeline, in the reading thread.
 pub type Timeline = Box<dyn FnMut(&MonitorRecord) + Send>;
 
-/// Reads processors, memory and GPUs at an interval, from its making to its end.
+/// Reads processors, memory and GPUs at an interval, from creation until it is dropped.
 pub struct MachineSampler {
     interval: Duration,
     source: Option<GpuSource>,
     kept: Arc<Mutex<Kept>>,
-    /// Asks for a reading of the GPUs beside the others. Dropped to end the thread.
+    /// Requests an extra reading of the GPUs. Dropped to end the thread.
     ask: Option<Sender<Sender<Vec<GpuReading>>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,18 +42,19 @@ pub struct MachineSampler {
 #[derive(Default)]
 struct Kept {
     readings: Vec<MachineReading>,
-    /// When the processes started that have not ended: several may be on GPUs of their own.
+    /// Start times of the processes that have not ended. Several may run, each on its own GPU.
     started: Vec<Instant>,
 }
 
 impl MachineSampler {
-    /// Begins at once; the first reading is there when it returns. Without a GPU that can be asked, processors and memory are read.
-    /// `interval`: `None` for the usual one.
+    /// Starts at once, and returns after the first reading. If no GPU can be asked, only processors and memory are
+    /// read. `interval`: `None` for the default.
     pub fn start(interval: Option<Duration>, timeline: Option<Timeline>) -> Self {
         Self::of(interval, GpuSource::ALL.into_iter().find_map(OpenSource::new), timeline)
     }
 
-    /// Likewise, where NVIDIA's library knows a GPU; `None` elsewhere. Programs that would have to be started each time are not.
+    /// The same, but only if NVIDIA's library knows a GPU, because programs would have to be started for each reading.
+    /// Otherwise `None`.
     pub fn of_library(interval: Option<Duration>) -> Option<Self> {
         Some(Self::of(interval, Some(OpenSource::new(GpuSource::Nvml)?), None))
     }
@@ -68,7 +69,7 @@ impl MachineSampler {
         let began = Instant::now();
         let mut worker = Worker {
             interval,
-            // The sampler keeps its own pace while a driver hangs, and a short interval makes no driver hang.
+            // The sampler keeps its pace while a driver hangs, and a short interval does not make a slow driver look hung.
             patience: interval.mul_f64(0.9).clamp(MIN_PATIENCE, MAX_PATIENCE),
             host: HostReader::new(&Root::new("/")),
             gpu,
@@ -78,7 +79,7 @@ impl MachineSampler {
         let (tell, first) = mpsc::channel();
         let thread = thread::Builder::new().spawn(move || {
             worker.read(began);
-            // Nobody waits any more only where the process ends.
+            // The receiver is gone only when the process is ending.
             let _ = tell.send(());
             worker.work(began, &asked);
         });
@@ -86,7 +87,7 @@ impl MachineSampler {
         Self { interval, source, kept, ask: Some(ask), thread: thread.ok() }
     }
 
-    /// A process starts. Lets go of the readings before it, but for the newest, and for what another process still needs.
+    /// A process starts. Drops older readings, except the newest and those that another process still needs.
     pub fn begin(&self, started: Instant) {
         let kept = &mut *self.lock();
         kept.started.push(started);
@@ -95,7 +96,7 @@ impl MachineSampler {
         kept.readings.drain(..before.saturating_sub(1));
     }
 
-    /// The process that started then has ended, and needs its readings no more.
+    /// The process that started at `started` has ended, and no longer needs its readings.
     pub fn end(&self, started: Instant) {
         let open = &mut self.lock().started;
         if let Some(at) = open.iter().position(|it| *it == started) {
@@ -103,13 +104,13 @@ impl MachineSampler {
         }
     }
 
-    /// The readings of a window, from when to when, summed up. `started`: when the process did.
+    /// The readings of the window `within`, summarised. `started`: when the process started.
     pub fn window(&self, started: Instant, within: (Instant, Instant)) -> Telemetry {
         let source = self.source.map(|source| source.into_str().to_owned());
         Telemetry { source, ..window(&self.lock().readings, started, within, self.interval) }
     }
 
-    /// GPUs as they are now; empty where the driver does not answer in time. Programs are not started for it: then, the newest reading.
+    /// The GPUs now; empty if the driver does not answer in time. Sources that are programs give their newest reading.
     pub fn gpus_now(&self) -> Vec<GpuReading> {
         if self.source == Some(GpuSource::Nvml) {
             let (tell, told) = mpsc::channel();
@@ -120,7 +121,7 @@ impl MachineSampler {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // A reading is pushed whole, or not at all.
+        // A reading is pushed completely or not at all, so a poisoned list is still valid.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,25 +129,25 @@ impl MachineSampler {
 impl Drop for MachineSampler {
     fn drop(&mut self) {
         self.ask = None;
-        // It ends after a reading at the latest, whose patience is short.
+        // The thread ends after its current reading at the latest, which has a short timeout.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// GPUs that answered once.
+/// GPUs that have answered at least once.
 struct OpenSource {
     source: GpuSource,
     probe: PatientProbe<(Vec<GpuReading>, f64)>,
-    /// The answer that opening gave, until it is used.
+    /// The answer from opening, until it is used.
     first: Option<Vec<GpuReading>>,
-    /// The GPUs as they last answered, which the gaps name.
+    /// The GPUs of the last answer, which gaps refer to.
     known: Vec<GpuReading>,
-    /// CPU seconds of the thread that asks, at its last answer.
+    /// CPU seconds of the asking thread at its last answer.
     cost: f64,
 }
 
 impl OpenSource {
-    /// `None`: no GPU answers there.
+    /// `None`: no GPU answers.
     fn new(source: GpuSource) -> Option<Self> {
         let make = move || {
             let mut ask = source.open();
@@ -157,7 +158,6 @@ impl OpenSource {
         answered.then(|| Self { source, probe, known: first.clone(), first: Some(first), cost })
     }
 
-    /// Asks for the next reading, without waiting for it.
     fn ask(&mut self) {
         if self.first.is_none() {
             self.probe.ask();
@@ -171,7 +171,7 @@ impl OpenSource {
         let gap = |gpu: &GpuReading, gap: TelemetryGap| GpuReading { state: Err(gap), ..gpu.clone() };
         match self.probe.answer(patience) {
             None => self.known.iter().map(|gpu| gap(gpu, TelemetryGap::NoAnswer)).collect(),
-            // A program that fails names no GPU.
+            // A failed program names no GPU.
             Some((gpus, _)) if gpus.is_empty() => {
                 self.known.iter().map(|gpu| gap(gpu, TelemetryGap::Refused)).collect()
             }
@@ -184,7 +184,6 @@ impl OpenSource {
     }
 }
 
-/// The thread's own.
 struct Worker {
     interval: Duration,
     patience: Duration,
@@ -209,7 +208,7 @@ impl Worker {
             }
             self.read(Instant::now());
             next += self.interval;
-            // What was missed, while the machine slept or was too busy, is missed: there is no catching up.
+            // Samples missed while the machine slept or was busy are not made up for.
             let now = Instant::now();
             while next <= now {
                 next += self.interval;
@@ -223,7 +222,7 @@ impl Worker {
 
     fn read(&mut self, at: Instant) {
         let when = SystemTime::now();
-        // The GPUs answer while the processors and the memory are looked at: waiting for them would cost another wake-up.
+        // The GPUs answer while processors and memory are read: waiting for them would cost another wake-up.
         self.gpu.iter_mut().for_each(OpenSource::ask);
         let (cpu, memory) = (self.host.cpu(), self.host.memory());
         let gpus = self.gpus();

@@ -1,4 +1,4 @@
-//! Where GPUs are asked: NVIDIA's library, else its program, else AMD's programs.
+//! The sources of GPU telemetry: NVIDIA's library, else its program, else AMD's programs.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,13 +10,12 @@ use crate::machine::gpu_reading::GpuReading;
 use crate::machine::{nvml, tools};
 use gbench_model::Probe;
 
-/// Programs take tens of milliseconds of a processor each time.
+/// Each start of a program takes tens of milliseconds of CPU.
 const PROGRAM_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A program that takes longer hangs.
+/// A program that takes longer is considered hung.
 const PROGRAM_DEADLINE: Duration = Duration::from_secs(5);
 
-/// A way to ask the GPUs of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(const_into_str)]
 pub(super) enum GpuSource {
@@ -34,14 +33,14 @@ pub(super) enum GpuSource {
 pub(super) type AskGpus = Box<dyn FnMut() -> Vec<GpuReading>>;
 
 impl GpuSource {
-    /// The best first.
+    /// The best one first.
     pub(super) const ALL: [Self; 4] = [Self::Nvml, Self::NvidiaSmi, Self::AmdSmi, Self::RocmSmi];
 
     pub(super) fn least_interval(self) -> Duration {
         if self == Self::Nvml { Duration::ZERO } else { PROGRAM_INTERVAL }
     }
 
-    /// To be called in the thread that asks.
+    /// Call this in the thread that will ask.
     pub(super) fn open(self) -> AskGpus {
         match self {
             Self::Nvml => Box::new(nvml::telemetry()),
@@ -60,7 +59,7 @@ impl GpuSource {
     }
 }
 
-/// What the source's program prints; `None`: it is not here, failed or hung.
+/// The output of the source's program; `None`: it is missing, failed or hung.
 fn printed(source: GpuSource, arguments: &[&str]) -> Option<String> {
     match tools::output(Command::new(source.into_str()).args(arguments), PROGRAM_DEADLINE) {
         Probe::Known(output) if output.status.success() => Some(output.out),
@@ -68,7 +67,7 @@ fn printed(source: GpuSource, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// CPU seconds of the thread that asks.
+/// CPU seconds of the calling thread.
 pub(super) fn own_cpu() -> f64 {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)

@@ -1,4 +1,4 @@
-//! Sums up the readings of a window of time.
+//! Summarises the readings of a window of time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,11 +7,11 @@ use super::reading::MachineReading;
 use crate::machine::gpu_reading::{GpuReading, GpuState, Whose};
 use gbench_model::{ForeignProcess, GpuTelemetry, MeanPower, PowerSource, Spread, Telemetry};
 
-/// Power samples below which no energy is taken from them.
+/// Energy is not derived from fewer power samples.
 const MIN_POWER_SAMPLES: usize = 3;
 
-/// `from` to `to`: the window. `readings`: in order, those before the window included; `started`: when the process did, before which
-/// nothing on a GPU can have been of it.
+/// `from` to `to` is the window. `readings` are in order, and include those before the window. `started`: when the
+/// process started; no earlier GPU activity can belong to it.
 pub(super) fn window(
     readings: &[MachineReading],
     started: Instant,
@@ -36,7 +36,6 @@ pub(super) fn window(
     }
 }
 
-/// Between the first reading and the last.
 fn cost(within: &[&MachineReading]) -> Option<f64> {
     let [first, .., last] = within else { return None };
     let seconds = last.at.saturating_duration_since(first.at).as_secs_f64();
@@ -96,8 +95,8 @@ fn gpu(met: &[(Instant, GpuReading)], before: Option<GpuReading>) -> Option<GpuT
     })
 }
 
-/// Processes of others in any reading. What `/proc` does not know may be a process of ours in a container: it counts only
-/// where it was there before ours began.
+/// Processes of others in any reading. A process that `/proc` does not know may be ours, in a container; it is
+/// included only if it existed before our process began.
 fn foreign(known: &[(Instant, &GpuState)], before: Option<GpuReading>) -> Vec<ForeignProcess> {
     let earlier: Vec<u32> = before
         .and_then(|gpu| gpu.state.ok())
@@ -116,8 +115,8 @@ fn foreign(known: &[(Instant, &GpuState)], before: Option<GpuReading>) -> Vec<Fo
     foreign
 }
 
-/// By the energy counter between the first and the last reading that has it, else by the integral of the power. A counter
-/// that went back was reset: then nothing is known of it.
+/// From the energy counter between the first and last reading that have it, else from the integral of the power. A
+/// counter that decreased was reset; then the result is `None`.
 fn mean_power(known: &[(Instant, &GpuState)]) -> Option<MeanPower> {
     let seconds = |from: Instant, to: Instant| to.saturating_duration_since(from).as_secs_f64();
     let counted: Vec<(Instant, f64)> =
