@@ -40,6 +40,10 @@ features:
 site:
     .ci/run site
 
+# Plain English in comments, messages and documentation
+prose:
+    .ci/run prose
+
 # The workflows, by zizmor and actionlint
 lint-workflows:
     .ci/run lint-workflows
