@@ -163,7 +163,7 @@ fn clocks_are_left_alone_unless_somebody_asks_and_a_flag_has_the_last_word() {
     machine.run("run --lock-sm-clock off --lock-memory-clock off", "").exits(0);
     assert_eq!(machine.changes(), [""; 0]);
     machine.run("run --lock-memory-clock base", "").exits(2).says("`base` is a clock of the multiprocessors");
-    machine.run("run --lock-sm-clock fast", "").exits(2).says("`fast` is no clock");
+    machine.run("run --lock-sm-clock fast", "").exits(2).says("`fast` is not a valid clock");
     let mut by_environment = machine.command("run", "");
     by_environment.env("GBENCH_GATE_LOCK_SM_CLOCK", "base");
     ended(by_environment).exits(2).says("`--lock-sm-clock`");

@@ -1,11 +1,11 @@
-//! How long to wait before another attempt.
+//! The wait before another attempt.
 
 use std::time::Duration;
 
 use rand::RngExt;
 
-/// The pause doubles with every attempt, up to 64 times the first one. It is between half and one and a half times as
-/// long as that, at random, so that several who failed at the same time do not come back at the same time.
+/// The pause doubles with every attempt, up to 64 times the first one, then varies randomly between half and one and a half
+/// times that, so that processes that failed together do not retry together.
 pub fn pause(first: Duration, attempts: u32) -> Duration {
     (first * (1 << attempts.min(6))).mul_f64(rand::rng().random_range(0.5..1.5))
 }

@@ -1,4 +1,4 @@
-//! A bisection as others read it: what was measured, line by line, and the answer.
+//! The public documents of a bisection: its measurements, line by line, and its answer.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub enum BisectAnswer {
 }
 
 impl BisectAnswer {
-    /// Whether nothing is left to measure.
+    /// True if nothing is left to measure.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Commit | Self::Commits | Self::Nothing)
     }

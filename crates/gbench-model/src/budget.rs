@@ -1,17 +1,17 @@
-//! How long the rounds of one call may take.
+//! The time limit for the rounds of one call.
 
 use serde::{Deserialize, Serialize};
 
-/// Seconds for the rounds of one call, if they are limited. A record holds the seconds, or nothing.
+/// Seconds for the rounds of one call, if they are limited. A record contains the seconds, or nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Budget(Option<f64>);
 
 impl Budget {
-    /// Until all is decided.
+    /// Until everything is decided.
     pub const UNLIMITED: Self = Self(None);
 
-    /// As the suite file and the flag have it: 0 is no limit.
+    /// From the suite file or the flag: 0 means no limit.
     pub fn from_seconds(seconds: f64) -> Self {
         Self(Some(seconds).filter(|seconds| *seconds > 0.0))
     }
@@ -25,12 +25,12 @@ impl Budget {
         self.0.is_none()
     }
 
-    /// The seconds that are left after those used; `None` without a limit.
+    /// The seconds left after `used`; `None` without a limit.
     pub fn left(self, used: f64) -> Option<f64> {
         self.0.map(|seconds| (seconds - used).max(0.0))
     }
 
-    /// Whether so many more seconds fit in after those used.
+    /// True if `more` seconds fit after `used`.
     pub fn has_room(self, used: f64, more: f64) -> bool {
         self.0.is_none_or(|seconds| used + more <= seconds)
     }

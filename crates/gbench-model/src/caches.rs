@@ -1,7 +1,7 @@
-//! Where compilers of kernels keep what they made, by the variables that move it.
+//! The caches of kernel compilers, by the environment variables that move them.
 
-/// Folders of compiled kernels: what makes a second run faster than the first. A cold process gets an empty one for
-/// each, and each side of a comparison its own.
+/// Folders of compiled kernels, which make a second run faster than the first. A cold process gets an empty folder for each,
+/// and each side of a comparison has its own.
 pub const KERNEL_CACHES: [&str; 5] = [
     "CUDA_CACHE_PATH",
     "TRITON_CACHE_DIR",
@@ -10,6 +10,6 @@ pub const KERNEL_CACHES: [&str; 5] = [
     "NUMBA_CACHE_DIR",
 ];
 
-/// The folder of all other caches. Downloaded models lie there too, which no user wants twice: only a cold process,
-/// for which that is the point, gets an empty one.
+/// The folder of all other caches. It also contains downloaded models, which users do not want to download twice, so only cold
+/// processes get an empty one.
 pub const CACHE_HOME: &str = "XDG_CACHE_HOME";

@@ -38,7 +38,7 @@ fn host() -> String {
 }
 
 impl fmt::Display for CaseId {
-    /// `suite/name[dtype=fp16,n=1024] (cold, cuda:...)`; the parts that are as usual stay unsaid.
+    /// Writes `suite/name[dtype=fp16,n=1024] (cold, cuda:...)`; parts with their usual value are omitted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.benchmark)?;
         if let Some(variant) = self.variant {
@@ -59,26 +59,25 @@ impl fmt::Display for CaseId {
     }
 }
 
-/// The metric that a comparison gives the optimized case of a pair: how many times as fast it is as its baseline.
+/// A comparison gives this metric to the optimized case of a pair: how many times as fast as its baseline it is.
 pub const SPEEDUP: &str = "speedup";
 
-/// Its unit.
 pub const SPEEDUP_UNIT: &str = "x";
 
-/// What a metric that says how far a result is off calls its error: a metric of the prefix `error.`, or one of result files.
+/// The error that a metric reports for a result: a metric of the prefix `error.`, or one of result files.
 pub fn error_of_result(metric: &str) -> Option<&str> {
     const OF_FILES: [&str; 3] = ["rmse", "relative_error", "max_error"];
     metric.strip_prefix("error.").or_else(|| OF_FILES.contains(&metric).then_some(metric))
 }
 
-/// The parameter that names a case's member of a pair where the case has no variant itself.
+/// The parameter that names a case's role in a pair if the case itself has no variant.
 pub const VARIANT_PARAM: &str = "variant";
 
-/// Parameters that tell the members of a pair apart and say nothing of what is solved.
+/// Parameters that distinguish the members of a pair and do not describe the problem.
 const OF_A_MEMBER: [&str; 3] = [VARIANT_PARAM, "technique", "file"];
 
 impl CaseId {
-    /// Which member of a pair the case is: by its own variant, else by the parameter of that name.
+    /// The case's role in a pair: from its variant, else from the parameter of that name.
     pub fn member_of_pair(&self) -> Option<Variant> {
         let written = |value: &ParamValue| {
             [Variant::Baseline, Variant::Optimized]
@@ -88,7 +87,7 @@ impl CaseId {
         self.variant.or_else(|| self.params.get(VARIANT_PARAM).and_then(written))
     }
 
-    /// What a member of a pair shares with all others of it; `None` of other cases.
+    /// The identity shared by all members of a pair; `None` for other cases.
     pub fn pair(&self) -> Option<CaseId> {
         self.member_of_pair()?;
         let mut params = self.params.clone();
@@ -148,12 +147,12 @@ pub enum ParamValue {
 }
 
 impl ParamValue {
-    /// Whether a text on the command line means this value: `0.50` means 0.5.
+    /// True if a text on the command line means this value: `0.50` means 0.5.
     pub fn is_written(&self, text: &str) -> bool {
         self.to_string() == text || self.number().is_some_and(|number| text.parse() == Ok(number))
     }
 
-    /// Its value, where it is a number.
+    /// The value as a number, if it is one.
     pub fn number(&self) -> Option<f64> {
         match self {
             ParamValue::Int(value) => Some(*value as f64),
@@ -162,12 +161,12 @@ impl ParamValue {
         }
     }
 
-    /// Total order over finite and non-finite values alike, so that maps of parameters can be keys.
+    /// A total order over finite and non-finite values, so that maps of parameters can be keys.
     fn rank(&self) -> (u8, i64, &str) {
         match self {
             ParamValue::Bool(value) => (0, i64::from(*value), ""),
             ParamValue::Int(value) => (1, *value, ""),
-            // The bits, flipped for negatives, order as the numbers do.
+            // With the bits of negatives flipped, integer order is numeric order.
             ParamValue::Float(value) => {
                 let bits = value.to_bits() as i64;
                 (2, bits ^ (((bits >> 63) as u64) >> 1) as i64, "")

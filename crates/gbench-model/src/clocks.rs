@@ -1,4 +1,4 @@
-//! Clocks that the gate locks for a measurement: what is asked for, and what a record says became of it.
+//! Clocks that the gate locks for a measurement: the request, and the outcome in the record.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,18 +10,18 @@ use serde_with::skip_serializing_none;
 
 use super::Probe;
 
-/// MHz; no card has more, and a driver takes larger numbers for symbols.
+/// MHz; no card has more, and drivers interpret larger numbers as symbolic values.
 const MOST_MHZ: u32 = 100_000;
 
-/// What a clock of a GPU is to be locked to.
+/// The requested lock of a GPU's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockChoice {
-    /// Not at all.
+    /// No lock.
     #[default]
     Off,
-    /// The clock that the card holds under any load within its power limit, as the driver knows it.
+    /// The clock that the card sustains under any load within its power limit, known only to the driver.
     Base,
-    /// The highest that the driver names.
+    /// The highest clock that the driver lists.
     Max,
     /// MHz, both ends included.
     Range { min: u32, max: u32 },
@@ -32,11 +32,11 @@ impl ClockChoice {
         self == Self::Off
     }
 
-    /// Errors: no clock, in words.
+    /// Errors: why this is not a clock.
     pub fn of_mhz(mhz: f64) -> Result<Self, String> {
         let whole = mhz.fract() == 0.0 && (1.0..=f64::from(MOST_MHZ)).contains(&mhz);
         let range = |mhz: u32| Self::Range { min: mhz, max: mhz };
-        if whole { Ok(range(mhz as u32)) } else { Err(format!("{mhz} is no clock in MHz")) }
+        if whole { Ok(range(mhz as u32)) } else { Err(format!("{mhz} is not a valid clock in MHz")) }
     }
 }
 
@@ -61,7 +61,7 @@ impl FromStr for ClockChoice {
         if let Some(choice) = named {
             return Ok(choice);
         }
-        let wrong = || format!("`{text}` is no clock");
+        let wrong = || format!("`{text}` is not a valid clock");
         let mhz = |text: &str| {
             let number = text.trim().parse::<u32>().ok()?;
             (1..=MOST_MHZ).contains(&number).then_some(number)
@@ -174,7 +174,7 @@ pub enum ClockOutcome {
 }
 
 impl ControlledGpu {
-    /// Each clock that was asked for.
+    /// Each requested clock.
     pub fn clocks(&self) -> impl Iterator<Item = (ClockDomain, &ControlledClock)> {
         let both = [(ClockDomain::Sm, &self.sm), (ClockDomain::Memory, &self.memory)];
         both.into_iter().filter_map(|(domain, clock)| Some((domain, clock.as_ref()?)))
@@ -186,7 +186,7 @@ impl ControlledGpu {
 }
 
 impl ClockControl {
-    /// Where nothing could be tried.
+    /// The outcome if no lock could be attempted.
     pub fn untried([sm, memory]: [ClockChoice; 2], why: String) -> Self {
         Self { why: Some(why), ..Self::new([sm, memory], Vec::new()) }
     }
@@ -203,7 +203,7 @@ impl ClockControl {
         Self { state, sm, memory, why: None, gpus }
     }
 
-    /// A line for the reader: `clocks: locked: GPU 0 sm 1410 MHz (reads 1410 MHz)`.
+    /// One line for reports: `clocks: locked: GPU 0 sm 1410 MHz (reads 1410 MHz)`.
     pub fn sentence(&self) -> String {
         format!("clocks: {}", self.summary())
     }

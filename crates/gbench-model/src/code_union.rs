@@ -1,22 +1,22 @@
-//! Several pieces of device code as one: what a program said in several events, what lies in several files.
+//! Joins several pieces of device code, from several events of a program or several files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{DeviceCode, KernelCode, sha256_hex};
 
-/// Kernels that one piece of code names; the others are one entry, `OTHER_KERNELS`.
+/// The most kernels listed by name; the others share one entry, `OTHER_KERNELS`.
 pub const MAX_KERNELS: usize = 1000;
 
-/// Bytes that the names of these kernels may have together: a record holds them once a case.
+/// The most bytes of these kernels' names, because a record contains them once per case.
 const MAX_NAMES: usize = 256 << 10;
 
-/// Stands for the kernels that have no entry of their own: their hashes as one, and the largest of their figures.
+/// The entry of all kernels without their own: their hashes combined, and the largest of each figure.
 pub(crate) const OTHER_KERNELS: &str = "(others)";
 
-/// A figure of a kernel: its metric's name, its unit, and how to get it.
+/// A figure of a kernel: its metric's name, its unit, and its getter.
 pub type CodeFigure = (&'static str, &'static str, fn(&KernelCode) -> Option<u64>);
 
-/// What a kernel takes of the device, each a metric of the case.
+/// Resources that a kernel uses; each is a metric of the case.
 pub const CODE_FIGURES: [CodeFigure; 4] = [
     ("code.registers", "", |kernel| kernel.registers.map(u64::from)),
     ("code.shared_bytes", "B", |kernel| kernel.shared_bytes),
@@ -25,7 +25,7 @@ pub const CODE_FIGURES: [CodeFigure; 4] = [
 ];
 
 impl KernelCode {
-    /// Bytes that a thread stores and loads because registers ran out, both together.
+    /// Bytes that a thread stores and loads because registers ran out.
     pub fn spill_bytes(&self) -> Option<u64> {
         match (self.spill_store_bytes, self.spill_load_bytes) {
             (None, None) => None,
@@ -33,7 +33,7 @@ impl KernelCode {
         }
     }
 
-    /// Several kernels as one: what changes with any of them, whatever their order, and the largest of their figures.
+    /// Several kernels as one: its hash changes with any of them, in any order; each figure is the largest.
     fn all_of<'k>(kernels: impl Iterator<Item = &'k Self>) -> Self {
         let mut hashes = BTreeSet::new();
         let mut all = Self::default();
@@ -55,8 +55,8 @@ impl KernelCode {
 }
 
 impl DeviceCode {
-    /// All of them as one, `None` where there is no kernel. Kernels of one name are one entry. Of several architectures
-    /// each kernel's name has its own in front, as in `sm_80:saxpy`.
+    /// Joins all of them; `None` if there is no kernel. Kernels with the same name share one entry. With several
+    /// architectures, the architecture precedes each name, as in `sm_80:saxpy`.
     pub fn union(codes: impl IntoIterator<Item = Self>) -> Option<Self> {
         let codes: Vec<Self> = codes.into_iter().filter(|code| !code.kernels.is_empty()).collect();
         let distinct = |texts: BTreeSet<&str>| texts.into_iter().collect::<Vec<_>>().join(", ");
@@ -77,7 +77,7 @@ impl DeviceCode {
         (!kernels.is_empty()).then_some(Self { arch, compiler, kernels })
     }
 
-    /// Whether both have the same kernels with the same hashes, for one architecture.
+    /// True if both have the same architecture and the same kernels with the same hashes.
     pub fn is_same(&self, other: &Self) -> bool {
         let hashes = |code: &Self| -> Vec<(String, String)> {
             code.kernels.iter().map(|(name, kernel)| (name.clone(), kernel.sha256.clone())).collect()
@@ -85,20 +85,20 @@ impl DeviceCode {
         self.arch == other.arch && hashes(self) == hashes(other)
     }
 
-    /// Kernels that one of the two alone has, or that differ.
+    /// Kernels that only one of the two has, or that differ.
     pub fn differing<'c>(&'c self, other: &'c Self) -> BTreeSet<&'c str> {
         let hash = |code: &'c Self, name: &str| code.kernels.get(name).map(|kernel| kernel.sha256.as_str());
         let names = self.kernels.keys().chain(other.kernels.keys()).map(String::as_str);
         names.filter(|name| hash(self, name) != hash(other, name)).collect()
     }
 
-    /// The largest figure of any kernel; `None` where it is not known of one.
+    /// The largest figure of any kernel; `None` if any kernel's figure is unknown.
     pub fn largest(&self, figure: fn(&KernelCode) -> Option<u64>) -> Option<u64> {
         self.kernels.values().filter_map(figure).max()
     }
 }
 
-/// At most so many kernels: the first by name, and all others as one.
+/// At most [`MAX_KERNELS`] kernels: the first by name, and all others as one.
 fn bounded(mut kernels: BTreeMap<String, KernelCode>) -> BTreeMap<String, KernelCode> {
     let mut bytes = 0;
     let kept = kernels.keys().take(MAX_KERNELS).take_while(|name| {

@@ -1,5 +1,5 @@
-//! How an interleaved comparison was asked for: the same words stand in the records of all its sides, so that they alone
-//! give the verdict again, on any machine.
+//! The parameters of an interleaved comparison. The records of all its sides repeat them, so that the records alone yield the
+//! same verdict on any machine.
 
 use std::collections::BTreeMap;
 
@@ -155,14 +155,14 @@ pub struct SequentialRule {
 }
 
 impl SequentialRule {
-    /// The rule of a comparison in which cases share their processes at first: their programs get half of `alpha`.
+    /// The rule of a comparison whose cases share processes at first: programs get half of `alpha`.
     pub fn with_programs(self) -> Self {
         Self { alpha_programs: self.alpha / 2.0, ..self }
     }
 
-    /// The newest rule, with the usual figures for a comparison of so many cases.
+    /// The newest rule, with the usual figures for this number of cases.
     pub fn for_cases(cases: usize) -> Self {
-        // Fewer than four variances lend each other nothing, so that each needs a round more.
+        // With fewer than four cases, pooling their variances does not help, so each needs another round.
         let screen_rounds = if cases < 4 { 4 } else { 3 };
         let name = SequentialRuleName::SeqE4;
         Self { name, alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40, alpha_programs: 0.0 }

@@ -1,8 +1,8 @@
-//! Counting what a case executes, beside its time.
+//! Counting a case's events in addition to its time.
 
 use serde::Serialize;
 
-/// The metric of what an execution of a case takes, and its unit.
+/// The metric of instructions per execution of a case, and its unit.
 pub const INSTRUCTIONS: &str = "instructions";
 pub const CYCLES: &str = "cycles";
 
@@ -20,7 +20,7 @@ pub enum Counting {
 }
 
 impl Counting {
-    /// Whether a setting, as a record shows it, asks for counts.
+    /// True if a setting, as shown in a record, requests counts.
     pub fn is_asked(shown: &str) -> bool {
         [Self::Perf, Self::Valgrind, Self::Auto].into_iter().any(|counting| counting.into_str() == shown)
     }

@@ -1,4 +1,4 @@
-//! The machine code of a GPU that a case ran: one hash a kernel, and what the kernel takes of the device.
+//! The GPU machine code that a case ran: a hash and the resource usage of each kernel.
 
 use std::collections::BTreeMap;
 

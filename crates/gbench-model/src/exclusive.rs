@@ -1,4 +1,4 @@
-//! What a run had for itself while it measured, and the GPUs of its processes.
+//! The exclusive locks of a run, and the GPUs of its processes.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

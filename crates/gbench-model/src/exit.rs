@@ -1,33 +1,33 @@
-//! The exit codes: one enum, because a CI job, a script and the README must agree on them.
+//! The exit codes: one enum, because CI jobs, scripts and the README must agree on them.
 
-/// The answer of the process to its caller. Quoted by README.md; a test holds the two together.
+/// The answer of the process to its caller. Quoted by README.md; a test compares the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter, strum::FromRepr)]
 #[repr(u8)]
 pub enum Exit {
-    /// Everything asked for was done, and nothing regressed.
+    /// Everything requested was done, and nothing regressed.
     Pass = 0,
     /// At least one case is slower (or larger, or less) by more than its threshold.
     Regression = 1,
-    /// The command line, the suite file or a record cannot be understood.
+    /// The command line, the suite file or a record is invalid.
     Usage = 2,
-    /// Too noisy or too few processes to decide, where policy says that it matters.
+    /// Too noisy or too few processes to decide, and the policy makes that matter.
     Inconclusive = 3,
     /// A benchmark failed, timed out, was invalid or is missing; or nothing was measured at all.
     Failed = 4,
     /// The machine cannot do this: no GPU where one is required, incomparable machines, a disk without space.
     Machine = 5,
-    /// The answer is known and could not be told: GitHub or the history could not be reached, or refused.
+    /// The answer is known but could not be published: GitHub or the history was unreachable or refused.
     Unpublished = 6,
     /// A defect of gbench-ci itself.
     Internal = 70,
-    /// Ctrl-C ended the run; the record holds what was measured until then.
+    /// Ctrl-C ended the run; the record contains the measurements until then.
     Interrupted = 130,
-    /// SIGTERM ended the run; the record holds what was measured until then.
+    /// SIGTERM ended the run; the record contains the measurements until then.
     Terminated = 143,
 }
 
 impl Exit {
-    /// The words that README.md quotes.
+    /// The text that README.md quotes.
     pub fn words(self) -> &'static str {
         match self {
             Exit::Pass => "pass",
@@ -44,8 +44,8 @@ impl Exit {
             }
             Exit::Unpublished => "the answer is known and could not be published",
             Exit::Internal => "internal error",
-            Exit::Interrupted => "interrupted (Ctrl-C); the record holds what was measured",
-            Exit::Terminated => "terminated (SIGTERM); the record holds what was measured",
+            Exit::Interrupted => "interrupted (Ctrl-C); the record contains what was measured",
+            Exit::Terminated => "terminated (SIGTERM); the record contains what was measured",
         }
     }
 
@@ -53,8 +53,8 @@ impl Exit {
         self as u8
     }
 
-    /// The one of two verdicts' codes that speaks for both. A regression stands above all that merely could not be
-    /// judged: one that was found is a fact. Of the rest the one that judged less is the graver.
+    /// The exit code for two verdicts together. A regression is more severe than anything that could not be judged, because it
+    /// is a fact. Among the others, the one that judged less is more severe.
     pub fn most_severe(self, other: Exit) -> Exit {
         const MOST_SEVERE_FIRST: [Exit; 10] = [
             Exit::Internal,

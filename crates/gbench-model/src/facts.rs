@@ -1,5 +1,5 @@
-//! The manifest as a flat list of comparable facts: what must agree, or be mentioned, before two records are
-//! set side by side. Nothing that changes by the minute (load, temperature, used memory) is among them.
+//! The manifest as a flat list of comparable facts: those that must agree, or be mentioned, when two records are compared.
+//! Facts that change within minutes (load, temperature, used memory) are excluded.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Gpu, Manifest, Probe};
 
-/// Where nothing is, and that is in order: no GPU, no governor, no such tool.
+/// Shown if something legitimately does not exist: a GPU, a governor, a tool.
 const NONE: &str = "none";
 
-/// Environment variables that change what a program does, rather than say where it runs.
+/// Prefixes of environment variables that change a program's behaviour, and not just where it runs.
 const TELLING_PREFIXES: [&str; 8] =
     ["CUDA_", "NCCL_", "NVIDIA_", "OMP_", "MKL_", "TORCH", "PYTORCH_", "TRITON_"];
 const TELLING_NAMES: [&str; 3] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"];
@@ -39,9 +39,8 @@ impl Strictness {
     }
 }
 
-/// The match key: every fact that may have to agree before two records are compared, by its name under `[gate.match]`,
-/// with the strictness it has unless the file says otherwise: strict where a difference changes what the hardware can do,
-/// shown where it merely may.
+/// The match key: every fact that may have to agree before two records are compared, by its name in `[gate.match]`, with its
+/// default strictness: strict if a difference changes the hardware's capabilities, shown if it merely may.
 pub const MATCH_FIELDS: [(&str, Strictness); 16] = [
     ("gpu_models", Strictness::Strict),
     ("gpu_count", Strictness::Strict),
@@ -61,7 +60,7 @@ pub const MATCH_FIELDS: [(&str, Strictness); 16] = [
     ("container", Strictness::Annotate),
 ];
 
-/// Whether a fact that another program's file tells, by its name, is the card that it ran on.
+/// True if this fact of another program's file names the card that it ran on.
 pub fn names_card(name: &str) -> bool {
     const NAMES: [&str; 10] = [
         "device",
@@ -78,15 +77,14 @@ pub fn names_card(name: &str) -> bool {
     NAMES.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// One fact of one GPU.
 type OfGpu = fn(&Gpu) -> Fact;
 
 /// A comparable fact of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// For readers, and for comparing two known facts.
+    /// Shown to readers, and used to compare two known facts.
     pub text: String,
-    /// False where the machine did not tell: two unknown facts are no difference, whatever the reasons.
+    /// False if the machine did not report it. Two unknown facts do not differ, whatever the reasons.
     pub is_known: bool,
 }
 
@@ -101,9 +99,9 @@ impl Fact {
 }
 
 impl Manifest {
-    /// The fact of each field, for everything that stays put between two runs on one machine. What does not apply
-    /// reads `none`, what could not be found out `unknown (reason)`; several GPUs that agree read as one, and
-    /// otherwise as their values in order, joined by commas.
+    /// The value of each field that is stable between two runs on one machine. A field that does not apply reads `none`, and
+    /// an unknown one `unknown (reason)`. Several GPUs that agree have one value, otherwise their values in order, separated
+    /// by commas.
     ///
     /// | keys | of |
     /// |---|---|
@@ -186,7 +184,7 @@ fn with_unit<T: Display>(probe: &Probe<T>, unit: &str) -> Fact {
     }
 }
 
-/// Rounded to a tenth of a GiB or MiB: two boots of one machine differ by some pages.
+/// Rounded to a tenth of a GiB or MiB, because two boots of one machine differ by some pages.
 fn bytes(probe: &Probe<u64>) -> Fact {
     const GIB: f64 = (1u64 << 30) as f64;
     const MIB: f64 = (1u64 << 20) as f64;
@@ -197,7 +195,7 @@ fn bytes(probe: &Probe<u64>) -> Fact {
     }
 }
 
-/// One fact of several GPUs. It is unknown where it is unknown of all of them.
+/// One fact of several GPUs; unknown if it is unknown for all of them.
 fn agreed(facts: impl Iterator<Item = Fact>) -> Fact {
     let all: Vec<Fact> = facts.collect();
     let Some(first) = all.first() else { return Fact::known(NONE) };

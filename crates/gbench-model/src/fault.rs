@@ -1,6 +1,6 @@
-//! An error as the user meets it. Three questions, always answered: where, what, and what next.
+//! An error for the user. It always answers three questions: where, what, and what next.
 //!
-//! One type for all crates: code that cannot say what to do next has not finished its error.
+//! All crates use this type: an error without a next step is unfinished.
 
 use std::fmt;
 use std::io;
@@ -20,7 +20,7 @@ pub struct Fault {
     /// An instruction to the reader, in the imperative, without a trailing period.
     pub next: String,
     pub exit: Exit,
-    /// The next of several mistakes that one reading found; the exit code is the first one's.
+    /// The next of several mistakes found in one reading; the exit code is that of the first.
     pub also: Option<Box<Fault>>,
 }
 
@@ -37,7 +37,7 @@ pub enum Location {
     Named(String),
 }
 
-/// The next step where the mistake is in gbench-ci itself.
+/// The next step for a defect of gbench-ci itself.
 pub const DEFECT: &str = "report this as a defect of gbench-ci";
 
 impl Fault {
@@ -57,17 +57,17 @@ impl Fault {
         Self::new(place, what, next, Exit::Usage)
     }
 
-    /// A file or folder that is missing, unreadable or not what it should be. Exit code 2.
+    /// A file or folder that is missing, unreadable or invalid. Exit code 2.
     pub fn at_path(path: impl Into<PathBuf>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
         Self::new(Location::Path(path.into()), what, next, Exit::Usage)
     }
 
-    /// A file or folder that the system refuses, with its words after `what`. Exit code 2, or 5: see [`Fault::caused_by`].
+    /// An I/O error on a file or folder; the system's message follows `what`. Exit code 2 or 5: see [`Fault::caused_by`].
     pub fn of_io(path: impl Into<PathBuf>, what: &str, error: &io::Error, next: impl fmt::Display) -> Self {
         Self::at_path(path, format!("{what}: {error}"), next).caused_by(error)
     }
 
-    /// A flag or argument that cannot be followed. Exit code 2.
+    /// A flag or argument that cannot be honoured. Exit code 2.
     pub fn at_flag(flag: impl Into<String>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
         Self::new(Location::Flag(flag.into()), what, next, Exit::Usage)
     }
@@ -77,13 +77,13 @@ impl Fault {
         Self::new(Location::Named(name.into()), what, next, Exit::Usage)
     }
 
-    /// An error that only a mistake in gbench-ci can cause. Exit code 70.
+    /// An error that only a defect of gbench-ci can cause. Exit code 70.
     pub fn defect(name: impl Into<String>, what: impl fmt::Display) -> Self {
         Self::at(name, what, DEFECT).exits(Exit::Internal)
     }
 
-    /// Several faults as one, the first in front; `None` if there are none. At most 20 are kept: a reader
-    /// who has mended twenty reads the file anew anyway, and the chain stays short enough to drop.
+    /// Chains several faults, the first in front; `None` if there are none. At most 20 are kept: a user who has fixed twenty
+    /// reads the file again anyway, and dropping a short chain cannot overflow the stack.
     pub fn chain(faults: Vec<Fault>) -> Option<Fault> {
         let kept = faults.into_iter().take(20);
         kept.rev().reduce(|later, fault| Self { also: Some(Box::new(later)), ..fault })
@@ -99,9 +99,8 @@ impl Fault {
         Self { exit, ..self }
     }
 
-    /// The same fault, with exit code 5 where the machine failed rather than the user: no space is left, a quota or the
-    /// limit for a file's size is used up, the device gives errors, too many files are open. What another path or another
-    /// permission would mend keeps its code.
+    /// Sets exit code 5 if the machine failed rather than the user: no space is left, a quota or file size limit is reached,
+    /// the device reports errors, too many files are open. Errors that another path or permission would fix keep their code.
     pub fn caused_by(self, error: &io::Error) -> Self {
         if is_the_machines(error) { self.exits(Exit::Machine) } else { self }
     }
@@ -130,13 +129,13 @@ impl std::error::Error for Fault {}
 
 fn is_the_machines(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, OutOfMemory, QuotaExceeded, StorageFull};
-    // No kind of the standard library's: EIO, ENFILE and EMFILE, which Linux numbers alike on every architecture.
+    // The standard library has no kind for EIO, ENFILE and EMFILE, whose numbers are the same on every Linux architecture.
     const NUMBERS: [i32; 3] = [5, 23, 24];
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | OutOfMemory)
         || error.raw_os_error().is_some_and(|number| NUMBERS.contains(&number))
 }
 
-/// One-based line and column (in characters) of a byte offset; an offset past the end counts as the end.
+/// One-based line and column (in characters) of a byte offset; offsets past the end mean the end.
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {

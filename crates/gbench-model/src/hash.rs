@@ -1,8 +1,8 @@
-//! Fingerprints of files, for those who must know that a file is still the one that was written.
+//! Checksums that detect whether a file has changed.
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 in lower-case hexadecimal, as `sha256sum` prints it.
+/// SHA-256 in lower-case hexadecimal, as printed by `sha256sum`.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

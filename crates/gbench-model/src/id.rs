@@ -1,4 +1,4 @@
-//! Names that address things: a benchmark, a run, a stored baseline.
+//! Names that address things: benchmarks, runs, stored baselines.
 
 use std::fmt;
 use std::str::FromStr;
@@ -80,7 +80,7 @@ impl RunId {
         Self(format!("{stamp}-{:06x}", salt & 0xff_ffff))
     }
 
-    /// When the run started. Nothing where the id has another form than [`RunId::new`] gives it.
+    /// When the run started; `None` if the id does not have the form of [`RunId::new`].
     pub fn started(&self) -> Option<std::time::SystemTime> {
         let (stamp, salt) = self.0.split_once('-')?;
         let part = |range: std::ops::Range<usize>| stamp.get(range);

@@ -1,4 +1,4 @@
-//! Records that were read from files of other programs, and not measured here.
+//! Records that were read from files of other programs, not measured by gbench-ci.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! The facts of a CI job beside its verdict: `job.json` in the folder of a comparison. It goes from the job that measures
+//! The facts of a CI job in addition to its verdict: `job.json` in the folder of a comparison, passed from the measuring job
 //! to the one that publishes or merges.
 //!
-//! The publishing side believes none of it about who asked: repository, pull request and head commit come from the
-//! event and the API there. What it may take from here can at worst make an unverified report look odd.
+//! The publishing job does not trust it about identities: repository, pull request and head commit come from that job's own
+//! event and the API. At worst, a forged file makes an unverified report look odd.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -86,10 +86,10 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Most shards that a suite may be cut into: GitHub runs at most 256 jobs of a matrix.
+    /// The most shards of a suite: GitHub runs at most 256 jobs of a matrix.
     pub const MAX: u32 = 256;
 
-    /// Whether there can be such a part; the fields alone do not promise it.
+    /// True if such a part can exist; the fields alone do not guarantee it.
     pub fn is_one(self) -> bool {
         (1..=self.of).contains(&self.index) && self.of <= Self::MAX
     }

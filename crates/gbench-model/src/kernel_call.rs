@@ -1,19 +1,19 @@
-//! A CUDA kernel that is measured by itself, without host code: what its child process is asked for.
+//! The request to measure a CUDA kernel by itself, without host code.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Name of the environment variable that holds a [`KernelCall`] as JSON.
+/// Name of the environment variable that contains a [`KernelCall`] as JSON.
 pub const KERNEL_CALL: &str = "GBENCH_KERNEL";
 
-/// Name of the environment variable with the folder in which processes of one run keep what they compile.
+/// Name of the environment variable with the folder of compiled kernels that the processes of one run share.
 pub const CUBIN_FOLDER: &str = "GBENCH_CUBINS";
 
 /// Name of the environment variable with the path of the compiler to use.
 pub const NVRTC_LIBRARY: &str = "GBENCH_NVRTC";
 
-/// Name of the environment variable with another management library instead of the driver's: a path, or a name for the loader to find.
+/// Name of the environment variable that replaces the driver's management library: a path, or a name for the loader.
 pub const NVML_LIBRARY: &str = "GBENCH_NVML_LIBRARY";
 
 /// Name of the built-in workload that reads it.
@@ -25,20 +25,20 @@ pub const KERNEL_WORKLOAD: &str = "cuda_kernel";
 pub struct KernelCall {
     /// The `.cu` file, absolute.
     pub file: PathBuf,
-    /// As the source names it: `saxpy`, `blur<float, 4>`.
+    /// As in the source: `saxpy`, `blur<float, 4>`.
     pub entry: String,
-    /// Options of the compiler: `-DTILE=32`, `--use_fast_math`.
+    /// Compiler options: `-DTILE=32`, `--use_fast_math`.
     pub options: Vec<String>,
-    /// Folders of headers, absolute. The file's own folder is searched first and does not stand here.
+    /// Folders of headers, absolute. The file's own folder is always searched first, and is not listed.
     pub include: Vec<PathBuf>,
     pub launch: KernelLaunch,
     /// In the order of the kernel's parameters.
     pub arguments: Vec<KernelArgument>,
-    /// What the outputs are held against.
+    /// The reference for the outputs.
     pub reference: Option<KernelReference>,
-    /// Write twice the L2 cache before each sample.
+    /// Write twice the L2 cache's size before each sample.
     pub flush_l2: bool,
-    /// Bytes moved and floating-point operations of one launch, where they are declared.
+    /// Bytes moved and floating-point operations of one launch, if declared.
     pub bytes: Option<f64>,
     pub flops: Option<f64>,
 }
@@ -52,7 +52,7 @@ pub struct KernelLaunch {
     pub shared_bytes: u32,
 }
 
-/// Another kernel of the same file, with the same parameters, which computes the right answer in a plain way.
+/// Another kernel of the same file with the same parameters, which computes the right answer in a simple way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelReference {
@@ -67,9 +67,9 @@ pub struct KernelReference {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum KernelArgument {
-    /// A pointer to so many elements in device memory.
+    /// A pointer to `length` elements in device memory.
     Buffer { dtype: DType, length: u64, access: Access, fill: Fill },
-    /// A number, given by value.
+    /// A number passed by value.
     Scalar { dtype: DType, value: f64 },
 }
 
@@ -113,23 +113,23 @@ impl DType {
     }
 }
 
-/// What the kernel does with a buffer.
+/// How the kernel uses a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// Reads it.
+    /// Read only.
     Input,
-    /// Writes it; it is poisoned before the answer is checked.
+    /// Written; it is poisoned before the answer is checked.
     Output,
-    /// Reads and writes it; it is filled anew before the answer is checked.
+    /// Read and written; it is filled again before the answer is checked.
     InputOutput,
 }
 
-/// What a buffer holds at first.
+/// The initial contents of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fill {
-    /// Random numbers from `low` to `high`, with all bits of the mantissa in use; integers below `high`.
+    /// Random numbers from `low` to `high`, using all bits of the mantissa; integers below `high`.
     Uniform { low: f64, high: f64 },
     /// The same number everywhere.
     Value { value: f64 },

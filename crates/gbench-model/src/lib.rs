@@ -1,25 +1,25 @@
-//! The nouns of gbench-ci. No I/O happens here; every other crate speaks in these words.
+//! The nouns of gbench-ci, used by every other crate. No I/O.
 //!
 //! | word | meaning |
 //! |---|---|
 //! | [`BenchmarkId`] | `suite/name`: one runnable workload; has components, a kind, parameters |
 //! | [`CaseId`] | benchmark x variant x parameters x timing x cold or warm x device: what one verdict is about |
-//! | [`Variant`] | `Baseline` or `Optimized` member of a pair; nothing else is called so |
+//! | [`Variant`] | `Baseline` or `Optimized` member of a pair; the words have no other meaning |
 //! | [`Side`] | `Base` or `Head` of a comparison, or `Control`: the base once more, against itself |
-//! | [`Comparison`] | how an interleaved comparison was asked for; stands in the records of all its sides |
+//! | [`Comparison`] | the parameters of an interleaved comparison, repeated in the records of all its sides |
 //! | [`BaselineName`] | a stored record promoted as a reference |
 //! | process | one fresh child process: the statistical unit. Iterations inside it only estimate it |
 //! | round | one turn of interleaving: base and head each get a process, in a random order, with a recorded seed |
 //! | [`Metric`] | repeated measurements of one quantity, by process, in order |
 //! | [`Stage`], [`Deadlines`] | build, start, setup, warm-up, measure, verify, profile, teardown |
-//! | [`Outcome`] | measured, invalid, failed, timed out, skipped, not run: each with its why |
-//! | [`Job`] | what a CI job knows beside its verdict, for the job that publishes it |
-//! | [`Shard`] | one of several parts of a suite, each measured by a job of its own |
+//! | [`Outcome`] | measured, invalid, failed, timed out, skipped, not run: each with its reason |
+//! | [`Job`] | the facts of a CI job, in addition to its verdict, for the job that publishes it |
+//! | [`Shard`] | one of several parts of a suite, each measured by its own job |
 //! | [`RunRecord`] | one run, whole: configuration, manifest, outcomes, samples; versioned JSON |
-//! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
+//! | [`Fault`] | an error for the user: where, what, what next, and the exit code |
 
 #![forbid(unsafe_code)]
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod backoff;

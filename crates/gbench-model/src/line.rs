@@ -1,5 +1,5 @@
-//! The child protocol: one JSON object a line, child to gate; for children that take turns also gate to child.
-//! `docs/protocol.md` is its manual.
+//! The child protocol: one JSON object per line from child to gate, and from gate to child for children that take turns.
+//! `docs/protocol.md` documents it.
 
 mod message;
 mod non_finite;

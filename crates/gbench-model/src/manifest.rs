@@ -1,4 +1,4 @@
-//! The machine and the software that a run ran on. Every probe stands alone: one that fails says why and loses no other.
+//! The machine and the software that a run ran on. Each probe fails by itself, with a reason.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Of a machine of which nothing is known, for this reason.
+    /// A manifest in which every fact is unknown for this reason.
     pub fn unknown(reason: &str) -> Self {
         fn failed<T>(reason: &str) -> Probe<T> {
             Probe::Failed(reason.to_owned())

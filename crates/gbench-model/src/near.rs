@@ -1,9 +1,9 @@
-//! Names that a reader may have meant by an unknown one.
+//! Known names that a reader may have meant by an unknown one.
 
-/// Longer words are near nothing.
+/// Longer words are not compared.
 const LONGEST: usize = 200;
 
-/// The known names that a reader may have meant by `word`, nearest first, at most three.
+/// The known names nearest to `word`, nearest first, at most three.
 pub fn near<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
     // The distance costs the product of the lengths, and no known name is so long.
     if word.len() > LONGEST {

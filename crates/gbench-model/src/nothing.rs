@@ -1,5 +1,5 @@
-//! Signs that a program which ended well has measured nothing, or nothing that a slower function changes. It was timed from outside, so
-//! that nothing else tells.
+//! Signs that a program ended well but measured nothing, or nothing that a slower function changes. They only apply to
+//! programs that are timed from outside, which have no other sign.
 
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ pub enum RefusalReason {
 }
 
 impl NothingMeasured {
-    /// Whether two tell the same, whatever their figures.
+    /// True if two signs are the same apart from their figures.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Refused { why, .. }, Self::Refused { why: other, .. }) => why == other,

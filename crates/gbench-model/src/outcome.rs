@@ -1,4 +1,4 @@
-//! The outcome of a case, and why. A case that did not run properly is never a number.
+//! The outcome of a case, with the reason. A case that did not run properly never has a number.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

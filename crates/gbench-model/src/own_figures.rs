@@ -1,33 +1,33 @@
-//! Figures that the gate shows beside what it judges, by its own choice: nobody who reads a report asked for them.
+//! Figures that the gate shows on its own initiative, in addition to those that it judges.
 
 use super::{CODE_FIGURES, CaseRecord, Metric, SM_CLOCK};
 
-/// What the gate's own GPU programs send beside the time, with `gate: false`.
+/// Metrics that the gate's own GPU programs send in addition to the time, with `gate: false`.
 const BESIDE_TIME: [&str; 3] = ["cycles", SM_CLOCK, "throttled_time"];
 
-/// Joules of the GPU in an iteration, where its power was sampled.
+/// Joules of the GPU per iteration, if its power was sampled.
 pub const ENERGY: &str = "energy_per_iteration";
 
-/// Behind an amount of work: its rate a watt.
+/// Suffix of an amount of work: its rate per watt.
 pub const PER_WATT: &str = "_per_watt";
 
-/// Amounts of work that a program declares, of which each has a rate.
+/// Amounts of work that a program declares; each yields a rate.
 const AMOUNTS: [&str; 4] = ["items", "bytes", "flops", "tokens"];
 
-/// Shares of a card's peak, by the rate that they are of.
+/// Suffix of a rate: its share of the card's peak.
 const OF_PEAK: &str = "_of_peak";
 
-/// Why a figure that no comparison judges is there without anybody's word. `None`: the suite file or a program wants it so.
+/// Why a figure that is not judged exists without a request. `None`: the suite file or a program requested it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnFigure {
-    /// Work over the case's time, or its share of the card's peak: says of a case what its time says.
+    /// Work divided by the case's time, or its share of the card's peak: it conveys the same as the time.
     Rate,
-    /// The clock, the cycles and the device code behind a time: to explain it.
+    /// The clock, cycles and device code behind a time, which explain it.
     Circumstance,
 }
 
 impl OwnFigure {
-    /// Of a metric that is not judged. A figure that a comparison judges is none.
+    /// For a metric that is not judged; a judged figure is never an own figure.
     pub fn of(case: &CaseRecord, metric: &Metric) -> Option<Self> {
         let declared = case.declared.get(&metric.name);
         if declared.and_then(|declared| declared.gate) != Some(false) {
@@ -52,8 +52,8 @@ fn is_rate(name: &str) -> bool {
     name.strip_suffix("_rate").is_some_and(|amount| AMOUNTS.contains(&amount))
 }
 
-/// Whether a metric is an amount of work over the case's time, as the gate computes it where a program or the suite file says the amount.
-/// Of a suite file's amount the record holds the time alone.
+/// True if a metric is an amount of work over the case's time, which the gate computes if a program or the suite file states
+/// the amount. For an amount from the suite file, the record only contains the time.
 fn is_derived_rate(case: &CaseRecord, name: &str) -> bool {
     is_rate(name) && case.metrics.iter().any(|other| other.name == "time" || other.name == "wall_time")
 }

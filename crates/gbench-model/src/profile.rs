@@ -1,4 +1,4 @@
-//! What a profiler says of a case: beside its times, never among them.
+//! A profiler's findings about a case, kept separate from its times.
 
 use std::collections::BTreeMap;
 

@@ -1,26 +1,26 @@
-//! The CSV that NVIDIA's profilers print, as records with their lines: `adapters` reads it as a file of results,
-//! `profile` as what a profiler says of a case.
+//! The CSV that NVIDIA's profilers print, as records with their lines: `adapters` reads it as a file of results, `profile` as
+//! a profiler's findings about a case.
 //!
-//! Lines of the profiler and of the program stand before, between and behind those of a table, and are passed over. A record that is cut off is
-//! never read: its line is told.
+//! Lines of the profiler and of the program before, between and after those of a table are skipped. A truncated record is
+//! never read; its line is reported.
 
 /// One record of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfilerRecord {
-    /// Where it begins, in the text, from 1.
+    /// The line in the text where it begins, from 1.
     pub line: usize,
     /// Trimmed.
     pub cells: Vec<String>,
 }
 
 impl ProfilerRecord {
-    /// Empty where there is no such column.
+    /// Empty if the column does not exist.
     pub fn cell(&self, column: Option<usize>) -> &str {
         column.and_then(|column| self.cells.get(column)).map_or("", String::as_str)
     }
 }
 
-/// A text that is no table, or only the beginning of one.
+/// A text that is not a table, or a truncated one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct DamagedCsv {
@@ -29,7 +29,7 @@ pub struct DamagedCsv {
     pub what: &'static str,
 }
 
-/// The lines of a text from 1, each with whether it ends as a line does. What no line end follows may be half a line.
+/// The numbered lines of a text, from 1, each with whether it has a line end. A line without one may be truncated.
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     text.split_inclusive('\n').enumerate().map(|(at, line)| {
         let bare = line.strip_suffix('\n').unwrap_or(line);
@@ -37,7 +37,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     })
 }
 
-/// The cells of one record. `None`: it is no CSV.
+/// The cells of one record. `None`: it is not CSV.
 pub fn cells(record: &str) -> Option<Vec<String>> {
     let mut builder = csv::ReaderBuilder::new();
     builder.has_headers(false).flexible(true).buffer_capacity(record.len().max(1));
@@ -53,19 +53,20 @@ pub fn is_ncu_header(line: &str) -> bool {
     line.starts_with(NCU_HEADER) && line.contains("\"Kernel Name\"")
 }
 
-/// A row begins with the number of its launch, that of the units with an empty cell. A line of the program that begins with a quote is neither.
+/// A row begins with its launch's number; the row of units has an empty first cell. A quoted line of the program has neither.
 fn is_ncu_row(line: &str) -> bool {
     let number = line.strip_prefix('"').and_then(|rest| rest.split_once("\","));
     number.is_some_and(|(id, _)| id.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The records of `ncu --csv` from the first header on. A text in quotes may go over several lines. Errors: what is cut off, or no CSV.
+/// The records of `ncu --csv` from the first header on. Quoted text may span several lines. Errors: a truncated record, or not
+/// CSV.
 pub fn ncu_records(text: &str) -> Result<Vec<ProfilerRecord>, DamagedCsv> {
     let mut records = Vec::new();
     let mut open: Option<(usize, String)> = None;
     for (at, line, is_whole) in lines(text) {
         let may_be_cut = !is_whole && line.starts_with('"');
-        // The last line of a program may have no end.
+        // The program's last line may lack a line end.
         let glued = if open.is_none() { line.find(NCU_HEADER).and_then(|at| line.get(at..)) } else { None };
         let line = glued.filter(|header| is_ncu_header(header)).unwrap_or(line);
         let is_row = is_ncu_header(line) || !records.is_empty() && (is_ncu_row(line) || may_be_cut);
@@ -93,7 +94,7 @@ pub fn ncu_records(text: &str) -> Result<Vec<ProfilerRecord>, DamagedCsv> {
     }
 }
 
-/// The names of columns of `nsys stats`, newer ones first.
+/// The column names of `nsys stats`, newer ones first.
 pub mod nsys {
     pub const TOTAL: &str = "Total Time (ns)";
     pub const SHARE: [&str; 2] = ["Time (%)", "Time(%)"];
@@ -120,8 +121,8 @@ pub fn is_nsys_header(line: &str) -> bool {
         && any(&nsys::MEAN)
 }
 
-/// The tables of `nsys stats --format csv`: the line at which each begins, from 1, and its text with its header. An empty line or another header
-/// ends one. Errors: the last line of one is cut off.
+/// The tables of `nsys stats --format csv`: the line at which each begins, from 1, and its text with its header. An empty line
+/// or another header ends a table. Errors: the last line of a table is truncated.
 pub fn nsys_tables(text: &str) -> Result<Vec<(usize, String)>, DamagedCsv> {
     let firsts: Vec<usize> =
         lines(text).filter(|(_, line, _)| is_nsys_header(line)).map(|(at, ..)| at).collect();

@@ -1,4 +1,4 @@
-//! One run, whole: the contract between machines and between years.
+//! One complete run: the contract between machines and between years.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,11 +14,11 @@ use super::{
     Telemetry, direction_of_unit,
 };
 
-/// Written into every record, refused if it is another one. A change that old readers cannot take
-/// makes a new version; fixtures of old ones stay as they are and stay readable.
+/// Written into every record; other values are refused. A change that old readers cannot handle needs a new version; the
+/// fixtures of old versions never change and stay readable.
 pub const SCHEMA_RECORD: &str = "gbench-ci/record/v2";
 
-/// Versions that this one reads. The second has all of the first, and beside it what interleaved comparisons need.
+/// Versions that this one reads. Version 2 is version 1 plus the fields that interleaved comparisons need.
 pub const SCHEMAS_READ: [&str; 2] = ["gbench-ci/record/v1", SCHEMA_RECORD];
 
 /// Everything that one run selected, tried, measured and knew about its machine.
@@ -68,14 +68,14 @@ impl CaseRecord {
         declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
     }
 
-    /// The error that its program reported, where one ended it.
+    /// The error that its program reported, if one ended it.
     pub fn reported_error(&self) -> Option<&ReportedError> {
         self.processes.iter().rev().find_map(|process| process.error.as_ref())
     }
 }
 
 impl RunRecord {
-    /// What types alone cannot promise: the first case, or metric of a case, that stands twice.
+    /// Checks a property that types cannot guarantee: the first case, or metric of a case, that is a duplicate.
     pub fn repeated(&self) -> Option<String> {
         let mut cases = HashSet::with_capacity(self.cases.len());
         self.cases.iter().find_map(|case| {
@@ -234,14 +234,15 @@ pub struct Margin {
     pub unit: String,
 }
 
-/// The setting of a case by which it ran beside others: how many processes of its run were on the machine at once at most, each on GPUs of
-/// its own. Absent: it ran alone.
+/// The setting of a case that ran concurrently with others: the most processes of its run at once, each on its own GPUs.
+/// Absent: it ran alone.
 pub const JOBS: &str = "jobs";
 
-/// Reason of [`Conditions::throttled`] that a process gives itself: too many of its samples were taken at a lower clock than the rest.
+/// Reason in [`Conditions::throttled`] that a process reports itself: too many of its samples ran at a lower clock than the
+/// rest.
 pub const CLOCK_DROP: &str = "clock_drop";
 
-/// Adds what only the driver's counts tell, of power and of heat, to the reasons that it named itself. `grew`: whether each count did.
+/// Adds the power and thermal reasons that only the driver's counters show. `grew`: whether each counter did.
 pub fn add_violations(reasons: &mut Vec<String>, grew: [bool; 2]) {
     for (word, grew) in ["power", "thermal"].into_iter().zip(grew) {
         if grew && !reasons.iter().any(|named| named.contains(word)) {
@@ -250,7 +251,7 @@ pub fn add_violations(reasons: &mut Vec<String>, grew: [bool; 2]) {
     }
 }
 
-/// Metric of the clock at which a GPU's multiprocessors ran, sample by sample.
+/// Metric of the clock of a GPU's multiprocessors, sample by sample.
 pub const SM_CLOCK: &str = "sm_clock";
 
 /// What else the machine did while a process ran.
@@ -342,15 +343,15 @@ pub struct ReportedError {
     pub trace: Option<String>,
 }
 
-/// Lines of a trace that reports show, from its end, and characters of each.
+/// The most lines of a trace that reports show, from its end, and characters per line.
 const SHOWN_LINES: usize = 5;
 const SHOWN_WIDTH: usize = 160;
 
 impl ReportedError {
-    /// The end of the trace on one line for reports; the record has all of it.
+    /// The end of the trace on one line for reports; the record contains all of it.
     pub fn short_trace(&self) -> Option<String> {
         let lines = without_libraries(self.trace.as_deref()?);
-        // Python underlines the part of a line that it means.
+        // Python underlines the relevant part of a line.
         let is_told = |line: &&str| !line.is_empty() && !line.chars().all(|c| "^~ ".contains(c));
         let lines = lines.into_iter().map(str::trim).filter(is_told);
         let plain = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
@@ -367,8 +368,8 @@ impl ReportedError {
     }
 }
 
-/// The lines of a trace without Python's frames in its own library and in installed packages, unless it has no others: where the
-/// reader can change something comes first.
+/// The lines of a trace without Python's frames in its own library and in installed packages, unless there are no others: code
+/// that the reader can change matters most.
 fn without_libraries(trace: &str) -> Vec<&str> {
     let is_frame = |line: &str| line.trim_start().starts_with("File \"");
     let is_library = |line: &str| {
@@ -382,7 +383,7 @@ fn without_libraries(trace: &str) -> Vec<&str> {
     trace
         .lines()
         .filter(|line| {
-            // What belongs to a frame is indented further than the message behind it.
+            // Lines of a frame are indented further than the message after it.
             skipping = if is_frame(line) { is_library(line) } else { skipping && line.starts_with("    ") };
             !skipping
         })

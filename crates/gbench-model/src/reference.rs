@@ -1,4 +1,4 @@
-//! Why a commit had to be compared with itself: there is nothing that it could be judged against.
+//! Why a commit had to be compared with itself: there was no reference for it.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -28,7 +28,7 @@ pub enum NoReference {
 }
 
 impl NoReference {
-    /// What is missing, as part of a sentence.
+    /// The missing reference, as part of a sentence.
     pub fn words(self) -> &'static str {
         match self {
             Self::NoHistoryNamed => "no `--history` says what was green before",
@@ -37,7 +37,7 @@ impl NoReference {
                  not fetched"
             }
             Self::NoRun => {
-                "the history holds no run of this branch and machine: this is the first one, or the others were removed"
+                "the history has no run of this branch and machine: this is the first one, or the others were removed"
             }
             Self::Unreadable => "the history cannot be read, in whole or in part",
             Self::TooFar => "none of the runs that were looked at is green, and there are older ones",
@@ -47,25 +47,22 @@ impl NoReference {
         }
     }
 
-    /// What to do about it.
     pub fn next(self) -> &'static str {
         match self {
             Self::NoHistoryNamed => "name the history: `--history git:BRANCH`",
             Self::NoBranch => {
-                "fetch the branch if there is one (`fetch-depth: 0`), or restore it; if this is the first night, the next \
-                 commit is judged against this one once this run is kept, or accept it as the reference: run the nightly \
+                "fetch the branch if there is one (`fetch-depth: 0`), or restore it. If this is the first night, the next \
+                 commit is judged against this run once it is kept. To accept it as the reference now, run the nightly \
                  workflow by hand with `accept`"
             }
             Self::NoRun => {
-                "restore the runs if there were any; if this is the first one, the next commit is judged against this \
-                 one once this run is kept, or accept it as the reference: run the nightly workflow by hand with `accept`"
+                "restore the runs if there were any. If this is the first one, the next commit is judged against it once \
+                 it is kept. To accept it as the reference now, run the nightly workflow by hand with `accept`"
             }
             Self::Unreadable => {
-                "restore the branch from a clone that has it, or take the files off that gbench-ci cannot read"
+                "restore the branch from a clone that has it, or delete the files that gbench-ci cannot read"
             }
-            Self::TooFar => {
-                "fetch the branch and name it as `git:BRANCH`: all of its runs are looked at there"
-            }
+            Self::TooFar => "fetch the branch and name it as `git:BRANCH`: then all of its runs are searched",
             Self::OwnCommit => {
                 "the next commit is judged against this one; or accept it as the reference: run the nightly workflow by \
                  hand with `accept`"

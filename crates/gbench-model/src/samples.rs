@@ -1,4 +1,4 @@
-//! Measurements of one metric, kept raw, in order, by process.
+//! Measurements of one metric: raw, in order, by process.
 
 use std::collections::BTreeMap;
 
@@ -80,8 +80,8 @@ pub struct Summary {
     pub percentiles: BTreeMap<String, f64>,
 }
 
-/// A list without room to spare. Read one by one its elements would leave a third of it empty, which in a record of
-/// 10,000 cases is 40 MB.
+/// Deserialises a list without excess capacity. Reading elements one by one would leave a third of it empty, which is 40 MB in
+/// a record of 10,000 cases.
 pub(super) fn exact<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! What the processes of one side of a comparison may write to.
+//! The places that the processes of one side of a comparison may write to.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,27 @@ use std::time::SystemTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The files and folders that a process may change, with all below them. The rest of the file system is read-only for it, and it
-/// reaches no process outside of its own sandbox.
+/// The files and folders that a process may change, with everything below them. The rest of the file system is read-only, and
+/// the process cannot affect processes outside of its sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sandbox {
     /// Absolute.
     pub writable: Vec<PathBuf>,
-    /// Variables that lead programs to places that are writable; the suite file's own go before them.
+    /// Variables that point programs to writable places; the suite file's own variables take precedence.
     pub env: Vec<(String, OsString)>,
-    /// The process gets an empty folder for temporary files, which goes with it; false where the suite file names one.
+    /// The process gets an empty temporary folder, which is deleted with it; false if the suite file names one.
     pub own_temp: bool,
-    /// The kernel keeps the process in it; false where it has no Landlock.
+    /// The kernel enforces the sandbox; false if it has no Landlock.
     pub kept: bool,
-    /// Where it does not: folders of the other side, which are looked at before and after each process.
+    /// Without Landlock: folders of the other side, which are checked before and after each process.
     pub watched: Vec<PathBuf>,
-    /// Folders of the other side, which are not there for a process of root.
+    /// Folders of the other side, hidden from processes of root.
     pub hidden: Vec<PathBuf>,
-    /// When processes of head ran; `None` of another side.
+    /// When processes of head ran; `None` for another side.
     pub times: Option<RunTimes>,
 }
 
-/// When processes ran, as all who start them tell it.
+/// When processes ran, reported by everything that starts them.
 #[derive(Clone, Debug, Default)]
 pub struct RunTimes(Arc<Mutex<Vec<(SystemTime, SystemTime)>>>);
 
@@ -39,14 +39,14 @@ impl RunTimes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((from, to));
     }
 
-    /// Whether a process ran at this moment.
+    /// True if a process ran at this moment.
     pub fn hold(&self, time: SystemTime) -> bool {
         let times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         times.iter().any(|(from, to)| *from < time && time <= *to)
     }
 }
 
-/// One and the same list.
+/// Equal if they are the same list.
 impl PartialEq for RunTimes {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -56,7 +56,7 @@ impl PartialEq for RunTimes {
 impl Eq for RunTimes {}
 
 impl Sandbox {
-    /// Adds a file or folder of the gate's own.
+    /// Adds a file or folder of the gate.
     pub fn allow(&mut self, path: &Path) {
         self.writable.push(path.to_owned());
     }
@@ -76,7 +76,6 @@ pub enum SandboxState {
 }
 
 impl SandboxState {
-    /// A sentence for readers of a verdict.
     pub fn sentence(self) -> String {
         match self {
             Self::Landlock(version) => format!(
@@ -84,7 +83,7 @@ impl SandboxState {
             ),
             Self::Off => "the sandbox was switched off: code of one side could have reached the other side, and the gate".into(),
             Self::Unsupported => {
-                "this kernel has no Landlock: each side had its own home, and base's tree was looked at around every process of head; code of head could have reached the rest, and the gate"
+                "this kernel has no Landlock: each side had its own home, and base's tree was checked before and after every process of head. Code of head could have reached everything else, the gate included"
                     .into()
             }
         }

@@ -1,10 +1,10 @@
-//! Tells which environment variables are secret: one rule, read by the manifest (which must not record
-//! them) and by the runner (which must not hand them to a benchmark).
+//! Decides which environment variables are secret. The manifest must not record them, and the runner must not pass them to a
+//! benchmark.
 //!
-//! The rule looks at names alone and errs on the safe side: a harmless variable kept back costs a line in the
-//! suite file, a leaked token costs a repository.
+//! The rule uses names only and errs on the safe side: a harmless variable that is withheld costs a line in the suite file, a
+//! leaked token costs a repository.
 
-/// Words that give a name away wherever they stand, also glued to another word: `PGPASSWORD`, `githubToken`.
+/// Words that mark a secret anywhere in a name, even without a separator: `PGPASSWORD`, `githubToken`.
 const SECRET_ENDINGS: [&str; 21] = [
     "accesskey",
     "apikey",
@@ -29,13 +29,13 @@ const SECRET_ENDINGS: [&str; 21] = [
     "token",
 ];
 
-/// Words that do so only when they stand alone: `auth` is in `AUTHOR`, and that is no password.
+/// Words that mark a secret only as a separate word: `auth` is in `AUTHOR`, which is not a password.
 const SECRET_WORDS: [&str; 6] = ["auth", "authorization", "bearer", "dsn", "netrc", "webhook"];
 
-/// Words that do so only as the last of several: `MYSQL_PWD` is one, `PWD` is the working folder.
+/// Words that mark a secret only as the last of several: `MYSQL_PWD` is a secret, `PWD` is the working folder.
 const SECRET_LAST_WORDS: [&str; 6] = ["key", "keys", "pass", "pat", "pwd", "session"];
 
-/// Pairs of neighbours: `AWS_ACCESS_KEY_ID`.
+/// Adjacent words that mark a secret: `AWS_ACCESS_KEY_ID`.
 const SECRET_PAIRS: [(&str, &str); 9] = [
     ("access", "key"),
     ("api", "key"),
@@ -48,7 +48,7 @@ const SECRET_PAIRS: [(&str, &str); 9] = [
     ("signing", "key"),
 ];
 
-/// A language model's tokens are counted, not hidden: `MAX_TOKENS`.
+/// A language model's tokens are a number: `MAX_TOKENS`.
 const COUNTERS: [&str; 13] = [
     "batch",
     "batched",
@@ -65,8 +65,7 @@ const COUNTERS: [&str; 13] = [
     "total",
 ];
 
-/// Channels by which a child could act in the job's name, and the agents that hold keys. Their names do not
-/// look secret.
+/// Channels through which a child could act for the job, and agents that keep keys. Their names do not look secret.
 const CHANNELS: [&str; 13] = [
     "CI_REPOSITORY_URL",
     "DBUS_SESSION_BUS_ADDRESS",
@@ -83,9 +82,8 @@ const CHANNELS: [&str; 13] = [
     "SSH_AUTH_SOCK",
 ];
 
-/// Whether the value behind this name must never be written down. Case does not matter; `_`, `-` and `.`
-/// part words. `ACTIONS_*` (the runner's own credentials) and `INPUT_*` (an action's inputs, tokens among
-/// them) count whole.
+/// True if the value of a variable with this name must never be recorded. Case-insensitive; `_`, `-` and `.` separate words.
+/// `ACTIONS_*` (the runner's own credentials) and `INPUT_*` (an action's inputs, tokens among them) always match.
 pub fn looks_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     if name.starts_with("actions_") || name.starts_with("input_") {
@@ -111,13 +109,13 @@ fn counted_or_secret_tokens(words: &[&str]) -> bool {
     words.contains(&"tokens") && !words.iter().any(|word| COUNTERS.contains(word))
 }
 
-/// Whether a benchmark's process must not see this variable unless its suite file sets it: secrets, and the
-/// files and sockets by which a process speaks for the whole job.
+/// True if a benchmark must not see this variable unless its suite file sets it: secrets, and the files and sockets through
+/// which a process acts for the whole job.
 pub fn scrubbed(name: &str) -> bool {
     looks_secret(name) || CHANNELS.iter().any(|channel| channel.eq_ignore_ascii_case(name))
 }
 
-/// The words of a command line, without the values of names that look secret.
+/// The words of a command line, without the values of secret-looking names.
 pub fn without_secrets(words: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut hide_next = false;
     let cut = |word: String| {

@@ -1,4 +1,4 @@
-//! Values and where they came from: defaults < file < what the benchmark itself says < environment < command line.
+//! Values and their origins: defaults < file < the benchmark itself < environment < command line.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -61,7 +61,7 @@ impl<T> Setting<T> {
         (self.origin != Origin::Default).then_some(&self.value)
     }
 
-    /// Takes the new value unless a stronger origin has spoken already; an equal rank overwrites.
+    /// Takes the new value unless a stronger origin has already set one; an equal rank overwrites.
     pub fn set(&mut self, value: T, origin: Origin) {
         if self.origin.rank() <= origin.rank() {
             *self = Self { value, origin };
@@ -92,7 +92,7 @@ impl Origin {
         }
     }
 
-    /// Who calls has set it, and the program that is measured cannot change it.
+    /// True if the caller has set it, so that the measured program cannot change it.
     pub fn is_pinned(&self) -> bool {
         matches!(self, Origin::Environment(_) | Origin::Cli(_))
     }

@@ -1,4 +1,4 @@
-//! The stages of a benchmark's life and how long each may take.
+//! The stages of a benchmark's life, and the time limit of each.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

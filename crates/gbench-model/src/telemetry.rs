@@ -1,4 +1,4 @@
-//! What the machine and its GPUs did while a process ran, sampled at an interval.
+//! Activity of the machine and its GPUs while a process ran, sampled at an interval.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,14 +11,14 @@ use serde_with::skip_serializing_none;
 use super::samples::is_default;
 use super::text::is_unseen;
 
-/// What is known of a process that has ended, or of a pair.
+/// The known facts of a process, or pair of processes, that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EndedProcess {
-    /// Its own work and that of its descendants, in CPU seconds.
+    /// CPU seconds of the process and its descendants.
     pub cpu_seconds: Option<f64>,
-    /// Of its life.
+    /// Its lifetime.
     pub seconds: f64,
-    /// Seconds after its start from which on, and until which, it measured; absent where its stages do not tell.
+    /// Seconds after its start from which and until which it measured; absent if its stages do not show that.
     pub measured: Option<(f64, f64)>,
 }
 
@@ -49,7 +49,7 @@ pub enum Unrest {
 }
 
 impl Unrest {
-    /// Whether two are of one cause, whatever the figures.
+    /// True if two have the same cause, whatever the figures.
     pub fn is_alike(&self, other: &Self) -> bool {
         let key = |unrest: &Self| match unrest {
             Self::OtherProcess { gpu, process } => (0, *gpu, process.pid.to_string()),
@@ -93,7 +93,7 @@ impl fmt::Display for ForeignProcess {
     }
 }
 
-/// The program's name alone, without what a terminal would obey.
+/// The program's name only, without terminal control characters.
 fn shown_name(name: &str) -> String {
     const LONGEST: usize = 40;
     let program = name.rsplit('/').next().unwrap_or(name);
@@ -143,7 +143,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// The GPU that the process used, else the only one; `None`: which one it was is not known, or there is none.
+    /// The GPU that the process used, else the only one; `None`: unknown, or there is no GPU.
     pub fn gpu(&self) -> Option<&GpuTelemetry> {
         let mut used = self.gpus.iter().filter(|gpu| gpu.used);
         match (used.next(), used.next(), self.gpus.as_slice()) {
@@ -251,7 +251,7 @@ pub enum PowerSource {
 }
 
 impl Spread {
-    /// `None` of no values.
+    /// `None` if there are no values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (mut count, mut sum, mut min, mut max) = (0u32, 0.0, f64::INFINITY, f64::NEG_INFINITY);
         for value in values {

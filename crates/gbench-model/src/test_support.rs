@@ -1,7 +1,7 @@
-//! A machine in order and a run that went well, for tests to spoil one thing at a time. Tests of other crates say what differs
-//! with `..record(cases)` and its like, so that a new field of a record is added in one place.
+//! A healthy machine and a successful run, from which tests change one thing at a time. Tests of other crates add differences
+//! with `..record(cases)`, so that a new field of a record is added in one place.
 
-// Only tests are built with this, where a panic is an answer.
+// Only tests are built with this, and a panic fails the test.
 #![allow(clippy::unwrap_used)]
 
 use super::{
@@ -10,7 +10,6 @@ use super::{
     RunRecord, RunSource, SCHEMA_RECORD, Thermal, Timing, ToolInfo,
 };
 
-/// A case without parameters on the host.
 pub fn case_id(benchmark: &str) -> CaseId {
     CaseId {
         benchmark: benchmark.parse().unwrap(),
@@ -22,7 +21,6 @@ pub fn case_id(benchmark: &str) -> CaseId {
     }
 }
 
-/// A run that came to its end.
 pub fn record(cases: Vec<CaseRecord>) -> RunRecord {
     RunRecord {
         schema: SCHEMA_RECORD.into(),
@@ -46,7 +44,7 @@ pub fn record(cases: Vec<CaseRecord>) -> RunRecord {
     }
 }
 
-/// A case of these processes, all of which were measured.
+/// A case with these processes, all of which were measured.
 pub fn case(id: CaseId, processes: Vec<ProcessRecord>, metrics: Vec<Metric>) -> CaseRecord {
     CaseRecord {
         id,
@@ -181,7 +179,6 @@ pub fn gpu(index: u32) -> Gpu {
     }
 }
 
-/// The GPUs, to change.
 pub fn devices(manifest: &mut Manifest) -> &mut Vec<Gpu> {
     match &mut manifest.gpu {
         Probe::Known(gpus) => &mut gpus.devices,
@@ -189,7 +186,6 @@ pub fn devices(manifest: &mut Manifest) -> &mut Vec<Gpu> {
     }
 }
 
-/// What the machine knows of the repository, to change.
 pub fn git(manifest: &mut Manifest) -> &mut GitFacts {
     match &mut manifest.git {
         Probe::Known(git) => git,

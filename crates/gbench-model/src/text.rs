@@ -1,6 +1,6 @@
-//! Numbers, lists, commits and words of a shell as they stand in sentences and tables: one rule for each.
+//! Formats numbers, lists, commits and shell words for sentences and tables.
 
-/// `0.1023` -> `10.2 %`, `0.0004` -> `0.04 %`, `-0.05` -> `-5 %`: three digits at most, no idle zeros.
+/// `0.1023` -> `10.2 %`, `0.0004` -> `0.04 %`, `-0.05` -> `-5 %`: three digits at most, no trailing zeros.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     if value.is_nan() {
@@ -53,7 +53,7 @@ pub fn list(items: &[String], most: usize) -> String {
     listed(&items[..items.len().min(most)], items.len(), ", ")
 }
 
-/// Of `all` items those that are `shown`, and how many more there are.
+/// Items that are `shown` out of `all`, with the number of the others.
 pub fn listed(shown: &[String], all: usize, joint: &str) -> String {
     let items = shown.join(joint);
     match all.saturating_sub(shown.len()) {
@@ -62,12 +62,12 @@ pub fn listed(shown: &[String], all: usize, joint: &str) -> String {
     }
 }
 
-/// The start of a commit's id, by which people know it.
+/// The abbreviated id of a commit.
 pub fn short_commit(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }
 
-/// With a capital first letter, unless the first word is a name such as `kernels/gemm`.
+/// Capitalises the first letter, unless the first word is a name such as `kernels/gemm`.
 pub fn capitalized(text: &str) -> String {
     let word = text.split(' ').next().unwrap_or("");
     if word.is_empty() || !word.chars().all(|c| c.is_ascii_lowercase()) {
@@ -76,7 +76,7 @@ pub fn capitalized(text: &str) -> String {
     text[..1].to_ascii_uppercase() + &text[1..]
 }
 
-/// One word of a shell, quoted only where the shell would change it.
+/// A shell word, quoted only if necessary.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -85,9 +85,8 @@ pub fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Whether a character is invisible, so that it could change how the rest of a line reads: it has no width, fills a
-/// line unseen or turns the reading order
-/// around, and is no control character.
+/// True if a character is invisible and could change how the rest of a line reads: zero-width characters, invisible fillers,
+/// and those that change the reading order. Control characters are not included.
 pub fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

@@ -1,4 +1,4 @@
-//! Units and what they say about direction.
+//! Units, and the direction that they imply.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub fn direction_of_unit(unit: &str) -> Option<Better> {
     if LOWER.contains(&unit) || is_time(unit) {
         return Some(Better::Lower);
     }
-    // So many of it in a time.
+    // An amount per time.
     let per_time = unit.rsplit_once('/').is_some_and(|(amount, time)| !amount.is_empty() && is_time(time));
     let rate =
         per_time || unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("ps") && unit.len() > 3;
@@ -33,7 +33,7 @@ pub fn direction_of_unit(unit: &str) -> Option<Better> {
     (rate || flops).then_some(Better::Higher)
 }
 
-/// Times and sizes by their unit, in seconds or bytes.
+/// Units of time and size, in seconds or bytes.
 const SCALES: [(&str, f64, bool); 24] = [
     ("s", 1.0, true),
     ("sec", 1.0, true),
@@ -61,13 +61,12 @@ const SCALES: [(&str, f64, bool); 24] = [
     ("TiB", 1_099_511_627_776.0, false),
 ];
 
-/// Whether a unit is one of time.
 pub fn is_time(unit: &str) -> bool {
     SCALES.iter().any(|(name, _, time)| *time && *name == unit)
 }
 
-/// A value of one unit in another; `None` where the two do not measure the same thing. Equal units, known or not,
-/// and an empty `from` leave the value as it is.
+/// A value converted to another unit; `None` if the two do not measure the same quantity. Equal units, known or not, and an
+/// empty `from` leave the value as it is.
 pub fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
     if from.is_empty() || from == to {
         return Some(value);
@@ -77,7 +76,7 @@ pub fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
     (time == also_time).then(|| value * from / to)
 }
 
-/// Whether a unit is that of a size or a count: such a figure is exact, where a time or a rate is only ever rounded.
+/// True for units of size or count: such a figure is exact, while times and rates are always rounded.
 pub fn is_counted(unit: &str) -> bool {
     const SIZES: [&str; 10] = ["B", "byte", "bytes", "KB", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
     const COUNTS: [&str; 10] = [
@@ -95,7 +94,7 @@ pub fn is_counted(unit: &str) -> bool {
     SIZES.contains(&unit) || COUNTS.contains(&unit)
 }
 
-/// `0.25` -> `250ms`, `90.0` -> `1m 30s`: as the suite file takes it and as reports print it.
+/// `0.25` -> `250ms`, `90.0` -> `1m 30s`: the form in the suite file and in reports.
 pub fn format_duration(seconds: f64) -> String {
     let duration = std::time::Duration::from_millis((seconds.max(0.0) * 1e3).round() as u64);
     humantime::format_duration(duration).to_string()

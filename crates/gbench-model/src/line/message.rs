@@ -9,13 +9,13 @@ use serde_with::skip_serializing_none;
 
 use crate::{Better, KernelCode, Params, Stage};
 
-/// Bytes that a line may have, its end not counted: the gate keeps no more of one in memory.
+/// The longest line in bytes, without its end; the gate buffers no more than this.
 pub const MAX_LINE: usize = 1 << 20;
 
-/// Version that the request carries and this module speaks.
+/// The protocol version in the request.
 ///
-/// Turns and shared processes came later and left it at 1: they are spoken only with children of which the suite file
-/// says that they know them, and every other child is sent what it always was.
+/// Turns and shared processes were added without a new version: the gate uses them only with children that the suite file
+/// declares capable, and other children see no difference.
 pub const PROTOCOL: u32 = 1;
 
 /// First argument that makes the binary run a member of the micro suite.
@@ -24,37 +24,37 @@ pub const MICRO_ARGUMENT: &str = "__micro";
 /// First argument that makes the binary compile the kernels of the micro suite into a folder.
 pub const CUBINS_ARGUMENT: &str = "__cubins";
 
-/// Names of the environment variables through which a child learns of the gate.
+/// Names of the environment variables that describe the request to a child.
 pub mod env {
     /// Number of an inherited file descriptor, open for writing.
     pub const FD: &str = "GBENCH_FD";
-    /// Path that can be opened for writing or appending: the same channel, for languages without
-    /// inherited descriptors.
+    /// Path that can be opened for writing or appending: the same channel, for languages that cannot use inherited
+    /// descriptors.
     pub const EVENTS: &str = "GBENCH_EVENTS";
-    /// Number of an inherited file descriptor, open for reading, over which the gate gives turns. Only where the
-    /// request has `turns`.
+    /// Number of an inherited file descriptor, open for reading, through which the gate grants turns. Set only if the request
+    /// has `turns`.
     pub const TURN_FD: &str = "GBENCH_TURN_FD";
-    /// Path of the same for languages without inherited descriptors.
+    /// Path of the same, for languages that cannot use inherited descriptors.
     pub const TURNS: &str = "GBENCH_TURNS";
     /// The whole [`super::Request`] as JSON.
     pub const REQUEST: &str = "GBENCH_REQUEST";
-    /// Plain copies of what a shell script needs most.
+    /// Copies of the values that shell scripts need most.
     pub const ITERATIONS: &str = "GBENCH_ITERATIONS";
     pub const WARMUP: &str = "GBENCH_WARMUP";
     pub const DURATION: &str = "GBENCH_DURATION";
     pub const SEED: &str = "GBENCH_SEED";
-    /// Folder of the locks of this machine; for children always [`LOCKS_OFF`].
+    /// Folder of this machine's locks; for children always [`LOCKS_OFF`].
     pub const LOCKS: &str = "GBENCH_LOCKS";
-    /// Value of [`LOCKS`] where gates need not take turns.
+    /// Value of [`LOCKS`] that disables locks.
     pub const LOCKS_OFF: &str = "off";
-    /// `1` in a process that a profiler watches: mark ranges for it. Absent in one that is timed, unless the suite file sets it.
+    /// `1` in a process under a profiler: mark ranges for it. Absent in timed processes, unless the suite file sets it.
     pub const NVTX: &str = "GBENCH_NVTX";
-    /// Prefix of one variable a parameter: `GBENCH_PARAM_N=1024`. Letters are made upper case, and
-    /// what is no letter or digit becomes `_`.
+    /// Prefix of one variable per parameter: `GBENCH_PARAM_N=1024`. Letters become upper case, and all characters except
+    /// letters and digits become `_`.
     pub const PARAM_PREFIX: &str = "GBENCH_PARAM_";
 }
 
-/// A request of the gate to a child.
+/// The gate's request to a child.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     pub protocol: u32,
@@ -64,46 +64,45 @@ pub struct Request {
     pub params: Params,
     pub iterations: u32,
     pub warmup: u32,
-    /// Seconds to measure for; 0: by iterations.
+    /// Seconds to measure; 0: by iterations.
     pub duration: f64,
-    /// Seconds to warm up for; 0: by iterations.
+    /// Seconds to warm up; 0: by iterations.
     pub burnin: f64,
     pub cold: bool,
     pub seed: u64,
-    /// Names of the settings that came from the command line: a child must not override these.
+    /// Names of the settings from the command line, which a child must not override.
     #[serde(default)]
     pub pinned: Vec<String>,
-    /// Measure in turns: yield when ready, wait for an [`Order`], do it, yield again. `iterations` and `duration` are
-    /// then the sum of the turns, which the gate keeps.
+    /// Measure in turns: yield when ready, wait for an [`Order`], carry it out, yield again. `iterations` and `duration` are
+    /// then totals over all turns, which the gate enforces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub turns: bool,
-    /// Points of the benchmark to measure one after the other, for a process that several cases share; `params` is then
-    /// empty.
+    /// Points of the benchmark to measure one after the other in a process that several cases share; `params` is then empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<Params>,
 }
 
-/// One line from the gate to a child that takes turns. The end of the file is the end of the turns.
+/// One line from the gate to a child that takes turns. End of file ends the turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Measure so many iterations now, then yield.
+    /// Measure this many iterations now, then yield.
     Turn { iterations: u32 },
 }
 
-/// One line from a child. Unknown keys are errors: a typo must not silently lose a sample.
+/// One line from a child. Unknown keys are errors, so that a typo does not silently lose a sample.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
-    /// A stage begins; the one before it is over.
+    /// A stage begins, which ends the previous one.
     Stage { stage: Stage },
     /// One measured value. `metric` defaults to `time`, `unit` to `s`.
     Sample {
         #[serde(default = "time")]
         metric: String,
-        /// Null: measured, but not a number. The key itself must be there.
+        /// Null: measured, but not a number. The key itself is required.
         #[serde(deserialize_with = "Option::deserialize")]
         #[serialize_always]
         #[cfg_attr(feature = "schema", schemars(required, extend("type" = ["number", "null"])))]
@@ -111,10 +110,10 @@ pub enum Event {
         unit: Option<String>,
         iteration: Option<u64>,
         better: Option<Better>,
-        /// `false`: shown, and judged only where the suite file says so, as of a figure whose direction nobody knows.
+        /// `false`: shown, and judged only if the suite file requests it, like a figure of unknown direction.
         gate: Option<bool>,
     },
-    /// Many measured values of one metric in order: what a tight loop sends once it is over.
+    /// Many measured values of one metric in order, sent after a tight loop.
     Samples {
         #[serde(default = "time")]
         metric: String,
@@ -123,11 +122,11 @@ pub enum Event {
         better: Option<Better>,
         gate: Option<bool>,
     },
-    /// A metric for which the child has only its own summary.
+    /// A metric for which the child has only a summary.
     Summary {
         #[serde(default = "time")]
         metric: String,
-        /// Median where known, else mean. Null: not a number. The key itself must be there.
+        /// Median if known, else mean. Null: not a number. The key itself is required.
         #[serde(deserialize_with = "Option::deserialize")]
         #[serialize_always]
         #[cfg_attr(feature = "schema", schemars(required, extend("type" = ["number", "null"])))]
@@ -150,7 +149,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         notes: BTreeMap<String, serde_json::Value>,
     },
-    /// The benchmark's own settings: above the suite file, below the command line.
+    /// The benchmark's own settings, which override the suite file but not the command line.
     Config {
         iterations: Option<u32>,
         warmup: Option<u32>,
@@ -159,9 +158,9 @@ pub enum Event {
         deadlines: BTreeMap<Stage, f64>,
         threshold: Option<f64>,
     },
-    /// Memory in bytes, at its peak.
+    /// Peak memory in bytes.
     Memory { host_peak_bytes: Option<u64>, device_peak_bytes: Option<u64> },
-    /// The machine code that runs on the GPU, by kernel. What several of these events say is joined.
+    /// The machine code that runs on the GPU, by kernel. Several such events are joined.
     DeviceCode {
         /// `sm_90`.
         arch: String,
@@ -169,7 +168,7 @@ pub enum Event {
         compiler: Option<String>,
         kernels: BTreeMap<String, KernelCode>,
     },
-    /// Whether the answer is right. `passed: false` makes the case invalid however fast it is.
+    /// The result of checking the answer. `passed: false` makes the case invalid, however fast it is.
     Validation {
         passed: bool,
         message: Option<String>,
@@ -180,18 +179,18 @@ pub enum Event {
     /// This machine cannot run the benchmark.
     Skip {
         reason: String,
-        /// What the machine lacks, where that is the reason.
+        /// The resource that the machine lacks, if that is the reason.
         lacks: Option<Lack>,
     },
-    /// The device held its clocks down while samples were taken. They are sent as any other.
+    /// The device throttled while samples were taken. The samples are sent as usual.
     Throttled {
-        /// Samples of this process that a slower device gave, and all of them.
+        /// The number of throttled samples of this process, and of all its samples.
         samples: u32,
         of: u32,
-        /// Why, as the driver names it; empty where only the clock tells.
+        /// The driver's reasons; empty if only the clock shows it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reasons: Vec<String>,
-        /// So many that the process says little about the code.
+        /// So many that the process is not informative about the code.
         spoilt: bool,
     },
     Error {
@@ -200,15 +199,15 @@ pub enum Event {
         kind: Option<String>,
         trace: Option<String>,
     },
-    /// Where cases share the process: what follows belongs to this one of the request's `cases`.
+    /// In a process that several cases share: the following lines belong to this one of the request's `cases`.
     Case { index: u32 },
-    /// Where turns are taken: ready for the next one, after the warm-up and after each turn.
+    /// In turns: ready for the next one, after the warm-up and after each turn.
     Yield {},
-    /// The last line: all was said. Optional; what comes after it is an error.
+    /// The last line. Optional; any line after it is an error.
     End {},
 }
 
-/// What a machine lacks.
+/// A resource that a machine lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

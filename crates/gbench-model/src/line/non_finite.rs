@@ -1,24 +1,23 @@
-//! `NaN`, `-Infinity`, `inf`: no JSON, but what Python's `json.dumps`, C's `printf` and C++ streams write.
+//! `NaN`, `-Infinity`, `inf`: not JSON, but written by Python's `json.dumps`, C's `printf` and C++ streams.
 //!
-//! They are made marked strings before serde_json reads the line, so that a measurement that is not a number
-//! is told from a line that is not JSON.
+//! They become marked strings before serde_json reads the line, so that a measurement that is not a number is distinguished
+//! from a line that is not JSON.
 
 use serde_json::Value;
 
-/// Stands in front of a non-finite literal once it is made a string; no real text begins so.
+/// Precedes a non-finite literal that was turned into a string; real text never begins with it.
 const MARK: &str = "\u{7f}non-finite:";
 
-/// A text that serde_json can read, and how its columns relate to the original's.
+/// A text that serde_json can read, with a mapping of its columns to the original's.
 pub(super) struct Quoted {
     pub text: String,
-    /// Column (bytes, from 1) in the original where each literal stood.
+    /// Column (bytes, from 1) of each literal in the original.
     pub literals: Vec<usize>,
 }
 
 impl Quoted {
-    /// Maps a column of the changed text to the original's.
     pub(super) fn column_before(&self, column: usize) -> usize {
-        // The mark and two quotation marks were added for each literal.
+        // Each literal gained the mark and two quotation marks.
         const GROWTH: usize = MARK.len() + 2;
         let mut shift = 0;
         for literal in &self.literals {
@@ -34,7 +33,7 @@ impl Quoted {
 /// The spellings of Python and of C.
 const LITERALS: [&str; 7] = ["NaN", "Infinity", "-Infinity", "nan", "-nan", "inf", "-inf"];
 
-/// Makes every non-finite literal outside strings a marked string.
+/// Turns every non-finite literal outside strings into a marked string.
 pub(super) fn quote_non_finite(text: &str) -> Quoted {
     let mut quoted = Quoted { text: String::with_capacity(text.len()), literals: Vec::new() };
     let (mut in_string, mut escaped) = (false, false);
@@ -59,19 +58,18 @@ pub(super) fn quote_non_finite(text: &str) -> Quoted {
     quoted
 }
 
-/// The non-finite literal that stood here, if one did.
+/// The non-finite literal behind this value, if there is one.
 pub(super) fn literal_of(value: &Value) -> Option<&str> {
     value.as_str()?.strip_prefix(MARK)
 }
 
-/// Makes a literal null.
 pub(super) fn absent_if_non_finite(value: &mut Value) {
     if literal_of(value).is_some() {
         *value = Value::Null;
     }
 }
 
-/// Makes every literal null, however deep.
+/// Makes every literal null, at any depth.
 pub(super) fn absent_everywhere(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(absent_everywhere),

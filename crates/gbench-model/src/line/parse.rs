@@ -1,7 +1,7 @@
-//! From a line's bytes to an [`Event`], or to the reason why not.
+//! Parses a line's bytes into an [`Event`], or explains why it is not one.
 //!
-//! The line was written by a stranger, so the error has to teach: which column, which key, which name was
-//! probably meant. Well-formed lines take serde's road alone; only a line that failed is looked at again.
+//! The authors of children do not know this code, so errors must teach: which column, which key, which name was probably
+//! meant. Valid lines only go through serde; only a line that failed is examined again.
 
 use std::collections::BTreeMap;
 
@@ -33,10 +33,10 @@ pub enum LineError {
     UnknownKey { event: &'static str, key: String, near: Option<&'static str> },
     #[error("event `{event}` needs the key `{key}`")]
     MissingKey { event: &'static str, key: &'static str },
-    /// `got` shows the value, cut short.
+    /// `got` shows the value, truncated.
     #[error("`{key}` of event `{event}` is {got}, not {wanted}")]
     WrongType { event: &'static str, key: String, wanted: &'static str, got: String },
-    /// A key given twice, or another oddity that only serde sees.
+    /// A duplicate key, or another oddity that only serde sees.
     #[error("the line is not an event: {what}")]
     Malformed { what: String },
 }
@@ -66,9 +66,9 @@ fn did_you_mean(near: &Option<&'static str>) -> String {
 
 /// Reads one line, with or without its line end.
 ///
-/// `NaN` and `Infinity`, which JSON lacks and Python's `json.dumps` writes, and C's `nan` and `inf` become an
-/// absent number where a measurement stands (`value`, `values`, `stddev`, `errors`) and null in `notes`: the case
-/// is then invalid, but the protocol is not broken. Anywhere else they are a wrong type.
+/// `NaN` and `Infinity`, which Python's `json.dumps` writes although JSON lacks them, and C's `nan` and `inf` become an absent
+/// number in a measurement (`value`, `values`, `stddev`, `errors`) and null in `notes`. The case is then invalid, but the
+/// protocol is not broken. Elsewhere they are a wrong type.
 pub fn parse(line: &[u8]) -> Result<Event, LineError> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -85,7 +85,7 @@ pub fn parse(line: &[u8]) -> Result<Event, LineError> {
     Ok(event)
 }
 
-/// Explains a line that serde refused, or reads it after all if non-finite literals were the only trouble.
+/// Explains a line that serde refused, or reads it if non-finite literals were the only problem.
 fn look_again(text: &str, error: &serde_json::Error) -> Result<Event, LineError> {
     let quoted = quote_non_finite(text);
     let value: Value = serde_json::from_str(&quoted.text).map_err(|error| LineError::NotJson {
@@ -99,20 +99,19 @@ fn look_again(text: &str, error: &serde_json::Error) -> Result<Event, LineError>
     let malformed =
         |error: &serde_json::Error| LineError::Malformed { what: without_place(&error.to_string()) };
     if quoted.literals.is_empty() {
-        // Nothing was changed: serde has seen something that a map of values cannot show, such as a key
-        // given twice.
+        // Nothing was changed, so serde saw something that a map of values cannot show, such as a duplicate key.
         Err(malformed(error))
     } else {
         serde_json::from_value(Value::Object(object)).map_err(|error| malformed(&error))
     }
 }
 
-/// serde_json ends its messages with a place in the text that it was given, which here is not the user's.
+/// serde_json ends its messages with a position in the modified text, which is not the user's.
 fn without_place(message: &str) -> String {
     message.split(" at line ").next().unwrap_or(message).to_owned()
 }
 
-/// Checks event, keys and types; turns marked literals into null where they may stand.
+/// Checks event, keys and types; turns marked literals into null where they are allowed.
 fn check_shape(object: &mut Map<String, Value>) -> Result<(), LineError> {
     let name = match object.get("event") {
         None => return Err(LineError::NoEvent),
@@ -184,7 +183,7 @@ fn check_field(event: &'static str, field: &Field, value: &mut Value) -> Result<
     }
 }
 
-/// One kernel of a `device_code` event, whose keys are told as `kernels.saxpy.registers`.
+/// Checks one kernel of a `device_code` event, whose keys are reported as `kernels.saxpy.registers`.
 fn check_kernel(event: &'static str, name: &str, kernel: &Value) -> Result<(), LineError> {
     let wrong = |key: String, value: &Value, wanted| {
         Err(LineError::WrongType { event, key, wanted, got: show(value) })
@@ -207,18 +206,17 @@ fn check_kernel(event: &'static str, name: &str, kernel: &Value) -> Result<(), L
     Ok(())
 }
 
-/// A name from a child, cut short.
 fn show_name(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
-/// What is no device code: the key, what is wanted, what is there.
+/// An error for invalid device code: the key, the expected form, the value.
 fn wrong_code(
     arch: &str,
     compiler: Option<&str>,
     kernels: &BTreeMap<String, KernelCode>,
 ) -> Option<(String, &'static str, String)> {
-    /// Bytes of a kernel's name: templates of C++ have long ones.
+    /// Bytes of a kernel's name; C++ templates have long ones.
     const LONGEST_NAME: usize = 4096;
     let text = |text: &str| show(&Value::String(text.to_owned()));
     let is_word = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
@@ -247,7 +245,7 @@ fn wrong_code(
     })
 }
 
-/// Bounds that types cannot say.
+/// Checks bounds that types cannot express.
 fn check_values(event: &Event) -> Result<(), LineError> {
     let wrong =
         |event, key: &str, wanted, got| Err(LineError::WrongType { event, key: key.into(), wanted, got });
@@ -297,7 +295,6 @@ fn check_values(event: &Event) -> Result<(), LineError> {
     Ok(())
 }
 
-/// The value as JSON, cut to 60 characters.
 fn show(value: &Value) -> String {
     if let Some(literal) = literal_of(value) {
         return literal.to_owned();

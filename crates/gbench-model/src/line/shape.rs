@@ -1,6 +1,6 @@
-//! The events as a table: what serde knows too, but does not tell when a line is wrong.
+//! The events as a table, which yields better error messages than serde.
 //!
-//! A test holds the table against the schema that the types themselves give.
+//! A test compares the table with the schema that the types yield.
 
 use serde_json::Value;
 
@@ -21,14 +21,13 @@ pub(super) enum Form {
     Number,
     Count,
     Count32,
-    /// A number or null; null says that the measurement is not a number.
+    /// A number, or null for a measurement that is not a number.
     Measurement,
     Measurements,
     MeasurementsByName,
     Stage,
     Better,
     Lack,
-    /// A list of texts.
     Texts,
     SecondsByStage,
     Notes,
@@ -58,7 +57,7 @@ impl Form {
         }
     }
 
-    /// Looks at the outside only: what is in a list or an object is checked by the caller that walks it.
+    /// Checks only the outer type; the caller walks lists and objects.
     pub(super) fn allows(self, value: &Value) -> bool {
         match self {
             Form::Text => value.is_string(),
@@ -153,7 +152,7 @@ const EVENTS: [(&str, &[Field]); 15] = [
     ("end", &[]),
 ];
 
-/// The event of that name, with the name as a constant.
+/// The event with that name, with the name as a constant.
 pub(super) fn event(name: &str) -> Option<(&'static str, &'static [Field])> {
     EVENTS.iter().find(|(event, _)| *event == name).copied()
 }
@@ -162,7 +161,7 @@ pub(super) fn names() -> Vec<&'static str> {
     EVENTS.iter().map(|(event, _)| *event).collect()
 }
 
-/// The keys of an event beside `event`; none for a name that is no event.
+/// The keys of an event in addition to `event`; empty for an unknown event.
 pub(super) fn keys(event: &str) -> Vec<&'static str> {
     self::event(event).map(|(_, fields)| fields.iter().map(|field| field.key).collect()).unwrap_or_default()
 }
