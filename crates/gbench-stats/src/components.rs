@@ -1,28 +1,28 @@
-//! Where the scatter of a benchmark comes from: iterations within a process, processes, their order in a round.
+//! Splits the scatter of a benchmark by source: iterations within a process, processes, and their order in a round.
 //!
-//! A process is placed by the mean of its middle half ([`super::midmean`]). How well its own iterations know that place
-//! is the variance of a trimmed mean (Tukey & McLaughlin 1963), widened for iterations that resemble their neighbours.
-//! What places scatter beyond that lies between processes, and no number of iterations makes it smaller.
+//! The location of a process is the mean of its middle half ([`super::midmean`]). Its uncertainty from the iterations is the
+//! variance of a trimmed mean (Tukey & McLaughlin 1963), widened for autocorrelated iterations. Any further scatter of
+//! locations is between processes, and more iterations do not reduce it.
 
 use super::{mean, sample_stddev};
 
-/// Samples below this show nothing of what lies within a process.
+/// Fewer samples show nothing about the scatter within a process.
 const MIN_SAMPLES: usize = 4;
 
 /// The estimate that iterations give of their process's location.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Within {
-    /// Lag-1 autocorrelation of iterations, freed of the bias of short series; outliers are drawn in to the middle half.
+    /// Lag-1 autocorrelation of iterations, corrected for the bias of short series; outliers are moved to the ends of the
+    /// middle half.
     pub correlation: f64,
-    /// Of the place of one process.
+    /// Variance of one process's location.
     pub variance: f64,
-    /// Iterations of one process, on average.
+    /// Iterations per process, on average.
     pub iterations: f64,
 }
 
 impl Within {
-    /// `processes`: each its iterations in their order. Those with fewer than four are passed over; `None` where no
-    /// other is left.
+    /// `processes`: the iterations of each, in order. Processes with fewer than four are skipped; `None` if no other is left.
     pub fn of<'a>(processes: impl IntoIterator<Item = &'a [f64]>) -> Option<Self> {
         let long = processes.into_iter().filter(|samples| samples.len() >= MIN_SAMPLES);
         let drawn_in: Vec<Vec<f64>> = long.map(drawn_in).collect();
@@ -33,7 +33,7 @@ impl Within {
         let of_place = |samples: &Vec<f64>| {
             let count = samples.len() as f64;
             let middle = count - 2.0 * (samples.len() / 4) as f64;
-            // Where neighbours pull apart the estimate is not made smaller: that is rarely a fact.
+            // Negative correlation does not reduce the estimate: it is rarely real.
             let widening = widening(correlation.max(0.0), samples.len());
             squares(samples).0 / (middle * (middle - 1.0)) * widening * (count - 1.0) / (count - widening)
         };
@@ -43,21 +43,21 @@ impl Within {
     }
 }
 
-/// The variance of one process's place, by where it comes from; see the file's comment.
+/// The variance of one process's location by source; see the file's comment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
     pub within: f64,
     pub between: f64,
-    /// By being first or second in a round.
+    /// From being first or second in a round.
     pub order: f64,
 }
 
 impl Components {
-    /// `differences`: head - base by round, of the same program. `late`: what the second process of each round lies above
-    /// the first, where the order is known.
+    /// `differences`: head - base by round, of the same program. `late`: second minus first process of each round, if the
+    /// order is known.
     pub fn of(differences: &[f64], late: &[f64], within: f64) -> Option<Self> {
         let deviation = sample_stddev(differences)?;
-        // Each difference has two processes in it.
+        // Each difference is of two processes.
         let all = deviation * deviation / 2.0;
         let order = mean(late).zip(sample_stddev(late)).map_or(0.0, |(mean, deviation)| {
             let by_chance = deviation * deviation / late.len() as f64;
@@ -68,22 +68,22 @@ impl Components {
         Some(Self { within, between: all - within - order, order })
     }
 
-    /// The share of one part in the whole; 0 where nothing scatters.
+    /// The share of one part in the whole; 0 if nothing varies.
     pub fn share(&self, part: f64) -> f64 {
         let all = self.within + self.between + self.order;
         if all > 0.0 { part / all } else { 0.0 }
     }
 }
 
-/// Iterations a process for the least total time, n = sqrt(c_launch / c_iteration * within / between) (Kalibera & Jones
-/// 2013, for two levels). `within`: variance that one iteration contributes. Infinite where nothing lies between.
+/// The number of iterations per process with the least total time, n = sqrt(c_launch / c_iteration * within / between)
+/// (Kalibera & Jones 2013, for two levels). `within`: variance from one iteration. Infinite if `between` is zero.
 pub fn best_iterations(launch: f64, iteration: f64, within: f64, between: f64) -> f64 {
     (launch / iteration * within / between).sqrt()
 }
 
-/// Lag-1 autocorrelation of many series about their own means, pooled: the one of a process of first order for which
-/// the sums of products and of squares, as short series give them, are expected to have the ratio that was found.
-/// `None` where nothing varies, or no series has four values.
+/// Pooled lag-1 autocorrelation of many series about their own means: that of the first-order process whose expected ratio of
+/// products to squares, in series this short, equals the observed ratio. `None` if nothing varies, or no series has four
+/// values.
 pub fn lag_1<'a>(series: impl IntoIterator<Item = &'a [f64]>) -> Option<f64> {
     let (mut square, mut product, mut lengths) = (0.0, 0.0, Vec::new());
     for values in series.into_iter().filter(|values| values.len() >= MIN_SAMPLES) {
@@ -129,7 +129,7 @@ fn squares(values: &[f64]) -> (f64, f64) {
     (square, values.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum())
 }
 
-/// The samples with what lies outside of the middle half set to its ends, in their order.
+/// The samples in order, with those outside of the middle half set to its ends.
 fn drawn_in(samples: &[f64]) -> Vec<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

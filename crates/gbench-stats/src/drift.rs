@@ -1,19 +1,19 @@
-//! A slow, steady slope that is still going on: no night's step is worth a look, their sum is.
+//! Detects a slow, steady slope that is still continuing: no single night's step is notable, but their sum is.
 //!
-//! Of all lines that are flat at first and rise or fall from some run to the last, the one that fits best; it is reported
-//! where it is beyond chance and fits better than the best step does. Theil & Sen's slope with Mann & Kendall's test asks
-//! the whole series for one direction instead: it neither tells when the slope begins nor a slope from a step.
+//! It takes the best fit among lines that are flat first and then rise or fall from some run to the last, and reports it if
+//! it is significant and fits better than the best step. Theil & Sen's slope with Mann & Kendall's test would ask for one
+//! direction of the whole series: that neither shows where the slope begins nor distinguishes a slope from a step.
 
 use super::change_points::noise::{self, FLOOR, SessionNoise};
 use super::change_points::sums::{Hinge, Sums};
 use super::change_points::{LEAST_RUNS, change_points, logarithms};
 use super::{TQuantiles, t_tail};
 
-/// The chance of a drift in a series without one that the goals of `docs/trend-evaluation.md` are met with.
+/// The chance of a drift in a series without one with which the goals of `docs/trend-evaluation.md` are met.
 pub const LEVEL: f64 = 0.001;
-/// A slope is told of so many runs at least: over fewer it cannot be told from a step.
+/// The fewest runs of a slope; a shorter one cannot be distinguished from a step.
 pub(crate) const LEAST_RUNS_OF_DRIFT: usize = 20;
-/// Twice the logarithmic likelihood of the slope exceeds that of the step by at least this.
+/// Twice the log likelihood of the slope must exceed that of the step by this.
 const MARGIN: f64 = 2.0;
 
 /// A slope from some run to the last one.
@@ -21,21 +21,21 @@ const MARGIN: f64 = 2.0;
 pub struct Drift {
     /// The first run that has moved.
     pub from: usize,
-    /// Relative change by run: `0.001` is 0.1 % more each night.
+    /// Relative change per run: `0.001` is 0.1 % more each night.
     pub per_run: f64,
-    /// 95 % interval of `per_run`, given where it begins.
+    /// 95 % interval of `per_run`, given its beginning.
     pub low: f64,
     pub high: f64,
-    /// What it has come to at the last run, relative to the level before.
+    /// The total change at the last run, relative to the level before.
     pub total: f64,
     /// Two-sided, times the number of places where it may begin (Bonferroni).
     pub p: f64,
 }
 
-/// The drift that the last runs are in, if they are in one.
+/// The drift that includes the last runs, if there is one.
 ///
-/// `values` as in [`change_points`]; what lies before the last lasting step is left out. `level`: the chance of a drift in
-/// a series without one, nominally. `None` also where a value has no finite logarithm: [`change_points`] tells them apart.
+/// `values` as in [`change_points`]; runs before the last lasting step are ignored. `level`: the nominal chance of a drift in
+/// a series without one. Also `None` if a value has no finite logarithm; [`change_points`] distinguishes the two.
 pub fn drift(values: &[f64], level: f64) -> Option<Drift> {
     let points = change_points(values, super::change_points::LEVEL)?;
     let start = points.last().map_or(0, |point| point.at);
@@ -72,7 +72,7 @@ fn of_one_level(logarithms: &[f64], level: f64) -> Option<Drift> {
     })
 }
 
-/// Where the slope begins that fits best.
+/// The beginning of the best-fitting slope.
 fn steepest(sums: &Sums) -> Option<(usize, Hinge)> {
     let count = sums.len();
     let knots = 0..=count - LEAST_RUNS_OF_DRIFT;

@@ -1,9 +1,9 @@
-//! Numbers in, numbers out: the statistics of the gate, free of any noun of ours.
+//! Statistics of the gate: numbers in, numbers out, without any of the project's types.
 //!
-//! Every figure is held against NumPy, SciPy or statsmodels in `fixtures/statistics`.
+//! Every figure is checked against NumPy, SciPy or statsmodels in `fixtures/statistics`.
 
 #![forbid(unsafe_code)]
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod change_points;

@@ -1,16 +1,15 @@
-//! Where the samples of one process lie: the mean of their middle half.
+//! The location of one process's samples: the mean of their middle half.
 //!
-//! Robust against the outliers that GPU timing has on the slow side, and, unlike the median, able to resolve less
-//! than one tick of the timer.
+//! It is robust against the slow outliers of GPU timing and, unlike the median, resolves less than one tick of the timer.
 
-/// Mean of the middle half of `ln values`; sorts `values` in place. `floor(n / 4)` are dropped at each end.
-/// `None` of nothing, or where a value has no finite logarithm.
+/// Mean of the middle half of `ln values`; sorts `values` in place. `floor(n / 4)` values are dropped at each end. `None` if
+/// there are no values, or if one has no finite logarithm.
 pub fn ln_midmean(values: &mut [f64]) -> Option<f64> {
     let positive = values.iter().all(|value| *value > 0.0);
     if positive { mean_of_middle(values, f64::ln) } else { None }
 }
 
-/// Mean of the middle half of `values`, which are sorted in place. `None` of nothing, or of values that are not finite.
+/// Mean of the middle half of `values`, which are sorted in place. `None` if there are no values, or if one is not finite.
 pub fn midmean(values: &mut [f64]) -> Option<f64> {
     mean_of_middle(values, |value| value)
 }

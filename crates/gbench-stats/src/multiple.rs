@@ -1,16 +1,16 @@
-//! Many comparisons, one error rate: the chance of even one false alarm in the family stays below it.
+//! Many comparisons with one error rate: an upper bound of the chance of any false alarm in the family.
 
 /// The result of Holm's procedure for one hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HolmStep {
-    /// Rejected at a family's error rate exactly if this is at most that rate.
+    /// The hypothesis is rejected at a family's error rate if and only if this is at most that rate.
     pub adjusted_p: f64,
-    /// The error rate at which this hypothesis was tested: `alpha / (number not yet rejected)`. Those after the
-    /// first that stands share the rate at which it stood.
+    /// The error rate at which this hypothesis was tested: `alpha / (number not yet rejected)`. All hypotheses after the first
+    /// that was not rejected have the same level as that one.
     pub level: f64,
 }
 
-/// Step-down correction (Holm 1979): `p` in any order, answers in the same one. Valid under any dependence.
+/// Step-down correction (Holm 1979): `p` in any order, results in the same order. Valid under any dependence.
 pub fn holm(p: &[f64], alpha: f64) -> Vec<HolmStep> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));

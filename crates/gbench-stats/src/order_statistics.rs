@@ -1,8 +1,8 @@
-//! Descriptive statistics. Inputs are finite; what cannot be said of too few values is `None`.
+//! Descriptive statistics. Inputs are finite; statistics that need more values are `None`.
 
 use std::collections::BTreeMap;
 
-/// What is said of all samples of a metric, in its unit. The runner stores it as `model::Summary`.
+/// Describes all samples of a metric, in its unit. The runner stores it as `model::Summary`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     pub samples: u64,
@@ -14,17 +14,17 @@ pub struct Description {
     pub stddev: Option<f64>,
     pub min: f64,
     pub max: f64,
-    /// `p25 p50 p75 p90 p95 p99` and those asked for (`p99.9`), by type-7 quantiles.
+    /// `p25 p50 p75 p90 p95 p99` and the requested ones (`p99.9`), by type-7 quantiles.
     pub percentiles: BTreeMap<String, f64>,
 }
 
-/// Percentiles that every description holds.
+/// Percentiles in every description.
 const PERCENTILES: [f64; 6] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 
-/// Describes the samples of all processes taken together, for the reader; decisions rest on processes.
+/// Describes the samples of all processes taken together, for readers; decisions are based on processes.
 ///
-/// `extra`: further percentiles in percent; those outside 0 to 100 are left out. `None` where there is no
-/// sample or one of them is not finite.
+/// `extra`: further percentiles in percent; those outside 0 to 100 are ignored. `None` if there is no sample or one is not
+/// finite.
 pub fn summarize<'a>(processes: impl IntoIterator<Item = &'a [f64]>, extra: &[f64]) -> Option<Description> {
     let mut sorted = Vec::new();
     let mut count = 0;
@@ -52,19 +52,19 @@ pub fn summarize<'a>(processes: impl IntoIterator<Item = &'a [f64]>, extra: &[f6
     })
 }
 
-/// Arithmetic mean; `None` of nothing. Compensated, so that a large offset costs no digits.
+/// Arithmetic mean; `None` without values. Compensated, so that a large offset does not cost digits.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let total = sum(values.iter().copied());
     if values.is_empty() {
         return None;
     }
-    // Where the sum leaves the range of a double, the mean does not.
+    // The mean is finite even if the sum overflows.
     let finite = total.is_finite();
     Some(if finite { total / count } else { sum(values.iter().map(|value| value / count)) })
 }
 
-/// Neumaier's variant of Kahan summation (Neumaier 1974): exact to the last digits whatever the order.
+/// Neumaier's variant of Kahan summation (Neumaier 1974): exact to the last digits in any order.
 fn sum(values: impl Iterator<Item = f64>) -> f64 {
     let (mut total, mut lost) = (0.0_f64, 0.0);
     for value in values {
@@ -76,27 +76,26 @@ fn sum(values: impl Iterator<Item = f64>) -> f64 {
     total + lost
 }
 
-/// Sample standard deviation (n - 1), two passes; `None` of fewer than two values, or where it exceeds the
-/// range of a double.
+/// Sample standard deviation (n - 1), two passes; `None` for fewer than two values, or if it overflows.
 pub fn sample_stddev(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
     }
     let centre = mean(values)?;
-    // Deviations are scaled by the largest, so that their squares neither overflow nor vanish.
+    // Deviations are scaled by the largest, so that their squares neither overflow nor underflow.
     let largest = values.iter().map(|value| (value - centre).abs()).fold(0.0, f64::max);
     if largest == 0.0 {
         return Some(0.0);
     }
     let scaled = |value: &f64| (value - centre) / largest;
     let squares = sum(values.iter().map(|value| scaled(value).powi(2)));
-    // The mean was rounded to a double; what that added to the squares is known and taken off again.
+    // The mean was rounded to a double; the error that this adds to the squares is subtracted.
     let offset = sum(values.iter().map(scaled)).powi(2) / values.len() as f64;
     let deviation = largest * ((squares - offset) / (values.len() - 1) as f64).max(0.0).sqrt();
     deviation.is_finite().then_some(deviation)
 }
 
-/// Median of `values`, in any order; reorders them. `None` of nothing.
+/// Median of `values`, in any order; reorders them. `None` without values.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     let half = values.len() / 2;
     if values.is_empty() {
@@ -109,8 +108,8 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     Some(lower.filter(|_| even).map_or(upper, |lower| between(lower, upper, 0.5)))
 }
 
-/// Quantile of ascending `sorted` at `p` in 0 to 1, type 7 (Hyndman & Fan 1996): NumPy's and R's default.
-/// `None` of nothing.
+/// Quantile of ascending `sorted` at `p` in 0 to 1, type 7 (Hyndman & Fan 1996): NumPy's and R's default. `None` without
+/// values.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let position = p.clamp(0.0, 1.0) * last as f64;
@@ -177,7 +176,7 @@ mod tests {
         prop::collection::vec(-1e6..1e6_f64, 1..40)
     }
 
-    /// Of the values, and of what each becomes.
+    /// Describes the values before and after a change.
     fn both(values: &[f64], change: impl Fn(f64) -> f64) -> [Description; 2] {
         let changed: Vec<f64> = values.iter().map(|value| change(*value)).collect();
         [values, &changed].map(|values| summarize([values], &[]).unwrap())

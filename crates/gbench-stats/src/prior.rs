@@ -1,7 +1,7 @@
 //! The noise of one benchmark, moderated by that of many: empirical Bayes for variances (Smyth 2004, "limma").
 //!
-//! Three rounds tell little about a benchmark's own variance. The variances of the whole suite are taken as draws from a
-//! scaled inverse chi-squared distribution; its two parameters are fitted by the mean and variance of their logarithms.
+//! Three rounds are too few for a benchmark's own variance. The variances of the whole suite are treated as draws from a
+//! scaled inverse chi-squared distribution, whose two parameters are fitted to the mean and variance of their logarithms.
 
 use statrs::function::gamma::digamma;
 
@@ -10,13 +10,13 @@ use super::{mean, sample_stddev};
 /// Prior of a variance: `variance` with the weight of `freedom` observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
-    /// d0: 0 where there is nothing to borrow from, at most 50.
+    /// d0: 0 if there is nothing to borrow from, at most 50.
     pub freedom: f64,
     /// s0 squared.
     pub variance: f64,
 }
 
-/// Fewer than this many variances show nothing of their distribution.
+/// Fewer variances than this do not show their distribution.
 const MIN_VARIANCES: usize = 4;
 const MAX_FREEDOM: f64 = 50.0;
 /// Below any variance that a timer can show; keeps the logarithm finite.
@@ -25,7 +25,7 @@ const MIN_VARIANCE: f64 = 1e-12;
 impl Prior {
     pub const NONE: Prior = Prior { freedom: 0.0, variance: 1.0 };
 
-    /// `variances`: one for each benchmark, each on `freedom` degrees of freedom.
+    /// `variances`: one for each benchmark, each with `freedom` degrees of freedom.
     pub fn fit(variances: &[f64], freedom: f64) -> Self {
         if variances.len() < MIN_VARIANCES {
             return Self::NONE;
@@ -41,12 +41,12 @@ impl Prior {
         Self { freedom: d0, variance: (centre + digamma(d0 / 2.0) - (d0 / 2.0).ln()).exp() }
     }
 
-    /// The prior's weight bounded: a benchmark that is unlike the others must be able to say so.
+    /// Bounds the prior's weight, so that a benchmark unlike the others can still show it.
     pub fn at_most(self, freedom: f64) -> Self {
         Self { freedom: self.freedom.min(freedom), ..self }
     }
 
-    /// A variance on `freedom` degrees of freedom, drawn towards the prior.
+    /// A variance with `freedom` degrees of freedom, shrunk towards the prior.
     pub fn moderate(self, variance: f64, freedom: f64) -> f64 {
         (self.freedom * self.variance + freedom * variance) / (self.freedom + freedom)
     }

@@ -1,17 +1,17 @@
-//! Forecast for a benchmark whose noise is known: rounds until it is certified unchanged, or an effect is proven.
+//! Forecasts for a benchmark with known noise: the rounds until it is certified unchanged, or an effect is proven.
 //!
-//! All figures are those that four runs of five keep to.
+//! Four runs of five need no more than these figures.
 
 use super::TQuantiles;
 use super::seq_e::{CERTIFY_LATER, CERTIFY_SCREEN, PowerContext, SequentialLimits, detectable};
 
-/// More rounds than this are no prospect.
+/// Forecasts of more rounds are `None`.
 pub const MAX_ROUNDS: usize = 10_000;
-/// Standard normal quantile of 0.9: the mean of an unchanged benchmark lies within it, either way, four times of five.
+/// Standard normal quantile of 0.9: the mean of an unchanged benchmark is within it, either way, four times of five.
 const EITHER_WAY: f64 = 1.281_551_565_544_600_4;
 
-/// The narrowest target, in logarithms, within which a benchmark of this noise is certified after `rounds`.
-/// `borrowed`: degrees of freedom that the prior of the variances gives. Infinite before the screen is over.
+/// The narrowest target, in logarithms, within which a benchmark with this noise is certified after `rounds`. `borrowed`:
+/// degrees of freedom from the prior of the variances. Infinite before the screen is over.
 pub fn certified_within(
     noise: f64,
     rounds: usize,
@@ -31,7 +31,7 @@ pub fn certified_within(
 pub fn rounds_to_certify(noise: f64, target: f64, borrowed: f64, limits: &SequentialLimits) -> Option<usize> {
     let mut quantiles = TQuantiles::default();
     let mut enough = |rounds| certified_within(noise, rounds, borrowed, limits, &mut quantiles) < target;
-    // The level changes after the screen, so that its last round stands for itself.
+    // The level changes after the screen, so its last round is a separate case.
     if enough(limits.screen_rounds) {
         return Some(limits.screen_rounds);
     }
@@ -49,7 +49,7 @@ pub fn rounds_to_prove(
     first(limits.screen_rounds + 1, enough)
 }
 
-/// The first number from `low` on for which it holds, of something that holds from there on.
+/// The first number from `low` on that satisfies a monotone condition.
 fn first(low: usize, mut holds: impl FnMut(usize) -> bool) -> Option<usize> {
     let (mut low, mut high) = (low, MAX_ROUNDS);
     if !holds(high) {
@@ -97,7 +97,7 @@ mod tests {
         let power = |noise| PowerContext { noise, min_effect: 0.0025, target: 0.02 };
         let rounds = rounds_to_prove(0.0296, power(0.03), &LIMITS, 1).unwrap();
         let share = share(Status::Regressed, rounds, 0.0296, 0.03, 2);
-        // The scale comes from four rounds alone here, which costs some of them.
+        // Only four rounds determine the scale here, which costs some of them.
         assert!((0.6..1.0).contains(&share), "{share} after {rounds}");
         assert_eq!(rounds_to_prove(0.03, power(0.0001), &LIMITS, 1), Some(1 + 11));
         assert_eq!(rounds_to_prove(0.002, power(0.01), &LIMITS, 1), None);

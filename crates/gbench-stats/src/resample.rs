@@ -1,8 +1,8 @@
-//! The rule tried on rounds of one program against itself, many times over.
+//! Tries the rule many times on rounds of one program against itself.
 //!
-//! Both sides being the same, chance alone said which of them counted as head: each suite with other signs was as
-//! likely as the one that was measured, whatever noise, drift or outliers the rounds hold. That makes the share of suites
-//! with a red an honest count, and not a simulation by a model.
+//! Both sides are the same program, so only chance decided which of them was head: suites with other signs were as likely as
+//! the measured one, whatever noise, drift or outliers the rounds contain. The share of such suites with a red is therefore an
+//! exact count, not a simulation of a model.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -19,12 +19,12 @@ pub struct ResampledRow<'a> {
     pub effect: f64,
 }
 
-/// Which rounds a tried suite has.
+/// The rounds of a tried suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// Those that were measured, in their order.
+    /// The measured rounds, in their order.
     AsMeasured,
-    /// So many, each drawn from those that were measured, the same for all rows.
+    /// This many rounds, each drawn from the measured ones, the same for all rows.
     Drawn(usize),
 }
 
@@ -32,15 +32,16 @@ pub enum Length {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tries {
     pub suites: u32,
-    /// Suites in which a row was called regressed that was not planted.
+    /// Suites in which a row without a planted effect was called regressed.
     pub with_red: u32,
     /// Rows that the screen left open, on average.
     pub candidates: f64,
-    /// By row: how often something was planted in it, and how often that was found.
+    /// By row: how often an effect was planted in it, and how often it was found.
     pub planted: Vec<(u32, u32)>,
 }
 
-/// Tries the rule on `suites` suites. `plants`: rows of each that get their effect, in turn; 0 for the false alarms.
+/// Tries the rule on `suites` suites. `plants`: the number of rows of each that get their effect, in turn; 0 measures false
+/// alarms.
 pub fn tries(
     rows: &[ResampledRow],
     limits: &SequentialLimits,
@@ -78,7 +79,7 @@ pub fn tries(
                 let Some(taken) = there.get(from) else { continue };
                 let shift = if planted.contains(&at) { row.effect } else { 0.0 };
                 let order = row.series.head_second.get(from);
-                // As a comparison has it, the second round takes the order opposite to the first one's.
+                // As in a comparison, the second round has the opposite order of the first.
                 let as_measured = match (round, order, orders[at].first()) {
                     (1, Some(order), Some(first)) => order != first,
                     _ => heads[row.case],
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::test_support::{LIMITS, row, uniform};
 
-    /// Six rows of twelve rounds, whose differences are noise.
+    /// Six rows of twelve rounds of pure noise.
     fn of_noise(noise: f64) -> Vec<Vec<f64>> {
         let of_seed = |seed| -> Vec<f64> {
             let mut uniform = uniform(seed);
@@ -139,7 +140,7 @@ mod tests {
         assert_eq!(tries(1), some);
     }
 
-    /// The count can fail: a rule that is far too free has its false alarms counted.
+    /// The count can fail: a rule that is too permissive has its false alarms counted.
     #[test]
     fn a_rule_without_a_level_is_seen_to_cry_wolf() {
         let free = SequentialLimits { alpha: 5.0, ..LIMITS };
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn rounds_as_measured_keep_their_size_and_rows_of_one_case_their_coin() {
         let one = vec![vec![0.5; 40]];
-        // Forty heads in a row do not come: a constant difference with fair signs is no effect.
+        // Forty equal signs in a row do not occur: a constant difference with fair signs is not an effect.
         let same = tries(&rows(&one), &LIMITS, Length::AsMeasured, 200, 0, 3);
         assert!(same.with_red <= 4, "{same:?}");
         assert_eq!(same.candidates.round(), 1.0);

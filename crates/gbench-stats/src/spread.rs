@@ -1,10 +1,10 @@
-//! Whether one side of a comparison in rounds varies far more than the other.
+//! Tests whether one side of a comparison in rounds varies far more than the other.
 //!
-//! With identical programs, and base and head of a round in a random order, both values of a round may have come the other way
-//! round. So `d = |head - m| - |base - m|`, `m` being the median of all values of both sides, has either sign with equal chance,
-//! whatever the noise is: `m` does not change when the two are swapped. Given the sizes, the sum of `d` is one of random signs, and
-//! exceeds what it is with a chance of at most `min over l of exp(-l sum) prod cosh(l d)` (Chernoff's bound), which is near the
-//! exact chance where a few large ones decide.
+//! With identical programs, and base and head of a round in a random order, both values of a round may have been swapped. So
+//! `d = |head - m| - |base - m|`, with `m` the median of all values of both sides, has either sign with equal chance, whatever
+//! the noise is: `m` does not change when the two are swapped. Given the sizes, the sum of `d` has random signs, and is
+//! reached or exceeded with a chance of at most `min over l of exp(-l sum) prod cosh(l d)` (Chernoff's bound), which is near
+//! the exact chance if a few large ones decide.
 
 use super::median;
 
@@ -14,17 +14,17 @@ pub struct Spreads {
     /// Mean distance from the side's own median.
     pub base: f64,
     pub head: f64,
-    /// ln of a bound of the chance that head is so much farther from the middle than base where both are the same; 0 where it is not
-    /// farther.
+    /// ln of a bound of the chance that head is this much farther from the middle than base if both are the same; 0 if it is
+    /// not farther.
     pub ln_chance: f64,
 }
 
-/// Head is said to vary far more from this many times base's spread on.
+/// Head varies far more from this multiple of base's spread on.
 const FAR_MORE: f64 = 3.0;
 
 impl Spreads {
-    /// Of rounds of base and head, which begin with the first round of a comparison if `from_first`: its first two rounds share one
-    /// coin. `None` of none.
+    /// `rounds`: values of base and head, starting with the first round of a comparison if `from_first`, whose first two
+    /// rounds share one coin. `None` without rounds.
     pub fn of(rounds: &[[f64; 2]], from_first: bool) -> Option<Self> {
         let mut all: Vec<f64> = rounds.iter().flatten().copied().collect();
         let middle = median(&mut all)?;
@@ -41,21 +41,21 @@ impl Spreads {
         Some(Self { base: spread(0)?, head: spread(1)?, ln_chance: ln_chance(&farther) })
     }
 
-    /// Head varies far more, and by more than `least`, with a chance of at most `alpha` to find that of equal programs.
+    /// True if head varies far more, and by more than `least`, with a chance of at most `alpha` for equal programs.
     pub fn head_is_noisier(&self, least: f64, alpha: f64) -> bool {
         self.head >= least && self.head >= FAR_MORE * self.base && self.ln_chance <= alpha.ln()
     }
 }
 
-/// ln of a bound of the chance that random signs of these sizes have this sum or more. Each factor bounds it by itself, so
-/// that the best of several does, too.
+/// ln of a bound of the chance that random signs of these sizes have this sum or more. Each factor is a bound by itself, so
+/// the best of several is one, too.
 fn ln_chance(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
     if sum.is_nan() || sum <= 0.0 || !largest.is_finite() {
         return 0.0;
     }
-    // cosh overflows where its logarithm does not.
+    // cosh overflows although its logarithm does not.
     let ln_cosh = |x: f64| x + (-2.0 * x).exp().ln_1p() - std::f64::consts::LN_2;
     let bound = |power: i32| {
         let factor = 2_f64.powi(power) / largest;
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_bound_is_the_exact_chance_where_large_ones_decide_and_never_below_it() {
-        // Ten of ten: one of 1,024. Small ones beside them change nothing.
+        // Ten of ten: one of 1,024. Additional small ones change nothing.
         assert!((ln_chance(&[1.0; 10]) - 1024_f64.recip().ln()).abs() < 0.01);
         assert!(ln_chance(&[[1.0; 10], [1e-6; 10]].concat()) < 1000_f64.recip().ln());
         assert_eq!([ln_chance(&[1.0, -1.0]), ln_chance(&[0.0; 4]), ln_chance(&[])], [0.0; 3]);
@@ -92,7 +92,6 @@ mod tests {
         }
     }
 
-    /// A value from a generator, by its number.
     type Draw = fn(&mut Pcg64) -> f64;
 
     const NOISE: [(&str, Draw); 5] = [
@@ -107,7 +106,7 @@ mod tests {
         Normal::new(0.0, deviation).unwrap().sample(random)
     }
 
-    /// The share of comparisons in which head is said to be noisier at 1 %.
+    /// The share of comparisons in which head is called noisier at 1 %.
     fn share(base: Draw, head: Draw, rounds: usize, level: f64) -> f64 {
         let mut random = Pcg64::seed_from_u64(rounds as u64);
         let is_noisier = |_: &usize| {
@@ -139,7 +138,7 @@ mod tests {
         let now_and_then: Draw =
             |random| f64::from(u8::from(random.random_bool(1.0 / 3.0))) * 1.6_f64.ln() + plain(random, 0.005);
         assert!(share(quiet, now_and_then, 40, level) > 0.7);
-        // A head that is slower and as quiet as base is no noisier one, nor one that is quieter.
+        // A head that is slower but as quiet as base is not noisier, nor is a quieter one.
         assert_eq!(share(quiet, |random| 0.3 + plain(random, 0.005), 40, level), 0.0);
         assert_eq!(share(wild, quiet, 40, level), 0.0);
     }

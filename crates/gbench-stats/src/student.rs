@@ -1,16 +1,16 @@
-//! Student's t: tails from statrs' incomplete beta function, quantiles polished until they agree with them.
+//! Student's t: tails from statrs' incomplete beta function, quantiles refined until they agree with them.
 
 use std::collections::HashMap;
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use statrs::function::gamma::ln_gamma;
 
-/// Beyond this many degrees of freedom the normal quantile with the first term of its expansion is good to
-/// nine digits, and the incomplete beta function begins to lose more than that.
+/// Beyond this many degrees of freedom, the normal quantile with the first term of its expansion is accurate to nine digits,
+/// and the incomplete beta function begins to be less accurate.
 const NORMAL_FROM: f64 = 1e6;
 
-/// First term by which the t quantile exceeds the normal quantile `z` (Fisher & Cornish 1960). A `z` of 100 has
-/// no tail left that a double could hold, so that the cube may stop there.
+/// First term by which the t quantile exceeds the normal quantile `z` (Fisher & Cornish 1960). `z` is limited to 100, whose
+/// tail is below any double.
 fn excess(z: f64, freedom: f64) -> f64 {
     let z = z.clamp(-100.0, 100.0);
     (z.powi(3) + z) / (4.0 * freedom)
@@ -27,8 +27,8 @@ pub fn t_tail(t: f64, freedom: f64) -> f64 {
     }
 }
 
-/// Remembers quantiles of Student's t: the inverse is the dear part of a suite's decision, and rows with
-/// equal numbers of processes ask for the same ones.
+/// Caches quantiles of Student's t: the inverse is the expensive part of a suite's decision, and rows with equal numbers of
+/// processes need the same ones.
 #[derive(Default)]
 pub struct TQuantiles {
     known: HashMap<(u64, u64), f64>,
@@ -42,9 +42,8 @@ impl TQuantiles {
     }
 }
 
-/// Newton's method for ln tail(t) over ln t. There the function falls ever faster, so that from the right of
-/// the root every step stays right of it, and one step from the left crosses over: it cannot diverge. The start
-/// is the expanded normal quantile.
+/// Newton's method for ln tail(t) over ln t. The function is concave and decreasing: from the right of the root every step
+/// stays right of it, and a step from the left crosses over, so it cannot diverge. It starts at the expanded normal quantile.
 fn upper_quantile(tail: f64, freedom: f64) -> f64 {
     if tail <= 0.0 {
         return f64::INFINITY;

@@ -1,4 +1,4 @@
-//! Figures of others that ours are held to, and simulated series.
+//! Reference figures to compare with, and simulated series.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::seq_e::{SequentialLimits, Series, Version};
 
-/// A case of `fixtures/statistics`: what is given, and what NumPy, SciPy or another makes of it.
+/// A case of `fixtures/statistics`: the input, and the results of NumPy, SciPy or another library.
 pub(crate) struct Reference(BTreeMap<String, Value>);
 
-/// Checks each of the `count` cases of a file. It fails if `check` leaves a field unread.
+/// Checks each of the `count` cases of a file. Fails if `check` leaves a field unread.
 pub(crate) fn reference(file: &str, count: usize, mut check: impl FnMut(&mut Reference)) {
     let path = format!("{}/../../fixtures/statistics/{file}", env!("CARGO_MANIFEST_DIR"));
     let mut figures: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -69,13 +69,13 @@ pub(crate) fn uniform(seed: u64) -> impl FnMut() -> f64 {
     move || random.random::<f64>() - 0.5
 }
 
-/// Normal enough: twelve uniform numbers.
+/// Approximately normal: twelve uniform numbers.
 pub(crate) fn normal(seed: u64) -> impl FnMut() -> f64 {
     let mut random = Pcg64::seed_from_u64(seed);
     move || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 
-/// Runs about `usual`, with noise and a level that are logarithms.
+/// Runs about `usual`, with noise and level as logarithms.
 pub(crate) fn series(
     seed: u64,
     runs: usize,

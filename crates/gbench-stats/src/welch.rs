@@ -1,10 +1,10 @@
-//! Two groups whose variances need not agree: Welch's t with Satterthwaite's degrees of freedom (Welch 1947,
-//! Satterthwaite 1946).
+//! Two groups with possibly different variances: Welch's t with Satterthwaite's degrees of freedom (Welch 1947, Satterthwaite
+//! 1946).
 
 use super::order_statistics::{mean, sample_stddev};
 use super::student::{TQuantiles, t_tail};
 
-/// One group of values, as far as the test needs it.
+/// One group of values, summarised for the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleGroup {
     pub count: u32,
@@ -14,7 +14,7 @@ pub struct SampleGroup {
 }
 
 impl SampleGroup {
-    /// `None` of fewer than two values, or where the deviation exceeds a double.
+    /// `None` for fewer than two values, or if the deviation overflows.
     pub fn of(values: &[f64]) -> Option<Self> {
         Some(Self {
             count: u32::try_from(values.len()).ok()?,
@@ -23,8 +23,8 @@ impl SampleGroup {
         })
     }
 
-    /// The group without its `cut` smallest and `cut` largest values, as Yuen (1974) compares such means: the deviation is that of
-    /// the values with the cut ones moved to the nearest that stays. `None` where fewer than two values stay.
+    /// The group without its `cut` smallest and `cut` largest values, as Yuen (1974) compares such means: the deviation is
+    /// that of the values with the cut ones moved to the nearest remaining one. `None` if fewer than two values remain.
     pub fn trimmed(values: &[f64], cut: usize) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -39,35 +39,34 @@ impl SampleGroup {
         })
     }
 
-    /// Squared standard error of the mean.
     fn error2(&self) -> f64 {
         self.stddev.powi(2) / f64::from(self.count)
     }
 }
 
-/// The difference of two means, head - base, and how well it is known.
+/// The difference of two means, head - base, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Welch {
     pub difference: f64,
-    /// Standard error of the difference; 0 where neither group varies.
+    /// Standard error of the difference; 0 if neither group varies.
     pub error: f64,
-    /// Satterthwaite's; of no meaning where the error is 0.
+    /// Satterthwaite's degrees of freedom; meaningless if the error is 0.
     pub freedom: f64,
 }
 
 impl Welch {
-    /// Both groups hold at least two values, as [`SampleGroup::of`] sees to.
+    /// Both groups must have at least two values, which [`SampleGroup::of`] ensures.
     pub fn new(base: SampleGroup, head: SampleGroup) -> Self {
         let (b, h) = (base.error2(), head.error2());
         let total = b + h;
-        // Shares, not squares of squares: variances of 1e-200 are as good as any.
+        // Shares, not squares of squares, so that even variances of 1e-200 work.
         let share = if total > 0.0 { b / total } else { 0.5 };
         let spread =
             share.powi(2) / f64::from(base.count - 1) + (1.0 - share).powi(2) / f64::from(head.count - 1);
         Self { difference: head.mean - base.mean, error: total.sqrt(), freedom: 1.0 / spread }
     }
 
-    /// Two-sided interval with error rate `level`: 0.05 gives the 95 % interval. A point where nothing varies.
+    /// Two-sided interval with error rate `level`: 0.05 gives the 95 % interval. A point if nothing varies.
     pub fn interval(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
         if self.error == 0.0 {
             return (self.difference, self.difference);
@@ -90,7 +89,7 @@ impl Welch {
         if self.error > 0.0 {
             return t_tail(excess / self.error, self.freedom);
         }
-        // Nothing varies, so the difference is known: beyond the limit, or not.
+        // Nothing varies, so the difference is known exactly.
         if excess > 0.0 { 0.0 } else { 1.0 }
     }
 }
@@ -137,7 +136,7 @@ mod tests {
         let ours = welch(&[2.0, 2.0], &[3.0, 3.0, 3.0]);
         assert_eq!(ours.interval(0.05, &mut TQuantiles::default()), (1.0, 1.0));
         assert_eq!((ours.p_above(0.5), ours.p_above(1.0), ours.p_below(0.0)), (0.0, 1.0, 1.0));
-        // One that does not vary leaves the freedom of the other.
+        // A group that does not vary leaves the freedom of the other.
         assert_eq!(welch(&[2.0, 2.0, 2.0], &[1.0, 2.0, 4.0, 3.0]).freedom, 3.0);
     }
 

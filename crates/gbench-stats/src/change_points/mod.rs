@@ -1,20 +1,21 @@
 //! Lasting steps in a history of runs that vary from session to session.
 //!
-//! Four stages, each robust against what nightly histories hold: spikes, states that alternate, and sessions that
-//! resemble their neighbours.
+//! Four stages, each robust against the features of nightly histories: spikes, alternating states, and sessions that resemble
+//! their neighbours.
 //!
 //! 1. *Candidates*: the cheapest partition of the logarithms into levels, by a cost that spikes do not raise (`partition`).
-//! 2. *Significance*: each candidate is tested by ranks between its two neighbours (`ranks`), with a variance that knows
-//!    autocorrelation (`noise`). Of those that fail, the one that explains least goes, and the test is made anew, until
-//!    all that remain pass. Ranks decide because the tails of the noise are not known: a t test in their place reports
-//!    every state that lasts for some runs by chance, and the cost alone takes states that alternate for steps. Where two
-//!    long levels lie wholly apart, the t test may decide too.
-//! 3. *Shape*: a candidate that a slope explains better than a step is a drift and no change point ([`drift()`](super::drift())).
-//! 4. *Confirmation*: a point is told once six looks in a row have seen it. Most that are false go with the next run.
+//! 2. *Significance*: each candidate is tested by ranks between its two neighbours (`ranks`), with a variance that
+//!    accounts for autocorrelation (`noise`). If some fail, the one that explains least is removed and the test is
+//!    repeated, until all pass. Ranks decide because the tails of the noise are unknown: a t test would report every
+//!    state that lasts for some runs by chance, and the cost alone takes alternating states for steps. If two long
+//!    levels are wholly separate, the t test may decide, too.
+//! 3. *Shape*: a candidate that a slope explains better than a step is a drift, not a change point
+//!    ([`drift()`](super::drift())).
+//! 4. *Confirmation*: a point is reported once six looks in a row have seen it. The next run removes most false ones.
 //!
-//! No kept crate does this: `pelt` has squared and absolute cost but no test, and asks for a newer compiler than ours;
+//! No maintained crate does this: `pelt` has squared and absolute cost but no test, and needs a newer compiler than ours;
 //! `changepoint`, which `augurs-changepoint` wraps, is Bayesian online detection with a fixed hazard and Gaussian runs.
-//! `benches/trends` holds both ideas, and others, against this one; `docs/trend-evaluation.md` has the table.
+//! `benches/trends` compares both ideas, and others, with this one; `docs/trend-evaluation.md` has the table.
 
 pub(super) mod noise;
 mod partition;
@@ -30,28 +31,31 @@ use super::{TQuantiles, t_tail};
 use noise::{FLOOR, SessionNoise};
 use sums::Sums;
 
-/// The family's error rate at one look that the goals of `docs/trend-evaluation.md` are met with.
+/// The family's error rate at one look with which the goals of `docs/trend-evaluation.md` are met.
 pub const LEVEL: f64 = 2e-3;
-/// A level of so many runs is no longer new: most that are false are shorter. Between two such levels the error rate is larger.
+/// A level of this many runs is no longer new: most false levels are shorter. Between two such levels the error rate is
+/// larger.
 const LONG_RUNS: usize = 20;
 const LEVEL_OF_LONG: f64 = 10.0;
-/// Looks in a row, one a run, that have to see a point.
+/// Looks in a row, one per run, that must see a point.
 const LOOKS: usize = 6;
-/// A shift lasts where it holds the majority of nine runs: fewer than these are a spike.
+/// A shift is lasting if it has the majority of nine runs; fewer than these are a spike.
 pub(crate) const LEAST_RUNS: usize = 5;
-/// Where the levels before and after lie apart over so many runs each, their distance counts too. Shorter states may come and go.
+/// If the levels before and after are separate over this many runs each, their distance is considered, too. Shorter states may
+/// come and go.
 const CLEAR_RUNS: usize = 12;
-/// Fewer runs are not searched: every look at few of them adds to the chance of a false point, and they show only large steps.
+/// Shorter series are not searched: every look at few runs adds to the chance of a false point, and few runs show only large
+/// steps.
 pub const LEAST_SEARCHED: usize = 2 * CLEAR_RUNS;
-/// Runs whose mean stands for what they have in common.
+/// Runs per batch; the batch mean shows their common component.
 const BATCH: usize = 10;
-/// Degrees of freedom below which the spread of such means says too little.
+/// With fewer degrees of freedom, the spread of the batch means is not informative.
 const LEAST_BATCHES: usize = 3;
-/// Penalty of a candidate over `ln n`, in squared scales: that of Schwarz 1978 is 1 for each of place and size.
+/// Penalty of a candidate over `ln n`, in squared scales; Schwarz 1978 has 1 each for place and size.
 const PENALTY: f64 = 6.0;
-/// A slope is preferred where twice its logarithmic likelihood exceeds the step's by more than this.
+/// A slope is preferred if twice its log likelihood exceeds the step's by more than this.
 const SLOPE_MARGIN: f64 = 1.0;
-/// What is steeper than a rise over as many runs counts as a step.
+/// Anything steeper than a rise over this many runs is a step.
 const LEAST_SLOPE: usize = 8;
 /// 95 % of the likelihood ratios of the true place against the best one are below it: `-2 ln(1 - sqrt 0.95)`
 /// (Hansen 2000, "Sample Splitting and Threshold Estimation"; Eo & Morley 2015).
@@ -62,31 +66,31 @@ const PLACE: f64 = 7.35;
 pub struct ChangePoint {
     /// The first run after the change.
     pub at: usize,
-    /// Where the first run after the change lies with 95 % confidence, given that there is one.
+    /// The range of the first run after the change with 95 % confidence, given that there is a change.
     pub within: RangeInclusive<usize>,
     /// Level after over level before, less 1: `0.03` is 3 % more.
     pub size: f64,
-    /// Interval of `size`, nominally 95 %, given the place: that the place was chosen for its size is not in it, and on real
-    /// noise it holds the truth less often (`docs/trend-evaluation.md`).
+    /// Interval of `size`, nominally 95 %, given the place. It does not account for the place having been chosen for its size,
+    /// and on real noise it covers the truth less often (`docs/trend-evaluation.md`).
     pub low: f64,
     pub high: f64,
-    /// Two-sided, by ranks or, of long levels that lie apart, by size; times the number of places (Bonferroni).
+    /// Two-sided, by ranks or, for long levels that are separate, by size; times the number of places (Bonferroni).
     pub p: f64,
 }
 
 impl ChangePoint {
-    /// Whether both may be the same place.
+    /// True if both may be the same place.
     fn meets(&self, other: &Self) -> bool {
         self.within.start() <= other.within.end() && other.within.start() <= self.within.end()
     }
 }
 
-/// The lasting steps of a series, in their order.
+/// The lasting steps of a series, in order.
 ///
-/// `values`: one a run, in the order of time, any unit, from one unbroken piece: nothing but the program and the session
-/// changed. `level`: the chance that this look sees even one point in a series without a change, nominally; [`LEVEL`]
-/// unless there is a reason. A point is told if the looks before have seen it, too, as far as there were looks. `None` where a
-/// value has no finite logarithm. Series of fewer than [`LEAST_SEARCHED`] have no points.
+/// `values`: one per run, in time order, in any unit, from one unbroken piece: only the program and the session changed.
+/// `level`: the nominal chance that this look sees any point in a series without a change; usually [`LEVEL`]. A point is
+/// reported if the previous looks, as far as there were any, have seen it, too. `None` if a value has no finite logarithm.
+/// Series shorter than [`LEAST_SEARCHED`] have no points.
 pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
     let logarithms = logarithms(values)?;
     if logarithms.len() < LEAST_SEARCHED {
@@ -103,7 +107,7 @@ pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
     Some(points)
 }
 
-/// What one look sees.
+/// The points that one look sees.
 fn seen(logarithms: &[f64], level: f64) -> Vec<ChangePoint> {
     Search::new(logarithms, level).points()
 }
@@ -117,13 +121,13 @@ struct Search<'a> {
     logarithms: &'a [f64],
     winsorised: Vec<f64>,
     sums: Sums,
-    /// Largest p value of a place that is kept between levels that are still short.
+    /// Largest p value of a kept place between levels that are still short.
     limit: f64,
-    /// How much larger the variance of a mean is than that of independent runs.
+    /// Variance of a mean relative to that of independent runs.
     inflation: f64,
-    /// Ends of the pieces, 0 and the length among them.
+    /// Ends of the pieces, including 0 and the length.
     edges: Vec<usize>,
-    /// By edge; 0 of the outer two.
+    /// By edge; 0 for the outer two.
     p: Vec<f64>,
 }
 
@@ -134,8 +138,8 @@ impl<'a> Search<'a> {
         let winsorised = noise.winsorised(logarithms);
         let sums = Sums::new(&winsorised);
         let edges = partition::edges(logarithms, noise.near, PENALTY * (count as f64).ln(), LEAST_RUNS);
-        // From the generous partition, once: what a rejected candidate leaves in the residuals looks like autocorrelation
-        // and would make the next ones fail in turn.
+        // Computed once, from the generous partition: the remains of a rejected candidate in the residuals look like
+        // autocorrelation, and would make the next ones fail in turn.
         let inflation = noise::inflation(logarithms, &edges);
         let p = vec![0.0; edges.len()];
         let mut search =
@@ -153,8 +157,8 @@ impl<'a> Search<'a> {
         inner.filter(|index| !self.is_slope(*index)).map(|index| self.point(index, &mut quantiles)).collect()
     }
 
-    /// Of the candidates that fail the test, the one without which the fit loses least. By p value the short pieces would
-    /// go first, however large the step beside them.
+    /// The failing candidate whose removal costs the fit least. The largest p value would remove the
+    /// short pieces first, however large the step next to them.
     fn weakest(&self) -> Option<usize> {
         let failing = (1..self.edges.len() - 1).filter(|index| !self.is_beyond_chance(*index));
         failing.min_by(|a, b| self.loss(*a).total_cmp(&self.loss(*b)))
@@ -166,7 +170,7 @@ impl<'a> Search<'a> {
         self.p[index] <= if is_long { LEVEL_OF_LONG * self.limit } else { self.limit }
     }
 
-    /// The piece before an edge and the one after it: where they start, meet and end.
+    /// The piece before an edge and the one after it: their start, common edge and end.
     fn around(&self, index: usize) -> (usize, usize, usize) {
         (self.edges[index - 1], self.edges[index], self.edges[index + 1])
     }
@@ -186,8 +190,8 @@ impl<'a> Search<'a> {
         };
     }
 
-    /// Whether the levels lie apart and are long enough that their distance may speak: ranks say no more of two levels that
-    /// lie apart, however far, and of a history of some forty runs that is not enough.
+    /// True if the levels are separate and long enough for their distance to be used. Ranks of two separate levels do not
+    /// depend on their distance, and in a history of some forty runs they are not enough.
     fn is_clear_cut(&self, start: usize, at: usize, end: usize) -> bool {
         let ends = |runs: &[f64]| {
             let ends = (f64::INFINITY, f64::NEG_INFINITY);
@@ -204,7 +208,7 @@ impl<'a> Search<'a> {
         2.0 * t_tail((size / error).abs(), freedom)
     }
 
-    /// Size of a step, its standard error, and the degrees of freedom of that.
+    /// Size of a step, its standard error, and the degrees of freedom of that error.
     fn step_of(&self, start: usize, at: usize, end: usize) -> (f64, f64, f64) {
         let (before, after) = ((at - start) as f64, (end - at) as f64);
         let variance = self.variance(self.sums.step(start, at, end), end - start);
@@ -213,8 +217,8 @@ impl<'a> Search<'a> {
         (size, (variance * (1.0 / before + 1.0 / after)).sqrt(), freedom)
     }
 
-    /// Standard error of a step by how far the means of [`BATCH`] runs lie from those of their levels, and its degrees of freedom;
-    /// `None` of levels that are too short to tell.
+    /// Standard error of a step, from the spread of batch means of [`BATCH`] runs about their levels, and its degrees of
+    /// freedom; `None` if the levels are too short.
     fn error_by_batches(&self, start: usize, at: usize, end: usize) -> Option<(f64, f64)> {
         let (mut squares, mut batches) = (0.0, 0);
         for (from, to) in [(start, at), (at, end)] {
@@ -231,7 +235,7 @@ impl<'a> Search<'a> {
         Some(((squares / freedom * runs * (1.0 / before + 1.0 / after)).sqrt(), freedom))
     }
 
-    /// Takes an edge away and lets its neighbours move to where they fit best now.
+    /// Removes an edge and moves its neighbours to their new best fit.
     fn remove(&mut self, index: usize) {
         self.edges.remove(index);
         self.p.remove(index);
@@ -245,7 +249,7 @@ impl<'a> Search<'a> {
         (index.saturating_sub(2).max(1)..(index + 2).min(last)).for_each(|near| self.test(near));
     }
 
-    /// Variance of a run about a fit, times the inflation: what differences of squares are measured against.
+    /// Variance of a run about a fit, times the inflation: the scale for differences of squares.
     fn variance(&self, squares: f64, runs: usize) -> f64 {
         self.inflation * (squares / (runs - 2) as f64).max(FLOOR * FLOOR)
     }
@@ -263,7 +267,7 @@ impl<'a> Search<'a> {
         let variance = self.variance(step, end - start);
         let (size, error, freedom) = self.step_of(start, at, end);
         let half = quantiles.upper(0.025, freedom) * error;
-        // Runs that wander together for longer than the autocorrelation looks.
+        // Runs that drift together for longer than the autocorrelation covers.
         let half = match self.error_by_batches(start, at, end) {
             Some((error, freedom)) => half.max(quantiles.upper(0.025, freedom) * error),
             None => half,

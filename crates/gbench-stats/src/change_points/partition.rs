@@ -1,23 +1,23 @@
-//! The cheapest partition of a series into levels, by a cost that no run raises beyond a limit.
+//! The cheapest partition of a series into levels, with a bounded cost per run.
 
-/// A run costs the square of its distance from its level in scales, and never more than that of three: a spike says no more than that it is
-/// not of this level.
+/// A run costs the squared distance from its level in scales, at most that of three scales: a spike only shows that it does
+/// not belong to this level.
 const MOST_COST: f64 = 9.0;
-/// Runs whose median proposes a level.
+/// Runs whose median is a candidate level.
 const WINDOW: usize = 9;
-/// Levels that are nearer to each other than this share of a scale are one.
+/// Levels nearer to each other than this share of a scale are merged.
 const RESOLUTION: f64 = 0.25;
 
-/// Edges of the pieces, 0 and the length among them: the partition with the least cost plus `penalty` for each edge within. `scale`: the
-/// standard deviation of a run. Edges that would leave a piece of fewer than `least` runs before or behind them are left out. The series
-/// is not empty.
+/// Edges of the pieces, including 0 and the length: the partition with the least cost plus `penalty` per inner edge. `scale`:
+/// the standard deviation of a run. Edges with a piece shorter than `least` before or after them are dropped. The series must
+/// not be empty.
 ///
-/// Optimal partitioning with a bounded cost (Fearnhead & Rigaill 2019, "Changepoint detection in the presence of outliers"). The levels are
-/// those that nine neighbouring runs have as their median somewhere, so that it takes one pass over runs and levels.
+/// Optimal partitioning with a bounded cost (Fearnhead & Rigaill 2019, "Changepoint detection in the presence of outliers").
+/// The candidate levels are the medians of all windows of nine runs, so that one pass over runs and levels suffices.
 pub(super) fn edges(series: &[f64], scale: f64, penalty: f64, least: usize) -> Vec<usize> {
     let levels = levels(series, RESOLUTION * scale);
     let mut costs = vec![0.0_f64; levels.len()];
-    // By run and level: the level of the run before, on the cheapest way here.
+    // By run and level: the level of the previous run on the cheapest way here.
     let mut before: Vec<Vec<u32>> = Vec::with_capacity(series.len());
     for run in series {
         let cheapest = index_of_least(&costs);
@@ -45,7 +45,7 @@ pub(super) fn edges(series: &[f64], scale: f64, penalty: f64, least: usize) -> V
     edges
 }
 
-/// The medians of all windows, each once; sorted.
+/// The distinct medians of all windows, sorted.
 fn levels(series: &[f64], apart: f64) -> Vec<f64> {
     let mut window = series[..WINDOW.min(series.len())].to_vec();
     let width = window.len();

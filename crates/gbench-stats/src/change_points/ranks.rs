@@ -1,13 +1,13 @@
-//! Whether two neighbouring pieces differ, by ranks: nothing is assumed about the tails of the noise.
+//! Tests by ranks whether two neighbouring pieces differ, without assumptions about the tails of the noise.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Two-sided p value of a shift at `at` within `piece`, runs on both sides. `inflation`: how much larger the variance of a
-/// mean is than that of independent runs.
+/// Two-sided p value of a shift at `at` within `piece`, which has runs on both sides. `inflation`: variance of a mean relative
+/// to that of independent runs.
 ///
-/// The normal approximation of Wilcoxon's rank sum, corrected for ties, or, where it is smaller, a bound that holds far
-/// into the tail where a few runs stand clear of many: the ranks of the smaller side are a sample without replacement, and
-/// its mean is no more spread than that of as many uniform values (Hoeffding 1963, theorems 1 and 4).
+/// The normal approximation of Wilcoxon's rank sum, corrected for ties, or a bound if that is smaller. The bound is valid far
+/// into the tail, where a few runs are clear of many: the ranks of the smaller side are a sample without replacement, whose
+/// mean is spread no more than that of as many uniform values (Hoeffding 1963, theorems 1 and 4).
 pub(super) fn shift(piece: &[f64], at: usize, inflation: f64) -> f64 {
     let ranks = centred(piece);
     let count = piece.len() as f64;
@@ -19,13 +19,13 @@ pub(super) fn shift(piece: &[f64], at: usize, inflation: f64) -> f64 {
     let mean = (ranks[at..].iter().sum::<f64>() / after).abs();
     let z = mean / (inflation * variance * before / (after * count)).sqrt();
     let normal = 2.0 * Normal::standard().sf(z);
-    // What the larger side is above, the smaller one is below.
+    // The rank sum of one side determines the other's.
     let fewer = before.min(after);
     let bound = 2.0 * uniform_tail(mean * after / fewer, fewer / inflation);
     normal.min(bound).min(1.0)
 }
 
-/// Middle ranks, from -0.5 to 0.5 around a mean of 0.
+/// Middle ranks, scaled to -0.5 to 0.5 with mean 0.
 pub(super) fn centred(values: &[f64]) -> Vec<f64> {
     let count = values.len();
     let mut order: Vec<usize> = (0..count).collect();
@@ -40,7 +40,7 @@ pub(super) fn centred(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Chernoff's bound on the chance that the mean of `count` uniform values from -0.5 to 0.5 is at least `mean`.
+/// Chernoff bound for the mean of `count` uniform values from -0.5 to 0.5 being at least `mean`.
 fn uniform_tail(mean: f64, count: f64) -> f64 {
     if mean <= 0.0 {
         return 1.0;
@@ -48,17 +48,17 @@ fn uniform_tail(mean: f64, count: f64) -> f64 {
     if mean >= 0.5 {
         return 0.0;
     }
-    // The slope of the cumulant generating function ln(2 sinh(t / 2) / t) rises with t; where it is the mean, the bound is
-    // least.
+    // The slope of the cumulant generating function ln(2 sinh(t / 2) / t) rises with t; the bound is least where the slope
+    // equals the mean.
     let slope = |t: f64| if t < 1e-3 { t / 12.0 } else { 0.5 / (t / 2.0).tanh() - 1.0 / t };
-    // It is below 1/2 - 1/t + 1e-4 from 10 on: this end lies behind the mean.
+    // The slope is below 1/2 - 1/t + 1e-4 from 10 on, so this upper end is beyond the solution.
     let (mut low, mut high) = (0.0, 20.0 + 2.0 / (0.5 - mean));
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
         if slope(middle) < mean { low = middle } else { high = middle }
     }
     let t = 0.5 * (low + high);
-    // ln(2 sinh(t / 2) / t), without the exponential that overflows.
+    // ln(2 sinh(t / 2) / t), rewritten so that the exponential does not overflow.
     let cumulant = if t < 1e-3 { t * t / 24.0 } else { t / 2.0 + (-(-t).exp_m1()).ln() - t.ln() };
     (count * (cumulant - t * mean)).exp().min(1.0)
 }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_bound_is_near_the_uniform_tail_itself_for_one_value() {
-        // Chernoff's bound on one uniform value: at least its tail, and falling.
+        // Chernoff bound for one uniform value: at least its tail, and decreasing.
         let bounds = [0.1, 0.3, 0.49, 0.4999].map(|x| uniform_tail(x, 1.0));
         assert!(bounds.is_sorted_by(|one, next| one > next));
         assert!(bounds.iter().zip([0.4, 0.2, 0.01, 0.0001]).all(|(bound, tail)| *bound > tail));

@@ -1,20 +1,20 @@
-//! What further runs make of the points that were found before.
+//! The effect of further runs on the points that were found before.
 
 use super::ChangePoint;
 
-/// Indices into the two lists that were compared, each index once.
+/// Indices into the two compared lists, each index once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeRevision {
-    /// `(before, now)`: the same change, of which more is known.
+    /// `(before, now)`: the same change, now known better.
     pub persisting: Vec<(usize, usize)>,
-    /// Of those found now.
+    /// Indices of points found only now.
     pub new: Vec<usize>,
-    /// Of those found before: further runs do not bear them out.
+    /// Indices of earlier points that further runs do not confirm.
     pub withdrawn: Vec<usize>,
 }
 
-/// Points are the same change where their ranges meet and their directions agree; the nearest pair first, each point once.
-/// Both lists are of one series that starts with the same run.
+/// Points are the same change if their ranges overlap and their directions agree; the nearest pairs first, each point once.
+/// Both lists must be from one series with the same first run.
 pub fn revise(before: &[ChangePoint], now: &[ChangePoint]) -> ChangeRevision {
     let mut pairs = Vec::new();
     for (was, old) in before.iter().enumerate() {

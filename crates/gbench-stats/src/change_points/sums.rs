@@ -1,16 +1,16 @@
-//! Sums from the start of a series, so that any piece of it is fitted in constant time.
+//! Prefix sums of a series, with which any piece is fitted in constant time.
 
 /// Running sums of `y`, `y^2` and `index * y`. Pieces are half-open: `start..end`.
 pub(crate) struct Sums {
     plain: Vec<f64>,
     squared: Vec<f64>,
     weighted: Vec<f64>,
-    /// `1 / n`: a division is what the partition would wait for.
+    /// `1 / n`, because the partition would be bound by divisions.
     inverse: Vec<f64>,
 }
 
-/// A line that is flat on one side of a knot: its residual sum of squares, its slope by run, and the sum of squares of
-/// the regressor about its mean, by which the variance of the slope is told.
+/// A line that is flat on one side of a knot: its residual sum of squares, its slope per run, and the regressor's sum of
+/// squares about its mean, which yields the variance of the slope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Hinge {
     pub squares: f64,
@@ -20,7 +20,7 @@ pub(crate) struct Hinge {
 
 impl Sums {
     pub(crate) fn new(series: &[f64]) -> Self {
-        // About the first value: large logarithms would cost the squares their digits.
+        // Relative to the first value, because squares of large logarithms would lose digits.
         let origin = series.first().copied().unwrap_or(0.0);
         let mut sums = Self { plain: vec![0.0], squared: vec![0.0], weighted: vec![0.0], inverse: vec![0.0] };
         let (mut plain, mut squared, mut weighted) = (0.0, 0.0, 0.0);
@@ -45,7 +45,7 @@ impl Sums {
         self.plain[end] - self.plain[start]
     }
 
-    /// Mean of a piece, from the first value of the series.
+    /// Mean of a piece, relative to the first value of the series.
     pub(crate) fn mean(&self, start: usize, end: usize) -> f64 {
         self.sum(start, end) * self.inverse[end - start]
     }
@@ -61,15 +61,15 @@ impl Sums {
         self.squares(start, at) + self.squares(at, end)
     }
 
-    /// Where a step fits best that leaves `least` runs on each side, and its residual sum of squares.
-    /// The piece holds at least twice as many.
+    /// The best step with at least `least` runs on each side, and its residual sum of squares. The piece must have at least
+    /// twice that many runs.
     pub(crate) fn best_step(&self, start: usize, end: usize, least: usize) -> (usize, f64) {
         let places = start + least..=end - least;
         let fits = places.map(|at| (at, self.step(start, at, end)));
         fits.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((start, f64::INFINITY))
     }
 
-    /// Flat before `knot`, a slope from there on: the run at `knot` is the first that has moved.
+    /// Flat before `knot`, a slope from there on: the run at `knot` is the first to move.
     pub(crate) fn flat_then_slope(&self, start: usize, knot: usize, end: usize) -> Hinge {
         let from = knot as f64 - 1.0;
         let cross = self.weighted[end] - self.weighted[knot] - from * self.sum(knot, end);
@@ -98,7 +98,7 @@ impl Sums {
         Hinge { squares: (flat - covariance * slope).max(0.0), slope, leverage }
     }
 
-    /// Residual sum of squares of the hinge that fits best, its slope over at least `least` runs.
+    /// Residual sum of squares of the best hinge whose slope spans at least `least` runs.
     pub(crate) fn best_slope(&self, start: usize, end: usize, least: usize) -> f64 {
         let rising =
             (start..(end + 1).saturating_sub(least)).map(|knot| self.flat_then_slope(start, knot, end));

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// Noise of 1.5 % about a level that the closure gives in logarithms.
+/// Noise of 1.5 % about the level from the closure, in logarithms.
 fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
     test_support::series(seed, runs, (7.0, 0.015), level)
 }

@@ -7,10 +7,9 @@ use super::likelihood::{DRIFTS, Split, SplitFit, ln_sum};
 use super::lineage::Lineage;
 use crate::student::TQuantiles;
 
-/// Before anything is measured: nothing changed, it became worse, it became better, each as probable as the others.
+/// The prior: nothing changed, it became worse, and it became better are equally probable.
 const NOTHING_CHANGED: f64 = 1.0 / 3.0;
 
-/// Tail of the interval at each end.
 const TAIL: f64 = 0.025;
 
 /// A change with its 95 % interval, as logarithms.
@@ -21,24 +20,23 @@ pub struct LevelShift {
     pub high: f64,
 }
 
-/// What the figures say of the range. All probabilities together are 1.
+/// The posterior given the figures. All probabilities sum to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Belief {
-    /// By commit; 0 of the good end.
+    /// By commit; 0 for the good end.
     candidates: Vec<f64>,
-    /// Nothing changed, or, where only the worse counts, nothing became worse.
+    /// Nothing changed, or, if only worse changes matter, nothing became worse.
     pub innocent: f64,
-    /// Over all candidates, each by its probability.
+    /// The mean over all candidates, weighted by probability.
     pub shift: LevelShift,
-    /// Standard deviation of a figure.
     pub noise: f64,
-    /// By value of [`DRIFTS`]: its probability, and variance of the level between the two in those of the noise.
+    /// By value of [`DRIFTS`]: its probability, and the variance of the level between the two in units of the noise's.
     pub(super) drifts: [(f64, f64); DRIFTS.len()],
 }
 
-/// Candidates that the measured commits do not tell apart.
+/// Candidates that the measured commits do not distinguish.
 struct Alike {
-    /// How many.
+    /// Their number.
     candidates: usize,
     fits: Vec<SplitFit>,
 }
@@ -76,7 +74,7 @@ impl Belief {
         let ln_drift = -(DRIFTS.len() as f64).ln();
         let candidates = (group_of.len() - 1).max(1) as f64;
         let of_nothing = |fit: &SplitFit| NOTHING_CHANGED.ln() + ln_drift + fit.evidence;
-        // Of one candidate.
+        // For one candidate.
         let of_change =
             |fit: &SplitFit| ((1.0 - NOTHING_CHANGED) / candidates).ln() + ln_drift + fit.evidence;
         let all =
@@ -121,7 +119,7 @@ impl Belief {
         self.candidates.get(candidate).copied().unwrap_or(0.0)
     }
 
-    /// How few candidates together have so large a share of the probability that there is a change.
+    /// The smallest number of candidates that together have this share of the probability of a change.
     pub fn fewest(&self, share: f64) -> usize {
         let mut ranked = self.candidates.clone();
         ranked.sort_by(|one, other| other.total_cmp(one));
@@ -135,7 +133,7 @@ impl Belief {
         ranked.iter().take_while(is_needed).count()
     }
 
-    /// The probability that a commit is on the far side of the change.
+    /// The probability that a commit has the change.
     pub fn behind(&self, lineage: &Lineage, commit: usize) -> f64 {
         (1..self.candidates.len())
             .filter(|candidate| lineage.holds(commit, *candidate))
@@ -144,7 +142,7 @@ impl Belief {
     }
 }
 
-/// The change over all splits and drifts, each by its probability.
+/// The change over all splits and drifts, weighted by probability.
 #[derive(Default)]
 struct ShiftMoments {
     weight: f64,

@@ -1,23 +1,22 @@
-//! A bisection: its range, its rule, and what was measured of it.
+//! A bisection: its range, its rule and its measurements.
 
 use super::belief::Belief;
 use super::figure::BisectionFigure;
 use super::lineage::Lineage;
 
-/// When a bisection ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BisectionRule {
-    /// Probability of the answer, between 0 and 1.
+    /// Probability that the answer must reach, between 0 and 1.
     pub confidence: f64,
-    /// Only a change for the worse counts; otherwise any does.
+    /// Only a change for the worse matters; otherwise any does.
     pub sided: bool,
-    /// Logarithm of the change below which the ends count as alike.
+    /// Logarithm of the change below which the ends are considered equal.
     pub least: f64,
-    /// Rounds after which an open question stays open.
+    /// Rounds after which an open question remains undecided.
     pub most_rounds: u32,
 }
 
-/// A bisection under way: the range, what was measured, and what cannot be.
+/// A bisection under way: the range, the figures, and the commits that cannot be measured.
 #[derive(Clone, Debug)]
 pub struct Bisection {
     pub(super) lineage: Lineage,
@@ -25,7 +24,7 @@ pub struct Bisection {
     pub(super) figures: Vec<BisectionFigure>,
     /// By commit: it cannot be measured.
     pub(super) broken: Vec<bool>,
-    /// By commit: the first of the candidates that no commit which can be measured tells from it. Of 0 no meaning.
+    /// By commit: the first candidate that no measurable commit distinguishes from it. Unused for 0.
     twins: Vec<usize>,
 }
 
@@ -36,14 +35,14 @@ impl Bisection {
         Self { lineage, rule, figures: Vec::new(), broken, twins }
     }
 
-    /// Takes a figure. One that is not finite tells nothing and is left out.
+    /// Adds a figure. Figures that are not finite are ignored.
     pub fn add(&mut self, figure: BisectionFigure) {
         if figure.value.is_finite() && figure.commit < self.lineage.commits() {
             self.figures.push(figure);
         }
     }
 
-    /// A commit that cannot be built or run is asked no more. What it has told stays.
+    /// A commit that cannot be built or run is not asked again. Its figures remain.
     pub fn set_broken(&mut self, commit: usize) {
         if let Some(broken) = self.broken.get_mut(commit) {
             *broken = true;
@@ -68,13 +67,11 @@ impl Bisection {
         self.figures.iter().map(|figure| figure.round + 1).max().unwrap_or(0)
     }
 
-    /// What the figures say so far.
     pub fn belief(&self) -> Belief {
         Belief::of(&self.lineage, &self.figures, self.rule.sided)
     }
 
-    /// The candidates that no commit which can be measured tells apart, with their probability together: the most probable
-    /// of such sets.
+    /// The most probable set of candidates that no measurable commit distinguishes, with its total probability.
     pub fn best_set(&self, belief: &Belief) -> (Vec<usize>, f64) {
         let mut sums = vec![0.0; self.lineage.commits()];
         for (candidate, twin) in self.twins.iter().enumerate().skip(1) {

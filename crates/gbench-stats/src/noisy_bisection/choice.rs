@@ -1,43 +1,44 @@
-//! What the next round measures: what tells most for its time.
+//! Chooses the next round: the most information for its time.
 
 use super::belief::{Belief, LevelShift};
 use super::bisection::Bisection;
 use super::likelihood::DRIFTS;
 
-/// The ends are measured against each other in so many rounds before any commit between them is.
+/// The ends are measured against each other for this many rounds before any commit between them.
 const FIRST_ROUNDS: u32 = 3;
-/// Where it is so probable that nothing changed, the ends are measured further.
+/// From this probability that nothing changed, the ends are measured further.
 const DOUBTED: f64 = 0.2;
-/// The interval is looked at after every round, and one of these looks may mislead: to call the ends alike it has to be so much wider.
+/// The interval is examined after every round, and any of these looks may mislead, so the interval must be wider by this
+/// factor to call the ends equal.
 const WIDER: f64 = 1.5;
-/// Rounds without a process of an end, after which one has it: a drift that began late is then seen.
+/// Every so many rounds without an end, one includes an end, so that a drift that begins late is seen.
 const ROUNDS_WITHOUT_END: u32 = 2;
-/// Processes of the asked commit in one round.
+/// Processes of the chosen commit in one round.
 const MOST_PROCESSES: usize = 4;
-/// Of the commits that are not built, those are looked at whose answer is most open.
+/// The number of unbuilt commits to consider: those with the most uncertain answer.
 const MOST_OPEN: usize = 8;
 
-/// What measuring costs, in seconds or any other unit.
+/// The costs of measuring, in seconds or any other unit.
 #[derive(Clone, Copy, Debug)]
 pub struct BisectionCosts<'a> {
     /// One process.
     pub process: f64,
     /// A build of a commit that is not built.
     pub build: f64,
-    /// By commit: it is built, so that a further process costs no build.
+    /// By commit: it is built, so another process needs no build.
     pub built: &'a [bool],
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BisectionStep {
-    /// A process of each of these commits, in this order, as one round.
+    /// One process of each of these commits, in this order, as one round.
     Measure(Vec<usize>),
-    /// The change came with one of these commits, which cannot be told apart further; mostly it is one.
+    /// The change came with one of these commits, which cannot be distinguished further; mostly there is one.
     Found(Vec<usize>),
     /// Nothing changed, or nothing for the worse.
     Innocent,
-    /// The rounds are over before anything was certain enough.
+    /// The rounds were used up before anything was certain enough.
     Undecided,
 }
 
@@ -73,7 +74,7 @@ impl Bisection {
         BisectionStep::Measure(commits)
     }
 
-    /// The commits of a round, forwards and backwards in turn: what changes within rounds meets all alike.
+    /// The commits of a round, alternately forwards and backwards, so that changes within rounds affect all alike.
     fn in_turn(&self, mut commits: Vec<usize>) -> Vec<usize> {
         if self.rounds() % 2 == 1 {
             commits.reverse();
@@ -109,20 +110,19 @@ impl Bisection {
                 for ends in usize::from(needs_end)..=1 {
                     let gain = belief.information(behind, processes as f64, ends as f64);
                     let cost = build + costs.process * (processes + ends) as f64;
-                    // The end in the middle: what changes meanwhile is then half before it and half behind.
+                    // The end is in the middle, so that a drift affects it half as much before as after.
                     let mut commits = vec![commit; processes];
                     commits.splice(processes / 2..processes / 2, std::iter::repeat_n(end, ends));
                     offer(gain / cost.max(f64::MIN_POSITIVE), commits);
                 }
             }
         }
-        // Both ends once more, where it is still open whether they differ.
+        // Both ends once more, if it is still open whether they differ.
         let gain = belief.information(changed, 1.0, 1.0);
         offer(gain / (2.0 * costs.process).max(f64::MIN_POSITIVE), vec![0, last]);
         best.map(|(_, commits)| self.in_turn(commits))
     }
 
-    /// The end that was measured less.
     fn scarcer_end(&self) -> usize {
         let last = self.lineage.last();
         let count = |commit: usize| self.figures.iter().filter(|figure| figure.commit == commit).count();
@@ -137,8 +137,8 @@ impl Bisection {
 }
 
 impl Belief {
-    /// Nats that a round is expected to tell about a question whose answer is yes with probability `yes`: whether a commit is
-    /// behind the change. `processes` of the commit, and `ends` of an end beside them, which show the round's offset.
+    /// Expected information, in nats, of a round about a yes-no question with probability `yes`: does the commit have the
+    /// change? The round has `processes` of the commit, and `ends` of an end, which show the round's offset.
     fn information(&self, yes: f64, processes: f64, ends: f64) -> f64 {
         let shift = self.shift.change.abs().max(f64::MIN_POSITIVE);
         let noise = self.noise.max(f64::MIN_POSITIVE);
@@ -151,9 +151,9 @@ impl Belief {
     }
 }
 
-/// Nats that a figure with a normal error of 1 tells about a question whose two answers move it by `apart`.
+/// Information, in nats, of a figure with a standard normal error about a question whose two answers shift it by `apart`.
 fn told(yes: f64, apart: f64) -> f64 {
-    /// Points of the integral over five standard deviations at each side.
+    /// Points of the integral over five standard deviations on each side.
     const POINTS: i32 = 40;
     if !(1e-9..1.0 - 1e-9).contains(&yes) {
         return 0.0;
@@ -163,7 +163,7 @@ fn told(yes: f64, apart: f64) -> f64 {
         let off = 10.0 * f64::from(point) / f64::from(POINTS);
         let density = (-off * off / 2.0).exp();
         weight += density;
-        // Logarithm of the other answer's density over this one's, where this one is true; by symmetry for each answer.
+        // Logarithm of the other answer's density over this one's, if this one is true; by symmetry for each answer.
         let other = (-apart * off - apart * apart / 2.0).exp();
         sum -= density * yes * (yes + (1.0 - yes) * other).ln();
         sum -= density * (1.0 - yes) * (1.0 - yes + yes * other).ln();

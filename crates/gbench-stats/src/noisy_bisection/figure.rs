@@ -1,12 +1,12 @@
-//! What one process says of a commit.
+//! A measurement of a commit by one process.
 
 /// The figure of one fresh process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BisectionFigure {
     /// Index in the [`Lineage`](super::Lineage).
     pub commit: usize,
-    /// Figures of one round were measured in one go.
+    /// Figures of one round were measured together.
     pub round: u32,
-    /// A logarithm, up is worse.
+    /// A logarithm; higher is worse.
     pub value: f64,
 }

@@ -1,6 +1,6 @@
-//! How well a split of the figures into those before and those behind a change fits them.
+//! The likelihood of a split of the figures into those before and those after a change.
 //!
-//! With x = 1 behind the change and 0 before it,
+//! With x = 1 after the change and 0 before it,
 //!
 //! ```text
 //! value = level + change x + offset of the round + error
@@ -9,45 +9,42 @@
 //! level ~ N(0, WIDE² noise²),  change ~ N(0, CHANGE² noise²),  noise² ~ inverse gamma
 //! ```
 //!
-//! which is conjugate: the probability of the figures is closed for each drift and each choice of outliers (Bishop 2006, 3.5.1).
-//! The drift takes the few values of [`DRIFTS`]. Of the choices of outliers those are added up that a greedy search meets.
+//! The model is conjugate, so the probability of the figures has a closed form for each drift and each choice of outliers
+//! (Bishop 2006, 3.5.1). The drift takes the few values of [`DRIFTS`]. The choices of outliers that a greedy search visits are
+//! summed.
 
 use statrs::function::gamma::ln_gamma;
 
 use super::figure::BisectionFigure;
 use crate::student::t_tail;
 
-/// Variance of a round's offset as a multiple of the noise's, each as probable before anything is measured.
+/// Variance of a round's offset as a multiple of the noise's, all equally probable a priori.
 pub(super) const DRIFTS: [f64; 5] = [0.0, 0.1, 0.5, 2.0, 8.0];
 
-/// Typical change, in standard deviations of the noise.
 const CHANGE: f64 = 7.0;
 const WIDE: f64 = 1e3;
-/// Share of figures that are outliers, and how much wider than the noise they scatter.
+/// Share of figures that are outliers, and their spread relative to the noise.
 const OUTLIERS: f64 = 0.05;
 const OUTLIER: f64 = 10.0;
-/// Prior of the noise: as if two figures had shown it at half a percent.
+/// Prior of the noise: as if two figures had shown half a percent.
 const PRIOR_SHAPE: f64 = 1.0;
 const PRIOR_NOISE: f64 = 0.01;
 
-/// The fit of one split at one drift.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SplitFit {
-    /// Logarithm of the probability of the figures, apart from what all splits share.
+    /// Logarithm of the probability of the figures, except for a constant that all splits share.
     pub evidence: f64,
-    /// Of the change: its mean, its standard error; 0 where the model has none.
+    /// Mean and standard error of the change; 0 if the model has none.
     pub change: f64,
     pub error: f64,
-    /// Standard deviation of a figure.
     pub noise: f64,
-    /// Variance of the level between the two, in those of the noise.
+    /// Variance of the level between the two, in units of the noise's.
     pub middle: f64,
     pub freedom: f64,
     /// Probability that the change is above zero.
     pub above: f64,
 }
 
-/// Sums over one round.
 #[derive(Clone, Copy, Default)]
 struct RoundSums {
     weight: f64,
@@ -57,7 +54,7 @@ struct RoundSums {
     square: f64,
 }
 
-/// The normal equations: level and change.
+/// The normal equations of level and change.
 #[derive(Clone, Copy)]
 struct SolvedSplit {
     level: f64,
@@ -71,14 +68,14 @@ struct SolvedSplit {
 
 pub(super) struct Split<'a> {
     pub figures: &'a [BisectionFigure],
-    /// By figure: it lies behind the change. `None`: there is no change.
+    /// By figure: it is after the change. `None`: there is no change.
     pub behind: Option<&'a [bool]>,
-    /// What is taken off each value: a centre near which all lie.
+    /// Subtracted from each value: a centre near all of them.
     pub centre: f64,
 }
 
 impl Split<'_> {
-    /// Fits at one drift, with the outliers that a greedy search finds.
+    /// Fits at one drift, with the outliers of a greedy search.
     pub(super) fn fit(&self, drift: f64) -> SplitFit {
         let mut outliers = vec![false; self.figures.len()];
         let mut best = self.solve(drift, &outliers);
@@ -112,7 +109,7 @@ impl Split<'_> {
         SplitFit { evidence: total, change: best.change, error, noise, middle, freedom, above }
     }
 
-    /// The evidence where no figure is an outlier.
+    /// The evidence if no figure is an outlier.
     #[cfg(test)]
     pub(super) fn evidence_without_outliers(&self, drift: f64) -> f64 {
         self.solve(drift, &vec![false; self.figures.len()]).evidence
@@ -123,7 +120,7 @@ impl Split<'_> {
     }
 
     fn solve(&self, drift: f64, outliers: &[bool]) -> SolvedSplit {
-        // Figures of a round stand side by side.
+        // Figures of a round are adjacent.
         let mut sums = RoundSums::default();
         let mut round = None;
         let mut equations = [1.0 / (WIDE * WIDE), 0.0, 1.0 / (CHANGE * CHANGE), 0.0, 0.0, 0.0];
@@ -172,7 +169,7 @@ impl Split<'_> {
         SolvedSplit { level, change, inverse, evidence, shape, scale }
     }
 
-    /// The two figures that lie farthest off, of those that are not outliers yet.
+    /// The two figures farthest from the fit that are not outliers yet.
     fn suspects(
         &self,
         solved: &SolvedSplit,

@@ -1,23 +1,23 @@
-//! The commits of a range and which of them hold which.
+//! The commits of a range and their ancestry.
 
 use std::collections::HashMap;
 
-/// Commit 0 is the good end; the others are the candidates, each behind its parents, and the last one is the bad end.
+/// Commit 0 is the good end; the others are the candidates, each after its parents, and the last one is the bad end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
-    /// By commit: a bit for each candidate that it holds, itself included.
+    /// By commit: a bit for each candidate among its ancestors, itself included.
     held: Vec<Vec<u64>>,
 }
 
 impl Lineage {
-    /// A line of so many candidates behind the good end.
+    /// A line of this many candidates after the good end.
     pub fn line(candidates: usize) -> Self {
         let parents: Vec<Vec<usize>> = (1..=candidates).map(|commit| vec![commit - 1]).collect();
         Self::of(&parents)
     }
 
-    /// `parents`: of candidates 1, 2, ... by their index, each less than the candidate's own; those outside of the range are
-    /// left out.
+    /// `parents`: of candidates 1, 2, ... by index, each less than the candidate's own; parents outside of the range are
+    /// omitted.
     pub fn of(parents: &[Vec<usize>]) -> Self {
         let words = parents.len() / 64 + 1;
         let mut held = vec![vec![0_u64; words]];
@@ -33,22 +33,20 @@ impl Lineage {
         Self { held }
     }
 
-    /// All commits, the good end included.
     pub fn commits(&self) -> usize {
         self.held.len()
     }
 
-    /// The bad end.
     pub fn last(&self) -> usize {
         self.held.len() - 1
     }
 
-    /// Whether a commit is on the far side of a change that came with a candidate.
+    /// True if a commit contains a change that came with a candidate.
     pub fn holds(&self, commit: usize, candidate: usize) -> bool {
         self.held[commit][candidate / 64] >> (candidate % 64) & 1 == 1
     }
 
-    /// By candidate: the first candidate that the same commits hold, among those that are not broken.
+    /// By candidate: the first candidate contained in the same commits, among those that are not broken.
     pub(super) fn twins(&self, broken: &[bool]) -> Vec<usize> {
         let asked: Vec<usize> = (0..self.commits()).filter(|commit| !broken[*commit]).collect();
         let mut first: HashMap<Vec<u64>, usize> = HashMap::new();
@@ -56,7 +54,7 @@ impl Lineage {
         (0..self.commits()).map(twin).collect()
     }
 
-    /// A bit for each of these commits that holds the candidate. Nothing holds candidate 0.
+    /// A bit for each of these commits that contains the candidate. Nothing contains candidate 0.
     pub(super) fn pattern(&self, commits: &[usize], candidate: usize) -> Vec<u64> {
         let mut bits = vec![0_u64; commits.len() / 64 + 1];
         for (at, commit) in commits.iter().enumerate() {

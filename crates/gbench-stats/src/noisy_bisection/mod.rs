@@ -1,16 +1,17 @@
-//! Which commit of a range made a figure worse, from single processes of a noisy benchmark: probabilistic bisection.
+//! Finds the commit of a range that made a figure worse, from single processes of a noisy benchmark, by probabilistic
+//! bisection.
 //!
-//! A candidate is the first commit with the change. What is not known beside it, the level before, the change, the noise and how
-//! much rounds differ, is integrated out (`likelihood`), so that each candidate has a probability (`belief`). The next
-//! round asks the commit that is expected to tell most for its time (`choice`; Ben-Or & Hassidim 2008 show that halving the probability is nearly the best). A figure never
-//! settles a commit for good: one that misled is outvoted by later ones.
+//! A candidate is the first commit with the change. The unknowns (the level before, the change, the noise and the variation
+//! between rounds) are integrated out (`likelihood`), so that each candidate has a probability (`belief`). The next round
+//! measures the commit with the most expected information for its time (`choice`; Ben-Or & Hassidim 2008 show that halving the
+//! probability is nearly optimal). A figure never settles a commit for good: later figures outvote a misleading one.
 //!
-//! **Drift.** Figures of one round share an unknown offset. How large it is beside the noise is estimated, too, and where it is
-//! large, a round holds a process of an end of the range beside the commit that it asks.
+//! **Drift.** Figures of one round share an unknown offset. Its size relative to the noise is estimated, too. If it is large,
+//! a round measures an end of the range in addition to the chosen commit.
 //!
-//! **Outliers.** A figure may be one that tells next to nothing; that it is costs probability.
+//! **Outliers.** A figure may be an outlier with hardly any information, at a cost in probability.
 //!
-//! Figures are logarithms, turned so that up is worse.
+//! Figures are logarithms, signed so that higher is worse.
 
 mod belief;
 mod bisection;

@@ -5,8 +5,8 @@ use crate::test_support::normal;
 const RULE: BisectionRule =
     BisectionRule { confidence: 0.95, sided: true, least: 0.048_790_164_169_432, most_rounds: 200 };
 
-/// Carries a bisection out; `shift` gives a commit's level, `broken` the commits that cannot be measured. Gives the answer and the
-/// processes.
+/// Carries out a bisection; `shift` gives a commit's level, `broken` the commits that cannot be measured. Returns the answer
+/// and the number of processes.
 fn carried_out(
     lineage: Lineage,
     rule: BisectionRule,
@@ -61,10 +61,10 @@ fn what_is_found_of_a_step_depends_on_the_range_on_what_is_broken_and_on_the_rul
         (1, RULE, 1, 0.01, 1, 0.1, &[][..], found(&[1])),
         // Commits between broken ones are named together.
         (16, RULE, 3, 0.005, 9, 0.05, &[7, 8, 9], found(&[7, 8, 9, 10])),
-        // What became better is no culprit unless any change is.
+        // An improvement is not a culprit unless any change is.
         (16, RULE, 5, 0.005, 6, -0.05, &[], BisectionStep::Innocent),
         (16, any, 5, 0.005, 6, -0.05, &[], found(&[6])),
-        // Rounds come to an end.
+        // The rounds are used up.
         (64, short, 5, 0.05, 6, 0.01, &[], BisectionStep::Undecided),
     ] {
         let (answer, processes) =

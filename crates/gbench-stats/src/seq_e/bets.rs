@@ -1,15 +1,15 @@
-//! The evidence of a row: a product of bets, one factor a round.
+//! The evidence of a row: a product of bets, one factor per round.
 //!
 //! For a difference `x` that is as likely as its negative, E[1 + w tanh(l x)] = 1 for every `l` and every `w` up to 1, and
-//! less where the centre of x lies below zero. SEQ-E bets with w = 1, where 1 + tanh(l x) = exp(l x) / cosh(l x): one
-//! large outlier of the wrong sign costs nearly everything. SEQ-E 2 bets with w = 0.8 beside it, and such a bet loses at
-//! most ln 5 in a round. SEQ-E 3 bets on an absolute scale, shares of the target, so that no round is needed to find the
-//! scale and every round counts.
+//! less if the centre of x is below zero. SEQ-E bets with w = 1, for which 1 + tanh(l x) = exp(l x) / cosh(l x): one large
+//! outlier of the wrong sign costs nearly everything. SEQ-E 2 adds bets with w = 0.8, which lose at most ln 5 in a round.
+//! SEQ-E 3 bets on an absolute scale, shares of the target, so that no round is needed to find the scale and every round is
+//! evidence.
 
-/// Which of the rules decides. A record names its own and keeps it.
+/// The rule that decides. A record names its rule and keeps it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
-    /// SEQ-E: unbounded bets, certification by Student's t alone.
+    /// SEQ-E: unbounded bets, certification only by Student's t.
     One,
     /// SEQ-E 2: bounded bets as well, certification by signed ranks as well.
     Two,
@@ -18,7 +18,7 @@ pub enum Version {
     Three,
 }
 
-/// `l` and `w` of one bet; `l` in units of the row's scale, of SEQ-E 3 in units of its target.
+/// `l` and `w` of one bet; `l` in units of the row's scale, for SEQ-E 3 in units of its target.
 type Bet = (f64, f64);
 
 /// Mixed with equal weight: small `l` for small steady effects, large ones for large effects.
@@ -54,7 +54,7 @@ const THREE: [Bet; 14] = [
     (32.0, 0.8),
     (32.0, 1.0),
 ];
-/// An exponent of SEQ-E 3 reaches no further: it stays finite where a target is next to nothing.
+/// Bounds an exponent of SEQ-E 3, which stays finite even for a tiny target.
 const FARTHEST: f64 = 345.0;
 
 impl Version {
@@ -66,16 +66,16 @@ impl Version {
         }
     }
 
-    /// What `l` is in units of, for a row with this scale and this target.
+    /// The unit of `l` for a row with this scale and this target.
     pub(super) fn unit(self, scale: f64, target: f64) -> f64 {
         match self {
             Version::One | Version::Two => scale,
-            // A target of nothing asks for the sign alone.
+            // A target of zero means that only the sign matters.
             Version::Three => target.max(1e-300),
         }
     }
 
-    /// ln of the factor by which one bet multiplies in a round.
+    /// ln of one bet's factor in a round.
     pub(super) fn ln_factor(self, (lambda, weight): Bet, x: f64) -> f64 {
         match self {
             Version::One | Version::Two => ln_factor(weight, lambda * x),
@@ -89,7 +89,7 @@ fn ln_factor(weight: f64, y: f64) -> f64 {
     if weight < 1.0 {
         (weight * y.tanh()).ln_1p()
     } else {
-        // 1 + tanh y, without the loss of digits at y far below zero.
+        // 1 + tanh y, without the loss of digits for y far below zero.
         y - ln_cosh(y)
     }
 }
@@ -106,20 +106,19 @@ impl Mixture {
         Self { version, ln: [0.0; THREE.len()] }
     }
 
-    /// One round's difference beyond the minimum effect, in units of the scale.
+    /// Adds one round's difference beyond the minimum effect, in units of the scale.
     pub(super) fn add(&mut self, x: f64) {
         for (ln, bet) in self.ln.iter_mut().zip(self.version.bets()) {
             *ln += self.version.ln_factor(*bet, x);
         }
     }
 
-    /// ln of the e-value.
     pub(super) fn ln(&self) -> f64 {
         ln_mean(&self.ln[..self.version.bets().len()])
     }
 }
 
-/// ln of the mean of numbers that are given by their logarithms.
+/// ln of the mean of numbers given by their logarithms.
 pub(super) fn ln_mean(ln: &[f64]) -> f64 {
     let largest = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let sum: f64 = ln.iter().map(|ln| (ln - largest).exp()).sum();

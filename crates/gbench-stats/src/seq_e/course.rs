@@ -1,4 +1,4 @@
-//! One row on its way through the rounds.
+//! The course of one row through the rounds.
 
 use super::bets::{Mixture, ln_mean};
 use super::{
@@ -12,15 +12,15 @@ struct Evidence {
     direction: Direction,
     effect: f64,
     plain: Mixture,
-    /// Where rows share an order effect, half of the stake is centred on it.
+    /// If rows share an order effect, half of the stake is centred on it.
     centred: Option<Mixture>,
 }
 
-/// The difference that is bet on.
+/// The difference of one bet.
 #[derive(Clone, Copy)]
 struct Bet {
     difference: f64,
-    /// The part of it that the order is expected to have added; 0 where no order effect is taken out.
+    /// The expected effect of the order in it; 0 if no order effect is removed.
     by_order: f64,
 }
 
@@ -38,7 +38,6 @@ impl Evidence {
         }
     }
 
-    /// ln of the e-value.
     fn ln(&self) -> f64 {
         match &self.centred {
             None => self.plain.ln(),
@@ -53,19 +52,19 @@ pub(super) struct Course<'a> {
     prior: Prior,
     /// Rows of the family share an order effect.
     slots: bool,
-    /// From 0 to 1: how far the rows of its cluster have one noise.
+    /// From 0 to 1: how far the rows of its cluster have common noise.
     shared_noise: f64,
     scale: f64,
-    /// Of the rounds so far.
+    /// The bets so far.
     bets: Vec<Bet>,
     worse: Evidence,
     better: Evidence,
     pub(super) status: Status,
-    /// Rounds whose evidence is in.
+    /// Rounds whose evidence has been added.
     pub(super) rounds: usize,
-    /// What "unchanged" rests on, where that is not the t interval.
+    /// The basis of "unchanged", if it is not the t interval.
     certified: Option<Interval>,
-    /// By direction: ln of the e-value that was needed at the last look.
+    /// By direction: ln of the e-value needed at the last look.
     pub(super) ln_needed: [f64; 2],
 }
 
@@ -75,12 +74,12 @@ impl<'a> Course<'a> {
         let shared_noise =
             series.cluster.and_then(|cluster| screen.shared_noise.get(series.family)?.get(cluster));
         let shared_noise = shared_noise.copied().unwrap_or(0.0);
-        // What others saw of the same noise is nothing that they could lend.
+        // Rows with the same noise cannot lend each other information about it.
         let prior = prior.at_most(prior.freedom * (1.0 - shared_noise.sqrt()));
         let slots = screen.slots.get(series.family).copied().unwrap_or(false);
         let r1 = limits.screen_rounds;
         let scale = if series.differences.len() >= r1 {
-            // A target below that is one of absolute differences, in a unit of its own.
+            // A smaller target is one of absolute differences, in its own unit.
             let least = if series.target < MIN_SCALE { series.target / 100.0 } else { MIN_SCALE };
             prior.moderate(variance(&series.differences[..r1]), (r1 - 1) as f64).sqrt().max(least)
         } else {
@@ -108,7 +107,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Rounds that are there and may be used.
+    /// Available rounds that may be used.
     pub(super) fn there(&self) -> usize {
         self.series.differences.len().min(self.limits.most_rounds)
     }
@@ -120,7 +119,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Takes in the evidence of the next round.
+    /// Adds the evidence of the next round.
     pub(super) fn advance(&mut self) {
         self.rounds += 1;
         let Some(bet) = self.newest_bet() else { return };
@@ -134,11 +133,11 @@ impl<'a> Course<'a> {
         self.limits.version.unit(self.scale, self.series.target)
     }
 
-    /// The bet that the newest round adds.
     fn newest_bet(&self) -> Option<Bet> {
         let (differences, newest) = (self.series.differences, self.rounds - 1);
         if self.limits.version == Version::Three && self.series.shared == 0 && newest < 2 {
-            // The first two have opposite orders and share one coin: one bet, in whose mean an effect of the order cancels.
+            // The first two rounds have opposite orders and share one coin: they are one bet, in whose mean an order effect
+            // cancels.
             let mean = || (differences[0] + differences[1]) / 2.0;
             return (newest == 1).then(|| Bet { difference: mean(), by_order: 0.0 });
         }
@@ -155,20 +154,20 @@ impl<'a> Course<'a> {
         evidence.ln()
     }
 
-    /// Whether the evidence holds even if rounding moved every difference by as much as it can.
+    /// True if the evidence suffices even if rounding moved every difference as far as it can.
     pub(super) fn exceeds_rounding(&self, direction: Direction, needed: f64) -> bool {
         let unresolved = self.series.unresolved_after(self.rounds);
         unresolved == 0.0 || self.ln_against(self.series.min_effect + unresolved, direction) >= needed
     }
 
-    /// Certified by the rounds of the screen.
+    /// Certifies by the rounds of the screen.
     pub(super) fn certify_screen(&mut self, quantiles: &mut TQuantiles) {
         if self.inside(self.level(), quantiles) {
             self.status = Status::Unchanged;
         }
     }
 
-    /// Certified by the rounds so far.
+    /// Certifies by the rounds so far.
     pub(super) fn certify(&mut self, quantiles: &mut TQuantiles) {
         if self.inside(self.level(), quantiles) {
             self.status = Status::Unchanged;
@@ -192,7 +191,7 @@ impl<'a> Course<'a> {
         self.slots.then(|| slots::contrast(self.series, from, self.rounds, level, quantiles)).flatten()
     }
 
-    /// One-sided level of the t interval after this many rounds: with the contrast of the orders beside it, each has half.
+    /// One-sided level of the t interval after this many rounds. If the contrast of the orders is used, too, each has half.
     fn level(&self) -> f64 {
         let of_two = if self.slots { 2.0 } else { 1.0 };
         if self.shared_noise >= SHARED_NOISE {
@@ -204,7 +203,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The rounds that an estimate after so many is made of.
+    /// The rounds that an estimate after this many uses.
     fn estimated(&self, rounds: usize) -> &'a [f64] {
         &self.series.differences[self.series.estimates_from(rounds, self.limits)..rounds]
     }
@@ -225,8 +224,8 @@ impl<'a> Course<'a> {
         (centre, quantile * (moderated / rounds as f64).sqrt())
     }
 
-    /// The mean of the shared rounds where they clearly differ from those of its own, `own`: the mean lies beyond the minimum
-    /// effect by its interval, or the median far beyond what a round of its own scatters.
+    /// The mean of the shared rounds if they clearly differ from the row's own rounds `own`: the mean is beyond the minimum
+    /// effect by its interval, or the median is far beyond the scatter of an own round.
     fn shared_differ(&self, own: &[f64], quantiles: &mut TQuantiles) -> Option<f64> {
         let shared = &self.series.differences[..self.series.shared];
         let (centre, half) = self.interval_of(shared, SHARED_DIFFER, quantiles);
@@ -241,8 +240,8 @@ impl<'a> Course<'a> {
         self.room().is_some_and(|room| centre.abs() + half < room)
     }
 
-    /// Where an interval must lie to certify: the target, less what rounding leaves open. `None` where nothing certifies,
-    /// also of fewer rounds than a screen takes.
+    /// The bound for a certifying interval: the target minus the uncertainty from rounding. `None` if nothing certifies, also
+    /// with fewer rounds than the screen's.
     fn room(&self) -> Option<f64> {
         if self.estimated(self.rounds).len() < self.limits.screen_rounds {
             return None;

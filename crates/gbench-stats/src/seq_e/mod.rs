@@ -1,14 +1,14 @@
-//! SEQ-E, 2 and 3: screen a suite in a few rounds, then confirm what is left open by e-processes.
+//! SEQ-E, 2 and 3: screen a suite in a few rounds, then confirm the open rows by e-processes.
 //!
-//! The input is one number for each benchmark and round: the difference of ln location between head and base, turned so
-//! that up is worse. Base and head of a round run in a random order, so with identical programs each
-//! difference is as likely as its negative, whatever drift, correlation or clock state the two places in the round had.
-//! For such a symmetric x each factor of the e-value has mean 1 (see `bets.rs`), and less where the centre lies below the
-//! minimum effect. The product over fresh rounds, averaged over the bets, is a nonnegative supermartingale, and by Ville's
-//! inequality exceeds `M / alpha` with probability at most `alpha / M`: over `M` candidates, `alpha` at most, whenever one
-//! looks and however often. SEQ-E 3 chooses nothing by what was measured before it bets, so that its rounds of the screen are evidence,
-//! too; there `M` is all rows, and by Holm's rule `n` red rows leave the others `(M - n) / alpha`. Certifying "unchanged" rests on Student's t, in SEQ-E 2 also on signed ranks
-//! (`signed_ranks.rs`), and can cost power, never a false red.
+//! The input is one number per benchmark and round: the difference of ln location between head and base, signed so that higher
+//! is worse. Base and head of a round run in a random order, so with identical programs each difference is as likely as its
+//! negative, whatever drift, correlation or clock state the two places in the round had. For such a symmetric x each factor of
+//! the e-value has mean 1 (see `bets.rs`), and less if the centre is below the minimum effect. The product over fresh rounds,
+//! averaged over the bets, is a nonnegative supermartingale. By Ville's inequality it exceeds `M / alpha` with probability at
+//! most `alpha / M`: over `M` candidates, `alpha` at most, whenever and however often one looks. SEQ-E 3 selects nothing by
+//! earlier measurements before it bets, so its screening rounds are evidence, too; there `M` is all rows, and by Holm's rule
+//! `n` red rows leave the others `(M - n) / alpha`. Certifying "unchanged" uses Student's t, in SEQ-E 2 also signed ranks
+//! (`signed_ranks.rs`); it can cost power, but never causes a false red.
 
 mod bets;
 mod course;
@@ -24,7 +24,7 @@ pub use bets::Version;
 pub use power::{POWER_Z, PowerContext, detectable, pace};
 pub use rule::{at_least, decide, steps};
 
-/// The error rates and limits that the rule holds.
+/// The error rates and limits of the rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequentialLimits {
     pub version: Version,
@@ -36,7 +36,7 @@ pub struct SequentialLimits {
     pub screen_rounds: usize,
     /// Most rounds in all, Rmax.
     pub most_rounds: usize,
-    /// Benchmarks that are judged in another way and share the error rates; from SEQ-E 3 on.
+    /// Further benchmarks that share the error rates but are judged in another way; from SEQ-E 3 on.
     pub beside: usize,
 }
 
@@ -44,27 +44,27 @@ pub struct SequentialLimits {
 #[derive(Clone, Copy, Debug)]
 pub struct Series<'a> {
     pub differences: &'a [f64],
-    /// Certified unchanged within this, in logarithms; above `min_effect`, or equal to it.
+    /// Certified unchanged within this, in logarithms; at least `min_effect`.
     pub target: f64,
-    /// A red must lie beyond this, in logarithms.
+    /// A red must exceed this, in logarithms.
     pub min_effect: f64,
     /// Benchmarks of one family share a prior of their variances.
     pub family: usize,
-    /// Benchmarks with the same number shared the processes of their first rounds, and so the noise of these; from SEQ-E 3 on.
+    /// Benchmarks with the same number shared the processes of their first rounds, and thus their noise; from SEQ-E 3 on.
     pub cluster: Option<usize>,
-    /// By number of rounds, from one on: how far the mean may lie from the truth because figures are rounded, in
-    /// logarithms. Empty: not at all. What it explains is neither certified nor red.
+    /// By number of rounds, from one on: how far rounding of figures may have moved the mean, in logarithms. Empty: not at
+    /// all. A change that rounding explains is neither certified nor red.
     pub unresolved: &'a [f64],
-    /// Rounds from the first on whose processes were shared with other benchmarks: they screen, and are no evidence. The
-    /// rounds behind them are of another kind, in processes of the benchmark's own, and certify by themselves. 0: all
-    /// rounds are of one kind.
+    /// The number of first rounds whose processes were shared with other benchmarks. They screen but are not evidence. The
+    /// later rounds, in the benchmark's own processes, are of another kind and certify separately. 0: all rounds are of one
+    /// kind.
     pub shared: usize,
-    /// By round: whether head ran second. Empty where that is not known; used from SEQ-E 3 on.
+    /// By round: head ran second. Empty if unknown; used from SEQ-E 3 on.
     pub head_second: &'a [bool],
 }
 
 impl<'a> Series<'a> {
-    /// Rounds of one kind in processes of the benchmark's own, of figures that are not rounded, in orders that are not known. `target` and
+    /// Rounds of one kind in the benchmark's own processes, with figures that are not rounded and unknown orders. `target` and
     /// `min_effect` are logarithms.
     pub fn new(differences: &'a [f64], target: f64, min_effect: f64) -> Self {
         Self {
@@ -84,13 +84,12 @@ impl<'a> Series<'a> {
         limits.confirms_from(self.shared)
     }
 
-    /// The first of the rounds that an estimate after so many is made of.
+    /// The first round that an estimate after `rounds` rounds uses.
     fn estimates_from(&self, rounds: usize, limits: &SequentialLimits) -> usize {
         let from = self.confirms_from(limits);
         if self.shared > 0 && rounds > from { from } else { 0 }
     }
 
-    /// After so many rounds.
     fn unresolved_after(&self, rounds: usize) -> f64 {
         let last = self.unresolved.len().min(rounds);
         last.checked_sub(1).map_or(0.0, |at| self.unresolved[at])
@@ -102,9 +101,9 @@ pub enum Status {
     Regressed,
     Improved,
     Unchanged,
-    /// Not decided by the rounds that are there; more may follow.
+    /// Undecided by the available rounds; more may follow.
     Open,
-    /// Not decided in `most_rounds`.
+    /// Undecided after `most_rounds`.
     Exhausted,
 }
 
@@ -112,22 +111,22 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SequentialResult {
     pub status: Status,
-    /// Rounds that the decision used; later ones are not looked at.
+    /// Rounds that the decision used; later ones are ignored.
     pub rounds: usize,
     /// The first round that is evidence for a red or an improvement.
     pub confirms_from: usize,
-    /// The first of the rounds that `mean` and `half` are of: 0, or behind the shared ones.
+    /// The first round of `mean` and `half`: 0, or after the shared ones.
     pub from: usize,
     /// Mean difference over those rounds.
     pub mean: f64,
-    /// Half width of the t interval around it, by the moderated variance, at the level of the screen or of later
-    /// rounds; infinite below 2 rounds.
+    /// Half width of the t interval around it, with the moderated variance, at the level of the screen or of later rounds;
+    /// infinite below 2 rounds.
     pub half: f64,
     /// One-sided level of that interval.
     pub level: f64,
-    /// By signed ranks or by the contrast of the orders, where "unchanged" rests on that and not on the t interval.
+    /// Set if "unchanged" is based on signed ranks or the contrast of the orders, not on the t interval.
     pub certified: Option<Interval>,
-    /// The part of the mean that rounding leaves open.
+    /// The part of the mean that rounding leaves uncertain.
     pub unresolved: f64,
     /// Standard deviation of one round's difference, moderated, from the screen: the unit of the e-process.
     pub scale: f64,
@@ -137,7 +136,7 @@ pub struct SequentialResult {
     /// ln of the e-values that a red and an improvement needed at the last look.
     pub ln_needed_worse: f64,
     pub ln_needed_better: f64,
-    /// Of a benchmark that its own processes show unchanged: the mean difference of the shared ones, where it lies clearly
+    /// For a benchmark that its own processes show unchanged: the mean difference of the shared rounds, if it is clearly
     /// beyond the minimum effect.
     pub shared_differ: Option<f64>,
 }
@@ -145,13 +144,13 @@ pub struct SequentialResult {
 /// Limits that the screen fixed for the rounds after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screen {
-    /// Benchmarks among which the error rate is shared, at least 1: those that the screen left open; from SEQ-E 3 on all.
+    /// Number of benchmarks that share the error rate, at least 1: those that the screen left open; from SEQ-E 3 on all.
     pub candidates: usize,
-    /// By family; the weight already bounded.
+    /// By family, with bounded weight.
     priors: Vec<Prior>,
-    /// By family: its rows share an effect of the order.
+    /// By family: its rows share an order effect.
     slots: Vec<bool>,
-    /// By family, then by cluster: how far its rows are one witness of their noise and not many, from 0 to 1.
+    /// By family, then by cluster: how far its rows are a single witness of their noise, from 0 to 1.
     shared_noise: Vec<Vec<f64>>,
 }
 
@@ -161,12 +160,12 @@ pub struct Interval {
     pub centre: f64,
     pub low: f64,
     pub high: f64,
-    /// Chance of lying outside, on each side.
+    /// Chance of being outside, on each side.
     pub level: f64,
     pub basis: Basis,
 }
 
-/// What an interval rests on.
+/// The basis of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     StudentT,
@@ -175,7 +174,6 @@ pub enum Basis {
     Orders,
 }
 
-/// Which change evidence speaks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Worse,
@@ -205,14 +203,13 @@ impl Direction {
     }
 }
 
-/// One step of a benchmark's way, for explaining it.
+/// One step of a benchmark's course, for explaining it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequentialStep {
-    /// Rounds so far.
     pub rounds: usize,
     pub mean: f64,
     pub half: f64,
-    /// The interval by signed ranks, where this rule and so many rounds give one.
+    /// The interval by signed ranks, if this rule has one after this many rounds.
     pub ranks: Option<Interval>,
     pub unresolved: f64,
     pub ln_worse: f64,
@@ -221,25 +218,25 @@ pub struct SequentialStep {
 
 /// One-sided level of the interval that certifies "unchanged" in the screen; [`CERTIFY_LATER`] after it.
 pub(crate) const CERTIFY_SCREEN: f64 = 0.01;
-/// One-sided level at which shared processes are said to differ where those of a benchmark's own do not.
+/// One-sided level at which shared processes differ although the benchmark's own do not.
 const SHARED_DIFFER: f64 = 0.001;
-/// Standard deviations of a round by which the median of shared ones is far from its own.
+/// Standard deviations of a round beyond which the median of shared rounds is far from its own.
 const FAR: f64 = 5.0;
 /// One-sided level of the interval that certifies "unchanged" after the screen.
 pub(crate) const CERTIFY_LATER: f64 = 0.003;
 /// One-sided level of the intervals of rows that shared their noise while they screened.
 const CERTIFY_SHARED: f64 = 0.002;
-/// Rows are said to share their noise from this correlation on.
+/// Rows share their noise from this correlation on.
 const SHARED_NOISE: f64 = 0.2;
-/// A prior never counts for more than this many rounds.
+/// The largest weight of a prior, in rounds.
 const MAX_PRIOR: f64 = 8.0;
-/// Below this a difference of logarithms is no noise that a timer can show.
+/// A smaller difference of logarithms is below the noise of any timer.
 const MIN_SCALE: f64 = 2e-4;
-/// A mean that rounding may have moved by more than this share of the target certifies nothing.
+/// Nothing is certified if rounding may have moved the mean by more than this share of the target.
 pub const MAX_UNRESOLVED: f64 = 0.5;
 
 impl SequentialLimits {
-    /// The first round that is evidence, where so many were in shared processes.
+    /// The first round that is evidence, after this many shared rounds.
     fn confirms_from(&self, shared: usize) -> usize {
         match self.version {
             Version::One | Version::Two => shared.max(self.screen_rounds),
@@ -247,7 +244,7 @@ impl SequentialLimits {
         }
     }
 
-    /// How often so many rounds bet, where some were in shared processes.
+    /// The number of bets in these rounds, some of them shared.
     pub fn bets_in(&self, rounds: usize, shared: usize) -> usize {
         let bets = rounds.saturating_sub(self.confirms_from(shared));
         // The first two share one coin.
@@ -263,27 +260,27 @@ impl SequentialLimits {
         (candidates.max(1) as f64 / self.alpha_improved).ln()
     }
 
-    /// Least bets after which a red is possible: each multiplies by less than one and its weight.
+    /// The fewest bets with which a red is possible: each multiplies by less than one plus its weight.
     pub fn least_bets(&self, candidates: usize) -> usize {
         let (bets, needed) = (self.version.bets(), self.ln_red(candidates));
         let most = |rounds: i32| {
             let sum: f64 = bets.iter().map(|(_, weight)| (1.0 + weight).powi(rounds)).sum();
             (sum / bets.len() as f64).ln()
         };
-        // Rounds of a figure that cannot be reached in a thousand are of no use to anybody.
+        // A figure that cannot be reached in a thousand rounds is useless.
         (1..1000).find(|rounds| most(*rounds) >= needed).unwrap_or(1000) as usize
     }
 }
 
 impl SequentialLimits {
-    /// Least rounds after which a red is possible, where none is in shared processes.
+    /// The fewest rounds with which a red is possible, if none is in shared processes.
     pub fn least_rounds(&self, candidates: usize) -> usize {
         let bets = self.least_bets(candidates);
         (bets..).find(|rounds| self.bets_in(*rounds, 0) >= bets).unwrap_or(bets)
     }
 }
 
-/// Sample variance; 0 of fewer than two values.
+/// Sample variance; 0 for fewer than two values.
 fn variance(values: &[f64]) -> f64 {
     sample_stddev(values).map_or(0.0, |deviation| deviation * deviation)
 }

@@ -1,8 +1,8 @@
-//! Power of the rule: which effects it finds, and how fast. Figures for advice, not for verdicts.
+//! Power of the rule: the effects that it finds, and how fast. For advice, not for verdicts.
 
 use super::{MIN_SCALE, SequentialLimits, Version};
 
-/// What the power at one row depends on; all in logarithms, or in the scale of its differences.
+/// The inputs of one row's power, in logarithms, or in the scale of its differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerContext {
     /// Deviation of one round's difference.
@@ -11,8 +11,8 @@ pub struct PowerContext {
     pub target: f64,
 }
 
-/// The smallest effect that `bets` rounds of evidence with normal noise would be called red for, four times out of five. Infinite
-/// where the rounds are too few for any.
+/// The smallest effect that is called red four times out of five after `bets` rounds of evidence with normal noise. Infinite
+/// if the rounds are too few for any.
 pub fn detectable(rounds: usize, row: PowerContext, limits: &SequentialLimits, candidates: usize) -> f64 {
     if rounds < limits.least_bets(candidates) {
         return f64::INFINITY;
@@ -44,14 +44,14 @@ pub fn detectable(rounds: usize, row: PowerContext, limits: &SequentialLimits, c
     high
 }
 
-/// Mean gain of ln e a round for an effect that lies `beyond` the minimum effect; 0 or less where there is none.
+/// Mean gain of ln e per round for an effect `beyond` the minimum effect; 0 or less if there is none.
 pub fn pace(beyond: f64, row: PowerContext, version: Version) -> f64 {
     let unit = version.unit(row.noise, row.target);
     let gain = |bet: &(f64, f64)| growth(version, *bet, beyond / unit, row.noise / unit).0;
     version.bets().iter().map(gain).fold(0.0, f64::max)
 }
 
-/// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
+/// Standard normal quantile of 0.8: detectable effects are found four times out of five.
 pub const POWER_Z: f64 = 0.841_621_233_572_914_2;
 
 /// Mean and deviation of one round's ln factor for `x ~ N(centre, noise^2)`, by the Gauss-Hermite rule of seven points.

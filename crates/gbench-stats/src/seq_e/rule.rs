@@ -1,4 +1,4 @@
-//! The rule over a suite: who is screened out, who is called, who is certified.
+//! The rule over a suite: screens, calls and certifies rows.
 
 use super::course::Course;
 use super::{
@@ -6,8 +6,8 @@ use super::{
     Series, Status, TQuantiles, Version, mean, sample_stddev, slots, variance,
 };
 
-/// Decides every benchmark by the rounds that are there. Pure: the same numbers give the same results, bit for bit, in
-/// whatever portions they came.
+/// Decides every benchmark by the available rounds. Pure: the same numbers give the same results, bit for bit, in whatever
+/// portions they came.
 pub fn decide(series: &[Series], limits: &SequentialLimits) -> (Screen, Vec<SequentialResult>) {
     let mut quantiles = TQuantiles::default();
     let screen = screen(series, limits, &mut quantiles);
@@ -19,7 +19,7 @@ pub fn decide(series: &[Series], limits: &SequentialLimits) -> (Screen, Vec<Sequ
             course.certify_screen(&mut quantiles);
         }
     }
-    // Rounds of the screen are evidence from SEQ-E 3 on.
+    // Screening rounds are evidence from SEQ-E 3 on.
     let first = if limits.version == Version::Three { r1 } else { r1 + 1 };
     let last = courses.iter().map(Course::there).max().unwrap_or(0);
     for round in first..=last {
@@ -41,8 +41,8 @@ pub fn decide(series: &[Series], limits: &SequentialLimits) -> (Screen, Vec<Sequ
     (screen, results)
 }
 
-/// Calls rows red, or improved, whose evidence suffices. By Holm's rule, from SEQ-E 3 on: each row that was called leaves the
-/// others a lower threshold.
+/// Calls rows red or improved whose evidence suffices. From SEQ-E 3 on by Holm's rule: each called row lowers the threshold
+/// for the others.
 fn call(
     courses: &mut [Course],
     looked_at: &[usize],
@@ -68,7 +68,7 @@ fn call(
     }
 }
 
-/// Every step of one benchmark up to its decision, after [`decide`] has given its result and the screen.
+/// Every step of one benchmark up to its decision, given the result and screen of [`decide`].
 pub fn steps(
     series: &Series,
     result: &SequentialResult,
@@ -118,7 +118,7 @@ fn screen(series: &[Series], limits: &SequentialLimits, quantiles: &mut TQuantil
     screen
 }
 
-/// The mean correlation of rows with each other, from their rounds: 0 where they are independent, or too few to tell.
+/// The mean correlation between rows, from their rounds: 0 if they are independent, or too few.
 fn correlation<'a>(rows: impl Iterator<Item = &'a [f64]>) -> f64 {
     let (mut sums, mut count): (Vec<f64>, f64) = (Vec::new(), 0.0);
     for row in rows {
@@ -134,14 +134,15 @@ fn correlation<'a>(rows: impl Iterator<Item = &'a [f64]>) -> f64 {
     if count < 2.0 {
         return 0.0;
     }
-    // Of independent rows the squares of the sums are as many as the rows, of equal ones as many as their square.
+    // The squares of the sums are proportional to the number of rows if these are independent, and to its square if they are
+    // equal.
     let square = sums.iter().map(|sum| sum * sum).sum::<f64>() / ((sums.len() - 1) as f64 * count);
     ((square - 1.0) / (count - 1.0)).clamp(0.0, 1.0)
 }
 
-/// The largest minimum effect against which the rounds of a red would still have called it: a lower bound of the true effect that
-/// holds at every look, for all rows together, with probability `1 - alpha`; of an improvement likewise. `None` where nothing was
-/// called.
+/// The largest minimum effect against which the rounds of a red would still have called it: a lower bound of the true effect,
+/// valid at every look and for all rows together with probability `1 - alpha`; likewise for an improvement. `None` if nothing
+/// was called.
 pub fn at_least(
     series: &Series,
     result: &SequentialResult,
@@ -159,7 +160,7 @@ pub fn at_least(
     let ln = |effect: f64| course.ln_against(effect, direction);
     let least = match limits.version {
         Version::One | Version::Two => 0.0,
-        // What Holm's rule has called is beyond the minimum effect, and no bound but Bonferroni's holds for all rows at once.
+        // A row called by Holm's rule is beyond the minimum effect, but only Bonferroni's bound is valid for all rows at once.
         Version::Three => series.min_effect,
     };
     if ln(least) < needed {

@@ -1,9 +1,9 @@
 //! The interval of Wilcoxon's signed ranks around the Hodges-Lehmann estimate: exact for differences that are symmetric about
 //! their centre, whatever their tails (Hodges & Lehmann 1963; Hollander, Wolfe & Chicken 2014, section 3.3).
 //!
-//! Of `k` differences there are k (k + 1) / 2 Walsh averages, the means of all pairs and of each with itself. The interval
-//! that leaves out `b` on each side runs from the c-th smallest to the c-th largest of them, c being the number of values of
-//! the signed-rank statistic in its lower tail of at most `b`.
+//! `k` differences have k (k + 1) / 2 Walsh averages, the means of all pairs and of each with itself. The interval with `b`
+//! outside on each side runs from the c-th smallest to the c-th largest of them, where c is the number of values of the
+//! signed-rank statistic in its lower tail of at most `b`.
 
 use std::sync::LazyLock;
 
@@ -35,7 +35,7 @@ static COUNTS: LazyLock<Vec<usize>> = LazyLock::new(|| {
     counts
 });
 
-/// c for `k` differences: 0 where they are too few for any interval.
+/// c for `k` differences: 0 if they are too few for any interval.
 fn count(k: usize) -> usize {
     COUNTS.get(k).copied().unwrap_or_else(|| {
         let k = k as f64;
@@ -44,7 +44,7 @@ fn count(k: usize) -> usize {
     })
 }
 
-/// Whether the whole interval lies within `bound` either way.
+/// True if the whole interval is within `bound` either way.
 pub(super) fn inside(differences: &[f64], bound: f64) -> bool {
     let outside = count(differences.len());
     if outside == 0 {
@@ -57,7 +57,7 @@ pub(super) fn inside(differences: &[f64], bound: f64) -> bool {
     above < outside && below < outside
 }
 
-/// How many Walsh averages of ascending values are `bound` or more.
+/// The number of Walsh averages of ascending values that are at least `bound`.
 fn averages_from(ascending: impl Iterator<Item = f64> + Clone, bound: f64) -> usize {
     let values: Vec<f64> = ascending.collect();
     let mut number = 0;
@@ -75,7 +75,7 @@ fn averages_from(ascending: impl Iterator<Item = f64> + Clone, bound: f64) -> us
     number
 }
 
-/// The Hodges-Lehmann estimate, the median of the Walsh averages, and its interval; `None` where the differences are too few.
+/// The Hodges-Lehmann estimate, the median of the Walsh averages, and its interval; `None` for too few differences.
 pub(super) fn interval(differences: &[f64]) -> Option<Interval> {
     let outside = count(differences.len());
     let last = differences.len();

@@ -1,23 +1,24 @@
-//! The effect of the order that all rows of a family share: the process that runs second is slower, or faster.
+//! The order effect that all rows of a family share: the process that runs second is slower, or faster.
 //!
-//! With `c` = 1 where head ran second and -1 where it ran first, and `x` a round's difference, `u = c x` does not depend on
-//! the coin if nothing changed: it is second less first. So neither the choice to look at the order nor what past rounds
-//! say of it tells anything of the next coin, and `x - c tau` is as fair as `x`.
+//! With `c` = 1 if head ran second and -1 if it ran first, and `x` a round's difference, `u = c x` does not depend on the coin
+//! if nothing changed: it is second minus first. So neither the choice to look at the order nor its estimate from past rounds
+//! contains information about the next coin, and `x - c tau` is as fair as `x`.
 
 use super::{Basis, Interval, Series, TQuantiles, mean, median, sample_stddev};
 
-/// An order effect is one from this t on.
+/// The t from which an order effect is assumed.
 const CLEAR: f64 = 3.5;
-/// Fewer rows show none.
+/// Fewer rows show no order effect.
 const MIN_ROWS: usize = 4;
-/// Rounds of either order that a contrast takes.
+/// Rounds of each order that a contrast needs.
 const MIN_ROUNDS: usize = 3;
 
 fn sign(head_second: bool) -> f64 {
     if head_second { 1.0 } else { -1.0 }
 }
 
-/// t of the order effect over rows, from their two opposite first rounds, in which the change cancels: 0 of few rows.
+/// t of the order effect over rows, from their first two rounds, which have opposite orders, so that the change cancels: 0 for
+/// few rows.
 pub(super) fn slot_t<'a>(rows: impl Iterator<Item = &'a Series<'a>>) -> f64 {
     let of_row = |row: &'a Series<'a>| match (row.differences, row.head_second) {
         ([d0, d1, ..], [c0, c1, ..]) if c0 != c1 => Some((sign(*c0) * d0 + sign(*c1) * d1) / 2.0),
@@ -31,12 +32,13 @@ pub(super) fn slot_t<'a>(rows: impl Iterator<Item = &'a Series<'a>>) -> f64 {
     (mean / (deviation / (effects.len() as f64).sqrt()).max(1e-12)).abs()
 }
 
-/// Whether rows of a family share an order effect.
+/// True if rows of a family share an order effect.
 pub(super) fn is_clear<'a>(rows: impl Iterator<Item = &'a Series<'a>>) -> bool {
     slot_t(rows) > CLEAR
 }
 
-/// Second less first of the first `rounds`, by order: those with head second, those with head first. `None` where orders are not known.
+/// Second minus first of the first `rounds`, by order: those with head second, those with head first. `None` if orders are
+/// unknown.
 fn by_order(series: &Series, from: usize, rounds: usize) -> Option<[Vec<f64>; 2]> {
     let (differences, orders) =
         (series.differences.get(from..rounds)?, series.head_second.get(from..rounds)?);
@@ -47,8 +49,8 @@ fn by_order(series: &Series, from: usize, rounds: usize) -> Option<[Vec<f64>; 2]
     Some([of(true), of(false)])
 }
 
-/// What the order is expected to add to the difference of the round at `round`: by the rounds before it, between whose two orders
-/// the change cancels.
+/// The expected effect of the order on the difference of the round `round`, from the rounds before it, between whose two
+/// orders the change cancels.
 pub(super) fn expected(series: &Series, round: usize) -> f64 {
     let Some(order) = series.head_second.get(round) else { return 0.0 };
     let medians = by_order(series, 0, round).map(|both| both.map(|mut values| median(&mut values)));
@@ -56,7 +58,7 @@ pub(super) fn expected(series: &Series, round: usize) -> f64 {
     sign(*order) * (second + first) / 2.0
 }
 
-/// The change by the contrast of the two orders, and its interval with `beta` outside on each side; `None` of few rounds.
+/// The change by the contrast of the two orders, and its interval with `beta` outside on each side; `None` for few rounds.
 pub(super) fn contrast(
     series: &Series,
     from: usize,

@@ -5,7 +5,6 @@ use crate::test_support::{LIMITS, normal, reference, row, uniform};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// What `fixtures/statistics/seq_e.json` calls each status.
 fn word(status: Status) -> &'static str {
     match status {
         Status::Regressed => "regressed",
@@ -39,14 +38,14 @@ fn r1_statuses_and_rounds_of_seq_e_3_and_its_order_effects_are_those_of_the_refe
         let t: f64 = suite.take("slot_t");
         assert!((slots::slot_t(all.iter()) - t).abs() < 1e-6, "{t}");
         drop(suite.take::<Value>("seq_e2"));
-        // Few rows lend each other nothing.
+        // Few rows cannot lend each other information.
         let screen_rounds = if all.len() < 4 { 4 } else { 3 };
         let limits = SequentialLimits { version: Version::Three, screen_rounds, ..LIMITS };
         assert_eq!(said(&decide(&all, &limits).1), suite.take::<Value>("seq_e3"));
     });
 }
 
-/// As the references have it.
+/// In the form of the references.
 fn said(results: &[SequentialResult]) -> Value {
     let words: Vec<_> = results.iter().map(|result| word(result.status)).collect();
     let rounds: Vec<_> = results.iter().map(|result| result.rounds).collect();
@@ -75,7 +74,7 @@ fn a_red_needs_its_rounds_however_large_the_effect() {
     let least =
         [Version::One, Version::Two, Version::Three].map(|version| of(version).least_bets(screen.candidates));
     assert_eq!((screen.candidates, least), (27, [12, 13, 13]));
-    // Rounds of the screen are none of the thirteen; from SEQ-E 3 on they are, the first two as one.
+    // The screening rounds are not among the thirteen; from SEQ-E 3 on they are, the first two as one.
     for (version, needed) in [(Version::Two, 16), (Version::Three, 14)] {
         let (_, results) = decide(&[row(&[0.5; 40]); 27], &of(version));
         assert!(
@@ -127,7 +126,7 @@ fn the_lower_bound_lies_between_the_minimum_effect_and_the_mean() {
     assert_eq!(at_least(&row(&[0.0; 3]), &results[0], &screen, &LIMITS), None);
 }
 
-/// Rows that screen in one process have its noise in common: its luck is not the calm of twenty of them.
+/// Rows that screen in one process share its noise: quiet rows are not twenty independent witnesses.
 #[test]
 fn r4_rows_that_share_a_process_are_one_witness_of_its_noise() {
     const SUITES: usize = 400;
@@ -149,11 +148,11 @@ fn r4_rows_that_share_a_process_are_one_witness_of_its_noise() {
         }
     }
     println!("+3 % called unchanged: {wrong:?} of {planted}, told of the shared process and not");
-    // 0.2 % are three; seven of a Poisson number of three or more come in 3 % of seeds, and this one is fixed.
+    // 0.2 % is three; a Poisson number with mean three is seven or more in 3 % of seeds, and this one is fixed.
     assert!(wrong[0] <= 6 && wrong[1] > wrong[0], "{wrong:?} of {planted}");
 }
 
-/// What is called detectable is found in about four of five simulated benchmarks, and half of it in few.
+/// A detectable effect is found in about four of five simulated benchmarks, and half of it in few.
 #[test]
 fn a_detectable_effect_is_mostly_found() {
     let mut normal = normal(9);
@@ -177,7 +176,7 @@ fn a_detectable_effect_is_mostly_found() {
 }
 
 proptest! {
-    /// Adding rounds later is valid: what was decided stays decided, at the same round.
+    /// Adding rounds later is valid: a decision stays the same, at the same round.
     #[test]
     fn a_decision_stands_whatever_rounds_come_after_it(seed in 0u64..1000, cut in 3usize..40) {
         let mut uniform = uniform(seed);
@@ -195,8 +194,8 @@ proptest! {
         }
     }
 
-    /// Exchanging the sides of every round turns each difference round: regressed and improved change places,
-    /// but for their different levels.
+    /// Exchanging the sides of every round negates each difference: regressed and improved change places, except for their
+    /// different levels.
     #[test]
     fn the_sides_are_treated_alike(seed in 0u64..500) {
         let differences = about(0.03, &mut uniform(seed));
