@@ -9,16 +9,16 @@ use super::elf::{u16_at, u32_at};
 pub(super) const PARAMETER_BANK: u8 = 0x0a;
 pub(super) const FRAME_SIZE: u8 = 0x11;
 pub(super) const PARAMETER: u8 = 0x17;
-/// The kernel's frame and those of what it calls, the deepest way; all ones where it calls itself.
+/// The stack of the kernel and its callees along the deepest path; all ones for recursion.
 pub(super) const STACK_SIZE: u8 = 0x12;
 pub(super) const REGISTERS: u8 = 0x2f;
 pub(super) const TOOLKIT: u8 = 0x37;
 
-/// Attributes that belong to a launch: what may be launched, with which parameters, how it is scheduled.
+/// Attributes of a launch: its limits, parameters and scheduling.
 ///
-/// The others are places of instructions (they follow from the code), work-arounds, statistics of the compiler, the
-/// toolkit's version, or the cap on registers that was asked for (0x1b: `--maxrregcount` changes it in all kernels, also
-/// where no instruction changes).
+/// The other attributes are places of instructions (they follow from the code), work-arounds, compiler statistics, the
+/// toolkit's version, or the requested cap on registers (0x1b: `--maxrregcount` changes it in all kernels, even if no
+/// instruction changes).
 pub(super) const OF_A_LAUNCH: &[u8] = &[
     0x05, // most threads of a block
     PARAMETER_BANK,
@@ -26,12 +26,12 @@ pub(super) const OF_A_LAUNCH: &[u8] = &[
     PARAMETER,
     0x19, // size of all parameters
     0x1e, // stack of calls and branches
-    0x21, // caching asked for
+    0x21, // requested caching
     0x26, // loads cached
     0x3d, // blocks of a cluster
     0x3e, // cluster given at compile time
     0x3f, // most blocks of a cluster
-    0x45, // a parameter's offset and size, where they need more bits
+    0x45, // a parameter's offset and size, if they need more bits
     0x5b, // the grid counts clusters
 ];
 
@@ -40,7 +40,7 @@ pub(super) struct Attribute<'a> {
     pub value: &'a [u8],
 }
 
-/// Ends at the first attribute that is cut off.
+/// Stops at the first truncated attribute.
 pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
     std::iter::from_fn(move || {
         let (head, rest) = bytes.split_first_chunk::<4>()?;
@@ -58,7 +58,7 @@ pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = Attribute<'_>
     })
 }
 
-/// `(symbol, value)` of the attributes in `.nv.info` that are said of a function.
+/// `(symbol, value)` of the attributes in `.nv.info` that describe a function.
 pub(super) fn of_symbol(attribute: &Attribute<'_>) -> Option<(usize, u32)> {
     Some((u32_at(attribute.value, 0)? as usize, u32_at(attribute.value, 4)?))
 }

@@ -1,4 +1,4 @@
-//! The machine code of a file: one hash a kernel, and what the kernel takes of the device.
+//! The machine code of a file: a hash and the resource usage of each kernel.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct ArchCode {
     /// `sm_90`.
     pub arch: String,
-    /// What compiled it, where it is known: `CUDA 12.9`. Another compiler gives other code for the same source.
+    /// The compiler, if known: `CUDA 12.9`. Another compiler generates other code from the same source.
     pub compiler: Option<String>,
     /// By the kernel's name as the code has it, C++ names mangled.
     pub kernels: BTreeMap<String, ArchKernel>,
@@ -16,12 +16,12 @@ pub struct ArchCode {
 /// One kernel's code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArchKernel {
-    /// SHA-256, hexadecimal: the crate's documentation says over what.
+    /// SHA-256, hexadecimal; see the crate's documentation for its input.
     pub sha256: String,
     /// Registers of a thread.
     pub registers: Option<u32>,
     /// Static shared memory of a block, in bytes.
     pub shared_bytes: Option<u64>,
-    /// Stack frame of a thread in local memory, in bytes; spilled registers lie there.
+    /// Stack frame of a thread in local memory, in bytes; it contains spilled registers.
     pub frame_bytes: Option<u64>,
 }

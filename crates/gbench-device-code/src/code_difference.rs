@@ -1,25 +1,25 @@
-//! What differs between the device code of two sides.
+//! The difference between the device code of two sides.
 
 use super::code::ArchCode;
 
-/// Names are those of the kernels as the code has them, in their order.
+/// Kernel names as in the code, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeDifference {
-    /// Both sides run the same machine code: one architecture, at least one kernel, and no kernel changed, added or
-    /// removed. Kernels with new names may be among them.
+    /// Both sides run the same machine code: one architecture, at least one kernel, and no kernel changed, added or removed.
+    /// Renamed kernels are allowed.
     pub identical: bool,
-    /// Kernels of both sides with other code.
+    /// Kernels of both sides with different code.
     pub changed: Vec<String>,
-    /// Kernels of head that base does not have, under any name.
+    /// Kernels of head that base lacks under any name.
     pub added: Vec<String>,
-    /// Kernels of base that head does not have, under any name.
+    /// Kernels of base that head lacks under any name.
     pub removed: Vec<String>,
-    /// Kernels with another name and the same code, `(base, head)`. The name of a kernel in an unnamed namespace holds a
+    /// Kernels with another name and the same code, `(base, head)`. The name of a kernel in an unnamed namespace contains a
     /// hash of its source file.
     pub renamed: Vec<(String, String)>,
     pub same_arch: bool,
-    /// Whether one toolkit compiled both; none: not known of a side. Another toolkit makes other code of the same source,
-    /// so that a change says nothing about the source.
+    /// True if one toolkit compiled both; `None` if a side's is unknown. Different toolkits make different code from the same
+    /// source, so a change then shows nothing about the source.
     pub same_toolkit: Option<bool>,
 }
 

@@ -14,14 +14,14 @@ use super::{
 /// In `st_other` of a function: a kernel, which the host may launch.
 const KERNEL: u8 = 0x10;
 const ABI_7_ACCELERATED: u32 = 0x800;
-/// Names of kernels are told again in the result; together they are no longer than this many times the file.
+/// The result repeats the kernels' names; in total they are at most this many times as long as the file.
 const NAMES_RATIO: usize = 4;
 
-/// What one cubin holds.
+/// The contents of one cubin.
 pub(super) struct Cubin {
     pub arch: String,
     pub kernels: Vec<(String, ArchKernel)>,
-    /// Versions: `13.5.37`.
+    /// Versions such as `13.5.37`.
     pub toolkits: BTreeSet<String>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Cubin, CodeError> {
     })
 }
 
-/// CUDA 12.9 writes ABI 7 for Hopper and before, and ABI 8 from Blackwell on; CUDA 13.5 writes ABI 8 for all.
+/// CUDA 12.9 writes ABI 7 up to Hopper and ABI 8 from Blackwell on; CUDA 13.5 writes ABI 8 for all.
 fn sm(elf: &Elf<'_>) -> Result<u32, CodeError> {
     match elf.abi {
         7 => Ok(elf.flags & 0xff),
@@ -51,8 +51,8 @@ fn sm(elf: &Elf<'_>) -> Result<u32, CodeError> {
     }
 }
 
-/// `a` of `sm_90a` or `f` of `sm_100f`: code that only that card, or its family, runs. The tools' notes say it; before
-/// there were notes, a bit of the header did. (CUDA 13.5 sets no bit in the header.)
+/// `a` of `sm_90a` or `f` of `sm_100f`: code that only that card, or its family, runs. It is in the tools' notes; before there
+/// were notes, it was a bit of the header. (CUDA 13.5 sets no bit in the header.)
 fn suffix(elf: &Elf<'_>, tools: &Tools, sm: u32) -> &'static str {
     let asked = |suffix: &str| tools.archs.contains(&format!("sm_{sm}{suffix}"));
     match () {
@@ -97,7 +97,7 @@ fn kernel_section(elf: &Elf<'_>, symbol: &Symbol<'_>) -> Option<usize> {
     elf.sections[section].is_code().then_some(section)
 }
 
-/// What `.nv.info` says of a function.
+/// The contents of `.nv.info` about a function.
 #[derive(Clone, Copy, Default)]
 struct Said {
     registers: Option<u32>,
@@ -120,15 +120,15 @@ fn said_of_functions(elf: &Elf<'_>) -> HashMap<usize, Said> {
     functions
 }
 
-/// Who wrote the cubin, as far as it says so.
+/// The tools that wrote the cubin, as far as they are recorded.
 #[derive(Default)]
 struct Tools {
-    /// `13.5.37`, from the notes that newer tools leave. Which tool it was is not kept: those of one toolkit make the same
-    /// code.
+    /// `13.5.37`, from the notes that newer tools leave. The tool's name is not kept, because all tools of one toolkit make
+    /// the same code.
     noted: BTreeSet<String>,
     /// `12.9`, from the kernels' attributes.
     versions: BTreeSet<String>,
-    /// The architectures that the tools were asked for: `sm_90a`.
+    /// The architectures requested of the tools: `sm_90a`.
     archs: BTreeSet<String>,
 }
 
@@ -149,7 +149,7 @@ impl Tools {
         tools
     }
 
-    /// Each note: sizes of name and content, a type, the name, the content, the last two padded to 4 bytes.
+    /// Each note: sizes of name and content, a type, the name, the content; name and content are padded to 4 bytes.
     fn read_notes(&mut self, mut bytes: &[u8]) {
         while let (Some(name), Some(size)) = (u32_at(bytes, 0), u32_at(bytes, 4)) {
             let start = (name as usize).saturating_add(3) / 4 * 4;
@@ -161,8 +161,7 @@ impl Tools {
         }
     }
 
-    /// The content: u32 version, then where in the texts behind it stand a file, the tool, its version, its build and its
-    /// options.
+    /// The content: u32 version, then the offsets of file, tool, version, build and options in the text that follows.
     fn read_note(&mut self, content: &[u8]) {
         let text = |index: usize| -> Option<&str> {
             let texts = content.get(24..)?;
@@ -183,7 +182,7 @@ impl Tools {
     }
 }
 
-/// What a note says goes into the record.
+/// The version goes into the record.
 fn is_version(text: &str) -> bool {
     !text.is_empty() && text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }

@@ -2,11 +2,11 @@
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// A longer name is shown as it is: taking it apart may cost much more than its length.
+/// Longer names are not demangled, which may cost far more than their length.
 const LONGEST: usize = 4096;
 
-/// `saxpy` for `_Z5saxpyifPKfPf`, `repeat<float, 4>` for `_Z6repeatIfLi4EEvPT_`: a C++ name without its parameters and what
-/// it returns. Any other name stays as it is. Two kernels may share such a name, so no key is made of it.
+/// `saxpy` for `_Z5saxpyifPKfPf`, `repeat<float, 4>` for `_Z6repeatIfLi4EEvPT_`: a C++ name without parameters and return
+/// type. Other names stay as they are. Two kernels may share such a name, so it must not be used as a key.
 pub fn display_name(name: &str) -> String {
     let options = DemangleOptions::new().no_params().no_return_type().hide_expression_literal_types();
     demangled(name, &options).unwrap_or_else(|| name.to_owned())

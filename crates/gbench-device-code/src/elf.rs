@@ -1,16 +1,16 @@
 //! ELF files of 64 bits, little-endian, as far as device code needs them.
 //!
-//! A pull request's author chooses the bytes: every offset and size is checked, nothing is copied by a size that a file
-//! only claims, and what a reader walks is counted against [`WORK`].
+//! The author of a pull request controls the bytes. Every offset and size is checked, no allocation trusts a size that a file
+//! merely claims, and all work is limited by [`WORK`].
 
 use std::cell::Cell;
 
 use super::error::CodeError;
 
-/// Bytes that one file may make a reader walk and hash. A real library of ten thousand kernels stays far below; sections
+/// Bytes that one file may make a reader walk and hash. A real library of ten thousand kernels stays far below this; sections
 /// and symbols that overlap on purpose do not.
 const WORK: u64 = 8 << 30;
-/// A longer name is not believed. The names of heavily templated kernels reach some thousand bytes.
+/// Longer names are rejected. The names of heavily templated kernels reach some thousand bytes.
 const LONGEST_NAME: usize = 1 << 16;
 
 const HEADER: usize = 64;
@@ -40,9 +40,9 @@ pub(super) struct Section<'a> {
     pub name: &'a [u8],
     pub kind: u32,
     flags: u64,
-    /// Empty where the section only reserves memory.
+    /// Empty if the section only reserves memory.
     pub bytes: &'a [u8],
-    /// In memory; more than `bytes` has where the section only reserves.
+    /// Size in memory; larger than `bytes` if the section only reserves memory.
     pub size: u64,
     link: u32,
     info: u32,
@@ -62,9 +62,9 @@ pub(super) struct Symbol<'a> {
     pub name: &'a [u8],
     pub is_function: bool,
     pub is_section: bool,
-    /// Bits of `st_other`; device code keeps "is a kernel" there.
+    /// Bits of `st_other`; device code marks kernels there.
     pub other: u8,
-    /// Where it is defined; none: by somebody else.
+    /// The section that defines it; `None`: another file does.
     pub section: Option<usize>,
     pub value: u64,
     pub size: u64,
@@ -114,7 +114,7 @@ impl<'a> Elf<'a> {
             return Err(CodeError::Malformed("its section headers have another size than 64 bytes"));
         }
         let table = bytes.get(table..).ok_or_else(broken)?;
-        // With 65 280 sections or more the counts stand in the first header.
+        // With 65 280 sections or more, the counts are in the first header.
         if count == 0 {
             count = usize_at(table, 32).ok_or_else(broken)?;
         }
@@ -192,7 +192,7 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// By section, each list in the order of its offsets.
+    /// By section, each list sorted by offset.
     pub(crate) fn relocations(&self) -> Vec<Vec<Relocation>> {
         let mut all: Vec<Vec<Relocation>> = Vec::new();
         all.resize_with(self.sections.len(), Vec::new);
@@ -236,12 +236,12 @@ fn section<'a>(bytes: &'a [u8], header: &[u8]) -> Result<(u32, Section<'a>), Cod
     Ok((u32_at(header, 0).ok_or_else(broken)?, section))
 }
 
-/// Without an addend of its own (REL) the addend stands in the section's bytes.
+/// REL relocations have their addend in the section's bytes.
 fn relocation(entry: &[u8]) -> Option<Relocation> {
     let info = u64_at(entry, 8)?;
     Some(Relocation {
         offset: u64_at(entry, 0)?,
-        // The lower half is the type, the upper the symbol.
+        // The lower half is the type, the upper one the symbol.
         kind: (info & 0xffff_ffff) as u32,
         symbol: usize::try_from(info >> 32).ok()?,
         addend: u64_at(entry, 16).map_or(0, u64::cast_signed),

@@ -1,10 +1,10 @@
-//! Why a file tells nothing of its device code.
+//! Why a file's device code cannot be read.
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodeError {
     #[error("neither a cubin nor a fatbin nor an ELF file of a program or library")]
     NotDeviceCode,
-    #[error("it holds no code for a GPU")]
+    #[error("the file contains no code for a GPU")]
     NoDeviceCode,
     #[error("its code for a GPU has no kernel")]
     NoKernel,
@@ -14,7 +14,7 @@ pub enum CodeError {
     )]
     OnlyPtx,
     #[error(
-        "it holds no cubin but code for the compiler's own use, such as -dlto leaves; link it, then give the program"
+        "the file contains no cubin, only code that still has to be linked, as -dlto leaves it; link it, then give the program"
     )]
     OnlyIntermediate,
     #[error(

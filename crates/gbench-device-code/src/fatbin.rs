@@ -1,7 +1,7 @@
-//! Fatbins: containers of one program's device code for several architectures, in files of their own or in the section
-//! `.nv_fatbin` of objects, libraries and programs.
+//! Fatbins: containers of one program's device code for several architectures, as files or in the section `.nv_fatbin` of
+//! objects, libraries and programs.
 //!
-//! The format is nowhere published. What stands here was read off files that `fatbinary` 13.5 writes with each of its
+//! The format is not published. This description was derived from files that `fatbinary` 13.5 writes with each of its
 //! compression modes:
 //!
 //! ```text
@@ -27,44 +27,44 @@ const KIND_SEVERAL: u16 = 256;
 const FLAG_LZ4: u64 = 0x2000;
 const FLAG_ZSTD: u64 = 0x8000;
 const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
-/// Where the headers of [`KIND_SEVERAL`] begin in the entry's header, and how long each is.
+/// Offset of the headers of [`KIND_SEVERAL`] in the entry's header, and the length of each.
 const INNER_HEADERS: usize = 64;
 const INNER_HEADER: usize = 64;
-/// An entry that unpacks to more is refused; the largest of NVIDIA's own libraries are some ten MiB.
+/// Larger unpacked entries are refused; NVIDIA's largest are some ten MiB.
 const LARGEST_ENTRY: usize = 256 << 20;
-/// All entries of a file together, those that are packed. The largest libraries of all stay below.
+/// Limit for all packed entries of a file together. Even the largest libraries stay below.
 const LARGEST_FILE: u64 = 8 << 30;
-/// LZ4 cannot pack tighter; what claims to would only make us reserve memory.
+/// LZ4 cannot pack tighter; a larger claimed size would only make us reserve memory.
 const LZ4_RATIO: usize = 255;
 
 pub(super) fn is(bytes: &[u8]) -> bool {
     u32_at(bytes, 0) == Some(MAGIC)
 }
 
-/// What a walk found beside cubins.
+/// The contents besides cubins.
 #[derive(Default)]
 pub(super) struct FatbinContents {
     pub ptx: bool,
-    /// Kinds of code that are no cubin and no PTX, such as the compiler's own for linking.
+    /// Code that is neither cubin nor PTX, such as the compiler's own for linking.
     pub other: bool,
     unpacked: u64,
 }
 
-/// Calls `cubin` with each cubin of the fatbins that stand one after the other in `bytes`, one unpacked at a time.
+/// Calls `cubin` with each cubin of the adjacent fatbins in `bytes`, unpacking one at a time.
 pub(super) fn each_cubin(
     mut bytes: &[u8],
     found: &mut FatbinContents,
     cubin: &mut impl FnMut(&[u8]) -> Result<(), CodeError>,
 ) -> Result<(), CodeError> {
     loop {
-        // A linker pads between those of different objects.
+        // The linker pads between fatbins of different objects.
         let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
         bytes = &bytes[zeros..];
         if bytes.is_empty() {
             return Ok(());
         }
         if !is(bytes) {
-            return Err(CodeError::Malformed("something other than a fatbin stands among fatbins"));
+            return Err(CodeError::Malformed("something other than a fatbin is among fatbins"));
         }
         let broken = || CodeError::Malformed("a fatbin is longer than what holds it");
         let start = usize::from(u16_at(bytes, 6).ok_or_else(broken)?);
@@ -111,7 +111,7 @@ fn each_inner(
     found: &mut FatbinContents,
     cubin: &mut impl FnMut(&[u8]) -> Result<(), CodeError>,
 ) -> Result<(), CodeError> {
-    let broken = || CodeError::Malformed("an entry of several has less than it says");
+    let broken = || CodeError::Malformed("an entry of several is shorter than its header claims");
     let count = u32_at(header, INNER_HEADERS).ok_or_else(broken)? as usize;
     let headers = header.get(INNER_HEADERS + 8..).ok_or_else(broken)?;
     if count > headers.len() / INNER_HEADER {
@@ -162,7 +162,7 @@ fn unpacked<'a>(
     unpacked.map(Into::into).ok_or(CodeError::Packed { arch })
 }
 
-/// Grows with what comes out, not by what the file claims.
+/// Grows with the output, not with the claimed size.
 fn unpacked_zstd(packed: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut unpacked = Vec::new();
     let decoder = ruzstd::decoding::StreamingDecoder::new(packed).ok()?;

@@ -1,9 +1,9 @@
-//! The hash of one kernel: what of a cubin decides how the kernel runs. The crate's documentation says what takes part.
+//! The hash of one kernel, over the parts of a cubin that decide how the kernel runs. The crate's documentation lists them.
 //!
-//! The walk begins at the kernel's instructions and goes on to every part of the file that they may reach: functions,
-//! data, banks of constants. A part gets a number when it is first met, and is written once, in that order. What a part is
-//! called does not matter then: a name may hold the source file's name or a count over the whole module. Only what the
-//! file does not define, such as `vprintf`, is written by its name.
+//! The walk begins at the kernel's instructions and continues to every part of the file that they may reach: functions, data,
+//! banks of constants. A part gets a number when it is first met, and is written once, in that order. Names of parts are
+//! ignored, because they may contain the source file's name or a count over the whole module. Only parts that the file does
+//! not define, such as `vprintf`, are written by name.
 
 use std::{
     cell::RefCell,
@@ -18,9 +18,9 @@ use super::{
     error::CodeError,
 };
 
-/// Changes when other things take part, so that hashes of two versions are never taken for each other.
+/// Must change when the input changes, so that hashes of two versions are never confused.
 const VERSION: &[u8] = b"gbench device code 1";
-/// Instructions have 16 bytes from Volta on; before, 8 and another form.
+/// Instructions have 16 bytes from Volta on; before, 8 bytes and another form.
 const VOLTA: u32 = 70;
 const INSTRUCTION: usize = 16;
 
@@ -28,18 +28,18 @@ pub(super) struct KernelHasher<'a> {
     elf: &'a Elf<'a>,
     symbols: &'a [Symbol<'a>],
     relocations: Vec<Vec<Relocation>>,
-    /// What belongs to a function, by the function's name in the names of sections.
+    /// The sections of each function, by the function's name in the names of sections.
     of_functions: HashMap<&'a [u8], OfFunction>,
-    /// The banks of the whole module, `.nv.constant3` and the like.
+    /// The banks of the whole module, such as `.nv.constant3`.
     banks: BTreeMap<u8, usize>,
     sm: u32,
     /// Hashes of bytes of a section that several kernels reach, by section, start and end.
     hashed: RefCell<HashMap<(usize, usize, usize), [u8; 32]>>,
-    /// Whether a section of instructions may read a bank of the module.
+    /// Cache: a section of instructions may read a bank of the module.
     readers: RefCell<HashMap<(usize, u8), bool>>,
 }
 
-/// Sections, by their numbers.
+/// Sections by number.
 #[derive(Default)]
 struct OfFunction {
     attributes: Option<usize>,
@@ -47,7 +47,7 @@ struct OfFunction {
     constants: BTreeMap<u8, usize>,
 }
 
-/// What a launch of the kernel takes.
+/// The launch limits of a kernel.
 pub(super) struct LaunchLimits {
     pub registers: Option<u32>,
     pub stack: Option<u32>,
@@ -57,9 +57,9 @@ pub(super) struct LaunchLimits {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Part {
-    /// Instructions and the constants of that function.
+    /// Instructions and constants of that function.
     Code { section: usize },
-    /// Bytes of a section of data, or of one that only reserves.
+    /// Bytes of a section of data, or of one that only reserves memory.
     Data { section: usize, start: u64, end: u64 },
 }
 
@@ -93,13 +93,13 @@ impl<'a> KernelHasher<'a> {
         self.of_functions.get(self.elf.sections[code].name.strip_prefix(b".text.")?)
     }
 
-    /// Static shared memory of a block, as `cuobjdump -res-usage` counts it.
+    /// Static shared memory of a block, as reported by `cuobjdump -res-usage`.
     pub(crate) fn shared_bytes(&self, code: usize) -> u64 {
         let section = self.of_function(code).and_then(|function| function.shared);
         section.map_or(0, |section| self.elf.sections[section].size)
     }
 
-    /// `entry` is where in the section the kernel begins.
+    /// `entry` is the kernel's offset in the section.
     pub(crate) fn of_kernel(
         &self,
         code: usize,
@@ -120,10 +120,10 @@ impl<'a> KernelHasher<'a> {
         Ok(format!("{:x}", walk.hash.finalize()))
     }
 
-    /// A linked file has no relocations for constants: the instruction holds the bank's number. An operand of the form
-    /// `c[BANK][OFFSET]` has it in bits 54 to 58, in the forms 3 and 5 of bits 9 to 11. An instruction of these forms that
-    /// means something else by those bits only adds a bank that the kernel does not read. Of 291 440 instructions for
-    /// sm_75 to sm_120 that `nvdisasm` 13.5 shows, 9 100 have such an operand: none is missed, and none is added.
+    /// A linked file has no relocations for constants: the instruction contains the bank's number. An operand of the form
+    /// `c[BANK][OFFSET]` has it in bits 54 to 58, if bits 9 to 11 are 3 or 5. If such an instruction uses those bits for
+    /// something else, a bank is added that the kernel does not read. `nvdisasm` 13.5 shows such an operand in 9 100 of 291
+    /// 440 instructions for sm_75 to sm_120: none is missed, and none is added.
     fn may_read(&self, section: usize, bank: u8) -> Result<bool, CodeError> {
         if self.sm < VOLTA {
             return Ok(true);
@@ -177,7 +177,7 @@ impl Walk<'_> {
         self.hash.update(number.to_le_bytes());
     }
 
-    /// With its length, so that no two sequences of texts give the same bytes.
+    /// With its length, so that different sequences of texts never give the same bytes.
     fn text(&mut self, text: &[u8]) {
         self.number(text.len() as u64);
         self.hash.update(text);
@@ -190,7 +190,7 @@ impl Walk<'_> {
         let mut list: Vec<(u8, &[u8])> = attributes(bytes)
             .filter(|attribute| OF_A_LAUNCH.contains(&attribute.number))
             .map(|attribute| match attribute.number {
-                // Begins with a symbol's number, which every other kernel of the file moves.
+                // Begins with a symbol's number, which depends on the other kernels of the file.
                 PARAMETER_BANK => (attribute.number, attribute.value.get(4..).unwrap_or_default()),
                 number => (number, attribute.value),
             })
@@ -295,7 +295,7 @@ impl Walk<'_> {
             self.number(number);
             self.number(symbol.value);
         } else if section.name.starts_with(b".nv.shared.") {
-            // Where a variable lies in a block's memory decides on conflicts of banks.
+            // The place of a variable in shared memory decides on bank conflicts.
             self.text(b"shared");
             self.number(symbol.value);
             self.number(symbol.size);

@@ -1,7 +1,7 @@
-//! What the assembler says of each function when it runs with `-v`: how much it spilled. The machine code does not say.
+//! Reads register spills from the assembler's log (`-v`), because the machine code does not contain them.
 //!
-//! NVRTC hands the same lines out as its program's log when it is called with `--ptxas-options=-v`. They read alike in
-//! 12.9 and 13.5; before the sizes stand four blanks, or `ptxas         .     ` in NVRTC's log:
+//! With `--ptxas-options=-v`, NVRTC's program log has the same lines. They are alike in 12.9 and 13.5; the sizes follow
+//! four blanks, or `ptxas         .     ` in NVRTC's log:
 //!
 //! ```text
 //! ptxas info    : Function properties for _Z7spillerPKfPf
@@ -12,17 +12,16 @@ use std::collections::BTreeMap;
 
 const FUNCTION: &str = "Function properties for ";
 
-/// Bytes of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spills {
     pub store: u64,
     pub load: u64,
-    /// The function's own frame, without those of what it calls.
+    /// The function's own frame, without those of its callees.
     pub frame: u64,
 }
 
-/// By the function's name as the code has it. A function that the log names several times, because several kernels call it
-/// or several architectures were compiled, has the largest of each size. Lines of other kinds are passed over.
+/// By the function's name as in the code. If the log names a function several times, because several kernels call it or it was
+/// compiled for several architectures, the result has the largest of each size. Other lines are skipped.
 pub fn spills(log: &str) -> BTreeMap<String, Spills> {
     let mut all = BTreeMap::<String, Spills>::new();
     let mut function = None;

@@ -1,4 +1,4 @@
-//! What a launch of a kernel has to hand over.
+//! The parameters of a kernel launch.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use super::attributes::{Attribute, PARAMETER, attributes};
 use super::elf::{Elf, u16_at, u32_at};
 use super::error::CodeError;
 
-/// The sizes in bytes of the parameters of a kernel of a cubin, in their order. A kernel without any has none.
+/// The sizes in bytes of the parameters of a cubin's kernel, in order.
 ///
-/// Errors: it is no cubin, or has no such kernel.
+/// Errors: it is not a cubin, or has no such kernel.
 pub fn parameter_sizes(cubin: &[u8], kernel: &str) -> Result<Vec<usize>, CodeError> {
     let elf = Elf::read(cubin)?;
     if elf.sections_named(&format!(".text.{kernel}")).next().is_none() {
@@ -20,7 +20,8 @@ pub fn parameter_sizes(cubin: &[u8], kernel: &str) -> Result<Vec<usize>, CodeErr
     Ok(by_place.into_values().collect())
 }
 
-/// Place and size: an index of the symbol (4 bytes), the place and the offset (2 each), and a word with the size in its upper 14 bits.
+/// Offset and size: an index of the symbol (4 bytes), the place and the offset (2 each), and a word with the size in its upper
+/// 14 bits.
 fn size(attribute: &Attribute<'_>) -> Option<(u16, usize)> {
     let is_parameter = attribute.number == PARAMETER;
     let word = u32_at(attribute.value, 8).filter(|_| is_parameter)?;

@@ -1,4 +1,4 @@
-//! Reads a file of any kind that holds device code.
+//! Reads the device code of any kind of file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use super::error::CodeError;
 use super::fatbin::{self, FatbinContents};
 use sha2::{Digest, Sha256};
 
-/// Where programs of the host keep code that can be loaded as it is.
+/// The section of host programs with loadable code.
 const FATBINS: &str = ".nv_fatbin";
-/// Where they keep code that still has to be linked.
+/// The section with code that still has to be linked.
 const FATBINS_TO_LINK: &str = "__nv_relfatbin";
 
-/// The device code in a file, one for each architecture, in the order of their names. What a file holds for one
-/// architecture in several places is one; of a name that occurs twice with different code, the hash is over both.
+/// The device code in a file, one entry per architecture, sorted by name. Code for one architecture in several places is
+/// joined. If a name occurs twice with different code, its hash covers both.
 ///
-/// Errors: the file holds no code that could be told apart, or is not what it claims to be. A file with cubins beside PTX
-/// is no error; the PTX is left out.
+/// Errors: the file has no code that can be identified, or is malformed. Cubins with additional PTX are fine; the PTX is
+/// ignored.
 pub fn read(bytes: &[u8]) -> Result<Vec<ArchCode>, CodeError> {
     let mut all = Archs::default();
     if fatbin::is(bytes) {
@@ -47,14 +47,13 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchCode>, CodeError> {
     all.done(&found)
 }
 
-/// By architecture.
 #[derive(Default)]
 struct Archs(BTreeMap<String, Arch>);
 
 #[derive(Default)]
 struct Arch {
     toolkits: BTreeSet<String>,
-    /// By name, then by hash: a template that two files instantiate is there twice, mostly with the same code.
+    /// By name, then by hash: a template that two files instantiate occurs twice, mostly with the same code.
     kernels: BTreeMap<String, BTreeMap<String, ArchKernel>>,
 }
 
@@ -105,7 +104,7 @@ impl Arch {
     }
 }
 
-/// Different code under one name: a hash over all, in the order of the hashes, and the largest of each figure.
+/// Joins different code of one name: a hash over all, in the order of the hashes, and the largest of each figure.
 fn one(mut codes: BTreeMap<String, ArchKernel>) -> ArchKernel {
     if codes.len() == 1
         && let Some((_, only)) = codes.pop_first()

@@ -1,11 +1,11 @@
-//! Whole files, as real tools write them: `fixtures/gpu/code` says which.
+//! Whole files as written by real tools; `fixtures/gpu/code` documents them.
 
 use std::{collections::BTreeMap, path::Path};
 
 use super::*;
 use case_files::{Answer, Given, walk};
 
-/// Of a file, or of several behind each other, with `+` between their names.
+/// The bytes of a file, or of several concatenated ones, with `+` between their names.
 fn bytes(names: &str) -> Vec<u8> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/gpu/code"));
     names.split('+').flat_map(|name| std::fs::read(folder.join(name)).unwrap()).collect()
@@ -61,7 +61,7 @@ fn difference_text(base: &ArchCode, head: &ArchCode) -> String {
     text + &format!("; same architecture {same_arch}, same toolkit {same_toolkit:?}")
 }
 
-/// `sm_90 known a=1 b=2`: an architecture, whether the compiler is known, kernels and their hashes.
+/// Parses `sm_90 known a=1 b=2`: an architecture, whether the compiler is known, kernels and their hashes.
 fn made_up(text: &str) -> ArchCode {
     let mut words = text.split(' ');
     let arch = words.next().unwrap().to_owned();
@@ -89,7 +89,7 @@ fn file(given: &Given) -> String {
     all.iter().map(code).collect()
 }
 
-/// What a line of `cuobjdump -res-usage` says of a kernel, by architecture and name.
+/// The figures of `cuobjdump -res-usage` by architecture and kernel.
 fn res_usage(text: &str) -> BTreeMap<(String, String), (u32, u64, u64)> {
     let (mut arch, mut function, mut all) = (String::new(), String::new(), BTreeMap::new());
     for line in text.lines().map(str::trim) {
@@ -158,7 +158,7 @@ fn what_is_no_file_with_device_code_says_so() {
 fn an_entry_that_does_not_unpack_says_how_to_compile() {
     for name in ["pair_zstd.fatbin", "pair_lz4.fatbin"] {
         let mut damaged = bytes(name);
-        // Behind the fatbin's header and the first entry's.
+        // After the fatbin's header and the first entry's.
         damaged[16 + 64 + 100..16 + 64 + 400].fill(0xff);
         let error = read(&damaged).unwrap_err();
         assert_eq!(error, CodeError::Packed { arch: 75 }, "{name}");
@@ -187,11 +187,11 @@ impl Random {
     }
 }
 
-/// Changes one to eight places: a bit, a byte, a word to a value that offsets and sizes dislike; may cut the end off.
+/// Changes one to eight places: a bit, a byte, or a word to a value that offsets and sizes dislike; may truncate the end.
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     const WORDS: [u64; 8] = [0, 1, u64::MAX, u64::MAX - 63, 1 << 63, u32::MAX as u64, 1 << 31, 0x40];
     for _ in 0..=random.below(8) {
-        // Headers decide most: the file's, and the sections' at the end.
+        // Headers matter most: the file's, and the sections' at the end.
         let at = match random.below(3) {
             0 => random.below(bytes.len().min(256)),
             1 => bytes.len() - 1 - random.below(bytes.len().min(4096)),
