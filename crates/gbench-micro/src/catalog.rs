@@ -1,4 +1,4 @@
-//! The list of workloads, and the door through which a child enters one of them.
+//! The list of workloads, and the entry point of a child that runs one.
 
 use std::env;
 use std::process::ExitCode;
@@ -12,15 +12,15 @@ use super::{cpu, disk, injected, memory, network, workload};
 use gbench_model::line::Lack;
 use gbench_model::{Exit, Fault};
 
-/// Every built-in workload, in the order in which a run of all makes sense: from the core outwards.
+/// Every built-in workload, in the order of a full run: from the core outwards.
 pub fn catalog() -> Vec<Workload> {
     let host = [cpu::FLOPS, memory::BANDWIDTH, memory::LATENCY, disk::IO, network::BANDWIDTH];
     host.into_iter().chain(cuda::workloads()).collect()
 }
 
-/// Runs one member as a child of the gate, or by hand: `gbench-ci __micro cpu_flops` prints its events.
-/// `look`: opens what tells the state of the GPU.
-#[expect(clippy::print_stderr, reason = "a program of its own, whose standard error its parent reads")]
+/// Runs one workload as a child of the gate, or by hand: `gbench-ci __micro cpu_flops` prints its events. `look` opens the
+/// source of the GPU's throttle state.
+#[expect(clippy::print_stderr, reason = "a separate program, whose standard error its parent reads")]
 pub fn main(name: &str, look: OpenLook) -> ExitCode {
     match child(name, look) {
         Ok(()) => ExitCode::SUCCESS,
@@ -59,7 +59,7 @@ fn child(name: &str, look: OpenLook) -> Result<(), Fault> {
             MicroError::Cuda(error) => Some(error.kind()),
             _ => None,
         };
-        // If the gate is gone, no reader is left, and stderr has it too.
+        // If the gate is gone, there is no reader; stderr has the message, too.
         let _ = channel.error(&error.to_string(), kind);
         Fault::at(
             name,
@@ -79,7 +79,7 @@ mod tests {
     use gbench_model::line::Event;
     use gbench_model::{ParamValue, Params, Stage};
 
-    /// The events of `member` for two iterations at `params`; none if this machine cannot run it.
+    /// The events of `member` for two iterations at `params`; `None` if this machine cannot run it.
     fn events(member: &Workload, params: Params, cold: bool) -> Option<Vec<Event>> {
         let mut request = workload::request(member, |_| None).unwrap();
         (request.iterations, request.warmup, request.cold) = (2, 1, cold);
@@ -98,7 +98,7 @@ mod tests {
         None
     }
 
-    /// The stages in their order, the samples that the catalogue promises, a right answer and an end.
+    /// Checks the order of stages, the samples that the catalogue promises, a right answer and an end.
     fn check(member: &Workload, params: Params, cold: bool) {
         let Some(events) = events(member, params, cold) else { return };
         let stages = events.iter().filter_map(|event| match event {

@@ -1,6 +1,6 @@
 //! The child's side of the protocol: reads the request, writes events.
 //!
-//! Samples are kept in memory while they are taken and leave between timed regions only.
+//! Samples are buffered while they are taken, and sent only between timed regions.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -15,24 +15,24 @@ use super::spec::{MetricSpec, MicroError};
 use gbench_model::Stage;
 use gbench_model::line::{self, Event, Lack, Order};
 
-/// Samples are kept back for this long at most, so that a process that is stopped loses little.
+/// The longest time that samples are buffered, so that a killed process loses few.
 const KEEP_BACK: Duration = Duration::from_secs(1);
 
-/// Writes events, one line and one `write` each.
+/// Writes events, each as one line in one `write`.
 pub struct Channel {
     out: Box<dyn Write>,
     /// In the order of each metric's first sample.
     pending: Vec<(&'static MetricSpec, Vec<Option<f64>>)>,
     sent: Instant,
-    /// Where turns come from, if they do.
+    /// The source of turns, if there is one.
     turns: Option<Box<dyn BufRead>>,
 }
 
 impl Channel {
-    /// The channel that the gate named; stdout when run by hand. Errors: it is named and cannot be opened.
+    /// The channel that the gate named; stdout if run by hand. Errors: it cannot be opened.
     pub fn open() -> io::Result<Self> {
         let mut channel = match named(line::env::FD, line::env::EVENTS) {
-            // Appending, because the gate may have handed out a plain file, and others may write to it too.
+            // Appends, because the gate may have named a plain file that others write to as well.
             Some(path) => Self::to(OpenOptions::new().append(true).open(path)?),
             None => Self::to(io::stdout()),
         };
@@ -42,19 +42,18 @@ impl Channel {
         Ok(channel)
     }
 
-    /// A channel that writes to `out`.
     pub fn to(out: impl Write + 'static) -> Self {
         Self { out: Box::new(out), pending: Vec::new(), sent: Instant::now(), turns: None }
     }
 
-    /// The same channel with turns to be had from `turns`.
+    /// The same channel with turns from `turns`.
     pub fn with_turns(self, turns: impl BufRead + 'static) -> Self {
         Self { turns: Some(Box::new(turns)), ..self }
     }
 
-    /// Gives back the turn, if it had one, and waits for the next: iterations to run, or none once all are over.
+    /// Returns the turn, if it had one, and waits for the next: the number of iterations, or `None` once all are over.
     pub fn turn(&mut self) -> Result<Option<u32>, MicroError> {
-        // While it is still ours: what is sent later would be sent while the other side measures.
+        // Send while the turn is ours: later, it would disturb the other side's measurement.
         self.send_if_due()?;
         self.send(&Event::Yield {})?;
         let lost = || io::Error::other("the request wants turns, and there is nothing to read them from");
@@ -68,20 +67,19 @@ impl Channel {
         Ok(Some(iterations))
     }
 
-    /// Sends one event as one line.
     pub fn send(&mut self, event: &Event) -> Result<(), MicroError> {
         let mut line = serde_json::to_vec(event).map_err(|error| MicroError::Channel(error.into()))?;
         line.push(b'\n');
         self.out.write_all(&line).and_then(|()| self.out.flush()).map_err(MicroError::Channel)
     }
 
-    /// Sends what samples there are, then says that `stage` begins.
+    /// Sends the buffered samples, then the beginning of `stage`.
     pub fn stage(&mut self, stage: Stage) -> Result<(), MicroError> {
         self.flush()?;
         self.send(&Event::Stage { stage })
     }
 
-    /// Keeps one sample until the stage ends or [`Channel::send_if_due`].
+    /// Buffers one sample until the stage ends or [`Channel::send_if_due`].
     pub fn record(&mut self, metric: &'static MetricSpec, value: f64) {
         let value = Some(value).filter(|value| value.is_finite());
         match self.pending.iter_mut().find(|(known, _)| known.name == metric.name) {
@@ -90,12 +88,12 @@ impl Channel {
         }
     }
 
-    /// Between iterations: sends what samples there are once the last were sent long ago.
+    /// Call this between iterations: sends the buffered samples if the last sending was long ago.
     pub fn send_if_due(&mut self) -> Result<(), MicroError> {
         if self.sent.elapsed() >= KEEP_BACK { self.flush() } else { Ok(()) }
     }
 
-    /// One `samples` event a metric.
+    /// Sends one `samples` event per metric.
     fn flush(&mut self) -> Result<(), MicroError> {
         for (metric, values) in std::mem::take(&mut self.pending) {
             let (name, unit, better) = (metric.name.into(), Some(metric.unit.into()), Some(metric.better));
@@ -106,12 +104,11 @@ impl Channel {
         Ok(())
     }
 
-    /// Sends `notes` as metadata.
     pub fn notes<const N: usize>(&mut self, notes: [(&str, Value); N]) -> Result<(), MicroError> {
         self.metadata(None, None, notes)
     }
 
-    /// Sends the work of one iteration, where it has such a figure, and `notes`.
+    /// Sends the work of one iteration, if it has such a figure, and `notes`.
     pub fn metadata<const N: usize>(
         &mut self,
         bytes: Option<f64>,
@@ -122,14 +119,14 @@ impl Channel {
         self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device: None, notes })
     }
 
-    /// Sends the GPU that does the work, and how much of it one iteration is.
+    /// Sends the GPU that does the work, and the amount of work of one iteration.
     pub fn work_on(&mut self, gpu: &str, [items, bytes, flops]: [Option<f64>; 3]) -> Result<(), MicroError> {
         let device = Some(format!("cuda:{gpu}"));
         self.send(&Event::Metadata { items, bytes, flops, tokens: None, device, notes: BTreeMap::new() })
     }
 
-    /// Says whether the answer is right, with the error that was found and the one that is allowed. The error is a note: how
-    /// large it may be is known here, and nothing is left to compare.
+    /// Sends whether the answer is right, with the error and the allowed error. The error is a note: its limit is known here,
+    /// so there is nothing to compare later.
     pub fn validation(&mut self, check: &str, error: f64, allowed: f64) -> Result<(), MicroError> {
         let passed = error <= allowed;
         let message = if passed {
@@ -141,35 +138,35 @@ impl Channel {
         self.send(&Event::Validation { passed, message: Some(message), errors: BTreeMap::new() })
     }
 
-    /// The last events. Of its memory the gate knows by itself.
+    /// The last events. The gate measures the process's memory itself.
     pub fn end(&mut self) -> Result<(), MicroError> {
         self.flush()?;
         self.send(&Event::End {})
     }
 
-    /// Sends what samples there are, then that this machine cannot run the benchmark.
+    /// Sends the buffered samples, then that this machine cannot run the benchmark.
     pub fn skip(&mut self, reason: &str, lacks: Option<Lack>) -> Result<(), MicroError> {
         self.flush()?;
         self.send(&Event::Skip { reason: reason.into(), lacks })?;
         self.send(&Event::End {})
     }
 
-    /// Sends what samples there are, then that they cannot be right.
+    /// Sends the buffered samples, then that they cannot be right.
     pub fn impossible(&mut self, what: String) -> Result<(), MicroError> {
         self.flush()?;
         self.send(&Event::Validation { passed: false, message: Some(what), errors: BTreeMap::new() })?;
         self.send(&Event::End {})
     }
 
-    /// Sends what samples there are, then what went wrong.
+    /// Sends the buffered samples, then the error.
     pub fn error(&mut self, message: &str, kind: Option<&str>) -> Result<(), MicroError> {
         self.flush()?;
         self.send(&Event::Error { message: message.into(), kind: kind.map(str::to_owned), trace: None })
     }
 }
 
-/// The file behind a variable that gives a descriptor's number, or behind the one that gives its path. Opening the
-/// descriptor's name gives an owned file without having to claim, unsafely, that no other part of the process owns the number.
+/// The file named by a variable with a descriptor's number, or by one with a path. Opening the descriptor's name yields an
+/// owned file without an unsafe claim that no other part of the process owns the number.
 fn named(descriptor: &str, path: &str) -> Option<OsString> {
     let name = env::var(descriptor).map(|number| format!("/dev/fd/{number}").into());
     name.ok().or_else(|| env::var_os(path))
@@ -185,7 +182,7 @@ pub(super) mod tests {
     use crate::workload::request;
     use gbench_model::{Better, Fault};
 
-    /// Keeps every write apart, to see that a line is one write.
+    /// Records every write separately, to check that a line is one write.
     #[derive(Clone, Default)]
     pub(crate) struct Writes(Rc<RefCell<Vec<Vec<u8>>>>);
 
@@ -201,13 +198,12 @@ pub(super) mod tests {
     }
 
     impl Writes {
-        /// A channel, and what is written to it.
         pub(crate) fn channel() -> (Self, Channel) {
             let writes = Self::default();
             (writes.clone(), Channel::to(writes))
         }
 
-        /// One event a write.
+        /// Parses each write as one event.
         pub(crate) fn events(&self) -> Vec<Event> {
             self.0.borrow().iter().map(|line| line::parse(line).unwrap()).collect()
         }

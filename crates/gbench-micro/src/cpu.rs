@@ -1,4 +1,4 @@
-//! `cpu_flops`: how fast one core multiplies matrices.
+//! `cpu_flops`: matrix multiplication on one core.
 
 use std::hint::black_box;
 
@@ -32,7 +32,7 @@ static METRICS: [MetricSpec; 1] = [MetricSpec {
     judged: true,
 }];
 
-/// Rows and columns: three matrices overflow a core's own caches, so that blocking matters.
+/// Rows and columns: three such matrices exceed a core's private caches, so that blocking matters.
 const N: usize = 512;
 
 /// Rows and columns of the corner of the result that is checked.
@@ -55,7 +55,7 @@ fn multiply<T: Real>(request: &Request, channel: &mut Channel) -> Result<(), Mic
     let mut b = a.clone();
     let mut c = a.clone();
     for element in a.iter_mut().chain(&mut b) {
-        // Around zero, and all bits of the mantissa in use: constant data would let the core clock higher.
+        // Around zero, with all bits of the mantissa in use: constant data would allow a higher clock.
         *element = T::from_f64(random.random::<f64>() - 0.5);
     }
     let mut evictor = Evictor::new(request)?;
@@ -88,7 +88,7 @@ fn worst_error<T: Real>(a: &[T], b: &[T], c: &[T]) -> f64 {
             let (sum, size) =
                 products.fold((0.0, 0.0), |(sum, size), product| (sum + product, size + product.abs()));
             let error = (c[row * N + column].to_f64() - sum).abs() / (N as f64 * T::EPSILON * size);
-            // `max` would pass over a NaN.
+            // `max` would ignore a NaN.
             worst = if error > worst || error.is_nan() { error } else { worst };
         }
     }

@@ -1,6 +1,6 @@
-//! `disk_io`: sequential writing and reading, and random reading, past the page cache where the filesystem lets.
+//! `disk_io`: sequential writing and reading, and random reading, bypassing the page cache if the filesystem allows it.
 //!
-//! The file has no name from its first moment on, so that even SIGKILL leaves nothing behind.
+//! The file is unlinked from the start, so that even SIGKILL leaves nothing behind.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -41,15 +41,15 @@ static METRICS: [MetricSpec; 3] = [
 ];
 
 const FILE: usize = 64 << 20;
-/// Bytes that one sequential call moves.
+/// Bytes of one sequential call.
 const CHUNK: usize = 1 << 20;
-/// Bytes that one random call reads; also the alignment that direct I/O asks for, at most, everywhere.
+/// Bytes of one random call; also the largest alignment that direct I/O requires anywhere.
 const BLOCK: usize = 4 << 10;
-/// Random reads of one sample.
+/// Random reads per sample.
 const READS: usize = 512;
 
 fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
-    // Where temporary files are wanted, else beside the run: /tmp is memory on many systems.
+    // The folder for temporary files, else the run's folder: /tmp is in memory on many systems.
     let folder = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
     let mut disk = Disk::open(folder, request.seed)?;
     channel.notes([
@@ -70,14 +70,14 @@ fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
     channel.validation(check, disk.wrong_blocks as f64, 0.0)
 }
 
-/// The file, its buffer and what must be in it.
+/// The file, its buffer and its expected contents.
 struct Disk {
     file: File,
     direct: bool,
     filesystem: String,
     buffer: Aligned,
     random: Pcg64,
-    /// Counts writings of the file, so that an old block is told from a new one.
+    /// Number of times the file was written, which distinguishes an old block from a new one.
     generation: u64,
     wrong_blocks: usize,
 }
@@ -102,14 +102,14 @@ impl Disk {
         let direct = reopen_directly(&unnamed);
         let mut random = Pcg64::seed_from_u64(seed);
         let mut buffer = Aligned::new(CHUNK)?;
-        // No disk can compress or deduplicate it.
+        // Incompressible, and impossible to deduplicate.
         random.fill_bytes(buffer.bytes(CHUNK));
         let is_direct = direct.is_some();
         let file = direct.unwrap_or(unnamed);
         Ok(Self { file, direct: is_direct, filesystem, buffer, random, generation: 0, wrong_blocks: 0 })
     }
 
-    /// Writes the whole file and waits until it is stored; in seconds.
+    /// Writes the whole file and waits until it is stored; returns seconds.
     fn write(&mut self) -> Result<f64, MicroError> {
         self.generation += 1;
         let begun = Instant::now();
@@ -124,7 +124,7 @@ impl Disk {
         Ok(begun.elapsed().as_secs_f64())
     }
 
-    /// Reads the whole file; in seconds.
+    /// Reads the whole file; returns seconds.
     fn read(&mut self) -> Result<f64, MicroError> {
         self.forget()?;
         let begun = Instant::now();
@@ -134,7 +134,7 @@ impl Disk {
         Ok(begun.elapsed().as_secs_f64())
     }
 
-    /// Reads blocks here and there; in seconds.
+    /// Reads random blocks; returns seconds.
     fn random_read(&mut self) -> Result<f64, MicroError> {
         self.forget()?;
         let offsets: Vec<_> = (0..READS).map(|_| self.random.random_range(0..FILE / BLOCK) * BLOCK).collect();
@@ -155,7 +155,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Drops the file from the page cache where that stands between us and the disk.
+    /// Drops the file from the page cache if the cache is in use.
     fn forget(&self) -> Result<(), MicroError> {
         if self.direct {
             return Ok(());
@@ -175,12 +175,12 @@ fn mark(generation: u64, offset: usize) -> [u8; 8] {
     (generation << 32 | (offset / BLOCK) as u64).to_le_bytes()
 }
 
-/// The same file past the page cache; none where the filesystem cannot.
+/// Opens the same file for direct I/O; `None` if the filesystem does not support it.
 fn reopen_directly(file: &File) -> Option<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let direct =
         OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_DIRECT.bits()).open(path).ok()?;
-    // Some filesystems take the flag and refuse the first transfer.
+    // Some filesystems accept the flag and refuse the first transfer.
     let mut probe = Aligned::new(BLOCK).ok()?;
     direct.write_all_at(probe.bytes(BLOCK), 0).ok()?;
     Some(direct)
@@ -213,7 +213,7 @@ fn name_of(kind: FsType) -> String {
     name.unwrap_or_else(|| format!("{:#x}", kind.0))
 }
 
-/// A buffer whose first byte lies on a block's boundary, as direct I/O asks for.
+/// A buffer aligned to a block, as direct I/O requires.
 struct Aligned {
     storage: Vec<u8>,
     start: usize,

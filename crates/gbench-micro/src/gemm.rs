@@ -2,7 +2,7 @@
 
 /// A type of matrix element.
 pub(super) trait Real: Copy + Default {
-    /// Unit roundoff doubled: the distance from 1 to the next number.
+    /// Twice the unit roundoff: the distance from 1 to the next number.
     const EPSILON: f64;
 
     fn from_f64(value: f64) -> Self;
@@ -14,7 +14,7 @@ pub(super) trait Real: Copy + Default {
 
 /// Row stride and column stride of a row-major square matrix of `n` columns.
 fn strides(n: usize) -> (isize, isize) {
-    // A slice of n * n elements exists, so that n is far below isize::MAX.
+    // A slice of n * n elements exists, so n is far below isize::MAX.
     (n as isize, 1)
 }
 
@@ -35,8 +35,8 @@ macro_rules! real {
                 assert!([a.len(), b.len(), c.len()] == [n * n; 3], "matrices of {n} rows and columns");
                 let (row, column) = strides(n);
                 let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-                // SAFETY: each pointer stands at the first of n * n elements, as asserted, which is all that
-                // strides (n, 1) reach; c is borrowed mutably and so overlaps neither a nor b.
+                // SAFETY: each pointer is to the first of n * n elements, as asserted, which is all that strides (n, 1) reach;
+                // c is borrowed mutably and so overlaps neither a nor b.
                 unsafe { $multiply(n, n, n, 1.0, a, row, column, b, row, column, 0.0, c, row, column) }
             }
         }

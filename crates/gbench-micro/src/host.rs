@@ -1,18 +1,18 @@
-//! The two facts of the machine that decide how large a workload must be, read where the work is done.
+//! The two facts of the machine that determine the size of a workload, read in the process that does the work.
 //!
-//! The manifest's probes are in another crate; a workload needs no more than these.
+//! The manifest's probes are in another crate, and a workload needs only these.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Taken where the system does not tell: no current server core has a larger share.
+/// Used if the system does not report it: no current server core has a larger share.
 const ASSUMED_CACHE: usize = 64 << 20;
 
 /// The last-level cache that one core can fill.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cache {
     pub bytes: usize,
-    /// The system does not say; `bytes` is a guess on the large side.
+    /// The system does not report it; `bytes` is a generous guess.
     pub assumed: bool,
 }
 
@@ -39,7 +39,7 @@ fn cache_under(root: &Path) -> Option<usize> {
     levels.max().map(|(_, bytes)| bytes)
 }
 
-/// `32768K` or `32M` in bytes; none for zero.
+/// `32768K` or `32M` in bytes; `None` for zero.
 fn size(text: &str) -> Option<usize> {
     let (digits, factor) = match text.as_bytes().last()? {
         b'K' => (&text[..text.len() - 1], 1 << 10),
@@ -49,7 +49,7 @@ fn size(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(factor).filter(|bytes| *bytes > 0)
 }
 
-/// Bytes that can be allocated without swapping or running into this container's limit.
+/// Bytes that can be allocated without swapping or reaching this container's limit.
 pub(super) fn available_memory() -> Option<usize> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     let machine = meminfo.lines().find_map(|line| {
@@ -61,19 +61,19 @@ pub(super) fn available_memory() -> Option<usize> {
     Some(room_in_groups(Path::new("/sys/fs/cgroup"), group).map_or(machine, |room| room.min(machine)))
 }
 
-/// The least room under `memory.max` in the group and those above it.
+/// The least memory left under `memory.max` in the group and its ancestors.
 fn room_in_groups(root: &Path, group: &str) -> Option<usize> {
     let leaf = root.join(group);
     let above = leaf.ancestors().take_while(|folder| folder.starts_with(root));
     let rooms = above.filter_map(|folder| {
         let read = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<usize>().ok();
-        // `max` is no number: this group sets no limit.
+        // `max` means that this group sets no limit.
         Some(read("memory.max")?.saturating_sub(read("memory.current")?))
     });
     rooms.min()
 }
 
-/// How the kernel backs large buffers, as it says it: it changes what memory benchmarks measure.
+/// The kernel's setting for huge pages, which affects memory benchmarks.
 pub(super) fn huge_pages() -> Option<String> {
     let text = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok()?;
     let (_, chosen) = text.split_once('[')?;

@@ -1,5 +1,5 @@
-//! `planted`: a fixed chain of multiplications, as many as the caller says. Not in the catalogue: `calibrate` gives one
-//! side more of them than the other, to see whether a real slowdown is found on this machine.
+//! `planted`: a fixed chain of multiplications of a given length. It is not in the catalogue: `calibrate` gives one side more
+//! of them than the other, to check that a real slowdown is found on this machine.
 
 use std::env;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use super::workload::{Workload, WorkloadRun};
 use gbench_model::line::Request;
 use gbench_model::{Better, Component};
 
-/// Name of the environment variable that says how much work one iteration is, in per cent of the usual.
+/// Name of the environment variable with the work of one iteration, in per cent of the usual.
 pub const WORK: &str = "GBENCH_PLANTED_WORK";
 
 pub const INJECTED: Workload = Workload {
@@ -28,7 +28,7 @@ pub const INJECTED: Workload = Workload {
 static METRICS: [MetricSpec; 1] =
     [MetricSpec { name: "time", unit: "s", better: Better::Lower, threshold: 0.02, judged: true }];
 
-/// Multiplications of one per cent: some tenths of a millisecond for a hundred of them.
+/// Multiplications per cent: a hundred times this takes some tenths of a millisecond.
 const STEPS: u64 = 2_500;
 const USUAL: u64 = 100;
 
@@ -55,13 +55,13 @@ const FACTOR: u64 = 6_364_136_223_846_793_005;
 
 fn chain(mut state: u64, steps: u64) -> u64 {
     for _ in 0..steps {
-        // Hidden from the compiler, which would otherwise see the power that it is.
+        // Hidden from the compiler, which would otherwise compute the power directly.
         state = black_box(state.wrapping_mul(FACTOR));
     }
     state
 }
 
-/// Where so many steps lead, by repeated squaring.
+/// The state after `steps` steps, by repeated squaring.
 fn jump(state: u64, steps: u64) -> u64 {
     let (mut power, mut factor, mut left) = (1_u64, FACTOR, steps);
     while left > 0 {

@@ -1,10 +1,10 @@
-//! The built-in workloads: what a machine can do before anyone's code is asked.
+//! The built-in workloads, which measure the machine itself.
 //!
-//! Each runs as a child of the same binary (`gbench-ci __micro NAME`) and speaks the child protocol like any
-//! other benchmark, so that the gate has one way of measuring and the protocol a steady user. [`mod@catalog`]
-//! lists them as plain data; a workload is one file and one line of that list.
+//! Each runs as a child of the same binary (`gbench-ci __micro NAME`) and speaks the child protocol like any other benchmark,
+//! so that the gate has one way of measuring and the protocol has a permanent user. [`mod@catalog`] lists them as data; a
+//! workload is one file and one line of that list.
 
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod catalog;

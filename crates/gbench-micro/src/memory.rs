@@ -1,4 +1,4 @@
-//! `mem_bandwidth` and `mem_latency`: how much and how soon memory gives to one core.
+//! `mem_bandwidth` and `mem_latency`: bandwidth and latency of memory for one core.
 
 use std::hint::black_box;
 
@@ -43,19 +43,18 @@ static STREAM: [MetricSpec; 4] = [rate("copy"), rate("scale"), rate("add"), rate
 static CHASE: [MetricSpec; 1] =
     [MetricSpec { name: "latency", unit: "ns", better: Better::Lower, threshold: 0.2, judged: true }];
 
-/// Share of the available memory that a workload takes at most.
+/// The divisor of the available memory that a workload may take.
 const SHARE: usize = 2;
 
-/// How large a buffer is, and why.
+/// The size of a buffer, and its basis.
 #[derive(Debug, PartialEq)]
 struct Size {
     bytes: usize,
-    /// Multiple of the last-level cache: 4, or 2 where memory is short.
+    /// Multiple of the last-level cache: 4, or 2 if memory is short.
     multiple: usize,
 }
 
-/// The size of each of `count` buffers. Skips where even twice the cache does not fit: it would be the cache
-/// that is measured.
+/// The size of each of `count` buffers. Skips if even twice the cache does not fit, because that would measure the cache.
 fn size(count: usize, cache: usize, available: usize) -> Result<Size, MicroError> {
     let fits = |multiple: &usize| count * multiple * cache <= available / SHARE;
     match [4, 2].into_iter().find(fits) {
@@ -69,7 +68,7 @@ fn size(count: usize, cache: usize, available: usize) -> Result<Size, MicroError
     }
 }
 
-/// Decides on a size for this machine and says in the metadata what it rests on.
+/// Chooses a size for this machine and sends its basis as metadata.
 fn choose(channel: &mut Channel, count: usize) -> Result<usize, MicroError> {
     let cache = host::cache();
     let size = size(count, cache.bytes, host::available_memory().unwrap_or(usize::MAX))?;
@@ -85,8 +84,8 @@ fn choose(channel: &mut Channel, count: usize) -> Result<usize, MicroError> {
     Ok(size.bytes)
 }
 
-/// sqrt(2) - 1: a turn multiplies all arrays by 2 s + s^2, which is then 1, so that values neither overflow nor
-/// fade into slow denormals however many turns there are.
+/// sqrt(2) - 1: a turn multiplies all arrays by 2 s + s^2, which is then 1, so that values neither overflow nor become slow
+/// denormals, however many turns there are.
 const SCALAR: f64 = std::f64::consts::SQRT_2 - 1.0;
 
 fn bandwidth(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
@@ -95,11 +94,11 @@ fn bandwidth(request: &Request, channel: &mut Channel) -> Result<(), MicroError>
     let mut b = allocate("an array", length, 2.0)?;
     let mut c = allocate("an array", length, 0.0)?;
     let watch = Stopwatch::new();
-    // As STREAM counts: each array that is read or written, once; no write-allocate traffic.
+    // STREAM's convention: each array that is read or written, once; no write-allocate traffic.
     let array = (length * size_of::<f64>()) as f64;
     channel.metadata(Some(10.0 * array), None, [("arrays", json!(3)), ("scalar", json!(SCALAR))])?;
 
-    // What every element must be, by the same operations in the same order.
+    // The expected value of every element, by the same operations in the same order.
     let (mut one_a, mut one_b, mut one_c) = (1.0, 2.0, 0.0);
     measure(request, channel, &STREAM, || {
         let copy = watch.seconds_per_call(|| {
@@ -135,16 +134,16 @@ fn bandwidth(request: &Request, channel: &mut Channel) -> Result<(), MicroError>
     let expected = [(&a, one_a), (&b, one_b), (&c, one_c)];
     let error =
         expected.into_iter().fold(0.0, |worst, (values, one)| f64_max(worst, mean_error(values, one)));
-    channel.validation("every array holds what the operations give", error, 1e-13)
+    channel.validation("every array contains the result of the operations", error, 1e-13)
 }
 
-/// Mean relative error of `values` against the one number that all must be: STREAM's own check.
+/// Mean relative error of `values`, which must all equal one number: STREAM's own check.
 fn mean_error(values: &[f64], expected: f64) -> f64 {
     let sum: f64 = values.iter().map(|value| (value - expected).abs()).sum();
     sum / values.len() as f64 / expected.abs()
 }
 
-/// The larger of two; NaN where either is.
+/// The larger of two; NaN if either is.
 fn f64_max(one: f64, other: f64) -> f64 {
     if one.is_nan() || one > other { one } else { other }
 }
@@ -152,7 +151,7 @@ fn f64_max(one: f64, other: f64) -> f64 {
 /// Words between two pointers: one cache line of 64 bytes.
 const LINE: usize = 8;
 
-/// Loads of one sample: some 10 ms, ten thousand times what the clock can tell apart.
+/// Loads of one sample: some 10 ms, ten thousand times the clock's resolution.
 const LOADS: usize = 100_000;
 
 fn latency(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
@@ -183,12 +182,12 @@ fn latency(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
     channel.validation("the chase goes through every line and ended at the right one", error, 0.0)
 }
 
-/// A random permutation of one single cycle: `next[i]` follows `i` (Sattolo 1986).
+/// A random permutation with a single cycle: `next[i]` follows `i` (Sattolo 1986).
 fn cycle(length: usize, seed: u64) -> Result<Vec<u32>, MicroError> {
     let mut random = Pcg64::seed_from_u64(seed);
     let mut next = allocate("an order of lines", length, 0_u32)?;
     for (index, place) in next.iter_mut().enumerate() {
-        // 4 times the largest cache holds far fewer than 2^32 lines.
+        // 4 times the largest cache has far fewer than 2^32 lines.
         *place = index as u32;
     }
     for last in (1..length).rev() {
@@ -197,7 +196,7 @@ fn cycle(length: usize, seed: u64) -> Result<Vec<u32>, MicroError> {
     Ok(next)
 }
 
-/// Where `steps` steps from 0 lead, if all steps make one cycle through every place.
+/// The place `steps` steps from 0, if all steps form one cycle through every place.
 fn whole_cycle_to(next: &[u32], steps: usize) -> Option<usize> {
     let (mut place, mut found) = (0, 0);
     for step in 0..next.len() {

@@ -1,8 +1,8 @@
-//! `net_bandwidth`: what the loopback interface carries, and how soon a message comes back.
+//! `net_bandwidth`: throughput and round-trip time of the loopback interface.
 //!
-//! Both ends live in this process, a thread each, on one processor: left to the scheduler they share one in some
-//! processes and not in others, and wake each other across processors, which made whole processes differ by a
-//! factor of two. Every call has a time limit, so that a broken network stack ends in an error and not in a hang.
+//! Both ends are threads of this process on one processor. The scheduler would let them share a processor in some processes
+//! and not in others, where they wake each other across processors, which made whole processes differ by a factor of two.
+//! Every call has a time limit, so that a broken network stack causes an error instead of a hang.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -39,13 +39,13 @@ static METRICS: [MetricSpec; 2] = [
 
 /// No call on a loopback connection takes this long on a working machine.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes that one call moves at most.
+/// The most bytes of one call.
 const CHUNK: usize = 128 << 10;
-/// Bytes that a sample of throughput moves.
+/// Bytes per sample of throughput.
 const BULK: usize = 32 << 20;
-/// Bytes of a message that comes back.
+/// Bytes of an echoed message.
 const MESSAGE: usize = 64;
-/// Messages of a sample of latency: a few milliseconds in all.
+/// Messages per sample of latency: a few milliseconds in all.
 const MESSAGES: usize = 200;
 
 fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
@@ -66,7 +66,7 @@ fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
     let mut wrong = 0;
     measure(request, channel, &METRICS, || {
         if request.cold {
-            // A new connection has everything to learn: window, route, buffers.
+            // A new connection starts without window, route and buffers.
             let fresh = Line::open(&pattern)?;
             wrong += std::mem::replace(&mut line, fresh).close()?;
         }
@@ -79,15 +79,15 @@ fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
     channel.validation("what arrived is what was sent", wrong as f64, 0.0)
 }
 
-/// Binds this thread, and those that it starts from now on, to the processor that it runs on.
+/// Binds this thread, and threads that it starts from now on, to the current processor.
 fn stay_here() -> nix::Result<()> {
     let mut here = CpuSet::new();
     here.set(sched_getcpu()?)?;
     sched_setaffinity(Pid::from_raw(0), &here)
 }
 
-/// A connection whose other end is a thread: takes [`BULK`] bytes and answers with one, then sends back
-/// [`MESSAGES`] messages; and again, until it is closed.
+/// A connection whose other end is a thread, which receives [`BULK`] bytes, answers with one, and then echoes [`MESSAGES`]
+/// messages; repeatedly, until it is closed.
 struct Line {
     stream: TcpStream,
     server: JoinHandle<io::Result<usize>>,
@@ -104,7 +104,7 @@ impl Line {
         let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(skip)?;
         let own = stream.local_addr().doing("asking for the connection's address")?;
         let other = loop {
-            // The connection stands already, so that this cannot wait; but a stranger may have come first.
+            // The connection is already established, so this cannot wait; but a stranger may have connected first.
             let (other, from) = listener.accept().doing("accepting a connection")?;
             if from == own {
                 break other;
@@ -121,7 +121,7 @@ impl Line {
         Ok(Self { stream, server, pattern: pattern.to_vec(), wrong: 0 })
     }
 
-    /// Seconds until the other end has taken everything.
+    /// Seconds until the other end has received everything.
     fn bulk(&mut self) -> io::Result<f64> {
         let begun = Instant::now();
         for _ in 0..BULK / CHUNK {
@@ -143,20 +143,20 @@ impl Line {
         Ok(begun.elapsed().as_secs_f64())
     }
 
-    /// How many pieces were wrong at either end.
+    /// The number of wrong pieces at either end.
     fn close(self) -> Result<usize, MicroError> {
         drop(self.stream);
         match self.server.join() {
             Ok(wrong) => Ok(self.wrong + wrong.doing("serving the loopback connection")?),
-            // The thread's own message stands on stderr.
+            // The thread's own message is on stderr.
             Err(_) => Err(io::Error::other("the thread panicked")).doing("serving the loopback connection"),
         }
     }
 }
 
-/// The other end; returns how many pieces of the bulk were not as expected.
+/// The other end; returns the number of wrong pieces of the bulk.
 fn serve(mut stream: TcpStream, pattern: &[u8]) -> io::Result<usize> {
-    /// Looking at a byte here and there finds what is lost, doubled or moved, and costs no bandwidth.
+    /// Checking some bytes finds lost, duplicated or moved data, and costs no bandwidth.
     const STEP: usize = 4093;
     let mut buffer = vec![0; CHUNK];
     let mut wrong = 0;

@@ -1,4 +1,4 @@
-//! When to stop, and how long a sample must be to mean anything.
+//! When to stop, and how long a sample must be.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use gbench_model::line::Request;
 /// Clock ticks that a sample spans at least: the clock then adds no more than 0.1 %.
 const MIN_TICKS: u32 = 1000;
 
-/// How long a stage goes on.
+/// The length of a stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
     Turns(u32),
@@ -20,7 +20,7 @@ pub(super) enum Limit {
 }
 
 impl Limit {
-    /// No warm-up where the request wants the machine cold.
+    /// No warm-up if the request wants the machine cold.
     pub(super) fn of_warmup(request: &Request) -> Self {
         match request {
             _ if request.cold => Limit::Turns(0),
@@ -38,12 +38,12 @@ impl Limit {
         }
     }
 
-    /// Whether another turn follows after so many, which took so long.
+    /// True if another turn follows after `turns` turns that took `spent`.
     fn allows_another(self, turns: u32, spent: Duration) -> bool {
         match self {
             Limit::Turns(limit) => turns < limit,
             Limit::Seconds(_) if turns == 0 => true,
-            // Ends at the turn that is nearest to the limit, which may lie before it.
+            // Ends at the turn that is nearest to the limit, which may be before it.
             Limit::Seconds(limit) => {
                 let spent = spent.as_secs_f64();
                 spent + 0.5 * spent / f64::from(turns) <= limit
@@ -62,7 +62,7 @@ impl Limit {
     }
 }
 
-/// Warms up, then measures, in turns where the request says so, and begins to verify: `turn` does one iteration and returns
+/// Warms up, then measures, in turns if the request asks for them, and begins to verify: `turn` does one iteration and returns
 /// a value for each metric, in their order.
 pub(super) fn measure<const N: usize>(
     request: &Request,
@@ -116,7 +116,7 @@ impl Stopwatch {
     }
 }
 
-/// The smallest step that the clock is seen to make, which includes the cost of reading it.
+/// The smallest observed step of the clock, which includes the cost of reading it.
 fn tick() -> Duration {
     let mut last = Instant::now();
     let mut smallest = Duration::MAX;
@@ -127,11 +127,11 @@ fn tick() -> Duration {
             last = now;
         }
     }
-    // A clock that never moved in a thousand readings steps in something like a jiffy.
+    // A clock that never moved in a thousand readings has steps of about a jiffy.
     smallest.min(Duration::from_millis(1))
 }
 
-/// Empties the processor's caches between samples where the request wants the machine cold.
+/// Empties the processor's caches between samples if the request wants the machine cold.
 pub(super) struct Evictor {
     /// Twice the last-level cache; empty: nothing to do.
     buffer: Vec<u64>,
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::{catalog, workload};
 
-    /// Turns that a limit allows when each takes `seconds`, by a scripted clock.
+    /// Turns that a limit allows if each takes `seconds`, by a scripted clock.
     fn turns(limit: Limit, seconds: f64) -> u32 {
         let ends =
             |turns: &u32| !limit.allows_another(*turns, Duration::from_secs_f64(seconds * f64::from(*turns)));
@@ -204,7 +204,7 @@ mod tests {
             assert!(seconds * f64::from(calls) >= 0.002);
             calls
         };
-        // A try that the machine interrupts makes fewer: its interruption is time, too.
+        // An interrupted attempt makes fewer calls: the interruption is time, too.
         assert!((0..10_000).any(|_| calls_of_nothing() > 100), "a few calls of nothing took 2 ms");
     }
 }

@@ -1,23 +1,22 @@
-//! The parts of a built-in workload's description, and the errors of its work.
+//! The parts of a built-in workload's description, and its errors.
 
 use std::io;
 
 use super::cuda::CudaError;
 use gbench_model::Better;
 
-/// A metric that a member sends with every iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetricSpec {
     pub name: &'static str,
     pub unit: &'static str,
     pub better: Better,
-    /// The least relative change that stands out of the spread stated in `docs/micro.md`.
+    /// The least relative change that exceeds the spread stated in `docs/micro.md`.
     pub threshold: f64,
-    /// `false`: shown beside what is judged, such as the clock that a time was taken at.
+    /// `false`: shown in addition to judged metrics, such as the clock of a time.
     pub judged: bool,
 }
 
-/// The request to a workload where neither suite nor user says otherwise: about a second a process.
+/// The default request of a workload: about a second per process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Defaults {
     pub processes: u32,
@@ -25,10 +24,10 @@ pub struct Defaults {
     pub warmup: u32,
 }
 
-/// Why a member did not come to its end.
+/// Why a workload did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum MicroError {
-    /// This machine cannot run it: no failure.
+    /// This machine cannot run it; not a failure.
     #[error("{0}")]
     Skip(String),
     #[error("no memory for {bytes} bytes of {what}")]
@@ -51,14 +50,14 @@ pub enum MicroError {
 }
 
 impl MicroError {
-    /// Whether the machine lacks something, and no benchmark can do anything about it.
+    /// True if the machine lacks something, which no benchmark can change.
     pub fn is_of_machine(&self) -> bool {
         matches!(self, MicroError::Skip(_))
             || matches!(self, MicroError::Cuda(error) if error.is_of_machine())
     }
 }
 
-/// Adds what was being done to an I/O error.
+/// Adds the action to an I/O error.
 pub(super) trait Doing<T> {
     fn doing(self, doing: &'static str) -> Result<T, MicroError>;
 }
@@ -69,8 +68,7 @@ impl<T> Doing<T> for io::Result<T> {
     }
 }
 
-/// `length` copies of `value`, or an error where the allocator says no; a limit on the address space must not
-/// become an abort.
+/// `length` copies of `value`, or an error if the allocation fails: a limit on the address space must not become an abort.
 pub(super) fn allocate<T: Clone>(what: &'static str, length: usize, value: T) -> Result<Vec<T>, MicroError> {
     let mut buffer = Vec::new();
     let bytes = length.saturating_mul(size_of::<T>());

@@ -1,4 +1,4 @@
-//! A built-in workload as data, and the request that its child gets.
+//! A built-in workload as data, and the request for its child.
 
 use super::channel::Channel;
 use super::spec::{Defaults, MetricSpec, MicroError};
@@ -6,7 +6,7 @@ use super::throttle_state::OpenLook;
 use gbench_model::line::{self, PROTOCOL, Request};
 use gbench_model::{Component, Fault, ParamValue, Params, Stage};
 
-/// One built-in workload as `list` and the planner need it.
+/// One built-in workload for `list` and the planner.
 #[derive(Clone, Copy)]
 pub struct Workload {
     /// The benchmark's id is `micro/<name>`.
@@ -15,14 +15,13 @@ pub struct Workload {
     pub components: &'static [Component],
     /// In the order in which the child sends them.
     pub metrics: &'static [MetricSpec],
-    /// Name and values; every combination is a case. The first value is the one taken by hand.
+    /// Name and values; every combination is a case. The first value is the default by hand.
     pub params: &'static [(&'static str, &'static [&'static str])],
     pub defaults: Defaults,
     /// Sets up, measures and verifies.
     pub(super) run: WorkloadRun,
 }
 
-/// The work of a workload.
 #[derive(Clone, Copy)]
 pub(super) enum WorkloadRun {
     /// On the host, by [`super::pace::measure`].
@@ -31,7 +30,7 @@ pub(super) enum WorkloadRun {
     Gpu(&'static dyn GpuWork),
 }
 
-/// Work on a GPU, which is looked at between samples.
+/// Work on a GPU, whose state is read between samples.
 pub(super) trait GpuWork: Sync {
     fn run(&self, request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError>;
 }
@@ -46,8 +45,8 @@ where
 }
 
 impl Workload {
-    /// Does the whole work in this process and sends every event but the last. Errors: see [`MicroError`].
-    /// `look`: opens what tells the state of the GPU, for those that run on one.
+    /// Does the whole work in this process and sends every event but the last. Errors: see [`MicroError`]. `look` opens the
+    /// state of the GPU, for workloads that use one.
     pub fn run(&self, request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
         channel.stage(Stage::Setup)?;
         match self.run {
@@ -58,7 +57,7 @@ impl Workload {
     }
 }
 
-/// The cross product of parameters' values, all of them words.
+/// The cross product of the parameters' values, all of them words.
 pub fn points(params: &[(&str, &[&str])]) -> Vec<Params> {
     params.iter().fold(vec![Params::new()], |points, (name, values)| {
         let with = |point: &Params, value: &str| {
@@ -70,8 +69,7 @@ pub fn points(params: &[(&str, &[&str])]) -> Vec<Params> {
     })
 }
 
-/// The request of the gate; the workload's defaults when run by hand, with the plain variables
-/// (`GBENCH_ITERATIONS=3`) above them.
+/// The gate's request; if run by hand, the workload's defaults overridden by the plain variables (`GBENCH_ITERATIONS=3`).
 pub(crate) fn request(
     member: &Workload,
     variable: impl Fn(&str) -> Option<String>,

@@ -1,8 +1,8 @@
-//! The functions of the CUDA driver, by name, as the driver that is here has them.
+//! The functions of the installed CUDA driver, by name.
 //!
-//! Crate `cudarc` finds and opens the library and gives the types. Its own calls are not used: they panic where the library or a
-//! function is missing, and they read the driver's answer as one of the codes that were known when the crate was made, which a
-//! newer driver need not keep to. Here a missing function is an error that names it, and a code is a number.
+//! Crate `cudarc` finds and opens the library and provides the types. Its calls are not used: they panic if the library or a
+//! function is missing, and they interpret the driver's answer as one of the codes known to the crate, which a newer driver
+//! may not respect. Here a missing function is an error that names it, and a code is a number.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
@@ -14,12 +14,12 @@ use cudarc::driver::sys::{
 
 use super::error::CudaError;
 
-/// What every function answers: 0, or a code of `cuda.h`.
+/// The result of every function: 0, or a code of `cuda.h`.
 pub(super) type Code = c_uint;
 
 macro_rules! functions {
     (needed { $($name:ident($($type:ty),*);)* } optional { $($maybe:ident($($given:ty),*);)* }) => {
-        /// One pointer a function. Names are those of the driver.
+        /// One pointer per function, with the driver's names.
         #[allow(non_snake_case)]
         pub(super) struct Api {
             $(pub $name: unsafe extern "C" fn($($type),*) -> Code,)*
@@ -27,14 +27,14 @@ macro_rules! functions {
         }
 
         impl Api {
-            /// Errors: no library, or one that lacks a function, with the name of each.
+            /// Errors: there is no library, or it lacks a function.
             #[allow(non_snake_case)]
             fn load() -> Result<Self, CudaError> {
                 // SAFETY: opening the library runs its initialisers, which is what it is there for.
                 if !unsafe { is_culib_present() } {
                     return Err(CudaError::NoDriver);
                 }
-                // SAFETY: it is there, as just seen, so that this does not panic; it stays open for ever.
+                // SAFETY: it is there, as just seen, so that this does not panic; it is never closed.
                 let library = unsafe { culib() };
                 let mut missing = Vec::new();
                 $(
@@ -112,13 +112,13 @@ functions! {
     }
 }
 
-/// The driver of this machine. Errors: see [`Api::load`]; the same one each time.
+/// The driver of this machine. Errors: see [`Api::load`]; always the same one.
 pub(super) fn api() -> Result<&'static Api, CudaError> {
     static API: OnceLock<Result<Api, CudaError>> = OnceLock::new();
     API.get_or_init(Api::load).as_ref().map_err(CudaError::clone)
 }
 
-/// An error where a call's answer is not 0, with the driver's own name and words for the code.
+/// Turns a result other than 0 into an error with the driver's name and text for the code.
 pub(super) fn check(function: &'static str, code: Code) -> Result<(), CudaError> {
     if code == 0 {
         return Ok(());

@@ -1,7 +1,8 @@
-//! From the source of a kernel to machine code, by NVRTC, which is loaded at run time, or from a folder that keeps what it made.
+//! Compiles kernels to machine code with NVRTC, which is loaded at run time, or takes the code from a folder of earlier
+//! results.
 //!
-//! Crate `cudarc` knows the names of NVRTC 12 only, gives no machine code, and panics where something is missing. The functions
-//! are eleven, so that they stand here.
+//! Crate `cudarc` knows only NVRTC 12, provides no machine code, and panics if something is missing. Only eleven functions are
+//! needed, so they are declared here.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -23,13 +24,12 @@ use gbench_model::{CUBIN_FOLDER, DeviceCode, KernelCode, NVRTC_LIBRARY, sha256_h
 
 type Result<T> = std::result::Result<T, CudaError>;
 
-/// What is to be compiled.
 #[derive(Clone, Debug)]
 pub(super) struct KernelSource {
-    /// As messages name it: a file's name, without its folder.
+    /// The file's name without its folder, for messages.
     pub name: String,
     pub text: String,
-    /// Besides the architecture.
+    /// In addition to the architecture.
     pub options: Vec<String>,
     /// Folders of headers, before the compiler's own.
     pub include: Vec<PathBuf>,
@@ -37,17 +37,17 @@ pub(super) struct KernelSource {
     pub entries: Vec<String>,
 }
 
-/// Machine code that was read whole, and what the compiler said.
+/// Machine code that was parsed completely, and the compiler's notes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Compiled {
     pub cubin: Vec<u8>,
     pub about: CompilerNotes,
-    /// Its kernels, with the spills that only the compiler's log says.
+    /// Its kernels, with the spills, which only the compiler's log contains.
     pub code: DeviceCode,
 }
 
 impl Compiled {
-    /// Errors: the code cannot be read whole. The driver reads by the sizes in it, and is not given such code.
+    /// Errors: the code cannot be parsed completely. Such code is not passed to the driver, which trusts the sizes in it.
     fn new(cubin: Vec<u8>, about: CompilerNotes) -> std::result::Result<Self, device_code::CodeError> {
         let code = device_code::read(&cubin)?.pop().ok_or(device_code::CodeError::NoDeviceCode)?;
         let mut code = recorded(code);
@@ -62,7 +62,7 @@ impl Compiled {
     }
 }
 
-/// The code of a file as a record holds it.
+/// The code of a file in the form of a record.
 fn recorded(code: device_code::ArchCode) -> DeviceCode {
     let kernel = |kernel: device_code::ArchKernel| KernelCode {
         sha256: kernel.sha256,
@@ -78,20 +78,19 @@ fn recorded(code: device_code::ArchCode) -> DeviceCode {
     }
 }
 
-/// Everything but the code itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CompilerNotes {
     /// `NVRTC 13.5`.
     pub compiler: String,
-    /// Registers, frames and spills of each kernel stand in it.
+    /// Contains the registers, frames and spills of each kernel.
     pub log: String,
     /// Names in the machine code, by those in the source.
     pub names: BTreeMap<String, String>,
 }
 
-/// Compiles for a device, or takes what an earlier process of the run has compiled.
+/// Compiles for a device, or takes the code that an earlier process of the run compiled.
 ///
-/// Errors: no compiler, one that does not know the architecture, or its words on the source.
+/// Errors: no compiler, one that does not know the architecture, or compiler errors.
 pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> Result<Compiled> {
     let kept = env::var_os(CUBIN_FOLDER).map(|folder| Kept::new(Path::new(&folder), source, arch));
     if let Some(found) = kept.as_ref().and_then(Kept::read) {
@@ -99,14 +98,14 @@ pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> R
     }
     let compiled = Nvrtc::load(cuda_version)?.compile(source, arch)?;
     if let Some(kept) = kept {
-        // A folder that is full costs the next process time and nothing else.
+        // A full folder only costs the next process time.
         let _ = kept.write(&compiled);
     }
     Ok(compiled)
 }
 
-/// The compiler that a process on this machine would use, and the newest CUDA of its driver: `NVRTC 12.4, CUDA 12.4 in the driver`.
-/// Loads both libraries and starts no work on a GPU.
+/// The compiler that a process on this machine would use, and the newest CUDA of its driver: `NVRTC 12.4, CUDA 12.4 in the
+/// driver`. Loads both libraries and starts no work on a GPU.
 ///
 /// Errors: no driver, or no compiler for it.
 pub fn compiler_in_use() -> Result<String> {
@@ -115,9 +114,9 @@ pub fn compiler_in_use() -> Result<String> {
     Ok(format!("{}, CUDA {}.{} in the driver", nvrtc.name(), cuda_version / 1000, cuda_version % 1000 / 10))
 }
 
-/// Compiles sources for an architecture into a folder in which [`compile`] finds them; gives the path of each one's code.
+/// Compiles sources for an architecture into a folder in which [`compile`] finds them; returns the path of each one's code.
 ///
-/// Errors: as of [`compile`], or the folder cannot be written.
+/// Errors: as for [`compile`], or the folder cannot be written.
 pub(super) fn compile_into(
     folder: &Path,
     sources: &[KernelSource],
@@ -133,8 +132,8 @@ pub(super) fn compile_into(
     compiled.collect()
 }
 
-/// The place of one compilation in the folder of a run. It goes by the text, not by the headers that it includes: within a run they
-/// stay as they are.
+/// The place of one compilation in the folder of a run. The key is the source text without its headers, which do not change
+/// within a run.
 struct Kept {
     code: PathBuf,
     about: PathBuf,
@@ -149,13 +148,13 @@ impl Kept {
         Self { code: folder.join(format!("{key}.cubin")), about: folder.join(format!("{key}.json")) }
     }
 
-    /// `None` also where it cannot be read: then it is compiled once more.
+    /// Also `None` if it cannot be read; it is then compiled again.
     fn read(&self) -> Option<Compiled> {
         let about = serde_json::from_slice(&fs::read(&self.about).ok()?).ok()?;
         Compiled::new(fs::read(&self.code).ok()?, about).ok()
     }
 
-    /// Whole or not at all, since two processes may write at once.
+    /// Atomic, since two processes may write at once.
     fn write(&self, compiled: &Compiled) -> io::Result<()> {
         let about = serde_json::to_vec(&compiled.about)?;
         for (path, bytes) in [(&self.code, &compiled.cubin), (&self.about, &about)] {
@@ -171,10 +170,10 @@ impl Kept {
 type Program = *mut c_void;
 type Code = c_int;
 
-/// The loaded compiler. Pointers of its functions live as long as the library, which stays open with it.
+/// The loaded compiler. Pointers to its functions are valid as long as the library, which stays open.
 struct Nvrtc {
     version: (i32, i32),
-    /// Folders of CUDA's own headers.
+    /// Folders of CUDA's headers.
     headers: Vec<PathBuf>,
     create: unsafe extern "C" fn(
         *mut Program,
@@ -197,7 +196,8 @@ struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// The newest that this driver knows the machine code of, else the newest. `cuda_version`: the driver's, 12040 for 12.4.
+    /// The newest compiler whose machine code this driver supports, else the newest. `cuda_version`: the driver's, 12040 for
+    /// 12.4.
     fn load(cuda_version: u32) -> Result<Self> {
         let candidates = candidates();
         let mut newer: Option<Self> = None;
@@ -227,7 +227,7 @@ impl Nvrtc {
         })
     }
 
-    /// `None` for a library that lacks a function: NVRTC before 11.2 gives no machine code.
+    /// `None` for a library that lacks a function: NVRTC before 11.2 provides no machine code.
     fn of(library: Library, path: &Path) -> Option<Self> {
         // SAFETY: the types are those of `nvrtc.h` for these names.
         unsafe {
@@ -269,7 +269,7 @@ impl Nvrtc {
         let program = Compilation::new(self, source)?;
         let failed = |log: String| CudaError::Compile { file: source.name.clone(), arch: arch.into(), log };
         for entry in &source.entries {
-            let entry = c_text(entry).ok_or_else(|| failed(format!("`{entry}` is no name")))?;
+            let entry = c_text(entry).ok_or_else(|| failed(format!("`{entry}` is not a valid name")))?;
             // SAFETY: the program lives, and the text ends in NUL. A name that is wrong is an error of the compilation.
             unsafe { (self.add_name)(program.handle, entry.as_ptr()) };
         }
@@ -301,22 +301,21 @@ impl Nvrtc {
     }
 }
 
-/// The entry that the source does not have, where that is what the log says: the compiler reads names behind the source as a file of
-/// its own, `__nv_name_map`, a line each from the second on.
+/// The entry that the source lacks, if the log reports that: the compiler checks names in a separate file after the source,
+/// `__nv_name_map`, one per line from the second on.
 fn unknown_entry<'s>(log: &str, entries: &'s [String]) -> Option<&'s str> {
     let line = telling(log)?;
     let (number, _) = line.strip_prefix("__nv_name_map(")?.split_once(')')?;
     entries.get(number.parse::<usize>().ok()?.checked_sub(2)?).map(String::as_str)
 }
 
-/// The log from its first error on: what comes before are figures and warnings.
+/// The log from its first error on; figures and warnings precede it.
 fn telling(log: &str) -> Option<String> {
     let lines: Vec<&str> = log.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
     let first = lines.iter().position(|line| line.contains("error")).unwrap_or(0);
     (!lines.is_empty()).then(|| lines[first..].join("\n"))
 }
 
-/// One program of the compiler.
 struct Compilation<'n> {
     nvrtc: &'n Nvrtc,
     handle: Program,
@@ -348,7 +347,7 @@ impl<'n> Compilation<'n> {
         if code == 0 { Ok(Self { nvrtc, handle }) } else { Err(failed(&format!("error {code}"))) }
     }
 
-    /// Empty where the compiler has none.
+    /// Empty if the compiler provides none.
     fn bytes(&self, size: Size, content: Content) -> Vec<u8> {
         let mut length = 0;
         // SAFETY: the program lives, and a place for the number.
@@ -369,7 +368,7 @@ impl<'n> Compilation<'n> {
     fn lowered(&self, entry: &str) -> Option<String> {
         let entry = c_text(entry)?;
         let mut name = ptr::null();
-        // SAFETY: the program is compiled and lives; the answer is a text of its own that ends in NUL.
+        // SAFETY: the program is compiled and lives; the answer is a separate text that ends in NUL.
         unsafe {
             let code = (self.nvrtc.lowered_name)(self.handle, entry.as_ptr(), &mut name);
             (code == 0 && !name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
@@ -381,7 +380,7 @@ fn c_text(text: &str) -> Option<CString> {
     CString::new(text).ok()
 }
 
-/// Numbers of the architectures that it compiles for; empty where it does not say.
+/// Numbers of the architectures that it supports; empty if it does not report them.
 fn archs(library: &Library) -> Vec<i32> {
     // SAFETY: the types are those of `nvrtc.h`; room for as many numbers as the first call says.
     unsafe {
@@ -397,13 +396,13 @@ fn archs(library: &Library) -> Vec<i32> {
     }
 }
 
-/// Names that toolkits and packages give the library, the newest first.
+/// Names of the library in toolkits and packages, the newest first.
 const NAMES: [&str; 4] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"];
 
-/// Where packages of Python put it, below `nvidia`.
+/// Folders in Python packages, below `nvidia`.
 const PACKAGES: [&str; 2] = ["cu13/lib", "cuda_nvrtc/lib"];
 
-/// Where the compiler may lie: the one that is named, else anywhere that NVIDIA's libraries lie.
+/// Possible paths of the compiler: the named one, else every folder of NVIDIA's libraries.
 fn candidates() -> Vec<PathBuf> {
     match env::var_os(NVRTC_LIBRARY).filter(|name| !name.is_empty()) {
         Some(named) => vec![named.into()],
@@ -411,8 +410,8 @@ fn candidates() -> Vec<PathBuf> {
     }
 }
 
-/// Opens `libnvrtc-builtins` beside the compiler, which looks for it by name later and finds what is open: packages of Python put
-/// neither where the loader looks.
+/// Opens `libnvrtc-builtins` next to the compiler, which later looks for it by name and finds the open library. Python
+/// packages put neither into the loader's path.
 fn open_builtins(path: &Path) {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return };
     let is_it = |name: &str| name.starts_with("libnvrtc-builtins.so") && !name.contains(".alt.");
@@ -426,7 +425,7 @@ fn open_builtins(path: &Path) {
     }
 }
 
-/// Folders of `cuda_fp16.h` and its like for a compiler at `path`: in a toolkit, in the packages of CUDA 13 and 12.
+/// Folders of headers such as `cuda_fp16.h` for a compiler at `path`: in a toolkit, in the packages of CUDA 13 and 12.
 fn headers(path: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {

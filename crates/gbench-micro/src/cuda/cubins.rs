@@ -1,4 +1,4 @@
-//! The machine code of all kernels of the suite, made where the compiler is for machines where it is not.
+//! Compiles all kernels of the suite on a machine with the compiler, for machines without it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,11 +13,11 @@ use super::support::support_source;
 use crate::spec::{Doing, MicroError};
 use crate::workload::points;
 
-/// Compiles the suite's kernels for an architecture into a folder for `GBENCH_CUBINS`. Gives what each takes of the device, one JSON
-/// object a kernel. Errors: no compiler, one that does not know the architecture, or the folder cannot be written.
+/// Compiles the suite's kernels for an architecture into a folder for `GBENCH_CUBINS`. Returns the resource usage of each, one
+/// JSON object per kernel. Errors: no compiler, one that does not know the architecture, or the folder cannot be written.
 pub fn compile_suite(arch: &str, folder: &Path) -> Result<Vec<serde_json::Value>, MicroError> {
     fs::create_dir_all(folder).doing("making the folder")?;
-    // What it keeps is made anew, whatever the folder holds.
+    // Compiles everything again, whatever the folder contains.
     let folder = folder.canonicalize().doing("opening the folder")?;
     let mut lines = Vec::new();
     for (path, compiled) in compile_into(&folder, &sources()?, arch)? {
@@ -32,7 +32,7 @@ pub fn compile_suite(arch: &str, folder: &Path) -> Result<Vec<serde_json::Value>
     Ok(lines)
 }
 
-/// Every source once, in the order in which cases need them.
+/// The distinct sources, in the order in which cases need them.
 fn sources() -> Result<Vec<KernelSource>, MicroError> {
     let mut known = BTreeSet::new();
     let mut sources = vec![support_source()];

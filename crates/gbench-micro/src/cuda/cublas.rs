@@ -1,5 +1,5 @@
-//! NVIDIA's own matrix product, where its library is: what the card gives to whom knows it best. Loaded at run time, by path or by the
-//! loader, like the compiler.
+//! NVIDIA's matrix product, if its library is installed, as the reference for the card's capability. Loaded at run time, by
+//! path or by the loader, like the compiler.
 
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -18,10 +18,9 @@ type Handle = *mut c_void;
 type Code = c_int;
 
 const NAMES: [&str; 4] = ["libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"];
-/// Where packages of Python put it, below `nvidia`.
+/// Folders in Python packages, below `nvidia`.
 const PACKAGES: [&str; 2] = ["cu13/lib", "cublas/lib"];
 
-/// Numbers of `library_types.h` and `cublas_api.h`.
 mod number {
     pub(super) const R_32F: i32 = 0;
     pub(super) const R_16F: i32 = 2;
@@ -53,7 +52,7 @@ type Gemm = unsafe extern "C" fn(
     c_int,
 ) -> Code;
 
-/// The product of two square matrices, row by row.
+/// The product of two square row-major matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SquareProduct {
     pub dtype: DType,
@@ -61,16 +60,16 @@ pub(super) struct SquareProduct {
     pub n: u32,
 }
 
-/// The opened library with a handle of its own.
+/// The opened library with its handle.
 pub(super) struct Cublas {
     handle: Handle,
     gemm: Gemm,
     destroy: unsafe extern "C" fn(Handle) -> Code,
-    /// 13.1.0 as 130100.
+    /// 13.1.0 is 130100.
     pub version: i32,
-    /// Its stream is in use.
+    /// Keeps the stream open, which the library uses.
     _gpu: CudaDevice,
-    /// Never closed: it starts threads and a runtime of its own.
+    /// Never closed: it starts threads and its own runtime.
     _library: ManuallyDrop<Library>,
 }
 
@@ -82,7 +81,7 @@ impl Drop for Cublas {
 }
 
 impl Cublas {
-    /// Errors: it is not here, or cannot use the GPU.
+    /// Errors: it is not installed, or cannot use the GPU.
     pub(super) fn open(gpu: &CudaDevice) -> Result<Self, CudaError> {
         let candidates = libraries::candidates(&NAMES, &PACKAGES);
         // SAFETY: opening a library runs its initialisers, which is what it is there for.
@@ -121,7 +120,7 @@ impl Cublas {
         }
     }
 
-    /// Queues `c = a * b` for row-major square matrices of `n` rows; sums are of single precision.
+    /// Queues `c = a * b` for row-major square matrices of `n` rows, summed in single precision.
     pub(super) fn multiply(
         &self,
         dtype: DType,
@@ -139,7 +138,7 @@ impl Cublas {
         assert!([a, b, c].iter().all(|matrix| matrix.bytes() >= bytes), "matrices of {n} rows");
         let (one, zero) = (1.0_f32, 0.0_f32);
         let n = n as c_int;
-        // It counts by columns: row-major b * a there is a * b here.
+        // cuBLAS is column-major: its a * b is b * a here.
         // SAFETY: the matrices have n rows and columns each, as asserted; the factors are read while it queues.
         let code = unsafe {
             (self.gemm)(

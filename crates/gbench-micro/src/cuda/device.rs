@@ -1,8 +1,8 @@
-//! One GPU, its memory and its work, behind functions that cannot be misused: the only file beside `api.rs`, `compiler.rs` and
-//! `cublas.rs` that touches CUDA.
+//! One GPU, its memory and its work, behind functions that cannot be misused. Only `api.rs`, `compiler.rs` and `cublas.rs`
+//! also touch CUDA.
 //!
-//! All work goes into one stream, in order. Nothing in it runs on a timer or another thread, so that no event of ours stands
-//! between two that a sample is taken with.
+//! All work goes into one stream, in order. Nothing here runs on a timer or in another thread, so that none of our calls comes
+//! between the two events of a sample.
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::ptr;
@@ -19,7 +19,7 @@ use gbench_model::KernelLaunch;
 
 type Result<T> = std::result::Result<T, CudaError>;
 
-/// What the driver says of a GPU.
+/// The driver's facts about a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Facts {
     pub name: String,
@@ -28,34 +28,33 @@ pub(super) struct Facts {
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
     pub l2_bytes: usize,
-    /// At most, in Hz; 0 where the driver does not say.
+    /// The maximum, in Hz; 0 if unknown.
     pub sm_clock: f64,
-    /// Bytes a second between memory and chip at most; 0 where the driver does not say.
+    /// The maximum, in bytes per second between memory and chip; 0 if unknown.
     pub memory_bandwidth: f64,
-    /// Of the driver: 12040 is 12.4.
+    /// The driver's version: 12040 is 12.4.
     pub cuda_version: u32,
     /// It shares the host's memory.
     pub integrated: bool,
-    /// As NVML writes it.
+    /// In NVML's form.
     pub uuid: Option<String>,
-    /// Shared memory of a block at most, in bytes; 0 where the driver does not say.
+    /// The most shared memory of a block, in bytes; 0 if unknown.
     pub shared_bytes: u32,
 }
 
 impl Facts {
-    /// As compilers name it.
+    /// In the compilers' form.
     pub(super) fn arch(&self) -> String {
         format!("sm_{}{}", self.capability.0, self.capability.1)
     }
 
-    /// The same with what this card alone has: from 9.0 on such code does not run on later cards, and need not.
+    /// Also with the features of this card only: from 9.0 on such code does not run on later cards, and need not.
     pub(super) fn own_arch(&self) -> String {
         let own = if self.capability.0 >= 9 { "a" } else { "" };
         format!("{}{own}", self.arch())
     }
 }
 
-/// Attributes of `cuda.h`.
 mod attribute {
     pub(super) const CLOCK_RATE: i32 = 13;
     pub(super) const MULTIPROCESSOR_COUNT: i32 = 16;
@@ -66,11 +65,11 @@ mod attribute {
     pub(super) const CAPABILITY_MAJOR: i32 = 75;
     pub(super) const CAPABILITY_MINOR: i32 = 76;
     pub(super) const MAX_SHARED_OPTIN: i32 = 97;
-    /// Of a function.
+    /// An attribute of a function.
     pub(super) const MAX_DYNAMIC_SHARED: i32 = 8;
 }
 
-/// The first GPU that CUDA shows, its primary context and one stream.
+/// The first GPU visible to CUDA, its primary context and one stream.
 #[derive(Clone)]
 pub(super) struct CudaDevice(Rc<Open>);
 
@@ -92,7 +91,7 @@ impl Drop for Open {
 }
 
 impl CudaDevice {
-    /// Errors: no driver, an old one, no device, or what the driver says.
+    /// Errors: no driver, an old one, no device, or an error of the driver.
     pub(super) fn open() -> Result<Self> {
         let api = api()?;
         // SAFETY: the calls get places for their answers, of the types of `cuda.h`, that live as long as the calls; handles
@@ -111,7 +110,7 @@ impl CudaDevice {
             check("cuDevicePrimaryCtxRetain", (api.cuDevicePrimaryCtxRetain)(&mut context, device))?;
             check("cuCtxSetCurrent", (api.cuCtxSetCurrent)(context))?;
             let mut stream: CUstream = ptr::null_mut();
-            // Does not wait for the default stream, of which nothing is used.
+            // Does not synchronise with the default stream, which is unused.
             const NON_BLOCKING: c_uint = 1;
             check("cuStreamCreate", (api.cuStreamCreate)(&mut stream, NON_BLOCKING))?;
             Ok(Self(Rc::new(Open { api, device, stream, facts })))
@@ -134,17 +133,17 @@ impl CudaDevice {
         Ok(free)
     }
 
-    /// `bytes` of device memory; what it holds is undefined.
+    /// `bytes` of uninitialised device memory.
     pub(super) fn allocate(&self, bytes: usize) -> Result<Buffer> {
         let mut address: CUdeviceptr = 0;
-        // The driver refuses an allocation of nothing.
+        // The driver refuses an allocation of zero bytes.
         let bytes_or_one = bytes.max(1);
         // SAFETY: a place for the address.
         check("cuMemAlloc_v2", unsafe { (self.0.api.cuMemAlloc_v2)(&mut address, bytes_or_one) })?;
         Ok(Buffer { gpu: self.clone(), address, bytes })
     }
 
-    /// Page-locked memory of the host that the device reads and writes too, all zero.
+    /// Zeroed, page-locked host memory that the device can read and write, too.
     pub(super) fn shared_words(&self, length: usize) -> Result<SharedWords> {
         const DEVICE_MAP: c_uint = 2;
         let bytes = length * size_of::<u64>();
@@ -164,7 +163,6 @@ impl CudaDevice {
         }
     }
 
-    /// Loads machine code for this GPU.
     pub(super) fn module(&self, cubin: &[u8]) -> Result<Module> {
         let mut handle: CUmodule = ptr::null_mut();
         // SAFETY: the driver reads the image by the sizes that stand in it; `compiler::compile` gives only what
@@ -175,7 +173,7 @@ impl CudaDevice {
         Ok(Module(Rc::new(Loaded { gpu: self.clone(), handle })))
     }
 
-    /// Queues one launch. `parameters`: as many and as large as the kernel takes, see [`Function::new`].
+    /// Queues one launch. `parameters` must match the kernel's in number and size, see [`Function::new`].
     pub(super) fn launch(
         &self,
         function: &Function,
@@ -187,9 +185,9 @@ impl CudaDevice {
         let [tx, ty, tz] = launch.block;
         let mut pointers: Vec<*mut c_void> =
             parameters.0.iter().map(|value| ptr::from_ref(&value.bytes).cast_mut().cast()).collect();
-        // SAFETY: the driver reads one value a parameter while it queues, as many and as large as the kernel declares, which was
-        // checked. What the kernel itself reaches is beyond any check: a wrong pointer is an error of the device, or, where the
-        // driver maps the host's memory, spoils this process, which measures nothing else.
+        // SAFETY: the driver reads one value per parameter while it queues, and their number and sizes were checked against
+        // the kernel's. Memory accesses of the kernel cannot be checked: a wrong pointer is an error of the device or, if the
+        // driver maps the host's memory, corrupts this process, which measures nothing else.
         let code = unsafe {
             (self.0.api.cuLaunchKernel)(
                 function.handle,
@@ -208,7 +206,7 @@ impl CudaDevice {
         check("cuLaunchKernel", code)
     }
 
-    /// Queues the writing of one byte all over a buffer.
+    /// Queues filling a buffer with one byte.
     pub(super) fn set(&self, buffer: &Buffer, byte: u8) -> Result<()> {
         let api = self.0.api;
         // SAFETY: the buffer has so many bytes.
@@ -241,13 +239,13 @@ impl CudaDevice {
         check("cuStreamSynchronize", unsafe { (self.0.api.cuStreamSynchronize)(self.0.stream) })
     }
 
-    /// Waits for everything on the device, in whatever stream.
+    /// Waits for everything on the device, in any stream.
     pub(super) fn wait_for_device(&self) -> Result<()> {
         // SAFETY: takes nothing; the context is current.
         check("cuCtxSynchronize", unsafe { (self.0.api.cuCtxSynchronize)() })
     }
 
-    /// Gives lines of the L2 cache that a kernel has claimed back to all; nothing where the driver cannot.
+    /// Releases lines of the L2 cache that a kernel has claimed, if the driver can.
     pub(super) fn reset_persisting_l2(&self) {
         if let Some(reset) = self.0.api.cuCtxResetPersistingL2Cache {
             // SAFETY: takes nothing. A card without such a cache refuses, which is as well.
@@ -268,7 +266,7 @@ impl CudaDevice {
         check("cuEventRecord", unsafe { (self.0.api.cuEventRecord)(event.handle, self.0.stream) })
     }
 
-    /// Seconds between two recorded events that have passed.
+    /// Seconds between two recorded events that have completed.
     pub(super) fn seconds_between(&self, begin: &StreamEvent, end: &StreamEvent) -> Result<f64> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both handles live, and a place for the number.
@@ -278,7 +276,7 @@ impl CudaDevice {
         Ok(f64::from(milliseconds) / 1e3)
     }
 
-    /// What `queue` queues, as a graph; `None` where the driver has no graphs.
+    /// The work that `queue` queues, as a graph; `None` if the driver has no graphs.
     pub(super) fn graph(&self, queue: impl FnOnce() -> Result<()>) -> Result<Option<Graph>> {
         let api = self.0.api;
         let (
@@ -299,7 +297,7 @@ impl CudaDevice {
         else {
             return Ok(None);
         };
-        // Calls of other threads go on; there are none.
+        // Calls of other threads are unaffected; there are none.
         const THREAD_LOCAL: c_uint = 1;
         let mut graph: CUgraph = ptr::null_mut();
         let mut handle: CUgraphExec = ptr::null_mut();
@@ -331,7 +329,7 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
     let code = unsafe { (api.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, device) };
     check("cuDeviceGetName", code)?;
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    // Newer drivers answer the two clocks with 0.
+    // Newer drivers report 0 for the two clocks.
     let clock = number(attribute::CLOCK_RATE).unwrap_or(0.0) * 1e3;
     let memory_clock = number(attribute::MEMORY_CLOCK_RATE).unwrap_or(0.0) * 1e3;
     let bus_bytes = number(attribute::MEMORY_BUS_WIDTH).unwrap_or(0.0) / 8.0;
@@ -344,7 +342,7 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
         multiprocessors: number(attribute::MULTIPROCESSOR_COUNT)? as u32,
         l2_bytes: number(attribute::L2_CACHE_SIZE)? as usize,
         sm_clock: clock,
-        // Two transfers a clock.
+        // Two transfers per clock.
         memory_bandwidth: 2.0 * memory_clock * bus_bytes,
         cuda_version: cuda_version(api)?,
         integrated: number(attribute::INTEGRATED).unwrap_or(0.0) > 0.0,
@@ -353,7 +351,7 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
     })
 }
 
-/// The newest CUDA that the driver knows: 12040 for 12.4. Needs no device.
+/// The newest CUDA that the driver supports: 12040 for 12.4. Needs no device.
 pub(super) fn cuda_version(api: &Api) -> Result<u32> {
     let mut version = 0;
     // SAFETY: a place for the number.
@@ -361,7 +359,7 @@ pub(super) fn cuda_version(api: &Api) -> Result<u32> {
     Ok(version.max(0) as u32)
 }
 
-/// As NVML writes it: `GPU-` and 16 bytes in five groups; `None` where the driver does not say.
+/// In NVML's form: `GPU-` and 16 bytes in five groups; `None` if unknown.
 fn uuid(api: &Api, device: CUdevice) -> Option<String> {
     let ask = api.cuDeviceGetUuid_v2.or(api.cuDeviceGetUuid)?;
     let mut uuid = CUuuid { bytes: [0; 16] };
@@ -373,7 +371,6 @@ fn uuid(api: &Api, device: CUdevice) -> Option<String> {
     Some(format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 
-/// Device memory.
 pub(super) struct Buffer {
     gpu: CudaDevice,
     address: CUdeviceptr,
@@ -396,17 +393,17 @@ impl Buffer {
         self.bytes
     }
 
-    /// Copies from the host, and waits. Panics where the sizes differ: both are the caller's.
+    /// Copies from the host, and waits. Panics if the sizes differ: both are the caller's.
     pub(super) fn write(&self, source: &[u8]) -> Result<()> {
         assert_eq!(source.len(), self.bytes, "a copy of another size");
-        // What was queued may still use the buffer.
+        // Queued work may still use the buffer.
         self.gpu.wait()?;
         let api = self.gpu.0.api;
         // SAFETY: both have so many bytes.
         check("cuMemcpyHtoD_v2", unsafe {
             (api.cuMemcpyHtoD_v2)(self.address, source.as_ptr().cast(), self.bytes)
         })?;
-        // From memory that is not page-locked the call may return before the copy has arrived.
+        // From memory that is not page-locked, the call may return before the copy has arrived.
         self.gpu.wait_for_device()
     }
 
@@ -423,7 +420,7 @@ impl Buffer {
     }
 }
 
-/// Words that host and device see both.
+/// Words that both host and device can access.
 pub(super) struct SharedWords {
     gpu: CudaDevice,
     host: *mut u64,
@@ -470,15 +467,14 @@ impl Drop for Loaded {
     }
 }
 
-/// Loaded machine code.
 #[derive(Clone)]
 pub(super) struct Module(Rc<Loaded>);
 
 impl Module {
-    /// A kernel by its name in the machine code. `takes`: the sizes of its parameters in bytes, which that code says.
+    /// A kernel by its name in the machine code. `takes`: the sizes of its parameters in bytes, from that code.
     pub(super) fn function(&self, name: &str, takes: Vec<usize>, shared_bytes: u32) -> Result<Function> {
         let api = self.0.gpu.0.api;
-        // A name with a NUL in it is the name of nothing.
+        // A name with a NUL does not exist.
         let c_name = CString::new(name).unwrap_or_default();
         let mut handle: CUfunction = ptr::null_mut();
         // SAFETY: a text that ends in NUL, and a place for the handle, which the module outlives.
@@ -487,7 +483,7 @@ impl Module {
                 "cuModuleGetFunction",
                 (api.cuModuleGetFunction)(&mut handle, self.0.handle, c_name.as_ptr()),
             )?;
-            // More than 48 KiB together with what the kernel declares has to be asked for.
+            // More than 48 KiB, including the kernel's own, must be requested.
             if shared_bytes > 0 {
                 let set =
                     (api.cuFuncSetAttribute)(handle, attribute::MAX_DYNAMIC_SHARED, shared_bytes as c_int);
@@ -506,14 +502,13 @@ pub(super) struct Function {
     _module: Module,
 }
 
-/// One value of a parameter: at most eight bytes, little end first.
+/// The value of a parameter: at most eight bytes, little-endian.
 #[derive(Clone, Copy)]
 struct Value {
     bytes: u64,
     size: usize,
 }
 
-/// The values of a kernel's parameters, in order.
 #[derive(Clone, Default)]
 pub(super) struct Parameters(Vec<Value>);
 
@@ -529,7 +524,7 @@ impl Parameters {
         self
     }
 
-    /// A number by its bytes, eight at most.
+    /// A number as bytes, eight at most.
     pub(super) fn scalar(mut self, bytes: &[u8]) -> Self {
         let mut value = [0; 8];
         let size = bytes.len().min(value.len());
@@ -548,7 +543,6 @@ impl Parameters {
     }
 }
 
-/// A moment in the stream.
 pub(super) struct StreamEvent {
     gpu: CudaDevice,
     handle: CUevent,
@@ -561,7 +555,7 @@ impl Drop for StreamEvent {
     }
 }
 
-/// Recorded work that is queued by one call.
+/// Recorded work that one call queues.
 pub(super) struct Graph {
     gpu: CudaDevice,
     handle: CUgraphExec,

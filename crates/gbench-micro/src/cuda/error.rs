@@ -1,10 +1,11 @@
-//! What can be wrong with a GPU and its libraries, apart from what a benchmark does.
+//! Errors of a GPU and its libraries, apart from those of benchmarks.
 
-/// Codes of `cuda.h` that mean more than that a call failed.
+/// Codes of `cuda.h` with a meaning beyond a failed call.
 const OUT_OF_MEMORY: u32 = 2;
-/// No driver in the kernel, no device, an old driver. A GPU that another process keeps for itself (46) is no lack.
+/// No driver in the kernel, no device, an old driver. A GPU in exclusive use by another process (46) is not a lack of the
+/// machine.
 const MACHINE: [u32; 6] = [34, 100, 101, 802, 803, 804];
-/// The kernel touched memory that is not its own.
+/// The kernel accessed memory that is not its own.
 const ILLEGAL_ADDRESS: [u32; 4] = [700, 716, 717, 719];
 
 #[derive(Clone, Debug, thiserror::Error)]
@@ -27,21 +28,21 @@ pub enum CudaError {
     Cublas { function: &'static str, code: i32 },
     #[error("NVRTC {version} does not compile for {arch}")]
     OldCompiler { version: String, arch: String },
-    /// The source is wrong, or a header is missing; the compiler's own words.
+    /// The source is wrong, or a header is missing; the compiler's output.
     #[error("{file} cannot be compiled for {arch}: {log}")]
     Compile { file: String, arch: String, log: String },
     #[error(
         "{file} has no kernel `{entry}`: name it as the source does, with its namespace, and a template with its arguments"
     )]
     NoEntry { file: String, entry: String },
-    #[error("a library's work has no kernel `{entry}` beside it")]
+    #[error("a library call cannot be combined with the kernel `{entry}`")]
     NoKernel { entry: String },
     #[error("the machine code of `{kernel}` cannot be read: {what}")]
     Code { kernel: String, what: String },
     #[error("the buffers need {} of device memory, and {} are free", megabytes(*needed), megabytes(*free as f64))]
     NoRoom { needed: f64, free: usize },
     #[error(
-        "`shared` asks for {asked} bytes beside the {own} that the kernel declares, and a block has at most {most}"
+        "`shared` requests {asked} bytes in addition to the {own} that the kernel declares, but a block has at most {most}"
     )]
     SharedMemory { asked: u32, own: u64, most: u32 },
     #[error(
@@ -54,7 +55,7 @@ pub enum CudaError {
     Parameters { kernel: String, takes: Vec<usize>, given: Vec<usize> },
 }
 
-/// What a reader can do about a code, as the end of the sentence.
+/// Advice for a code, as the end of the sentence.
 fn hint(code: u32) -> &'static str {
     if ILLEGAL_ADDRESS.contains(&code) {
         "; a kernel reached beyond its buffers: check each `length` and the grid, or run it under compute-sanitizer"
@@ -83,7 +84,7 @@ impl CudaError {
         }
     }
 
-    /// Whether the machine lacks something, and no benchmark can do anything about it.
+    /// True if the machine lacks something, which no benchmark can change.
     pub(crate) fn is_of_machine(&self) -> bool {
         match self {
             CudaError::Call { code, .. } => MACHINE.contains(code),

@@ -1,27 +1,27 @@
-//! The least time that a piece of work can take on a card: what is faster did not do it.
+//! The least time that a piece of work can take on a card; a faster kernel did not do the work.
 
 use super::device::Facts;
 use gbench_model::DType;
 
-/// Share of the least time that a measurement may lie below it: clocks of data sheets are rounded.
+/// How far below the least time a measurement may be, as a share: clocks in data sheets are rounded.
 const LENIENCE: f64 = 0.95;
 
-/// The work of one call, and how it is done.
+/// The work of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct KernelWork {
-    /// Loads, additions: what a rate is of, where it is neither of the two below.
+    /// Loads or additions: the unit of the rate, if it is neither of the two below.
     pub items: Option<f64>,
     pub bytes: Option<f64>,
     pub flops: Option<f64>,
-    /// The elements that are multiplied; `None` where it is not known, and nothing is said of arithmetic.
+    /// The type of the multiplied elements; `None` if unknown, which skips the limit by arithmetic.
     pub dtype: Option<DType>,
-    /// The cache held nothing of it when it began.
+    /// The cache contained none of the data at the beginning.
     pub cold: bool,
-    /// Bytes of the buffers that are written: as much of them as fits may stay in the cache.
+    /// Bytes of the written buffers, some of which may remain in the cache.
     pub written: f64,
 }
 
-/// The least time of a piece of work, and what sets it.
+/// The least time of a piece of work, and the resource that limits it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Floor {
     pub seconds: f64,
@@ -29,9 +29,9 @@ pub(super) struct Floor {
     pub by: &'static str,
 }
 
-/// The time that no correct run falls below; `None` where the card's peaks are not known.
+/// No correct run is faster than this; `None` if the card's peaks are unknown.
 pub(super) fn floor(facts: &Facts, work: &KernelWork) -> Option<Floor> {
-    // A card that shares the host's memory does not tell its bandwidth.
+    // A card that shares the host's memory does not report its bandwidth.
     let tells = facts.memory_bandwidth > 0.0 && !facts.integrated;
     let memory = work.bytes.filter(|_| work.cold && tells).map(|bytes| {
         let in_cache = work.written.min(facts.l2_bytes as f64);
@@ -47,8 +47,9 @@ pub(super) fn floor(facts: &Facts, work: &KernelWork) -> Option<Floor> {
     (higher.seconds > 0.0).then_some(Floor { seconds: higher.seconds * LENIENCE, ..higher })
 }
 
-/// Floating-point operations of one multiprocessor in a cycle at most, dense, by tensor cores where they take the type; a multiplication
-/// and an addition are two. By the throughput table of the CUDA C++ programming guide and the white papers of the architectures.
+/// The most floating-point operations of one multiprocessor per cycle, dense, by tensor cores if they support the type; a
+/// multiplication and an addition are two. From the throughput table of the CUDA C++ programming guide and the white papers of
+/// the architectures.
 fn flops_per_cycle((major, minor): (u32, u32), dtype: DType) -> Option<f64> {
     let (single, half) = match (major, minor) {
         (7, _) => (128.0, 1024.0),
@@ -59,14 +60,13 @@ fn flops_per_cycle((major, minor): (u32, u32), dtype: DType) -> Option<f64> {
         _ => return None,
     };
     match dtype {
-        // Whoever multiplies in single precision may use TF32, which is half as fast as half precision.
+        // Single precision may be multiplied as TF32, which is half as fast as half precision.
         DType::F32 => Some(if major >= 8 { f64::max(single, half / 2.0) } else { single }),
         DType::F16 | DType::Bf16 => Some(half),
         _ => None,
     }
 }
 
-/// Seconds as people read them.
 pub(super) fn shown(seconds: f64) -> String {
     match seconds {
         _ if seconds < 1e-3 => format!("{:.2} µs", seconds * 1e6),
@@ -102,7 +102,7 @@ mod tests {
             written: 1e9,
             ..KernelWork::default()
         };
-        // What is read comes from memory, however little it is.
+        // Reads come from memory, however few they are.
         let read = KernelWork { bytes: Some(3.35e6), written: 0.0, ..cold };
         let product = KernelWork { flops: Some(132.0 * 1.98e9 * 4096.0), dtype: Some(DType::F16), ..cold };
         for (work, seconds) in [(cold, 1e-3), (read, 1e-6), (product, 1.0)] {
@@ -110,7 +110,7 @@ mod tests {
             assert!((least / (seconds * LENIENCE) - 1.0).abs() < 1e-9, "{least} for {work:?}");
         }
         assert_eq!(floor(&Facts { integrated: true, ..card() }, &read), None);
-        // In the cache it may be faster than memory is.
+        // In the cache it may be faster than memory.
         assert_eq!(floor(&card(), &KernelWork { cold: false, ..cold }), None);
     }
 

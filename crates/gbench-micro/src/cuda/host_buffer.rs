@@ -1,4 +1,4 @@
-//! Elements of one type on the host: what goes to the device, what comes back, and each element as a number.
+//! Elements of one type on the host: data for the device and from it, with access to each element as a number.
 
 use half::{bf16, f16};
 use rand::{Rng, RngExt};
@@ -6,14 +6,14 @@ use rand::{Rng, RngExt};
 use crate::spec::{MicroError, allocate};
 use gbench_model::{DType, Fill};
 
-/// Random elements are drawn up to here and repeated from then on: a card's memory cannot tell, and hundreds of MiB are filled in no
-/// time. A prime, so that what is written to a wrong place of round distance is still another number.
+/// The period after which random elements repeat: a card's memory cannot tell, and hundreds of MiB are filled quickly. It is
+/// prime, so that an element written to a wrong place at a round distance is still different.
 const PERIOD: usize = 1_048_583;
 
-/// What an output holds before a kernel writes it: NaN in every floating type, the largest or -1 in the others.
+/// The content of an output before a kernel writes it: NaN in every floating type, the largest or -1 in the others.
 pub(super) const POISON: u8 = 0xff;
 
-/// Elements one after the other, in the byte order of the host and of the device (little).
+/// Consecutive elements, in the byte order of host and device (little-endian).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HostBuffer {
     dtype: DType,
@@ -21,12 +21,12 @@ pub(super) struct HostBuffer {
 }
 
 impl HostBuffer {
-    /// What was read back. Bytes after the last whole element are no part of it.
+    /// Data that was read back. Bytes after the last whole element are ignored.
     pub(super) fn new(dtype: DType, bytes: Vec<u8>) -> Self {
         Self { dtype, bytes }
     }
 
-    /// `length` elements as `fill` says. Errors: no memory for them.
+    /// `length` elements according to `fill`. Errors: not enough memory.
     pub(super) fn filled(
         dtype: DType,
         length: u64,
@@ -50,7 +50,7 @@ impl HostBuffer {
                     buffer.set(
                         at,
                         match dtype {
-                            // The sum has left the last bits empty.
+                            // The sum leaves the last bits empty.
                             DType::F64 => {
                                 let bits = value.to_bits() ^ u64::from(random.random::<u8>());
                                 f64::from_bits(bits).max(low).min(high)
@@ -69,7 +69,7 @@ impl HostBuffer {
         Ok(buffer)
     }
 
-    /// One element's bytes: the nearest number of the type.
+    /// The bytes of the type's nearest number.
     pub(super) fn of_number(dtype: DType, value: f64) -> Vec<u8> {
         match dtype {
             DType::F64 => value.to_le_bytes().to_vec(),
@@ -89,7 +89,6 @@ impl HostBuffer {
         self.dtype
     }
 
-    /// Elements.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() / self.dtype.size()
     }
@@ -98,7 +97,7 @@ impl HostBuffer {
         &self.bytes
     }
 
-    /// The element at `at`, exactly (integers beyond 2^53: the nearest); NaN where there is none.
+    /// The element at `at`, exactly (integers beyond 2^53: the nearest); NaN if there is none.
     pub(super) fn get(&self, at: usize) -> f64 {
         let size = self.dtype.size();
         let Some(bytes) = self.bytes.get(at * size..(at + 1) * size) else { return f64::NAN };
@@ -118,7 +117,7 @@ impl HostBuffer {
         }
     }
 
-    /// Makes the element at `at` the nearest number of the type to `value`; beyond the end nothing happens.
+    /// Sets the element at `at` to the type's nearest number to `value`; beyond the end nothing happens.
     pub(super) fn set(&mut self, at: usize, value: f64) {
         let size = self.dtype.size();
         if let Some(place) = self.bytes.get_mut(at * size..(at + 1) * size) {
@@ -132,7 +131,7 @@ impl HostBuffer {
         }
     }
 
-    /// Whether an element still holds what outputs are overwritten with.
+    /// True if an element still has the value that outputs are overwritten with.
     pub(super) fn has_poison(&self) -> bool {
         let mut elements = self.bytes.chunks_exact(self.dtype.size());
         elements.any(|element| element.iter().all(|byte| *byte == POISON))
@@ -175,7 +174,7 @@ mod tests {
             let values: Vec<f64> = (0..numbers.len()).map(|at| numbers.get(at)).collect();
             assert!(values.iter().all(|value| (-2.0..=3.0).contains(value)), "{dtype:?}");
             assert!(values.iter().any(|value| *value < -1.9) && values.iter().any(|value| *value > 2.9));
-            // The lowest bit of the mantissa is the first of the bytes.
+            // The lowest bit of the mantissa is in the first byte.
             let odd = numbers.bytes().chunks(dtype.size()).filter(|element| element[0] % 2 == 1).count();
             assert!((1600..2400).contains(&odd), "{dtype:?}: {odd}");
         }

@@ -1,4 +1,4 @@
-//! Measures one kernel: compiles and loads it, makes its inputs, takes its time, and holds its answer against the right one.
+//! Measures one kernel: compiles and loads it, creates its inputs, times it, and checks its answer.
 
 use std::collections::BTreeMap;
 
@@ -22,23 +22,23 @@ use crate::throttle_state::OpenLook;
 use gbench_model::line::{Event, Request};
 use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, Stage};
 
-/// Share of the free device memory that copies of a kernel's buffers take at most.
+/// Share of the free device memory that copies of a kernel's buffers may take.
 const COPIES_SHARE: usize = 4;
 
-/// A kernel with all that a launch needs.
+/// A kernel with everything that a launch needs.
 pub(super) struct Kernel {
     pub source: KernelSource,
-    /// What it is compiled for: `sm_90`.
+    /// The target architecture: `sm_90`.
     pub arch: String,
-    /// As the source names it.
+    /// The name in the source.
     pub entry: String,
     pub launch: KernelLaunch,
     pub arguments: Vec<KernelArgument>,
-    /// What the floor of its time is reckoned by, and what rates follow from.
+    /// Yields the least possible time, and the rates.
     pub work: KernelWork,
 }
 
-/// Work on the device, ready to be started.
+/// Work on the device, ready to start.
 pub(super) struct Loaded {
     pub gpu: CudaDevice,
     callee: Callee,
@@ -46,13 +46,13 @@ pub(super) struct Loaded {
     arguments: Vec<KernelArgument>,
 }
 
-/// What a call of the work calls.
+/// The target of a call.
 enum Callee {
     Kernel { module: Module, compiled: Compiled, function: Function },
     Cublas { library: Cublas, product: SquareProduct },
 }
 
-/// The GPU, and its machine code for a source. Says on the channel what code it is.
+/// Compiles the source for the GPU, loads it, and sends the device code on the channel.
 pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> Result<Loaded, MicroError> {
     let compiled = compile(&kernel.source, &kernel.arch, gpu.facts().cuda_version)?;
     let module = gpu.module(&compiled.cubin)?;
@@ -68,7 +68,7 @@ pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> 
     Ok(Loaded { gpu: gpu.clone(), callee, launch, arguments })
 }
 
-/// NVIDIA's library in the place of a kernel.
+/// Uses NVIDIA's library instead of a kernel.
 pub(super) fn load_cublas(
     channel: &mut Channel,
     gpu: &CudaDevice,
@@ -81,13 +81,13 @@ pub(super) fn load_cublas(
     Ok(Loaded { gpu: gpu.clone(), callee, launch: kernel.launch, arguments: kernel.arguments.clone() })
 }
 
-/// Bytes of a kernel's shared memory that compilers count and that the card's limit leaves out: from compute capability 9.0 on the system
-/// takes them. Seen on an H200: a kernel that declares none has 1024, and may ask for all 232,448.
+/// Bytes of shared memory that compilers count and that the card's limit excludes: from compute capability 9.0 on the system
+/// takes them. On an H200, a kernel that declares none has 1024, and may request all 232,448.
 fn reserved((major, _): (u32, u32)) -> u64 {
     if major >= 9 { 1024 } else { 0 }
 }
 
-/// Errors: a block of the card has less shared memory than the kernel declares and asks for.
+/// Errors: the kernel declares and requests more shared memory than a block of the card has.
 fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Result<(), CudaError> {
     let Facts { shared_bytes: most, capability, .. } = *gpu.facts();
     let declared = code.and_then(|code| code.kernels.values().filter_map(|kernel| kernel.shared_bytes).max());
@@ -98,7 +98,7 @@ fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Resu
     Ok(())
 }
 
-/// The machine code of one kernel among those that were compiled with it.
+/// The machine code of one kernel among those compiled with it.
 fn code_of(compiled: &Compiled, entry: &str) -> Option<DeviceCode> {
     let (name, kernel) = compiled.code.kernels.get_key_value(compiled.about.names.get(entry)?)?;
     let kernels = BTreeMap::from([(name.clone(), kernel.clone())]);
@@ -106,7 +106,6 @@ fn code_of(compiled: &Compiled, entry: &str) -> Option<DeviceCode> {
     Some(DeviceCode { arch, compiler, kernels })
 }
 
-/// One value of a launch.
 enum Slot {
     Buffer(Buffer),
     Scalar(Vec<u8>),
@@ -116,7 +115,7 @@ enum Slot {
 pub(super) struct Slots(Vec<Slot>);
 
 impl Slots {
-    /// Device memory for the arguments, with `inputs` in it: one host buffer a buffer argument.
+    /// Device memory for the arguments, filled with `inputs`: one host buffer per buffer argument.
     fn new(gpu: &CudaDevice, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<Self, CudaError> {
         let mut inputs = inputs.iter();
         let mut slots = Vec::new();
@@ -150,7 +149,7 @@ impl Slots {
         })
     }
 
-    /// Fills all buffers anew, and overwrites what the kernel only writes.
+    /// Fills all buffers again, and poisons those that the kernel only writes.
     fn prepare(
         &self,
         gpu: &CudaDevice,
@@ -166,7 +165,7 @@ impl Slots {
         Ok(())
     }
 
-    /// All buffers as they are now.
+    /// The current contents of all buffers.
     fn read(&self, arguments: &[KernelArgument]) -> Result<Vec<HostBuffer>, CudaError> {
         let dtypes = arguments.iter().filter_map(|argument| match argument {
             KernelArgument::Buffer { dtype, .. } => Some(*dtype),
@@ -183,15 +182,15 @@ fn accesses(arguments: &[KernelArgument]) -> impl Iterator<Item = Access> {
     })
 }
 
-/// What each buffer argument holds at first.
+/// Creates the initial content of each buffer argument.
 pub(super) type Inputs<'a> = &'a dyn Fn(&[KernelArgument], u64) -> Result<Vec<HostBuffer>, MicroError>;
 
-/// Random numbers and the like, as the arguments say.
+/// Initial contents as the arguments specify, such as random numbers.
 pub(super) fn filled(arguments: &[KernelArgument], seed: u64) -> Result<Vec<HostBuffer>, MicroError> {
     let mut random = Pcg64::seed_from_u64(seed);
     let buffers = arguments.iter().filter_map(|argument| match argument {
         KernelArgument::Buffer { dtype, length, access, fill } => {
-            // An output is overwritten before it is looked at; zero until then.
+            // An output is poisoned before it is checked; until then it is zero.
             let fill = if *access == Access::Output { &Fill::Value { value: 0.0 } } else { fill };
             Some(HostBuffer::filled(*dtype, *length, fill, &mut random))
         }
@@ -200,13 +199,13 @@ pub(super) fn filled(arguments: &[KernelArgument], seed: u64) -> Result<Vec<Host
     buffers.collect()
 }
 
-/// Whether a kernel's answer is right: from all buffers as they were filled and as they were read back, and the loaded kernel with its
-/// buffers, for those who launch another one on the same.
+/// Checks a kernel's answer, given all buffers before and after a launch, and the loaded kernel with its buffers, for checks
+/// that launch another kernel on the same data.
 pub(super) type Check<'a> =
     &'a dyn Fn(&Loaded, &[HostBuffer], &[HostBuffer]) -> Result<Option<Accuracy>, MicroError>;
 
 impl Loaded {
-    /// Queues one call. `parameters`: of the slots.
+    /// Queues one call. `parameters`: those of the slots.
     fn call(&self, slots: &Slots, parameters: &Parameters) -> Result<(), CudaError> {
         match &self.callee {
             Callee::Kernel { function, .. } => self.gpu.launch(function, &self.launch, parameters),
@@ -221,7 +220,7 @@ impl Loaded {
         }
     }
 
-    /// Another kernel of the same code, launched once on inputs of its own; gives its buffers.
+    /// Launches another kernel of the same code once, on its own inputs; returns its buffers.
     pub(super) fn run_other(
         &self,
         entry: &str,
@@ -253,7 +252,7 @@ impl Loaded {
             return Err(MicroError::Skip(reason.into()));
         }
         let mut sampler = Sampler::new(gpu, &Support::load(gpu)?, work.cold)?;
-        // Before the host has made them, which would run out of memory first.
+        // Checked before the host creates the inputs, which would run out of memory first.
         let (bytes, free) = (self.bytes(|_| true), gpu.free_memory()?);
         if bytes > free as f64 {
             return Err(CudaError::NoRoom { needed: bytes, free }.into());
@@ -265,15 +264,15 @@ impl Loaded {
         channel.stage(Stage::Warmup)?;
         let mut calls = sampler.calls_per_sample(request, |_| launch(&sets[0]))?;
         if work.cold {
-            // Each call of a sample finds buffers that none has touched since the cache was overwritten. Where memory is short,
-            // fewer calls a sample rather than warm ones.
+            // Each call of a sample uses buffers that nothing has touched since the cache was overwritten. If memory is short,
+            // a sample has fewer calls rather than warm ones.
             let room = gpu.free_memory()? / COPIES_SHARE / bytes.max(1);
             calls = calls.min(u32::try_from(room).unwrap_or(u32::MAX).max(1));
             for _ in 1..calls {
                 sets.push(Slots::new(gpu, &self.arguments, &first)?);
             }
         }
-        // Gigabytes, perhaps.
+        // It may take gigabytes.
         drop(first);
         channel.work_on(&facts.name, [work.items, work.bytes, work.flops])?;
         channel.notes([
@@ -286,7 +285,7 @@ impl Loaded {
         if let Callee::Kernel { .. } = self.callee {
             channel.notes([("grid", json!(self.launch.grid)), ("block", json!(self.launch.block))])?;
         }
-        // The values of a launch are made before, so that queueing costs the same each time.
+        // The values of a launch are created in advance, so that queueing always costs the same.
         let parameters: Vec<Parameters> = sets.iter().map(Slots::parameters).collect();
         let call = |number: u32| {
             let at = number as usize % parameters.len();
@@ -304,7 +303,7 @@ impl Loaded {
             )));
         }
         sets.truncate(1);
-        // Other numbers than those that were measured with: an answer that is kept from there is wrong.
+        // Other numbers than in the measurement, so that a kept answer is wrong.
         let fresh = inputs(&self.arguments, request.seed.wrapping_add(1))?;
         sets[0].prepare(gpu, &self.arguments, &fresh)?;
         launch(&sets[0])?;
@@ -315,7 +314,7 @@ impl Loaded {
                 let passed = accuracy.worst <= 1.0;
                 let message = (!passed).then(|| {
                     if accuracy.worst.is_nan() {
-                        "the answer is no number somewhere, or was never written".to_owned()
+                        "the answer is not a number in some element, or was never written".to_owned()
                     } else {
                         let Accuracy { max_abs_error, worst } = accuracy;
                         format!("the answer is off by {max_abs_error:.3e}, {worst:.3} times what is allowed")
@@ -327,7 +326,7 @@ impl Loaded {
         }
     }
 
-    /// Bytes of the buffers with such an access; a length that is beyond all memory stays a number.
+    /// Bytes of the buffers with such an access; as a number, it may exceed all memory.
     fn bytes(&self, counts: impl Fn(Access) -> bool) -> f64 {
         let bytes = self.arguments.iter().map(|argument| match argument {
             KernelArgument::Buffer { dtype, length, access, .. } if counts(*access) => {

@@ -1,5 +1,5 @@
-//! `launch_latency`: what it costs to start work on the device, with a kernel that does nothing; and `pcie_bandwidth`: how fast bytes
-//! come and go.
+//! `launch_latency`: the cost of starting work on the device, with a kernel that does nothing; `pcie_bandwidth`: the speed of
+//! copies to and from the device.
 
 use std::time::Instant;
 
@@ -46,7 +46,7 @@ const fn rate_of(name: &'static str) -> MetricSpec {
 
 static RATES: [MetricSpec; 2] = [rate_of("to_device"), rate_of("to_host")];
 
-/// Launches in a row: enough to hide the clock, few enough for the queue.
+/// Launches in a row: enough for the clock's resolution, few enough for the queue.
 const ROW: u32 = 200;
 const ONE: KernelLaunch = KernelLaunch { grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0 };
 /// Bytes of a copy, and 8-byte words.
@@ -86,7 +86,7 @@ fn latency(request: &Request, channel: &mut Channel, _: OpenLook) -> Result<(), 
     check_order(channel, &gpu, &mark)
 }
 
-/// A kernel that nothing follows from cannot be checked; that the stream runs launches in their order can.
+/// A kernel without effect cannot be checked, but the order of launches in the stream can.
 fn check_order(channel: &mut Channel, gpu: &CudaDevice, mark: &Function) -> Result<(), MicroError> {
     let buffer = gpu.allocate(size_of::<u32>())?;
     for value in 1..=ROW {
@@ -102,7 +102,7 @@ fn check_order(channel: &mut Channel, gpu: &CudaDevice, mark: &Function) -> Resu
 fn pcie(request: &Request, channel: &mut Channel, _: OpenLook) -> Result<(), MicroError> {
     let gpu = CudaDevice::open()?;
     let (there, back) = (gpu.shared_words(COPY_WORDS)?, gpu.shared_words(COPY_WORDS)?);
-    // Numbers without a pattern, that differ from process to process.
+    // Numbers without a pattern, different in each process.
     let word = |at: usize| (at as u64 ^ request.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (0..COPY_WORDS).for_each(|at| there.set(at, word(at)));
     let buffer = gpu.allocate(COPY_BYTES)?;

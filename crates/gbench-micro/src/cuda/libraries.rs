@@ -1,10 +1,10 @@
-//! Where NVIDIA's libraries may lie beside the driver's own: what the loader finds, a toolkit, a Python environment.
+//! Places of NVIDIA's libraries other than the driver's: the loader's path, a toolkit, a Python environment.
 
 use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-/// Places to try in turn. `names`: of the library, the newest first; `packages`: folders below `site-packages/nvidia`.
+/// Places to try in order. `names`: of the library, the newest first; `packages`: folders below `site-packages/nvidia`.
 pub(super) fn candidates(names: &[&str], packages: &[&str]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
     let mut folders: Vec<PathBuf> = Vec::new();

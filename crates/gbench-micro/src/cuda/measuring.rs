@@ -1,5 +1,5 @@
-//! Warms a card up until it settles, takes the samples in groups between which the card is looked at, and takes them again where the
-//! card was slowed down meanwhile.
+//! Warms a card up until it settles, takes samples in groups, looks at the card between groups, and repeats the samples if the
+//! card was throttled meanwhile.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,33 +18,33 @@ use gbench_model::line::{Event, Request};
 use gbench_model::{Better, SM_CLOCK, Stage};
 use gbench_stats as stats;
 
-/// What every kernel is measured by.
+/// The metrics of every kernel.
 pub(super) static METRICS: [MetricSpec; 3] = [
     MetricSpec { name: "time", unit: "s", better: Better::Lower, threshold: 0.02, judged: true },
     MetricSpec { name: "cycles", unit: "cycles", better: Better::Lower, threshold: 0.02, judged: false },
     MetricSpec { name: SM_CLOCK, unit: "MHz", better: Better::Higher, threshold: 0.02, judged: false },
 ];
-/// Times of attempts that were given up: kept, and judged by nobody.
+/// Times of abandoned attempts: recorded, never judged.
 static THROTTLED_TIME: MetricSpec =
     MetricSpec { name: "throttled_time", unit: "s", better: Better::Lower, threshold: 0.02, judged: false };
 
 /// Samples between two looks at the card.
 const GROUP: u32 = 10;
-/// Attempts in all, and seconds of rest before the second, which grow with each.
+/// Total attempts, and seconds of rest before the second, which grow with each.
 const MAX_ATTEMPTS: u32 = 3;
 const REST: f64 = 0.5;
-/// Seconds of the device for which it is warmed up at least and at most, unless the request says how long.
+/// Least and most seconds of warm-up on the device, unless the request specifies it.
 const WARM: f64 = 0.3;
 const MAX_WARM: f64 = 3.0;
-/// The last samples whose spread and clock tell whether the card has settled, and how far they may lie apart.
+/// The last samples whose spread and clock show whether the card has settled, and the allowed spread.
 const WINDOW: usize = 10;
 const SETTLED: f64 = 0.01;
-/// By how much the time of the whole device may exceed that of the events, as a share and in seconds.
+/// How far the time of the whole device may exceed that of the events, as a share and in seconds.
 const MAX_UNSEEN: f64 = 0.5;
 const UNSEEN_SECONDS: f64 = 2e-3;
 
-/// Measures what `call` queues, so many calls a sample: the warm-up, the measurement and the check of the events, up to the stage
-/// `verify`. Gives the median seconds of a call.
+/// Measures the work that `call` queues, several calls per sample: warm-up, measurement and check of the events, up to the
+/// stage `verify`. Returns the median seconds of a call.
 pub(super) fn measure(
     request: &Request,
     channel: &mut Channel,
@@ -107,8 +107,8 @@ pub(super) fn measure(
     Ok(stats::median(&mut times).unwrap_or(f64::NAN))
 }
 
-/// The clock of every sample, in their order; `None` where one is missing: what is no number makes a case invalid, and a shorter list would
-/// not say which samples it is of.
+/// The clock of every sample, in order; `None` if one is missing: a missing number would make the case invalid, and a shorter
+/// list would be ambiguous.
 fn clocks(samples: &[TimedSample]) -> Option<Vec<f64>> {
     samples.iter().map(|sample| sample.clock).collect()
 }
@@ -155,8 +155,8 @@ fn group(
     Ok(())
 }
 
-/// Runs until the last samples lie close together and the clock stands still. Says whether it came to that, and gives the last samples;
-/// where the request says how long to warm up, it is not asked.
+/// Runs until the last samples agree and the clock is stable. Returns whether that was reached, and the last samples. If the
+/// request specifies the warm-up, stability is not required.
 fn warm_up(
     request: &Request,
     sampler: &mut Sampler,
@@ -176,7 +176,7 @@ fn warm_up(
         return Ok((None, last(&taken)));
     }
     let begun = Instant::now();
-    // By the device's clock where it tells one: the host may have waited for others.
+    // By the device's clock if there is one, because the host may have waited for others.
     let mut first: Option<u64> = None;
     loop {
         let sample = sampler.sample(calls, &mut *call)?;
@@ -196,7 +196,7 @@ fn warm_up(
     }
 }
 
-/// Their times and clocks lie within a hundredth of each other, as coefficients of variation.
+/// Times and clocks vary by at most a hundredth, as coefficients of variation.
 fn is_settled(samples: &[TimedSample]) -> bool {
     let times: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
     let clocks: Vec<f64> = samples.iter().filter_map(|sample| sample.clock).collect();
@@ -208,7 +208,7 @@ fn variation(values: &[f64]) -> f64 {
     stats::sample_stddev(values).zip(stats::mean(values)).map_or(0.0, |(deviation, mean)| deviation / mean)
 }
 
-/// Holds the events against the time in which the whole device comes to rest: work that goes on beside the stream is not in the events.
+/// Compares the events with the time until the whole device is idle: work outside of the stream is not in the events.
 fn check_events(
     sampler: &mut Sampler,
     calls: u32,

@@ -1,19 +1,19 @@
-//! Workloads on a GPU. The CUDA driver and the compiler are loaded at run time; where one is missing, or an old one lacks a function,
-//! the case is skipped and says so.
+//! Workloads on a GPU. The CUDA driver and the compiler are loaded at run time. If one is missing, or an old one lacks a
+//! function, the case is skipped with that reason.
 //!
 //! | file | |
 //! |---|---|
 //! | `api`, `device` | the driver's functions, and a GPU behind functions that cannot be misused |
 //! | `compiler` | from a kernel's source to machine code |
-//! | `sampler` | one sample: events around calls, the device held back meanwhile, the clock beside it |
-//! | `throttle`, `measuring` | warm-up until the card settles, groups of samples, what to do about a slower card |
+//! | `sampler` | one sample: events around calls, the device blocked meanwhile, and the clock |
+//! | `throttle`, `measuring` | warm-up until the card settles, groups of samples, attempts on a throttled card |
 //! | `kernel` | one kernel from its source to a checked answer |
 //! | `operators`, `kernels/*.cu`, `host_buffer` | the kernels of the suite with their right answers |
-//! | `user_kernel` | a kernel of the user's |
+//! | `user_kernel` | a kernel of the user |
 //! | `launches` | the cost of launching, and copies |
-//! | `cublas`, `libraries` | NVIDIA's matrix product beside ours, and where such libraries lie |
+//! | `cublas`, `libraries` | NVIDIA's matrix product for comparison, and the places of such libraries |
 //!
-//! `unsafe` stands in `api`, `device`, `compiler` and `cublas` alone.
+//! `unsafe` is only in `api`, `device`, `compiler` and `cublas`.
 
 mod accuracy;
 mod api;

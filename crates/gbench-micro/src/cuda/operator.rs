@@ -14,7 +14,6 @@ use crate::workload::{GpuWork, Workload, WorkloadRun};
 use gbench_model::line::Request;
 use gbench_model::{Component, KernelArgument};
 
-/// An operator as the catalogue lists it.
 pub(super) fn workload(operator: &'static Operator) -> Workload {
     Workload {
         name: operator.name,
@@ -27,7 +26,7 @@ pub(super) fn workload(operator: &'static Operator) -> Workload {
     }
 }
 
-/// Whether the cache is overwritten before each sample, by the parameter of that name.
+/// True if the cache is overwritten before each sample, from the parameter of that name.
 fn is_cold(operator: &Operator, request: &Request) -> Result<bool, MicroError> {
     let first =
         operator.params.iter().find(|(name, _)| *name == FLUSH_L2.0).and_then(|(_, values)| values.first());

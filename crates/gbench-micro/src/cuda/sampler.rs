@@ -1,5 +1,5 @@
-//! Takes samples: a pair of events around calls, behind a kernel that holds the device back until all of it is queued, so that the
-//! time of launching is no part of it; and the clock that the multiprocessors ran at meanwhile.
+//! Takes samples: a pair of events around calls, queued after a kernel that blocks the device until everything is queued, so
+//! that the sample excludes launch time. It also reads the clock of the multiprocessors.
 
 use std::time::Instant;
 
@@ -11,63 +11,61 @@ use gbench_model::line::Request;
 
 type Result<T> = std::result::Result<T, CudaError>;
 
-/// Seconds that a sample spans at least: a hundred of the steps that events tell apart on most cards (0.5 µs by NVIDIA's documentation of
-/// `cuEventElapsedTime`, a whole microsecond on some), so that they add a hundredth at most.
+/// Least seconds of a sample: a hundred steps of the events' resolution on most cards (0.5 µs by NVIDIA's documentation of
+/// `cuEventElapsedTime`, a microsecond on some), so that the resolution adds at most a hundredth.
 const MIN_SECONDS: f64 = 100e-6;
-/// Seconds for which single calls are made to find out how long one takes: a card at rest runs its first ones slowly.
+/// Seconds of single calls that determine the time of a call: a card at rest is slow at first.
 const PILOT: f64 = 0.05;
-/// The last of these single calls, of which the shortest counts.
+/// The last of these single calls, the shortest of which is used.
 const PILOT_CALLS: usize = 5;
-/// Times that a sample is tried behind a held device before it is taken without.
+/// Attempts to take a sample on a blocked device before it is taken without blocking.
 const HOLDS: u32 = 3;
-/// Calls of one sample. The device takes about a thousand launches into its queue; with the queue full and the device held back,
-/// the host would wait for a launch and the device for the host.
+/// The most calls of one sample. The device queues about a thousand launches. With a full queue and a blocked device, the host
+/// and the device would wait for each other.
 const MAX_CALLS: u32 = 256;
-/// Nanoseconds after which the device goes on by itself, whatever the host does.
+/// Nanoseconds after which the device unblocks itself, whatever the host does.
 const HOLD_LIMIT: u64 = 200_000_000;
-/// Words of the shared memory: whether the device may go on, and whether it went on by itself.
+/// Words of the shared memory: the device may continue, and it unblocked itself.
 const GO: usize = 0;
 const WENT_ON: usize = 1;
-/// Words of a clock stamp: cycles, nanoseconds, whether they were written.
+/// Words of a clock stamp: cycles, nanoseconds, and whether they were written.
 const STAMP_WORDS: usize = 3;
-/// Threads of a block and blocks of the kernel that overwrites the cache.
+/// Launch of the kernel that overwrites the cache.
 const FLUSH: KernelLaunch = KernelLaunch { grid: [1024, 1, 1], block: [256, 1, 1], shared_bytes: 0 };
 const ONE: KernelLaunch = KernelLaunch { grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0 };
 
-/// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TimedSample {
-    /// Of one call.
+    /// Seconds of one call.
     pub seconds: f64,
-    /// Of the multiprocessors in Hz, over the sample and what was queued before it; `None` where the device did not say.
+    /// Hz of the multiprocessors, over the sample and the work queued before it; `None` if unknown.
     pub clock: Option<f64>,
-    /// By the device's own clock, in nanoseconds, at its end; 0 where it did not say.
+    /// End by the device's clock, in nanoseconds; 0 if unknown.
     pub ended: u64,
 }
 
-/// Takes samples of one device.
 pub(super) struct Sampler {
     gpu: CudaDevice,
     hold: Function,
     stamp: Function,
     stamp_launch: KernelLaunch,
     words: SharedWords,
-    /// Before and after a sample, in device memory: the kernel settles there which of its blocks writes.
+    /// Before and after a sample, in device memory; the kernel decides which of its blocks writes.
     stamps: [Buffer; 2],
     begin: StreamEvent,
     end: StreamEvent,
     flush: Option<(Function, Buffer)>,
-    /// The device is held back; given up once it went on by itself.
+    /// The device is blocked during queueing; disabled once it unblocked itself.
     pub holds: bool,
 }
 
 impl Sampler {
     /// `cold`: overwrite the cache before each sample.
     pub(super) fn new(gpu: &CudaDevice, support: &Support, cold: bool) -> Result<Self> {
-        // Twice the cache: what lay there is then elsewhere for certain.
+        // Twice the cache, so that all previous contents are evicted.
         let flush = || Ok((support.function("gb_fill")?, gpu.allocate(2 * gpu.facts().l2_bytes)?));
         let flush = cold.then(flush).transpose()?;
-        // A block for each multiprocessor and some to spare, so that one of them is on the first.
+        // More blocks than multiprocessors, so that one of them runs on the first.
         let blocks = 2 * gpu.facts().multiprocessors.max(1);
         Ok(Self {
             gpu: gpu.clone(),
@@ -86,7 +84,7 @@ impl Sampler {
         })
     }
 
-    /// The time of `calls` calls, of which `call` queues each.
+    /// The time of `calls` calls, each queued by `call`.
     pub(super) fn sample(
         &mut self,
         calls: u32,
@@ -97,12 +95,12 @@ impl Sampler {
                 return Ok(sample);
             }
         }
-        // Something in the calls waits for the device: it cannot be held back.
+        // Something in the calls waits for the device, so it cannot be blocked.
         self.holds = false;
         self.sample(calls, call)
     }
 
-    /// `None` where the device was held back and went on by itself: the host came too late, or a first launch loaded code.
+    /// `None` if the blocked device unblocked itself: the host was too late, or a first launch loaded code.
     fn try_sample(
         &mut self,
         calls: u32,
@@ -131,7 +129,7 @@ impl Sampler {
                 .shared(&self.words, WENT_ON);
             self.gpu.launch(&self.hold, &ONE, &parameters)?;
         }
-        // Whatever fails while the device is held back, it is let go.
+        // The device is always unblocked, even after an error.
         let queued = self.queue(calls, call);
         self.words.set(GO, 1);
         let waited = self.gpu.wait();
@@ -158,8 +156,8 @@ impl Sampler {
         self.gpu.launch(&self.stamp, &self.stamp_launch, &Parameters::default().buffer(stamp))
     }
 
-    /// Seconds of `calls` calls by the events, and by the host's clock from their release until the whole device is at rest. The
-    /// device is never held back here, so that both begin with the first call.
+    /// Seconds of `calls` calls by the events, and by the host's clock from their release until the device is idle. The device
+    /// is never blocked here, so both begin with the first call.
     pub(super) fn events_and_device(
         &mut self,
         calls: u32,
@@ -186,7 +184,8 @@ impl Sampler {
         Ok(nearest.unwrap_or_default())
     }
 
-    /// How many calls a sample needs for the clock to tell, by single calls; one where the request wants everything cold.
+    /// The number of calls that a sample needs for the clock's resolution, from single calls; one if the request wants
+    /// everything cold.
     pub(super) fn calls_per_sample(
         &mut self,
         request: &Request,
@@ -196,7 +195,7 @@ impl Sampler {
         let begun = Instant::now();
         while !request.cold && (taken.len() <= PILOT_CALLS || begun.elapsed().as_secs_f64() < PILOT) {
             taken.push(self.sample(1, &mut call)?.seconds);
-            // Its first launch loads the code.
+            // The first launch loads the code.
             if taken.len() > 1 && taken[taken.len() - 1] >= MIN_SECONDS {
                 return Ok(1);
             }
@@ -218,7 +217,7 @@ fn calls_for(seconds: f64) -> u32 {
     (calls as u32).clamp(1, MAX_CALLS)
 }
 
-/// Cycles a second between two stamps of cycles, nanoseconds and whether they were written; `None` where they tell nothing.
+/// Cycles per second between two stamps of cycles, nanoseconds and whether they were written; `None` if they are unusable.
 fn clock(first: [u64; 3], last: [u64; 3]) -> Option<f64> {
     let written = first[2] != 0 && last[2] != 0;
     let cycles = last[0].checked_sub(first[0]).filter(|cycles| *cycles > 0)?;

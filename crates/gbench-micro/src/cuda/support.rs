@@ -1,12 +1,11 @@
-//! Kernels of loaded machine code, and those that measuring needs beside the one that is measured.
+//! Kernels of loaded machine code, and those that support measuring.
 
 use super::compiler::{Compiled, KernelSource, compile};
 use super::device::{CudaDevice, Function, Module};
 use super::error::CudaError;
 use gbench_device_code as device_code;
 
-/// A kernel of loaded code by its name in the source. Errors: there is none, or the driver refuses
-/// what it asks for.
+/// A kernel of loaded code by its name in the source. Errors: it does not exist, or the driver refuses its requirements.
 pub(super) fn function(
     module: &Module,
     compiled: &Compiled,
@@ -20,7 +19,7 @@ pub(super) fn function(
     module.function(name, takes, shared_bytes)
 }
 
-/// The kernels that measuring needs beside the one that is measured.
+/// The kernels that support measuring.
 pub(super) struct Support {
     module: Module,
     compiled: Compiled,
@@ -32,7 +31,6 @@ impl Support {
         Ok(Self { module: gpu.module(&compiled.cubin)?, compiled })
     }
 
-    /// One of them by its name.
     pub(super) fn function(&self, name: &str) -> Result<Function, CudaError> {
         function(&self.module, &self.compiled, name, 0)
     }

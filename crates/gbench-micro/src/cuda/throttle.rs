@@ -1,11 +1,11 @@
-//! Samples during which the card held its clocks down: kept, marked, and too many of them are no measurement.
+//! Samples taken while the card throttled are kept and marked; too many of them invalidate the measurement.
 
 use super::sampler::TimedSample;
 use crate::throttle_state::ThrottleState;
 use gbench_model::add_violations;
 use gbench_stats as stats;
 
-/// A sample at less than this share of the clock of most is one of a slower card.
+/// A sample below this share of the usual clock is marked.
 const MIN_CLOCK: f64 = 0.9;
 /// Share of a process's samples that may be marked.
 const BUDGET: f64 = 0.25;
@@ -14,27 +14,27 @@ const BUDGET: f64 = 0.25;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct MeasuringAttempt {
     pub samples: Vec<TimedSample>,
-    /// Of each sample, what the driver said around it.
+    /// The driver's state around each sample.
     said: Vec<Said>,
-    /// The highest clock that an earlier attempt or the end of the warm-up had as its usual one, in Hz: a card that slows down for
-    /// good has another one from then on, and is still a slower card.
+    /// The highest usual clock, in Hz, of an earlier attempt or the end of the warm-up. A card that slows down for good has a
+    /// lower usual clock from then on, and is still throttled.
     before: f64,
     pub reasons: Vec<String>,
-    /// The state of the card behind the last group.
+    /// The state of the card after the last group.
     pub last_look: Option<ThrottleState>,
 }
 
-/// What the driver says of a group of samples.
+/// The driver's state for a group of samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Said {
-    /// Hardware held clocks down, for heat or a fault.
+    /// Hardware limited the clocks, for heat or a fault.
     by_hardware: bool,
-    /// The limit of power did: how the card works, and why its clock is low.
+    /// The power limit did: normal operation, and an explanation of a low clock.
     by_power: bool,
 }
 
 impl MeasuringAttempt {
-    /// An attempt behind samples that were taken earlier.
+    /// An attempt after samples that were taken earlier.
     pub(super) fn after(earlier: &[TimedSample], before: f64) -> Self {
         Self { before: before.max(usual_clock(earlier)), ..Self::default() }
     }
@@ -44,7 +44,7 @@ impl MeasuringAttempt {
         Self::after(&self.samples, self.before)
     }
 
-    /// Adds a group of samples and what the card says of itself behind it.
+    /// Adds a group of samples, and the card's state after it.
     pub(super) fn add(&mut self, group: Vec<TimedSample>, after: Option<ThrottleState>) {
         let looks = || self.last_look.iter().chain(&after);
         let grew = |at: usize| match (&self.last_look, &after) {
@@ -67,7 +67,7 @@ impl MeasuringAttempt {
         self.last_look = after;
     }
 
-    /// Places of the samples that a slower card gave.
+    /// Indices of the marked samples.
     pub(super) fn throttled(&self) -> Vec<usize> {
         let usual = self.before.max(usual_clock(&self.samples));
         let is_slow = |sample: &TimedSample| sample.clock.is_some_and(|clock| clock < MIN_CLOCK * usual);
@@ -77,13 +77,13 @@ impl MeasuringAttempt {
         marks.filter(|(_, (sample, said))| is_marked(sample, **said)).map(|(at, _)| at).collect()
     }
 
-    /// Whether so many are marked that what is left says little.
+    /// True if so many are marked that the others are not informative.
     pub(super) fn is_spoilt(&self) -> bool {
         self.throttled().len() as f64 > BUDGET * self.samples.len() as f64
     }
 }
 
-/// The median of the clocks; 0 where none is known.
+/// The median of the clocks; 0 if none is known.
 fn usual_clock(samples: &[TimedSample]) -> f64 {
     let mut clocks: Vec<f64> = samples.iter().filter_map(|sample| sample.clock).collect();
     stats::median(&mut clocks).unwrap_or(0.0)
@@ -132,7 +132,7 @@ mod tests {
         };
         let said = marked_after(state("sw_power_cap", [true, false], [0, 0]));
         assert_eq!(said, (0, "sw_power_cap".into()));
-        // The driver's count tells what no look saw; without a reason the samples are marked.
+        // The driver's count shows throttling that no look saw; without a reason the samples are marked.
         let marked = [5, 9, 9].map(|held| marked_after(state("", CALM, [held, 0])).0);
         assert_eq!(marked, [0, 0, 4]);
     }

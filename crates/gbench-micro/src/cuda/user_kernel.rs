@@ -1,4 +1,5 @@
-//! `cuda_kernel`: a kernel of the user's own, by what `[benchmark.cuda]` says of it. Not in the catalogue: the suite file names it.
+//! `cuda_kernel`: a kernel of the user, described by `[benchmark.cuda]`. It is not in the catalogue, because the suite file
+//! names it.
 
 use std::env;
 use std::fs;
@@ -40,7 +41,7 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
     let kernel = Kernel {
         arch: gpu.facts().own_arch(),
         source: KernelSource {
-            // Without its folder: what the compiler is told may stand in what it makes.
+            // Without its folder, because the path may end up in the compiled code.
             name: call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             text,
             options: call.options.clone(),
@@ -50,7 +51,7 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
         entry: call.entry.clone(),
         launch: call.launch,
         arguments: call.arguments.clone(),
-        // Of what it multiplies nothing is declared.
+        // The type of its multiplications is not declared.
         work: KernelWork {
             bytes: call.bytes,
             flops: call.flops,
@@ -76,7 +77,7 @@ fn call() -> Result<KernelCall, MicroError> {
     })
 }
 
-/// The worst element of all that the kernel writes.
+/// The worst of all elements that the kernel writes.
 fn accuracy(
     reference: &KernelReference,
     arguments: &[KernelArgument],
@@ -93,13 +94,13 @@ fn accuracy(
         for at in 0..expected.len() {
             let (right, is) = (expected.get(at), found.get(at));
             numbers += usize::from(is.is_finite());
-            // The same infinity, or no number where the right answer is none.
+            // The same infinity, or NaN if the right answer is NaN.
             if right == is || (right.is_nan() && is.is_nan()) {
                 continue;
             }
             let error = (is - right).abs();
             let share = error / (reference.absolute + reference.relative * right.abs());
-            // `max` would pass over a NaN.
+            // `max` would ignore a NaN.
             if share > accuracy.worst || share.is_nan() {
                 accuracy.worst = share;
             }
@@ -111,6 +112,6 @@ fn accuracy(
             }
         }
     }
-    // Where neither kernel wrote a number, nothing was checked.
+    // If neither kernel wrote a number, nothing was checked.
     if numbers == 0 { Accuracy { worst: f64::NAN, max_abs_error: f64::NAN } } else { accuracy }
 }

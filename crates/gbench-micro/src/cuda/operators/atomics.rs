@@ -1,4 +1,4 @@
-//! `gpu_atomics`: additions that memory itself makes.
+//! `gpu_atomics`: additions performed by the memory system.
 
 use super::case::{KernelCase, Operator, RightAnswer, line, plain, scalar, state};
 use super::point::CasePoint;
@@ -17,9 +17,9 @@ pub(super) const ATOMICS: Operator = Operator {
 
 const BLOCKS: u32 = 1024;
 const THREADS: u32 = 256;
-/// Additions of a thread. All of them together are fewer than 2^24, up to which single precision counts exactly.
+/// Additions per thread. In total they are fewer than 2^24, up to which single precision counts exactly.
 const EACH: u32 = 16;
-/// A power of two: 4 MiB, which an L2 cache holds.
+/// A power of two: 4 MiB, which fits into an L2 cache.
 const MANY: u32 = 1 << 20;
 
 fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {

@@ -24,15 +24,15 @@ pub(super) const SDPA: Operator = Operator {
     case,
 };
 
-/// Threads of a block; rows of the tiled kernel's, and keys of a step.
+/// Threads of a block; also rows of the tiled kernel's block, and keys of a step.
 const THREADS: u32 = 128;
 const TILE: u64 = 32;
 const MAX_DEPTH: u64 = 128;
-/// Of the second dimension of a grid.
+/// The largest second dimension of a grid.
 const MAX_HEADS: u64 = 65_535;
-/// Dynamic shared memory of the plain kernel that every card gives: 48 KiB less what it has besides.
+/// Dynamic shared memory for the plain kernel that every card has: 48 KiB minus its static part.
 const MAX_SHARED: u64 = 48 * 1024 - 512;
-/// Queries that are looked at, if all have this many multiplications.
+/// Limit of the multiplications for checking queries.
 const LOOKED_AT: usize = 1 << 20;
 
 fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
@@ -45,7 +45,7 @@ fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let batches = point.number("batch_size", 1..=MAX_HEADS)?;
     let heads = batches * point.number("heads", 1..=MAX_HEADS / batches)?;
     let elements = heads * length * depth;
-    // As the kernel gets it.
+    // The value that the kernel gets.
     let scale = (1.0 / (depth as f64).sqrt()) as f32;
     let tensor = || input(dtype, elements, -1.0, 1.0);
     let arguments = vec![
@@ -79,7 +79,7 @@ fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
     };
     let mut case = typed(dtype, source, launch, arguments, answer);
     case.bytes = Some((4 * elements * dtype.size() as u64) as f64);
-    // Queries with the keys that they see, twice multiplied and added.
+    // Pairs of a query and a visible key, each multiplied and added twice.
     let pairs = if causal { length * (length + 1) / 2 } else { length * length };
     case.flops = Some(4.0 * (heads * pairs * depth) as f64);
     case.multiplies = Some(dtype);
@@ -108,9 +108,9 @@ impl RightAnswer for Attention {
 }
 
 impl Attention {
-    /// A score is off as a sum of `depth` products is; a weight by its score's error, by its argument's rounding and the function's
-    /// own, and by the scaling at each step that brings a larger score; the answer by its weights' share and by its additions, in the
-    /// quotient's both parts.
+    /// A score has the error of a sum of `depth` products. A weight has its score's error, its argument's rounding, the
+    /// function's own error, and the scaling at each step that finds a larger score. The answer has its weights' relative
+    /// error and that of its additions, in both parts of the quotient.
     fn see_query(&self, filled: &[HostBuffer], out: &HostBuffer, query: usize, worst: &mut Worst) {
         let (head, place) = (query / self.length * self.length, query % self.length);
         let keys = if self.causal { place + 1 } else { self.length };

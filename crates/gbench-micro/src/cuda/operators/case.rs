@@ -1,4 +1,4 @@
-//! A kernel as data, and what most of them have in common.
+//! A kernel as data, and helpers common to most.
 
 use crate::cuda::accuracy::Accuracy;
 use crate::cuda::cublas::SquareProduct;
@@ -13,74 +13,73 @@ use super::tolerance::CheckedElements;
 pub(crate) struct Operator {
     pub name: &'static str,
     pub description: &'static str,
-    /// Name and values; the first is the one taken by hand. Others than these are taken too.
+    /// Name and values; the first is the default by hand. Other values are accepted, too.
     pub params: &'static [(&'static str, &'static [&'static str])],
     pub(super) case: fn(&CasePoint) -> Result<KernelCase, MicroError>,
 }
 
 impl Operator {
-    /// The kernel at these parameters. Errors: a value that it does not take.
+    /// The kernel at these parameters. Errors: a value that it does not support.
     pub(in crate::cuda) fn case(&self, params: &Params) -> Result<KernelCase, MicroError> {
         (self.case)(&CasePoint::new(self.params, params))
     }
 }
 
-/// One kernel with all that a launch and a check need.
+/// One kernel with everything that a launch and a check need.
 pub(in crate::cuda) struct KernelCase {
-    /// As messages name it.
+    /// The name for messages.
     pub file: &'static str,
-    /// One after the other they are the source.
+    /// Concatenated, they are the source.
     pub source: Vec<&'static str>,
     /// `extern "C"`: the name in the source is the name in the cubin.
     pub entry: &'static str,
-    /// Options of the compiler.
     pub options: Vec<String>,
     /// Headers of the toolkit that the source includes.
     pub headers: &'static [&'static str],
     pub launch: KernelLaunch,
     pub arguments: Vec<KernelArgument>,
-    /// Of device memory: each byte that is read or written, once.
+    /// Bytes of device memory: each byte that is read or written, once.
     pub bytes: Option<f64>,
     pub flops: Option<f64>,
-    /// Loads that wait for each other, or atomic additions.
+    /// Dependent loads, or atomic additions.
     pub operations: Option<f64>,
-    /// The elements that are multiplied, where arithmetic is what takes the time.
+    /// The type of the multiplied elements, if arithmetic limits the time.
     pub multiplies: Option<DType>,
     pub needs: Option<Needs>,
-    /// NVIDIA's library does it in the kernel's place, on the first three buffers.
+    /// NVIDIA's library does it instead of a kernel, on the first three buffers.
     pub cublas: Option<SquareProduct>,
     pub(super) answer: Box<dyn RightAnswer>,
 }
 
-/// The least compute capability, and what lacks before it.
+/// The least compute capability, and the missing feature before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cuda) struct Needs {
     pub capability: (u32, u32),
     pub why: &'static str,
 }
 
-/// Which inputs a kernel needs, and which outputs are right.
+/// Creates a kernel's special inputs, and checks its outputs.
 pub(super) trait RightAnswer {
-    /// Changes what the arguments alone do not say. `buffers`: one for each buffer argument, filled as that says.
+    /// Changes inputs that the arguments cannot describe. `buffers`: one per buffer argument, already filled.
     fn prepare(&self, _buffers: &mut [HostBuffer], _seed: u64) {}
 
-    /// `filled` and `read`: one for each buffer argument, before and after one launch.
+    /// `filled` and `read`: one per buffer argument, before and after one launch.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy;
 }
 
 impl KernelCase {
-    /// What the compiler gets.
+    /// The complete source.
     pub(crate) fn text(&self) -> String {
         self.source.concat()
     }
 
-    /// Buffers that were filled as the arguments say become what the kernel needs: a chain to follow, say.
+    /// Applies the kernel's special inputs, such as a chain to follow, to buffers that are already filled.
     pub(crate) fn prepare(&self, buffers: &mut [HostBuffer], seed: u64) {
         self.answer.prepare(buffers, seed);
     }
 
-    /// How far the answer is from the right one. `filled` and `read`: one for each buffer argument, before and after one launch. Of a
-    /// large answer some elements are looked at, which `seed` chooses, the first and the last among them.
+    /// Checks the answer. `filled` and `read`: one per buffer argument, before and after one launch. Only some elements of a
+    /// large answer are checked, which `seed` chooses; the first and last are always among them.
     pub(crate) fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], seed: u64) -> Accuracy {
         const WRONG: Accuracy = Accuracy { worst: f64::NAN, max_abs_error: f64::NAN };
         let buffers = self.arguments.iter().filter_map(|argument| match argument {
@@ -104,10 +103,10 @@ impl KernelCase {
 
 pub(super) const PRELUDE: &str = include_str!("../kernels/prelude.cuh");
 
-/// Cold by default: what others leave in the cache is not measured. `false` measures with what the calls before left there.
+/// Cold by default: data that others leave in the cache must not matter. `false` keeps the data of the previous calls.
 pub(in crate::cuda) const FLUSH_L2: (&str, &[&str]) = ("flush_l2", &["true"]);
 
-/// The define by which a source takes its element type.
+/// The define that sets a source's element type.
 pub(super) fn dtype_option(dtype: DType) -> String {
     let name: &str = dtype.into();
     format!("-DGB_DTYPE_{}", name.to_uppercase())
@@ -122,7 +121,7 @@ pub(super) fn dtype_headers(dtype: DType) -> &'static [&'static str] {
     }
 }
 
-/// A case of a source with an element type; the rest as most have it.
+/// A case of a source with an element type, and common values for the rest.
 pub(super) fn typed(
     dtype: DType,
     (file, text, entry): (&'static str, &'static str, &'static str),
@@ -138,7 +137,7 @@ pub(super) fn typed(
     }
 }
 
-/// A case of a source without an element type.
+/// The same for a source without an element type.
 pub(super) fn plain(
     (file, text, entry): (&'static str, &'static str, &'static str),
     launch: KernelLaunch,
@@ -163,9 +162,9 @@ pub(super) fn plain(
     }
 }
 
-/// A grid of one dimension.
+/// A one-dimensional grid.
 pub(super) fn line(blocks: u64, threads: u32) -> KernelLaunch {
-    // `CasePoint` keeps the number of blocks within what a card takes.
+    // `CasePoint` keeps the number of blocks within the card's limit.
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
     KernelLaunch { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
 }
@@ -187,7 +186,7 @@ pub(super) fn scalar(dtype: DType, value: impl Into<f64>) -> KernelArgument {
     KernelArgument::Scalar { dtype, value: value.into() }
 }
 
-/// Elements of 16 bytes, which a thread loads at once.
+/// Elements in 16 bytes, which a thread loads at once.
 pub(super) fn pack(dtype: DType) -> u64 {
     16 / dtype.size() as u64
 }

@@ -38,9 +38,9 @@ pub(super) const SWISH: Operator = Operator {
 };
 
 const THREADS: u32 = 256;
-/// Elements that are looked at.
+/// The number of checked elements.
 const LOOKED_AT: usize = 1 << 14;
-/// Inputs lie within it.
+/// Inputs are between its negative and its positive.
 const RANGE: f64 = 4.0;
 
 fn gelu(point: &CasePoint) -> Result<KernelCase, MicroError> {
@@ -55,7 +55,7 @@ fn swish(point: &CasePoint) -> Result<KernelCase, MicroError> {
     case(point, ("swish.cu", include_str!("../kernels/swish.cu"), "gb_swish"), swish_of)
 }
 
-/// From x to the right value and what single precision may be off by.
+/// Maps x to the right value and the allowed error of single precision.
 type Formula = fn(f64) -> (f64, f64);
 
 fn case(
@@ -68,7 +68,7 @@ fn case(
     let blocks = length.div_ceil(pack(dtype) * u64::from(THREADS));
     let arguments =
         vec![input(dtype, length, -RANGE, RANGE), output(dtype, length), scalar(DType::U64, length as f64)];
-    // The grid goes round where the elements are more than its blocks.
+    // The grid loops if the elements exceed its threads.
     let launch = line(blocks.min(1 << 24), THREADS);
     let mut case = typed(dtype, source, launch, arguments, Elementwise { dtype, formula });
     case.bytes = Some((2 * length * dtype.size() as u64) as f64);
@@ -91,7 +91,8 @@ impl RightAnswer for Elementwise {
     }
 }
 
-/// The argument of erf is off by its factor's rounding and a product's; erf by its slope times that and by the function's own error.
+/// The argument of erf has the error of its factor's rounding and a product's; erf has its slope times that, and the
+/// function's own error.
 fn gelu_erf(x: f64) -> (f64, f64) {
     let z = x * FRAC_1_SQRT_2;
     let function = erf(z);
@@ -101,7 +102,7 @@ fn gelu_erf(x: f64) -> (f64, f64) {
     (value, 0.5 * x.abs() * inner + U * value.abs())
 }
 
-/// Up to eight roundings make the argument of tanh, whose two terms have one sign.
+/// The argument of tanh has up to eight roundings; its two terms have the same sign.
 fn gelu_tanh(x: f64) -> (f64, f64) {
     let argument = (2.0 / PI).sqrt() * (x + 0.044715 * x.powi(3));
     let function = argument.tanh();
@@ -111,7 +112,7 @@ fn gelu_tanh(x: f64) -> (f64, f64) {
     (value, 0.5 * x.abs() * inner + U * value.abs())
 }
 
-/// The exponential counts by its share of the sum; then the sum's rounding and the quotient's.
+/// The exponential's error by its share of the sum; then the sum's rounding and the quotient's.
 fn swish_of(x: f64) -> (f64, f64) {
     let exponential = (-x).exp();
     let value = x / (1.0 + exponential);

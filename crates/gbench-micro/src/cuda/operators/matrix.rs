@@ -16,11 +16,11 @@ pub(super) const FLOPS: Operator = Operator {
     case,
 };
 
-/// Rows and columns of what a block works out, and its threads.
+/// Rows and columns of a block's result, and its threads.
 const TILE: u64 = 128;
 const THREADS: u32 = 256;
 
-/// Multiplications that are done again to look at elements of the product, about; 512 elements at least.
+/// The approximate number of multiplications repeated to check the product; at least 512 elements.
 const LOOKED_AT: usize = 1 << 20;
 
 fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
@@ -58,8 +58,9 @@ struct Product {
 }
 
 impl RightAnswer for Product {
-    /// A sum of n products is off by at most n u |a|·|b| (Higham 2002, section 3.1). Tensor cores multiply exactly and cut off where
-    /// others round, which is twice that (Blanchard, Higham, Lopez, Mary and Pranesh, 2020; Fasi and others, 2021).
+    /// A sum of n products has an error of at most n u |a|·|b| (Higham 2002, section 3.1). Tensor cores multiply exactly and
+    /// truncate instead of rounding, which is twice that (Blanchard, Higham, Lopez, Mary and Pranesh, 2020; Fasi and others,
+    /// 2021).
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let n = self.n;
         let unit = if self.dtype == DType::F32 { U } else { 2.0 * U };

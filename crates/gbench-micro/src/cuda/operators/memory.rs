@@ -1,4 +1,4 @@
-//! `gpu_bandwidth` and `gpu_latency`: how much and how soon device memory gives.
+//! `gpu_bandwidth` and `gpu_latency`: bandwidth and latency of device memory.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -28,14 +28,14 @@ pub(super) const LATENCY: Operator = Operator {
 const OPS: [&str; 4] = ["copy", "triad", "read", "write"];
 const BANDWIDTH_TEXT: &str = include_str!("../kernels/bandwidth.cu");
 const THREADS: u32 = 256;
-/// Vectors of 16 bytes that a thread has under way: `GB_WAYS` of the source.
+/// Vectors of 16 bytes that a thread has in flight: `GB_WAYS` of the source.
 const WAYS: u64 = 4;
-/// Tiles that a block reads: few enough blocks that their sums are next to nothing.
+/// Tiles per block: few enough blocks that their sums are negligible.
 const TILES: u64 = 16;
-/// Elements, and sums, that are looked at.
+/// Number of checked elements or sums.
 const LOOKED_AT: usize = 1 << 15;
 const SUMS_LOOKED_AT: usize = 16;
-/// The factor of the triad, and what is written.
+/// The factor of the triad, and the written value.
 const FACTOR: f64 = 0.40625;
 const WRITTEN: f64 = 1.333_333_3;
 
@@ -105,7 +105,7 @@ struct Read {
 }
 
 impl RightAnswer for Read {
-    /// Each thread adds one vector a tile to each of its sums, and then those, the lanes and the warps.
+    /// Each thread adds one vector per tile to each of its sums, and then adds those, the lanes and the warps.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let tile = WAYS * u64::from(THREADS);
         let additions = (TILES + 2 + WAYS + 5 + u64::from(THREADS / 32)) as f64;
@@ -136,9 +136,9 @@ impl RightAnswer for Write {
     }
 }
 
-/// Bytes between two places of the chain: a line of the cache.
+/// Bytes between two places of the chain: a cache line.
 const LINE: u64 = 128;
-/// Loads of one launch: some milliseconds.
+/// Loads of one launch, which takes some milliseconds.
 const STEPS: u32 = 10_000;
 
 fn latency(point: &CasePoint) -> Result<KernelCase, MicroError> {
@@ -147,7 +147,7 @@ fn latency(point: &CasePoint) -> Result<KernelCase, MicroError> {
         dtype: DType::U32,
         length: bytes / 4,
         access: Access::Input,
-        // The places between those of the chain; these are set by `prepare`.
+        // The values between the chain's places; `prepare` sets the places.
         fill: Fill::Value { value: 0.0 },
     };
     let arguments = vec![next, state(DType::U32, 1), scalar(DType::U32, STEPS)];
@@ -159,7 +159,6 @@ fn latency(point: &CasePoint) -> Result<KernelCase, MicroError> {
 
 struct Chase;
 
-/// Elements between two places of the chain.
 const STRIDE: usize = LINE as usize / size_of::<u32>();
 
 impl RightAnswer for Chase {

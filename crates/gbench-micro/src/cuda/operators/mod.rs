@@ -1,8 +1,8 @@
-//! The kernels of the suite as data: what to compile and launch at each point of the parameters, and which answer is right.
+//! The kernels of the suite as data: the source and launch for each point of the parameters, and the check of the answer.
 //!
-//! Adding one is a `.cu` file in `kernels`, a file here, and a line in [`OPERATORS`]. A right answer is worked out in double precision
-//! from the inputs as they are in their type. What an answer may be off by follows from the unit roundoff and the length of the sums
-//! (Higham, Accuracy and Stability of Numerical Algorithms, 2002, chapters 2 to 4), not from what a card happened to give.
+//! To add one, write a `.cu` file in `kernels`, a file here, and a line in [`OPERATORS`]. Right answers are computed in double
+//! precision from the typed inputs. Allowed errors follow from the unit roundoff and the length of the sums (Higham, Accuracy
+//! and Stability of Numerical Algorithms, 2002, chapters 2 to 4), not from observed results.
 
 mod atomics;
 mod attention;
@@ -18,7 +18,7 @@ mod tolerance;
 pub(crate) use case::Operator;
 pub(super) use case::{FLUSH_L2, KernelCase};
 
-/// From plain arithmetic and memory to what networks are made of.
+/// From plain arithmetic and memory to the building blocks of networks.
 pub(super) static OPERATORS: [&Operator; 11] = [
     &matrix::FLOPS,
     &memory::BANDWIDTH,

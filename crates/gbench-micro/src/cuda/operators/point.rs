@@ -1,17 +1,16 @@
-//! Parameters of a case as a kernel takes them.
+//! Parameters of a case in the form for kernels.
 
 use std::ops::RangeInclusive;
 
 use crate::spec::MicroError;
 use gbench_model::{DType, Params};
 
-/// The types of the operators, with the words for them.
+/// The names of the operators' types.
 pub(super) const FLOATS: [&str; 3] = ["f32", "f16", "bf16"];
 
-/// Blocks of a grid in its first dimension.
 const MAX_BLOCKS: u64 = (1 << 31) - 1;
 
-/// The values of one case over those that are taken by hand.
+/// The values of one case, with the defaults by hand for the others.
 pub(super) struct CasePoint<'a> {
     table: &'static [(&'static str, &'static [&'static str])],
     params: &'a Params,
@@ -31,7 +30,7 @@ impl<'a> CasePoint<'a> {
         }
     }
 
-    /// An error that says what would be taken.
+    /// An error that lists the accepted values.
     pub(super) fn refuse(&self, name: &'static str, known: String) -> MicroError {
         MicroError::Param { name, value: self.value(name), known }
     }
@@ -46,7 +45,6 @@ impl<'a> CasePoint<'a> {
         known.iter().find(|word| **word == value).copied().ok_or_else(|| self.refuse(name, known.join(", ")))
     }
 
-    /// A whole number.
     pub(super) fn number(&self, name: &'static str, range: RangeInclusive<u64>) -> Result<u64, MicroError> {
         let number = self.value(name).parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| {
@@ -63,7 +61,7 @@ impl<'a> CasePoint<'a> {
         })
     }
 
-    /// `batch_size * sequence_length`: rows that are one block each.
+    /// `batch_size * sequence_length`: rows, each computed by one block.
     pub(super) fn rows(&self) -> Result<u64, MicroError> {
         let (batches, rows) =
             (self.number("batch_size", 1..=1 << 20)?, self.number("sequence_length", 1..=1 << 20)?);
@@ -72,7 +70,6 @@ impl<'a> CasePoint<'a> {
             .ok_or_else(|| self.refuse("batch_size", format!("those with at most {MAX_BLOCKS} rows")))
     }
 
-    /// The length of a row.
     pub(super) fn width(&self, name: &'static str) -> Result<u64, MicroError> {
         self.number(name, 1..=1 << 24)
     }

@@ -1,4 +1,4 @@
-//! `mse`: one number of a whole array.
+//! `mse`: reduces a whole array to one number.
 
 use super::case::{
     FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, pack, scalar, state, typed,
@@ -24,7 +24,7 @@ pub(super) const MSE: Operator = Operator {
 };
 
 const THREADS: u32 = 256;
-/// Their sums are added by one block.
+/// One block adds the sums of all blocks.
 const MAX_BLOCKS: u64 = 1024;
 
 fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
@@ -49,13 +49,13 @@ fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
 }
 
 struct Mean {
-    /// That an element goes through.
+    /// The additions that an element goes through.
     additions: f64,
 }
 
 impl RightAnswer for Mean {
-    /// All terms are positive, so that the sum is off by a share: the additions, the difference (which counts twice), its square, the
-    /// length as a float, and the quotient.
+    /// All terms are positive, so the sum has a relative error: the additions, the difference (which counts twice), its
+    /// square, the length as a float, and the quotient.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], _: &mut CheckedElements) -> Accuracy {
         let length = filled[0].len();
         let squares = (0..length).map(|at| (filled[0].get(at) - filled[1].get(at)).powi(2));

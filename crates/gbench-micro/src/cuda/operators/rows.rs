@@ -1,4 +1,4 @@
-//! `layernorm`, `softmax` and `cross_entropy`: one block a row.
+//! `layernorm`, `softmax` and `cross_entropy`: one block per row.
 
 use super::case::{FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, pack, scalar, typed};
 use super::point::{CasePoint, FLOATS};
@@ -48,13 +48,12 @@ pub(super) const CROSS_ENTROPY: Operator = Operator {
 };
 
 const MAX_THREADS: u64 = 256;
-/// Elements of all rows together that are looked at, about; two rows at least.
+/// The approximate number of checked elements, in at least two rows.
 const LOOKED_AT: usize = 1 << 16;
-/// Inputs lie within it.
+/// Inputs are between its negative and its positive.
 const RANGE: f64 = 4.0;
 const EPSILON: f32 = 1e-5;
 
-/// Rows of one length.
 #[derive(Clone, Copy)]
 struct Rows {
     dtype: DType,
@@ -71,28 +70,27 @@ impl Rows {
         self.rows * self.width
     }
 
-    /// As many as have something to load, in whole warps.
+    /// As many threads as have something to load, in whole warps.
     fn threads(self) -> u32 {
         self.width.div_ceil(pack(self.dtype)).next_multiple_of(32).min(MAX_THREADS) as u32
     }
 
-    /// Vectors that one thread loads of a row.
+    /// Vectors that one thread loads per row.
     fn turns(self) -> u64 {
         self.width.div_ceil(pack(self.dtype) * u64::from(self.threads()))
     }
 
     /// Additions that an element goes through in the sum of a row.
     fn additions(self) -> f64 {
-        // Where a row is no multiple of 16 bytes, a thread adds no more than with whole vectors.
+        // If a row is not a multiple of 16 bytes, a thread adds no more than with whole vectors.
         chain(self.turns() * pack(self.dtype), self.threads())
     }
 
-    /// The rows that are looked at.
+    /// The checked rows.
     fn sample(self, sample: &mut CheckedElements) -> Vec<usize> {
         sample.of(self.rows as usize, (LOOKED_AT / self.width as usize).max(16))
     }
 
-    /// The elements of one row.
     fn row(self, buffer: &HostBuffer, row: usize) -> Vec<f64> {
         let first = row * self.width as usize;
         (first..first + self.width as usize).map(|at| buffer.get(at)).collect()
@@ -119,8 +117,8 @@ fn layernorm(point: &CasePoint) -> Result<KernelCase, MicroError> {
 struct LayerNorm(Rows);
 
 impl RightAnswer for LayerNorm {
-    /// The mean is off by its additions and a quotient, of the mean size; the variance by its own, by the differences (which count
-    /// twice) and their squares, and by the square of the mean's error; half of that counts after the root.
+    /// The mean has the error of its additions and a quotient, relative to the mean size. The variance has its own, that of
+    /// the differences (which count twice) and their squares, and the square of the mean's error; the root halves it.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let rows = self.0;
         let width = rows.width as f64;
@@ -161,13 +159,13 @@ fn softmax(point: &CasePoint) -> Result<KernelCase, MicroError> {
     Ok(case)
 }
 
-/// The largest, and the sum of exp(x - largest).
+/// The largest value, and the sum of exp(x - largest).
 fn exponentials(row: &[f64]) -> (f64, f64) {
     let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     (largest, row.iter().map(|x| (x - largest).exp()).sum())
 }
 
-/// How far the smallest lies below the largest.
+/// The distance between the smallest and the largest.
 fn depth(row: &[f64], largest: f64) -> f64 {
     row.iter().map(|x| largest - x).fold(0.0, f64::max)
 }
@@ -175,7 +173,7 @@ fn depth(row: &[f64], largest: f64) -> f64 {
 struct Softmax(Rows);
 
 impl RightAnswer for Softmax {
-    /// A rounded argument t counts by its size, U |t|; then the function, the additions, the reciprocal and a product.
+    /// A rounded argument t adds U |t|; then the function, the additions, the reciprocal and a product.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let rows = self.0;
         let mut worst = Worst::new();
@@ -211,11 +209,11 @@ fn cross_entropy(point: &CasePoint) -> Result<KernelCase, MicroError> {
 struct CrossEntropy(Rows);
 
 impl RightAnswer for CrossEntropy {
-    /// The sum as in a softmax, and scaled anew each time a thread meets a larger value, which is an exponential and a product; its
-    /// share is the error of its logarithm, to which the function's own and two additions come.
+    /// The sum as in a softmax, scaled again each time a thread finds a larger value, with an exponential and a product. Its
+    /// relative error is the error of its logarithm, plus the function's own and two additions.
     fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], sample: &mut CheckedElements) -> Accuracy {
         let rows = self.0;
-        // Scaled at most once a turn of a thread (where rows are not whole vectors: once an element), and once for the block.
+        // Scaled at most once per turn of a thread (without whole vectors: once per element), and once for the block.
         let whole = rows.width.is_multiple_of(pack(rows.dtype));
         let each = if whole { 1 } else { pack(rows.dtype) };
         let scalings = (rows.turns() * each) as f64 + 1.0;

@@ -1,4 +1,4 @@
-//! How far an answer may be off, and which elements of a large one are looked at.
+//! The allowed error of an answer, and the choice of checked elements.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -9,8 +9,8 @@ use gbench_model::DType;
 /// Unit roundoff of single precision, in which every kernel calculates.
 pub(super) const U: f64 = unit(DType::F32);
 
-/// The largest error of the functions `expf`, `logf`, `erff`, `tanhf` and `rsqrtf`, as a multiple of [`U`]: 2 ulp by the CUDA C++
-/// programming guide's table of mathematical functions, and an ulp is at most 2 U of the value.
+/// The largest error of the functions `expf`, `logf`, `erff`, `tanhf` and `rsqrtf`, as a multiple of [`U`]: 2 ulp by the CUDA
+/// C++ programming guide's table of mathematical functions, and an ulp is at most 2 U of the value.
 pub(super) const FUNCTION: f64 = 4.0;
 
 /// Half the distance from 1 to the next number.
@@ -22,26 +22,26 @@ pub(super) const fn unit(dtype: DType) -> f64 {
     }
 }
 
-/// What `value` may be off by if it was worked out in single precision to within `error` and then rounded to `dtype`.
+/// The allowed error of `value` if it was computed in single precision to within `error` and then rounded to `dtype`.
 pub(super) fn rounded(dtype: DType, value: f64, error: f64) -> f64 {
-    // Below the least normal number all are equally far apart: half of that.
+    // Below the least normal number, numbers are equally spaced: half of that spacing.
     let least = match dtype {
         DType::F16 => f64::powi(2.0, -25),
         DType::Bf16 => f64::powi(2.0, -134),
         _ => f64::powi(2.0, -149),
     };
     let rounding = if dtype == DType::F32 { 0.0 } else { unit(dtype) * (value.abs() + error) };
-    // The terms of second order, which the bounds leave out, are far below a thousandth.
+    // The omitted second-order terms are far below a thousandth.
     error * 1.001 + rounding + least
 }
 
-/// Additions that one element goes through in a sum over a block: `each` in its thread, then the lanes pairwise, then the warps one
-/// after the other.
+/// Additions that one element goes through in a sum over a block: `each` in its thread, then the lanes pairwise, then the
+/// warps in sequence.
 pub(super) fn chain(each: u64, threads: u32) -> f64 {
     each as f64 + 5.0 + f64::from(threads / 32)
 }
 
-/// The worst of all elements that were looked at.
+/// The worst of all checked elements.
 pub(super) struct Worst(Accuracy);
 
 impl Worst {
@@ -52,7 +52,7 @@ impl Worst {
     pub(super) fn see(&mut self, found: f64, expected: f64, allowed: f64) {
         let error = (found - expected).abs();
         let share = if error == 0.0 { 0.0 } else { error / allowed };
-        // `max` would pass over a NaN.
+        // `max` would ignore a NaN.
         if share > self.0.worst || share.is_nan() {
             self.0.worst = share;
         }
@@ -66,7 +66,7 @@ impl Worst {
     }
 }
 
-/// Chooses elements.
+/// Chooses the elements to check.
 pub(super) struct CheckedElements(Pcg64);
 
 impl CheckedElements {
@@ -74,7 +74,7 @@ impl CheckedElements {
         Self(Pcg64::seed_from_u64(seed))
     }
 
-    /// All of `count` where that is at most `most`; else so many of them, with the first and the last few.
+    /// All of `count` if that is at most `most`; else that many, including the first and the last few.
     pub(super) fn of(&mut self, count: usize, most: usize) -> Vec<usize> {
         if count <= most {
             return (0..count).collect();
@@ -102,7 +102,7 @@ mod tests {
         worst.see(f64::NAN, 1.0, 1.0);
         worst.see(9.0, 1.0, 1.0);
         assert!(worst.0.worst.is_nan() && worst.0.max_abs_error.is_nan());
-        // An error where none is allowed is wrong.
+        // Any error is wrong if none is allowed.
         let mut worst = Worst::new();
         worst.see(1.0, 2.0, 0.0);
         assert!(worst.done().worst > 1.0);
