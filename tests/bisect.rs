@@ -332,7 +332,7 @@ fn mistakes_say_what_to_do() {
     line.write("other", "x");
     line.git(&["add", "."]);
     line.git(&["commit", "--quiet", "--message", "Beside"]);
-    line.bisect("c0 beside..main").exits(2).says("no ancestor").says("GOOD...BAD");
+    line.bisect("c0 beside..main").exits(2).says("not an ancestor").says("GOOD...BAD");
     line.git(&["checkout", "--quiet", "main"]);
     line.bisect("c0 main..main").exits(2).says("nothing between them");
     line.bisect("c0 good --metric speed").exits(2).says("no metric `speed`").says("time");

@@ -533,7 +533,7 @@ fn files_of_a_side_belong_together() {
     let log = nccl_log(1, |_| 1.0);
     write(folder.path(), "twice/a.log", &log);
     write(folder.path(), "twice/b.log", &log);
-    ran(folder.path(), "ingest twice").exits(2).says("it holds the same as twice/a.log");
+    ran(folder.path(), "ingest twice").exits(2).says("it has the same content as twice/a.log");
     write(folder.path(), "cards/a.log", &log);
     write(folder.path(), "cards/b.log", nccl_log(2, |_| 1.0).replace("H100 80GB", "H200"));
     ran(folder.path(), "ingest cards").exits(2).says("give files of one machine");
@@ -577,7 +577,7 @@ fn flags_that_speak_of_files_contradict_nothing_and_are_never_without_effect() {
         write(folder.path(), &format!("{name}.log"), nccl_log(time as u64, |_| time));
     }
     for (line, words) in [
-        ("compare b.log h.log --unit time=s", "the file says that it is in us"),
+        ("compare b.log h.log --unit time=s", "the file gives it in us"),
         ("compare b.log h.log --better time=higher", "by its file or its unit lower is better"),
         ("compare b.log --head h.log", "it is given without --base"),
         ("compare b.log --unit time=s", "no two sides of files are given"),

@@ -716,7 +716,7 @@ fn code_that_both_sides_import_from_the_checkout_is_no_measurement() {
     compare()
         .exits(4)
         .says("is your checkout and not the tree of this side")
-        .says("name the folder of the sources by `path`");
+        .says("name its folder by `path`");
     // Each side's own sources: the change is seen.
     let own = text.replace("file =", "path = [\"src\"]\nfile =");
     tree.commit(&[("gbench.toml", own.as_str()), ("src/mine/__init__.py", mine)]);

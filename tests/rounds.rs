@@ -260,5 +260,5 @@ fn a_comparison_needs_a_folder_of_its_own() {
     let fault = ComparisonFolder::create(folder.path(), &id).unwrap_err();
     assert!(fault.to_string().contains("cannot be made"), "{fault}");
     let fault = read_comparison(folder.path()).unwrap_err();
-    assert!(fault.to_string().contains("holds no comparison"), "{fault}");
+    assert!(fault.to_string().contains("contains no comparison"), "{fault}");
 }

@@ -1,4 +1,4 @@
-//! Measures: checks out what is compared, runs it, and keeps what came of it.
+//! Measures: checks out the sides of a comparison, runs them, and keeps the results.
 //!
 //! ```text
 //! trees     the checkouts of the two sides, and commits in between
@@ -9,7 +9,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod driver;

@@ -1,14 +1,14 @@
-//! What runs inside a user's Python: a package of the standard library alone, which imports a benchmark's module, measures it and
-//! speaks the child protocol. Its files are part of the binary.
+//! The Python package that runs in a user's interpreter: it uses only the standard library, imports a benchmark's module,
+//! measures it and speaks the child protocol. Its files are embedded in the binary.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The file that the interpreter is started with, from the folder of [`fn@write`].
+/// The file to start the interpreter with, in the folder of [`fn@write`].
 pub const START: &str = "start.py";
 
-/// Names the driver's files, and takes their texts into the binary.
+/// Lists the driver's files and embeds their texts.
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
         const FILES: &[(&str, &str)] = &[$(($path, include_str!(concat!("python/", $path)))),*];
@@ -56,7 +56,7 @@ files! {
     "gbench_driver/watched.py",
 }
 
-/// Writes the driver's files below a folder. Errors: it cannot be written.
+/// Writes the driver's files below a folder. Errors: the folder cannot be written.
 pub fn write(folder: &Path) -> io::Result<()> {
     for (path, text) in FILES {
         let file = folder.join(path);

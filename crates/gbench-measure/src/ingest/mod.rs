@@ -1,6 +1,6 @@
-//! Files of results of other programs become records: each file a process, each row a case.
+//! Converts result files of other programs to records: each file is a process, each row a case.
 //!
-//! Nothing here reads a file: `app` does, and knows the format.
+//! No file is read here: `app` reads them and knows the format.
 
 mod record;
 

@@ -1,4 +1,4 @@
-//! The record of files that hold runs of one thing.
+//! The record of files with runs of one subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,40 +14,38 @@ use gbench_model::{
     is_counted, names_card,
 };
 
-/// The benchmark of cases whose name cannot be one; the name is then the parameter [`CASE`].
+/// The benchmark for cases whose name is not a valid id; the name is then the parameter [`CASE`].
 const UNNAMED: &str = "case";
 const CASE: &str = "case";
 
-/// Percentiles of samples, as a run without a suite file has them.
+/// Percentiles of samples, as in a run without a suite file.
 const PERCENTILES: [f64; 6] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 
-/// A run that stands in a file.
 #[derive(Clone, Debug)]
 pub struct FileRun {
-    /// The path as it was given.
+    /// The path as given.
     pub path: String,
     pub sha256: String,
-    /// Bytes of the file.
     pub bytes: u64,
-    /// Where the file does not say when its run began.
+    /// Used if the file does not record when its run began.
     pub modified: SystemTime,
     pub run: RunReading,
 }
 
-/// What the user says that files leave open.
+/// The user's answers to questions that files leave open.
 #[derive(Clone, Debug, Default)]
 pub struct RecordOptions {
     /// First part of the benchmarks' ids.
     pub suite: String,
-    /// The format's name.
     pub format: String,
-    /// Units by metric, where the format has none.
+    /// Units by metric, if the format has none.
     pub units: BTreeMap<String, String>,
     /// Directions by metric. A metric that is named is judged.
     pub better: BTreeMap<String, Better>,
 }
 
-/// One record of runs of the same thing, each a process, in their order. Errors: there is none; a flag names a metric that no file has.
+/// Makes one record from runs of the same subject, each a process, in order. Errors: there is no run; a flag names a metric
+/// that no file has.
 pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
     let Some(first) = files.first() else {
         return Err(Fault::at("ingest", "no file is given", "name the files: `gbench-ci ingest FILE...`"));
@@ -104,13 +102,13 @@ impl FileRun {
     }
 }
 
-/// Files of one side are of one thing. Errors: they name different commits or cards; one stands there twice.
+/// Checks that files of one side belong together. Errors: they name different commits or cards, or one is a duplicate.
 fn belong_together(files: &[FileRun]) -> Result<()> {
     for (index, file) in files.iter().enumerate() {
         let fault = |what: String, next: &str| Err(Fault::at_path(&file.path, what, next));
         if let Some(twice) = files[..index].iter().find(|other| other.sha256 == file.sha256) {
             let next = "give each run's own file: a copy says nothing of how runs differ";
-            return fault(format!("it holds the same as {}", twice.path), next);
+            return fault(format!("it has the same content as {}", twice.path), next);
         }
         let Some(first) = files.first() else { continue };
         if let (Some(commit), Some(other)) = (&file.run.commit, &first.run.commit)
@@ -119,7 +117,7 @@ fn belong_together(files: &[FileRun]) -> Result<()> {
             let what = format!("it is of the commit {commit}, and {} of {other}", first.path);
             return fault(
                 what,
-                "give files of one commit, or keep each as a run of its own: `gbench-ci ingest --each`",
+                "give files of one commit, or keep each as a separate run: `gbench-ci ingest --each`",
             );
         }
         let cards = file.run.facts.iter().filter(|(name, _)| names_card(name));
@@ -133,8 +131,8 @@ fn belong_together(files: &[FileRun]) -> Result<()> {
     Ok(())
 }
 
-/// Its start, and an end that the same figures always give, so that what is read twice is one run, wherever its file lies and whatever else
-/// stands in it by now.
+/// The id from the start and a salt that depends only on the figures, so that reading them twice gives one run, wherever the
+/// file is and whatever else it contains by now.
 fn run_id(started: &str, files: &[FileRun]) -> RunId {
     let time = humantime::parse_rfc3339_weak(started).unwrap_or(SystemTime::UNIX_EPOCH);
     let mut text = String::new();
@@ -170,7 +168,7 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
     }
 }
 
-/// Errors: a flag speaks of a metric that is not there.
+/// Errors: a flag names a metric that does not exist.
 fn named_metrics(cases: &[Case], options: &RecordOptions) -> Result<()> {
     let metrics = || cases.iter().flat_map(|case| &case.readings).flat_map(|(_, reading)| &reading.metrics);
     let flags = options.units.keys().map(|name| ("--unit", name));
@@ -187,14 +185,14 @@ fn named_metrics(cases: &[Case], options: &RecordOptions) -> Result<()> {
     }
 }
 
-/// Errors: a flag says of a metric what its file says otherwise.
+/// Errors: a flag contradicts a file about a metric.
 fn refuse_contradiction(cases: &[Case], options: &RecordOptions) -> Result<()> {
     for metric in cases.iter().flat_map(|case| &case.readings).flat_map(|(_, reading)| &reading.metrics) {
         let name = &metric.name;
         if let Some(unit) =
             options.units.get(name).filter(|unit| !metric.unit.is_empty() && **unit != metric.unit)
         {
-            let what = format!("the file says that it is in {}", metric.unit);
+            let what = format!("the file gives it in {}", metric.unit);
             return Err(Fault::at_flag(format!("--unit {name}={unit}"), what, "take the flag out"));
         }
         let known = metric.better.or_else(|| direction_of_unit(&metric.unit));
@@ -212,8 +210,8 @@ fn refuse_contradiction(cases: &[Case], options: &RecordOptions) -> Result<()> {
     Ok(())
 }
 
-/// The cases' identities: their names are benchmarks where they can be; those that would be the same one are told apart by their whole
-/// names, all of them, so that the other side does the same.
+/// The cases' identities: their names become benchmarks if possible. If ids would collide, all cases are identified by their
+/// whole names, so that the other side does the same.
 fn ids(cases: &[Case], options: &RecordOptions) -> Result<Vec<CaseId>> {
     let short: Vec<CaseId> = cases.iter().map(|case| case.id(&options.suite)).collect::<Result<_>>()?;
     let mut seen: BTreeMap<&CaseId, u32> = BTreeMap::new();
@@ -226,7 +224,7 @@ fn ids(cases: &[Case], options: &RecordOptions) -> Result<Vec<CaseId>> {
         .collect()
 }
 
-/// A row, and what each file says of it.
+/// A row, and its readings in all files.
 struct Case<'a> {
     name: CaseName,
     /// With the index of the process.
@@ -241,7 +239,7 @@ impl Case<'_> {
     fn id(&self, suite: &str) -> Result<CaseId> {
         let mut params = self.name.params.clone();
         let benchmark = format!("{suite}/{}", self.name.case).parse().or_else(|_| {
-            // A file may have a parameter of that name.
+            // A file may have a parameter with that name.
             let free =
                 [CASE, "case_name", "case_of_file"].into_iter().find(|name| !params.contains_key(*name));
             params.insert(free.unwrap_or("").to_owned(), ParamValue::Text(self.name.case.clone()));
@@ -293,7 +291,7 @@ impl Case<'_> {
                     record.outcome = conflict;
                 }
             }
-            // What failed is not hidden by what was skipped.
+            // A skip does not hide a failure.
             if record.outcome.is_measured() || (outcome.is_failure() && !record.outcome.is_failure()) {
                 record.outcome = outcome.clone();
             }
@@ -307,7 +305,7 @@ impl Case<'_> {
         for metric in &mut record.metrics {
             metric.summary = summary_of(metric, &PERCENTILES);
         }
-        // Of a single run even a size may be another one in the next: only several runs show that it is not.
+        // With a single run, even a size might differ in the next one; only several runs show that it does not.
         let single = |metric: &&Metric| metric.processes.len() == 1 && is_counted(&metric.unit);
         for metric in record.metrics.iter().filter(single) {
             record.declared.entry(metric.name.clone()).or_default().exact = Some(false);
@@ -315,7 +313,7 @@ impl Case<'_> {
         record
     }
 
-    /// What some of the files say and others do not: a run that crashed before a case leaves no row of it.
+    /// The outcome of a case that some files lack: a run that crashed before a case has no row for it.
     fn lost(&self, record: &CaseRecord, files: usize) -> Option<Outcome> {
         let is_judged = |metric: &&Metric| {
             record.declared.get(&metric.name).and_then(|declared| declared.gate) != Some(false)
@@ -376,7 +374,7 @@ fn outcome(end: &End, file: &FileRun) -> Outcome {
     }
 }
 
-/// Adds what one file says of a metric. Gives the failure of the case where the files do not agree on its unit.
+/// Adds one file's reading of a metric. Returns the failure of the case if the files disagree on its unit.
 fn add(
     record: &mut CaseRecord,
     reading: &MetricReading,

@@ -22,39 +22,34 @@ use gbench_model::{
 use gbench_suite::plan::{Arm, PlannedCase};
 use gbench_suite::{Benchmark, Listing};
 
-/// One arm's result.
 #[derive(Debug)]
 pub struct Finished {
     pub record: RunRecord,
     /// `artifacts/<run_id>`, or the side's part of a comparison's folder.
     pub folder: RunFolder,
-    /// Signal number, if one ended the run.
+    /// The number of the signal that ended the run, if one did.
     pub interrupted: Option<i32>,
-    /// A GPU that a benchmark requires is not here.
+    /// A GPU that a benchmark requires is missing.
     pub gpu_missing: bool,
 }
 
 /// Outcomes that settle cases before they run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DecidedEarly {
-    /// Of all cases of a benchmark, by its id.
     by_benchmark: BTreeMap<String, Outcome>,
-    /// Of single cases, by benchmark and parameters.
     by_case: BTreeMap<(String, Params), Outcome>,
 }
 
 impl DecidedEarly {
-    /// Settles all cases of a benchmark.
     pub(super) fn benchmark(&mut self, benchmark: &Benchmark, outcome: Outcome) {
         self.by_benchmark.insert(benchmark.id.to_string(), outcome);
     }
 
-    /// Settles one case.
     pub(super) fn case(&mut self, benchmark: &Benchmark, params: &Params, outcome: Outcome) {
         self.by_case.insert((benchmark.id.to_string(), params.clone()), outcome);
     }
 
-    /// Whether all cases of a benchmark are settled at once.
+    /// True if all cases of a benchmark are settled together.
     pub(super) fn settles(&self, benchmark: &Benchmark) -> bool {
         self.by_benchmark.contains_key(benchmark.id.as_str())
     }
@@ -66,24 +61,22 @@ impl DecidedEarly {
     }
 }
 
-/// The state of one arm.
 pub(super) struct ArmRecorder {
     pub side: Option<Side>,
     pub record: RunRecord,
     pub folder: RunFolder,
     /// By index of the case in the record.
     recorders: Vec<CaseRecorder>,
-    /// How long the interpreters of its benchmarks take to start.
+    /// Start times of its benchmarks' interpreters.
     pub starts: Vec<InterpreterStart>,
     /// Benchmark id to the harness of a program that is timed from outside and calibrates itself.
     pub calibrating: BTreeMap<String, Harness>,
-    /// What is settled before anything runs.
     pub decided_early: DecidedEarly,
     gpu_missing: bool,
 }
 
 impl ArmRecorder {
-    /// Begins an arm in the new folder `root`: every case stands in its record from the start, as not run.
+    /// Begins an arm in the new folder `root`: its record contains every case from the start, as not run.
     pub(super) fn begin<'a>(
         arm: &Arm,
         cases: impl Iterator<Item = &'a PlannedCase>,
@@ -97,7 +90,7 @@ impl ArmRecorder {
         Ok(Self::new(arm, record, folder, recorders))
     }
 
-    /// Goes on where `record` stands, in its own folder. Its cases are those of the plan, in the same order.
+    /// Continues from `record` in its own folder. Its cases are those of the plan, in the same order.
     pub(super) fn resume<'a>(
         arm: &Arm,
         cases: impl Iterator<Item = &'a PlannedCase>,
@@ -120,7 +113,7 @@ impl ArmRecorder {
         let devices = Devices::of(&record.manifest);
         for benchmark in &arm.benchmarks {
             if let Some(what) = devices.missing(&benchmark.settings.device.value) {
-                // Not skipped: what was asked for by its number cannot be measured on another one.
+                // Not skipped: a device that was requested by number cannot be replaced by another one.
                 let advice = "name a GPU that `nvidia-smi` lists, or take `device` out";
                 let outcome = failed(FailureKind::MissingDependency, what, advice);
                 decided_early.benchmark(benchmark, outcome);
@@ -130,7 +123,7 @@ impl ArmRecorder {
             {
                 decided_early.benchmark(benchmark, failed(FailureKind::Harness, cause.clone(), advice));
             } else if benchmark.pairs.is_some() && benchmark.has_no_files() {
-                let cause = "no pair of sources lies below its folders";
+                let cause = "its folders contain no pair of sources";
                 let advice =
                     "look at `extension`, `roots` and `dir`; `gbench-ci discover` shows what there is";
                 decided_early.benchmark(benchmark, failed(FailureKind::Harness, cause.into(), advice));
@@ -155,7 +148,7 @@ impl ArmRecorder {
         }
     }
 
-    /// Reads the files of device code that suite files name, once a benchmark. Called when everything is built.
+    /// Reads the device code files named in suite files, once per benchmark, after all builds.
     pub(super) fn read_device_code(&mut self, benchmarks: &[Arc<Benchmark>]) {
         let named = |it: &&Arc<Benchmark>| !it.device_code.is_empty() && !self.decided_early.settles(it);
         for benchmark in benchmarks.iter().filter(named) {
@@ -172,7 +165,7 @@ impl ArmRecorder {
         &self.record.cases[index]
     }
 
-    /// Parameters of its cases of a benchmark.
+    /// Parameters of a benchmark's cases.
     pub(super) fn points(&self, benchmark: &Benchmark) -> Vec<Params> {
         let planned = self.recorders.iter().map(CaseRecorder::planned);
         planned.filter(|case| case.benchmark.id == benchmark.id).map(|case| case.id.params.clone()).collect()
@@ -182,7 +175,7 @@ impl ArmRecorder {
         self.recorders[index].is_aborted()
     }
 
-    /// Settles a case whose benchmark cannot run here, or was not built. Says whether it did.
+    /// Settles a case whose benchmark cannot run here or was not built. True if it did.
     pub(super) fn decide_early(&mut self, index: usize) -> bool {
         let recorder = &mut self.recorders[index];
         let Some(outcome) = self.decided_early.of(recorder.planned()) else {
@@ -197,17 +190,17 @@ impl ArmRecorder {
         self.recorders[index].abort(&mut self.record.cases[index], outcome);
     }
 
-    /// The case runs beside others of the run, so many in all at most.
+    /// Records that up to `jobs` processes of the run are on the machine at once.
     pub(super) fn set_jobs(&mut self, index: usize, jobs: usize) {
         self.recorders[index].set_jobs(&mut self.record.cases[index], jobs);
     }
 
-    /// Whether no more processes of the case are to come.
+    /// True if the case needs no more processes.
     pub(super) fn is_over(&self, index: usize) -> bool {
         self.is_aborted(index) || self.record.cases[index].outcome.is_measured()
     }
 
-    /// Takes what a process gave, into the record alone.
+    /// Adds a process's result to the record only.
     pub(super) fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
         let case = &mut self.record.cases[index];
         let benchmark = &self.recorders[index].planned().benchmark;
@@ -222,12 +215,12 @@ impl ArmRecorder {
         self.recorders[index].add(case, &self.record.manifest, execution, context);
     }
 
-    /// Says something of a case, once.
+    /// Adds a warning to a case, once.
     pub(super) fn warn(&mut self, index: usize, text: String) {
         warn_once(&mut self.record.cases[index], text);
     }
 
-    /// A case that has run and was not aborted counts, however the run ends: in rounds it may end at any of them.
+    /// Marks a case that has run and was not aborted as measured, however the run ends: rounds may end at any time.
     pub(super) fn count_as_measured(&mut self, index: usize) {
         if !self.recorders[index].is_aborted() {
             self.record.cases[index].outcome = Outcome::Measured;
@@ -239,7 +232,7 @@ impl ArmRecorder {
         self.recorders[index].finish(&mut self.record.cases[index], complete);
     }
 
-    /// Writes the newest process of a case down.
+    /// Writes the newest process of a case to disk.
     pub(super) fn keep_process(&mut self, index: usize) -> Result<()> {
         self.folder.keep_process(index, &self.record.cases[index])
     }
@@ -260,8 +253,8 @@ impl ArmRecorder {
         self.folder.log(&format!("{name}.stderr.log"), stderr)
     }
 
-    /// Writes the whole record. `ended`: what came before the plan was through; the warning that says so is the last one,
-    /// which a resumed run takes back.
+    /// Writes the whole record. `ended`: the reason for an early end. The warning about it must be the last one, because a
+    /// resumed run removes it.
     pub(super) fn finish(mut self, ended: Option<CutShort>) -> Result<Finished> {
         self.record.finished = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
         if ended.is_none() {
@@ -283,14 +276,14 @@ impl ArmRecorder {
     }
 }
 
-/// What settles a benchmark's cases where something that it requires is missing, and whether that is a GPU.
+/// The outcome of a benchmark's cases if a requirement is missing, and whether that is a GPU.
 pub(super) fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
     let missing = requires::missing(benchmark, manifest);
     if missing.is_empty() {
         return None;
     }
     let gpu = missing.iter().any(|missing| missing.gpu);
-    // Equal advice is given once: two missing files are fetched alike.
+    // Equal advice is given once, as for two missing files that are fetched alike.
     let told = |part: fn(&requires::Missing) -> &str| {
         let mut parts: Vec<&str> = Vec::new();
         for text in missing.iter().map(part) {
@@ -309,7 +302,7 @@ pub(super) fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outco
     Some((outcome, gpu))
 }
 
-/// A file name's worth of a case's name.
+/// A case's name, made suitable for a file name.
 pub(super) fn slug(name: &str) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
     name.chars().take(80).map(word).collect::<String>().trim_matches(['-', '.']).to_owned()

@@ -1,23 +1,23 @@
-//! The GPUs that a benchmark is bound to, and so whether others may be measured on meanwhile.
+//! The GPUs that a benchmark is bound to, which decide whether others may be measured concurrently.
 
 use super::devices::gpu_of;
 use gbench_model::{Component, Gpu, GpuFacts, Probe};
 use gbench_suite::{Action, Benchmark, is_each};
 
-/// What the gate's own environment says of the GPUs that programs see.
+/// The GPUs that the gate's own environment makes visible.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InheritedGpus<'e> {
     /// `CUDA_VISIBLE_DEVICES`.
     pub visible: Option<&'e str>,
-    /// Numbers in it mean what nvidia-smi means by them: `CUDA_DEVICE_ORDER` is `PCI_BUS_ID`.
+    /// Indices in it are those of nvidia-smi: `CUDA_DEVICE_ORDER` is `PCI_BUS_ID`.
     pub by_bus: bool,
 }
 
-/// The list of GPUs that a benchmark's processes keep to, as `CUDA_VISIBLE_DEVICES` has it; `None`: it may use any GPU, or it is work for the
-/// processor.
+/// The list of GPUs that a benchmark's processes use, in the form of `CUDA_VISIBLE_DEVICES`; `None`: it may use any GPU, or
+/// runs on the processor.
 ///
-/// A program that does not say whether it uses a GPU is believed to use one where the suite or a flag gives it one. The
-/// gate's environment is no such word: it holds for the suite's other programs, too.
+/// A program that does not declare whether it uses a GPU is assumed to use one if the suite or a flag assigns one. The gate's
+/// environment does not count as an assignment: it applies to the suite's other programs, too.
 pub fn bound_list(benchmark: &Benchmark, inherited: InheritedGpus<'_>) -> Option<String> {
     let components = &benchmark.components;
     let needs = &benchmark.requires;
@@ -37,8 +37,8 @@ pub fn bound_list(benchmark: &Benchmark, inherited: InheritedGpus<'_>) -> Option
     }
 }
 
-/// The GPUs of a list with their indices; `None`: one of them cannot be told, or it names none. A slice of a GPU shares it with other
-/// slices, so that it is not told either.
+/// The GPUs of a list with their indices; `None`: one of them is unknown, or the list is empty. A slice shares its GPU with
+/// other slices, so it is unknown as well.
 pub fn gpus_of_list<'g>(list: &str, facts: &'g Probe<GpuFacts>) -> Option<Vec<(u32, &'g Gpu)>> {
     let gpus = &facts.known()?.devices;
     let entries = list.split(',').map(str::trim);

@@ -15,11 +15,11 @@ use super::telling::is_echo;
 use gbench_model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use gbench_suite::{Benchmark, Build, FailedBuild};
 
-/// The time between two reports of a build that goes on.
+/// The time between two progress reports of a build.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Runs a build step to its end. Gives what settles the benchmark's cases where it failed; an interrupt or the run's
-/// deadline is no outcome of the step.
+/// Runs a build step to its end. If it failed, returns the outcome of the benchmark's cases; an interrupt or the run's
+/// deadline is not an outcome of the step.
 pub(super) fn build(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
@@ -37,7 +37,7 @@ pub(super) fn build(
     Ok(Ok(outcome.map(|outcome| advised(outcome, benchmark.sandbox.as_ref(), &execution))))
 }
 
-/// Keeps the output of a build step that has failed for listing, instead of running it again. Gives its outcome.
+/// Keeps the output of a build step that failed for listing, instead of running it again. Returns its outcome.
 pub(super) fn keep(failed: &FailedBuild, benchmark: &Benchmark, arm: &ArmRecorder) -> Result<Outcome> {
     let name = log_name(benchmark, None);
     let FailedBuild { outcome, stdout, stderr } = failed;
@@ -49,9 +49,9 @@ pub(super) fn keep(failed: &FailedBuild, benchmark: &Benchmark, arm: &ArmRecorde
     Ok(outcome)
 }
 
-/// What a build step that was run for listing leaves; `None` where it ended well.
+/// The failure of a build step that was run for listing; `None` if it succeeded.
 pub(super) fn failed(benchmark: &Benchmark, execution: &Execution) -> Option<FailedBuild> {
-    // Where its output is kept is said once it is kept.
+    // The advice on where its output is follows once the output is kept.
     let outcome = advised(outcome(execution, "")?, benchmark.sandbox.as_ref(), execution);
     let (stdout, stderr) = (execution.stdout.bytes(), execution.stderr.bytes());
     Some(FailedBuild { outcome, stdout, stderr })
@@ -62,7 +62,7 @@ fn log_name(benchmark: &Benchmark, source: Option<&str>) -> String {
     format!("build-{}{source}", slug(&benchmark.id.to_string()))
 }
 
-/// Runs a build step and tells of it; of one source, where it is told. Gives it with the name of its logs.
+/// Runs a build step and reports progress, of one source if given. Returns it with the name of its logs.
 pub(super) fn execute(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
@@ -89,7 +89,7 @@ pub(super) fn execute(
     (execution, log_name(benchmark, source))
 }
 
-/// Where its output is kept, by the names of files that were written: `; its output is in head/logs/build-x.stderr.log`.
+/// The paths of its output, from the names of written files: `; its output is in head/logs/build-x.stderr.log`.
 fn logs(stdout: bool, stderr: bool, side: Option<Side>, name: &str) -> String {
     let (below, whose) = match side {
         Some(side) => (format!("{}/logs", side.into_str()), "comparison"),
@@ -108,7 +108,7 @@ fn logs(stdout: bool, stderr: bool, side: Option<Side>, name: &str) -> String {
     }
 }
 
-/// What settles the benchmark's cases where the step failed. `logs`: what the advice says of its output.
+/// The outcome of the benchmark's cases if the step failed. `logs`: the advice about its output.
 fn outcome(execution: &Execution, logs: &str) -> Option<Outcome> {
     let failed = |cause: String| {
         let advice = format!("run the build step by hand{logs}");
@@ -137,8 +137,8 @@ fn outcome(execution: &Execution, logs: &str) -> Option<Outcome> {
     }
 }
 
-/// The first error that the tools behind the step named; else the last line that is more than a tool's word that another
-/// has failed; else the last one. Some (ninja, MSBuild's kin) print errors to stdout.
+/// The first error of the step's tools; else the last line that does more than report that another tool failed; else the last
+/// line. Some tools (ninja, MSBuild-like ones) print errors to stdout.
 fn why(execution: &Execution) -> Option<String> {
     let texts = [&execution.stderr, &execution.stdout].map(|output| {
         let bytes = output.bytes();
@@ -157,8 +157,8 @@ fn why(execution: &Execution) -> Option<String> {
     first.or_else(last)
 }
 
-/// How compilers, linkers and build systems begin an error: `a.c:3:5: error: `, `error[E0425]: `, `a.cu(12): error: `,
-/// `nvcc fatal   : `, `CMake Error at`, `make: *** No rule`, and what linkers say without the word.
+/// Beginnings of errors of compilers, linkers and build systems: `a.c:3:5: error: `, `error[E0425]: `, `a.cu(12): error: `,
+/// `nvcc fatal : `, `CMake Error at`, `make: *** No rule`, and linker errors without the word.
 static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let starts = r"(?i)(\b(fatal )?error\s*(\[\w+\]|[A-Z]+\d+)?\s*:|\bfatal\s+:|^CMake Error\b|\b\w*Error: )";
     let linkers = r"(undefined reference to|[Uu]ndefined symbols?\b|multiple definition of|cannot find -l|unable to find library)";
@@ -172,12 +172,12 @@ fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
 
 fn first_error(lines: &[String]) -> Option<String> {
     let at = lines.iter().position(|line| matches(&ERROR, line) && !is_echo(line))?;
-    // rustc gives the place on the next line.
+    // rustc prints the place on the next line.
     let place = lines.get(at + 1).and_then(|line| line.strip_prefix("--> "));
     Some(place.map_or_else(|| lines[at].clone(), |place| format!("{} ({place})", lines[at])))
 }
 
-/// The last line of a tail of output that says something.
+/// The last line that is not empty.
 fn last_line(output: &str) -> String {
     output.lines().rfind(|line| !line.trim().is_empty()).map(first_line).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Waiting, for a bounded time, until nobody else works on the GPU and it is not slowed down.
+//! Waits, for a bounded time, until the GPU is idle and not throttled.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use super::event::Progress;
 use super::launcher::Launcher;
 use gbench_model::{CalmWait, Unrest};
 
-/// Between two looks.
+/// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A card's utilisation is of its last second: before, it may be of the run's own process.
+/// A card's utilisation covers its last second; before that, it may include the run's own process.
 const OWN_WORK: Duration = Duration::from_millis(1200);
 
-/// Waits while `unrest` finds something, for `limit` at most, and not where `stop` says so. `begun` hears once what is waited for.
-/// `None`: it was calm at once.
+/// Waits up to `limit` while `unrest` finds something and `stop` is false. `begun` is called once with the causes. `None`: the
+/// GPU was idle at once.
 pub fn wait_for_calm(
     limit: Duration,
     unrest: &mut dyn FnMut(bool) -> Vec<Unrest>,
@@ -43,7 +43,7 @@ pub fn wait_for_calm(
 }
 
 impl Launcher<'_> {
-    /// Before a process. One wait in vain is enough: until the GPU was calm again, later processes begin at once.
+    /// Before a process. After one wait that ran out, later processes start at once until the GPU was idle again.
     pub(super) fn wait_for_calm(&mut self) -> Option<Box<CalmWait>> {
         let limit = if self.gave_up { 0.0 } else { self.session.calm_wait };
         let until = self.until();

@@ -1,4 +1,4 @@
-//! Builds the record of a case process by process, in its place in the run's record, readable at every moment.
+//! Builds the record of a case process by process, in its place in the run's record, which is valid at every moment.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -22,28 +22,28 @@ use super::executor::{Execution, ExecutionEnd};
 use super::outcome::{classify, failed, invalid, not_run};
 use super::samples::{self, CollectedSamples, Role, Throttled};
 
-/// Adds processes to the record of a case, and holds what the record does not. The record itself is handed in
-/// with each call: only one of it is held, however many processes it has.
+/// Adds processes to the record of a case, and keeps the state that the record does not contain. The record itself is passed
+/// to each call, so that there is only one copy of it, however many processes it has.
 pub(super) struct CaseRecorder {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
-    /// What the files hold that the suite file names.
+    /// The contents of the files named in the suite file.
     of_files: Option<DeviceCode>,
-    /// The code in the record is what processes said.
+    /// The code in the record was reported by processes.
     code_was_said: bool,
-    /// Metrics that are no measured samples.
+    /// Metrics that are not measured samples.
     roles: BTreeMap<String, Role>,
     /// The outcome is known before the end: the case is not run, or not any further.
     aborted: bool,
-    /// How many processes of the run are on the machine at once at most, where that is more than one.
+    /// The most processes of the run on the machine at once, if more than one.
     jobs: Option<Shown>,
 }
 
-/// What processes gave for each of several cases.
+/// The results of processes for each of several cases.
 pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
 
-/// The state of the machine with what the process itself saw of its device.
+/// The state of the machine, with the throttling that the process itself observed.
 fn with_throttled(mut conditions: Conditions, throttled: &Throttled) -> Conditions {
     let own = throttled.spoilt.then(|| CLOCK_DROP.to_owned());
     for reason in throttled.reasons.iter().cloned().chain(own) {
@@ -62,9 +62,9 @@ pub(super) struct ProcessContext {
     pub process: u32,
     /// In rounds: the round, and its place in it, 0 if it goes first.
     pub place: Option<(u32, u8)>,
-    /// Cases of the process, where it is one that several may share.
+    /// The number of its cases, if it is a process that several may share.
     pub shared: Option<u32>,
-    /// Alive together with the other side's process, in turns.
+    /// It was alive together with the other side's process, in turns.
     pub lockstep: bool,
     /// How the suite's command for timeouts ended, if it was called.
     pub after_timeout: Option<ProcessEnd>,
@@ -88,8 +88,8 @@ impl CaseRecorder {
         (recorder, record)
     }
 
-    /// A case that has a record already: what later processes must agree with is taken from there. One that ran and did
-    /// not end well stays as it is; one that never ran is free to.
+    /// Continues a case that already has a record, which later processes must agree with. A case that ran and did not end well
+    /// stays as it is; one that never ran may run.
     pub(super) fn resumed(planned: &PlannedCase, record: &mut CaseRecord) -> Self {
         let (mut recorder, blank) = Self::new(planned);
         if record.processes.is_empty() {
@@ -141,7 +141,6 @@ impl CaseRecorder {
         }
     }
 
-    /// Others run beside its processes, so many in all at most.
     pub(super) fn set_jobs(&mut self, record: &mut CaseRecord, jobs: usize) {
         self.jobs = Some(Shown { value: jobs.into(), origin: Origin::Cli("--jobs".into()) });
         record.config = self.config();
@@ -168,7 +167,7 @@ impl CaseRecorder {
         }
     }
 
-    /// Takes what one process gave.
+    /// Adds the result of one process.
     pub(super) fn add(
         &mut self,
         record: &mut CaseRecord,
@@ -179,7 +178,7 @@ impl CaseRecorder {
         let ProcessContext { started, process, place, shared, lockstep, after_timeout, conditions } = context;
         let benchmark = self.planned.benchmark.clone();
         let mut collected = CollectedSamples::of(execution, &benchmark, &self.planned.id);
-        // What the program itself says of its code is nearer to it than files are.
+        // The program's own report about its code is more accurate than files.
         if let Some(code) = collected.device_code.clone().or_else(|| self.of_files.clone()) {
             collected.take_code(&code);
         }
@@ -200,7 +199,7 @@ impl CaseRecorder {
         let (devices, device) = (Devices::of(manifest), benchmark.device_of(&self.planned.id.params));
         let gpus = devices.used(claim, &device, visible);
         let mut conditions = conditions;
-        // A process of several cases, or of two in turns, does not tell whose energy it was.
+        // A process of several cases, or of two in turns, does not show whose energy it was.
         let alone = shared.is_none_or(|cases| cases <= 1) && !lockstep;
         if let Some(watts) = conditions.as_mut().and_then(|it| power_of_process(it, &gpus)).filter(|_| alone)
         {
@@ -275,19 +274,19 @@ impl CaseRecorder {
         }
     }
 
-    /// Takes what the files hold that the suite file names, until processes say what they ran.
+    /// Uses the contents of the files named in the suite file, until processes report their code.
     pub(super) fn take_files(&mut self, record: &mut CaseRecord, files: &FilesCode) {
         files.warnings.iter().for_each(|warning| warn_once(record, warning.clone()));
         self.of_files.clone_from(&files.code);
         if record.device_code.is_none() || record.device_code == files.code {
-            // A record that is gone on with may have it from the files, too.
+            // A resumed record may have its code from the files, too.
             self.code_was_said = false;
             record.device_code.clone_from(&files.code);
         }
     }
 
-    /// Takes what a process said of its code. One that ran other code than those before it is told of: the case is no longer one
-    /// piece of code.
+    /// Adds the code that a process reported. A process with different code leads to a warning: the case no longer has one
+    /// code.
     fn take_code(&mut self, record: &mut CaseRecord, code: &DeviceCode) {
         const MAX_NAMED: usize = 5;
         match &record.device_code {
@@ -337,7 +336,7 @@ impl CaseRecorder {
         }
     }
 
-    /// Takes what the program says of itself: its settings, where no user has pinned them, and facts for later processes.
+    /// Takes what the program reports about itself: settings that no user has pinned, and facts for later processes.
     fn learn(&mut self, record: &mut CaseRecord, execution: &Execution, collected: &CollectedSamples) {
         for event in &execution.events {
             let Event::Config { iterations, warmup, deadlines, threshold } = event else { continue };
@@ -374,27 +373,26 @@ impl CaseRecorder {
         record.config = self.config();
         let declared =
             record.metrics.iter().map(|metric| (metric.name.clone(), self.declaration(&metric.name)));
-        // A comparison gives it the optimized case of a pair, and judges it as the suite says here.
+        // A comparison adds it to the optimized case of a pair, and judges it as the suite specifies.
         let of_pair = (self.planned.id.member_of_pair() == Some(Variant::Optimized)).then_some(SPEEDUP);
         let declared = declared.chain(of_pair.map(|name| (name.to_owned(), self.declaration(name))));
         record.declared = declared.filter(|(_, said)| *said != MetricDeclaration::default()).collect();
     }
 
-    /// Ends the case: summaries, and the outcome where none is known yet. `complete`: every process that was wanted
-    /// has had its turn.
+    /// Ends the case: summaries, and the outcome if it is still unknown. `complete`: every wanted process had its turn.
     pub(super) fn finish(&self, record: &mut CaseRecord, complete: bool) {
         if !self.aborted {
             record.outcome = if complete { Outcome::Measured } else { not_finished() };
         }
         for metric in &mut record.metrics {
-            // Of a case that did not end well nothing is a result, also what its good processes gave.
+            // A case that did not end well has no results, not even from its good processes.
             metric.summary = summary_of(metric, &self.settings.percentiles.value);
         }
     }
 
     fn declaration(&self, metric: &str) -> MetricDeclaration {
         let (_, mut said) = self.planned.benchmark.declaration(metric, &self.planned.id.to_string());
-        // A threshold for one metric stands below what the benchmark itself or the command line says for all.
+        // A metric's threshold ranks below one that the benchmark or the command line sets for all metrics.
         let of_threshold = &self.settings.threshold.origin;
         if *of_threshold == Origin::Benchmark || of_threshold.is_pinned() {
             said.threshold = None;
@@ -413,20 +411,20 @@ impl CaseRecorder {
     }
 }
 
-/// How an error is judged unless the suite file says otherwise: by its absolute difference.
+/// The default for errors: judged by their absolute difference.
 fn of_errors(said: &mut MetricDeclaration) {
-    /// A drift beyond this is another answer.
+    /// A drift beyond this is a different answer.
     const DRIFT: f64 = 1e-3;
     let by_share = said.margin.is_none() && (said.threshold.is_some() || said.target.is_some());
     if !by_share {
         said.absolute.get_or_insert(true);
         said.margin.get_or_insert(Margin { value: DRIFT, unit: String::new() });
     }
-    // An answer that does not vary is known, and not merely rounded.
+    // An answer that does not vary is exact, not merely rounded.
     said.exact.get_or_insert(true);
 }
 
-/// How a peak of memory is judged unless the suite file says otherwise: allocators take it in steps.
+/// The default for peak memory, which allocators take in steps.
 fn of_memory(said: &mut MetricDeclaration) {
     const SHARE: f64 = 0.05;
     let own = said.threshold.is_some() || said.target.is_some() || said.margin.is_some();
@@ -436,14 +434,13 @@ fn of_memory(said: &mut MetricDeclaration) {
     }
 }
 
-/// Adds a warning that the record does not have yet.
 pub(super) fn warn_once(record: &mut CaseRecord, text: String) {
     if !record.warnings.contains(&text) {
         record.warnings.push(text);
     }
 }
 
-/// The words that start it; of a Python module the module, which the driver imports; of a kernel its file, name and options.
+/// The words that start it; for a Python module the module, which the driver imports; for a kernel its file, name and options.
 fn command(planned: &PlannedCase) -> Vec<String> {
     let (benchmark, params) = (&planned.benchmark, &planned.id.params);
     if let Some(Ok(call)) = benchmark.kernel_call(params) {

@@ -1,5 +1,5 @@
-//! Files of device code that the suite file names: found by their patterns and read once, after the build. What cannot be
-//! read weakens what is said of the code, and fails nothing.
+//! Device code files named in the suite file: found by pattern and read once, after the build. An unreadable file makes the
+//! information about the code less complete, and is not a failure.
 
 use std::fs;
 use std::io::Read;
@@ -10,24 +10,23 @@ use globset::{GlobBuilder, GlobMatcher};
 use gbench_device_code as device_code;
 use gbench_model::{DeviceCode, KernelCode, Manifest};
 
-/// Bytes of a file that are read at most, and of all files of a benchmark.
+/// Limits on bytes per file and for all files of a benchmark.
 const MAX_BYTES: u64 = 256 << 20;
 const MAX_ALL: u64 = 1 << 30;
 
-/// Files that patterns may fit, and entries of folders that are looked at for them.
+/// Limits on matching files, and on folder entries that are searched for them.
 const MAX_FILES: usize = 200;
 const MAX_ENTRIES: usize = 100_000;
 
-/// What the files of a benchmark hold.
+/// The device code in a benchmark's files.
 #[derive(Debug, Default)]
 pub(super) struct FilesCode {
     pub code: Option<DeviceCode>,
-    /// Warnings of its cases.
     pub warnings: Vec<String>,
 }
 
-/// Reads what the patterns fit below the folder. Of a file with code for several architectures that one counts which the
-/// machine's GPUs run; all of them where none does, or where the machine has no GPU or several kinds.
+/// Reads the files below the folder that match. If a file has code for several architectures, the code that the machine's GPUs
+/// run is used; all of it if none fits, or if the machine has no GPU or several kinds.
 pub(super) fn read(patterns: &[String], folder: &Path, manifest: &Manifest) -> FilesCode {
     let (files, mut warnings) = find(patterns, folder);
     let capability = capability(manifest);
@@ -53,14 +52,14 @@ fn read_file(path: &Path, left: &mut u64) -> Result<Vec<DeviceCode>, String> {
         .checked_sub(size)
         .ok_or_else(|| format!("the files before it have {} MiB already", MAX_ALL >> 20))?;
     let mut bytes = Vec::new();
-    // It may grow while it is read.
+    // The file may grow while it is read.
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     file.take(size).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     let codes = device_code::read(&bytes).map_err(|error| error.to_string())?;
     Ok(codes.into_iter().map(recorded).collect())
 }
 
-/// The code of a file as a record holds it.
+/// The code of a file in the form of a record.
 fn recorded(code: device_code::ArchCode) -> DeviceCode {
     let kernel = |kernel: device_code::ArchKernel| KernelCode {
         sha256: kernel.sha256,
@@ -76,7 +75,7 @@ fn recorded(code: device_code::ArchCode) -> DeviceCode {
     }
 }
 
-/// The compute capability of all GPUs of the machine; `None` where they differ, or there is none.
+/// The compute capability of all GPUs of the machine; `None` if they differ or there is none.
 fn capability(manifest: &Manifest) -> Option<(u32, u32)> {
     let mut known = manifest.gpu.known()?.devices.iter().map(|gpu| {
         let (major, minor) = gpu.compute_capability.known()?.split_once('.')?;
@@ -86,8 +85,8 @@ fn capability(manifest: &Manifest) -> Option<(u32, u32)> {
     known.all(|other| other == Some(first)).then_some(first)
 }
 
-/// What a GPU of the capability takes of a file: code of its own major version, as new as it may be. A letter behind the
-/// number ties code to that very number, and such code goes before the plain one.
+/// The code in a file that a GPU of this capability runs: the newest for its major version. A letter after the number
+/// restricts code to that exact number; such code is preferred.
 fn fitting(codes: Vec<DeviceCode>, capability: Option<(u32, u32)>) -> Vec<DeviceCode> {
     let Some((major, minor)) = capability.filter(|_| codes.len() > 1) else { return codes };
     let rank = |code: &DeviceCode| {
@@ -104,8 +103,7 @@ fn fitting(codes: Vec<DeviceCode>, capability: Option<(u32, u32)>) -> Vec<Device
     }
 }
 
-/// The files that patterns fit, in order and each once, as paths from the folder; and what is to be said of patterns that
-/// fit none.
+/// The files that match, sorted and distinct, as paths from the folder; and warnings about patterns that match nothing.
 fn find(patterns: &[String], folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
     let (mut files, mut warnings) = (Vec::new(), Vec::new());
     for pattern in patterns {
@@ -138,10 +136,10 @@ fn find(patterns: &[String], folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
     (files, warnings)
 }
 
-/// Folders below each other that `**` looks into.
+/// Depth of folders that `**` searches.
 const MAX_DEPTH: usize = 32;
 
-/// Adds the files below `folder`/`below` that fit. Links to folders are not followed, since they may lead round.
+/// Adds the matching files below `folder`/`below`. Links to folders are not followed, since they may form cycles.
 fn walk(
     folder: &Path,
     below: &Path,

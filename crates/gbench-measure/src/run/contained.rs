@@ -9,14 +9,13 @@ use super::telling::telling_of;
 use gbench_model::ProcessEnd;
 use gbench_suite::{Benchmark, ContainerRuntime};
 
-/// The exit code by which a runtime says that it failed itself, and not the program.
+/// The exit code by which a runtime reports that it failed itself, and not the program.
 const RUNTIME_FAILED: i32 = 125;
 
-/// A question to the runtime, or the end of a container, takes no longer.
+/// The time limit of a question to the runtime, and of ending a container.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Runs a launch; where it is a container, it is ended with its process, and what only its client took of the machine is
-/// not told as its own.
+/// Runs a launch. A container is ended with its process, and resource usage of the client is not reported as the program's.
 pub(super) fn execute(executor: &mut dyn Executor, launch: &Launch) -> Execution {
     let mut execution = executor.execute(launch);
     let Some(container) = &launch.container else { return execution };
@@ -34,7 +33,7 @@ pub(super) fn execute(executor: &mut dyn Executor, launch: &Launch) -> Execution
     execution
 }
 
-/// What a container needs that is not here, and what to do about it.
+/// A container's missing requirement, with advice.
 pub(super) fn missing(benchmark: &Benchmark) -> Option<(String, String)> {
     let container = benchmark.container.as_ref()?;
     let miss = |what: String, next: String| Some((what, next));
@@ -58,7 +57,7 @@ pub(super) fn missing(benchmark: &Benchmark) -> Option<(String, String)> {
     None
 }
 
-/// Whether the runtime says yes; one that does not answer in time says no.
+/// True if the runtime answers yes in time.
 fn asked(runtime: ContainerRuntime, words: &[&str]) -> bool {
     let mut command = Command::new(runtime.into_str());
     command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,4 +1,4 @@
-//! The words that start a benchmark's command in a container.
+//! The command that starts a benchmark in a container.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use nix::unistd::{getgid, getuid};
 use super::programs::has_binary;
 use gbench_suite::{Benchmark, Container, ContainerRuntime};
 
-/// A container to start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContainerLaunch {
     container: Container,
     pub(super) runtime: ContainerRuntime,
-    /// By which it is ended.
+    /// The name by which it is ended.
     pub(super) name: String,
-    /// Folders that it sees at their own paths.
+    /// Folders mounted at their own paths.
     mounts: Vec<PathBuf>,
-    /// Variables that it gets from the client's environment, so that their values stand in no command line.
+    /// Variables passed on from the client's environment, so that their values are not in the command line.
     env: Vec<String>,
 }
 
 impl ContainerLaunch {
-    /// The container of a benchmark, where it has one. `environment`: the whole one of its process; `out`: a folder for its files.
+    /// The container of a benchmark, if it has one. `environment`: the complete one of its process; `out`: a folder for its
+    /// files.
     pub(super) fn of(
         benchmark: &Benchmark,
         environment: &[(OsString, OsString)],
@@ -98,7 +98,7 @@ impl ContainerLaunch {
     }
 }
 
-/// The runtime that is to be used, where it is here.
+/// The runtime to use, if it is installed.
 pub(super) fn runtime(container: &Container, dir: &Path) -> Option<ContainerRuntime> {
     let is_here = |runtime: &ContainerRuntime| has_binary(runtime.into_str(), dir);
     match container.runtime {
@@ -107,7 +107,7 @@ pub(super) fn runtime(container: &Container, dir: &Path) -> Option<ContainerRunt
     }
 }
 
-/// The repository that a folder lies in, else the folder.
+/// The repository that contains a folder, else the folder.
 fn checkout(dir: &Path) -> PathBuf {
     dir.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(dir).to_owned()
 }

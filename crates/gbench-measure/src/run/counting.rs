@@ -1,12 +1,13 @@
-//! Counts what one execution of a case takes, in processes of its own, after the timed one of its side and in its slot.
+//! Counts the instructions of one execution of a case, in separate processes after the timed one of its side, in the same
+//! slot.
 //!
 //! ```text
 //! instructions of an execution = (I_large - I_small) / (n_large - n_small)
 //! ```
 //!
-//! `I` is what a whole process executed and `n` how often it ran the benchmarked code, as its harness says. The start, the
-//! loading of libraries and the harness's own analysis are the same in both processes, and cancel. Where the difference makes
-//! no sense, or a process fails, there is no number: the case keeps its time, and the record says why.
+//! `I` is the count of a whole process and `n` how often it ran the benchmarked code, as reported by its harness. The start,
+//! loading of libraries and the harness's own analysis are the same in both processes, and cancel. If the difference makes no
+//! sense, or a process fails, there is no number: the case keeps its time, and the record contains the reason.
 
 use std::fs;
 use std::io;
@@ -29,37 +30,36 @@ use gbench_model::{
 use gbench_suite::Benchmark;
 use gbench_suite::plan::PlannedCase;
 
-/// Seconds of measuring in the two processes: apart so far that what differs in the start is small beside the work between. Under
-/// Valgrind the start of a process takes longer than either.
+/// Seconds of measuring in the two processes: far enough apart that differences in the start are small compared with the work.
+/// Under Valgrind, the start alone takes longer than either.
 const SMALL: f64 = 0.01;
 const LARGE: f64 = 0.3;
-/// Where both did the same, as of a case that takes long, another one is asked for so many times what the last one took.
+/// If both did the same, as with a long case, a third process gets this many times the seconds that the last one took.
 const FURTHER: f64 = 3.0;
-/// Valgrind may take so many times as long.
+/// How much longer Valgrind may take.
 const SIMULATED: f64 = 50.0;
 
-/// What came of counting a case: metrics beside its others, and what is to be said of it.
+/// The result of counting a case: additional metrics, and warnings.
 #[derive(Default)]
 struct CaseCount {
     metrics: Vec<MetricReading>,
     warning: Option<String>,
 }
 
-/// By what is counted.
 enum Tool {
     Perf,
     /// The program's path.
     Valgrind(PathBuf),
 }
 
-/// What one process executed in all.
+/// The counts of one process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Executed {
-    /// Of the benchmarked code.
+    /// Executions of the benchmarked code.
     executions: f64,
     instructions: f64,
     cycles: Option<f64>,
-    /// The counters were there all the time, so that nothing is estimated.
+    /// The counters were active all the time, so that nothing is estimated.
     whole: bool,
 }
 
@@ -77,11 +77,11 @@ impl<S: Into<String>> From<S> for Stop {
     }
 }
 
-/// Keeps what a counting process printed.
+/// Keeps the output of a counting process.
 type Log<'l> = &'l mut dyn FnMut(&Execution) -> Result<()>;
 
-/// [`harness::measure`], and then counts an execution of each case where the suite asks for it, and puts it beside what its
-/// process gave. `counted`: by case, whether that is wanted now. `log` is told of counting processes that failed, too.
+/// [`harness::measure`], then counts an execution of each case if the suite asks for it, and adds the counts to the results.
+/// `counted`: by case, whether that is wanted now. `log` also receives failed counting processes.
 pub(super) fn measure(
     launcher: &mut Launcher<'_>,
     cases: &[&PlannedCase],
@@ -124,7 +124,7 @@ fn count_case(
     let benchmark = &case.benchmark;
     let counting = benchmark.settings.count.value;
     let harness = benchmark.harness.as_ref().and_then(|entry| entry.harness);
-    // What the harness counts itself stands.
+    // Counts from the harness itself take precedence.
     let counts_itself = reading.metrics.iter().any(|metric| metric.name == INSTRUCTIONS);
     let wanted = counting != Counting::Off && reading.end == End::Measured && !counts_itself;
     let Some(harness) = harness.filter(|_| wanted) else { return Ok(CaseCount::default()) };
@@ -132,9 +132,9 @@ fn count_case(
     CountRun { launcher, tool, case, process, adapter: harness.0 }.slope(log)
 }
 
-/// What a benchmark is counted by. Errors: nothing is here for it.
+/// The tool for counting a benchmark. Errors: no tool is available for it.
 fn tool(counting: Counting, benchmark: &Benchmark, harness: Harness) -> std::result::Result<Tool, Stop> {
-    /// What helps where the counters do not.
+    /// Advice if the hardware counters are not available.
     const INSTEAD: &str = "`count = \"valgrind\"` counts without them";
     if !harness.counts() {
         let title = harness.0.about().title;
@@ -156,7 +156,7 @@ fn tool(counting: Counting, benchmark: &Benchmark, harness: Harness) -> std::res
     }
 }
 
-/// The program of that name on the path that the benchmark has.
+/// The program of that name on the benchmark's path.
 fn on_path(benchmark: &Benchmark, name: &str) -> Option<PathBuf> {
     let env = environment::of_benchmark(benchmark);
     let (_, path) = env.iter().rev().find(|(variable, _)| variable == "PATH")?;
@@ -173,7 +173,7 @@ struct CountRun<'l, 'h, 'c> {
 }
 
 impl CountRun<'_, '_, '_> {
-    /// What an execution takes, by two processes, and by a third where these did the same.
+    /// The instructions per execution, from two processes, or a third if these did the same.
     fn slope(mut self, log: Log) -> std::result::Result<CaseCount, Stop> {
         let (small, _) = self.executed(SMALL, log)?;
         let (mut large, seconds) = self.executed(LARGE, log)?;
@@ -183,7 +183,7 @@ impl CountRun<'_, '_, '_> {
         slope_of(small, large)
     }
 
-    /// What one process executed, and how long that took.
+    /// The count of one process, and its duration.
     fn executed(&mut self, seconds: f64, log: Log) -> std::result::Result<(Executed, f64), Stop> {
         let mut found = Err("no folder for what is counted can be made".into());
         let execution = with_folder(|out| {
@@ -231,7 +231,7 @@ impl CountRun<'_, '_, '_> {
         let slower = match self.tool {
             Tool::Perf => 1.0,
             Tool::Valgrind(_) => {
-                // It takes far more address space than the program.
+                // It needs far more address space than the program.
                 launch.memory_limit = 0;
                 SIMULATED
             }
@@ -253,7 +253,7 @@ impl CountRun<'_, '_, '_> {
                 let binary = self.launcher.session.binary.to_string_lossy().into_owned();
                 vec![binary, COUNT_ARGUMENT.into(), folder.into_owned(), events.join(",")]
             }
-            // Without its caches it counts instructions alone, and is as quick as any of Valgrind's tools that do.
+            // Without cache simulation it only counts instructions, as fast as any such tool of Valgrind.
             Tool::Valgrind(program) => vec![
                 program.to_string_lossy().into_owned(),
                 "--tool=cachegrind".into(),
@@ -273,7 +273,7 @@ impl CountRun<'_, '_, '_> {
         native: &str,
     ) -> std::result::Result<Executed, Stop> {
         let unread = |error: io::Error| Stop::NoCount(format!("what it wrote cannot be read: {error}"));
-        // Before its end: what the kernel refused was never started.
+        // Before its end is checked: a refused program was never started.
         let counted = files_below(counts).map_err(unread)?;
         let totals = totals(counted.0.values().map(Vec::as_slice), &self.tool)?;
         match &execution.end {
@@ -309,8 +309,8 @@ impl CountRun<'_, '_, '_> {
 /// Where the end of a counting process is explained.
 const LOOK: &str = "its log ends in `.count`";
 
-/// The sum over all processes of the program; `None` where none left a count. Errors: the kernel refused; a file is none of the
-/// tool's.
+/// The sum over all processes of the program; `None` if none left a count. Errors: the kernel refused; a file does not come
+/// from the tool.
 fn totals<'f>(
     files: impl Iterator<Item = &'f [u8]>,
     tool: &Tool,
@@ -333,7 +333,7 @@ fn totals<'f>(
     Ok(sum)
 }
 
-/// `summary: 89355870`, or `summary: 89355870 12 3` with the caches; the first is of instructions.
+/// `summary: 89355870`, or `summary: 89355870 12 3` with the caches; the first number is instructions.
 fn of_cachegrind(file: &[u8]) -> Option<Executed> {
     let text = String::from_utf8_lossy(file);
     let line = text.lines().rev().find_map(|line| line.strip_prefix("summary:"))?;
@@ -361,7 +361,7 @@ fn of_perf(file: &[u8]) -> std::result::Result<Executed, Stop> {
     })
 }
 
-/// What one execution takes, by two processes.
+/// The instructions per execution, from two processes.
 fn slope_of(small: Executed, large: Executed) -> std::result::Result<CaseCount, Stop> {
     let more = large.executions - small.executions;
     if more.is_nan() || more <= 0.0 {
@@ -392,7 +392,7 @@ pub(super) mod tests {
     use super::*;
     use case_files::Given;
 
-    /// Of two processes, each its executions and instructions; a report of `perf` may say what the first one executed.
+    /// Input: executions and instructions of two processes, and optionally a report of `perf` for the first.
     pub(crate) fn slope(given: &Given) -> String {
         let text = given.text();
         let numbers: Vec<f64> = text.split_whitespace().map(|it| it.parse().unwrap()).collect();

@@ -1,16 +1,15 @@
-//! Which GPUs a process can have run on: what the suite asks for, and what a program says of itself, against what the
-//! machine has.
+//! The GPUs that a process can have run on: the suite's request and the program's claim, compared with the machine's GPUs.
 
 use gbench_model::{Gpu, GpuFacts, GpuPlace, Manifest, Probe};
 use gbench_suite::is_each;
 
-/// Variables that hide GPUs from a CUDA program.
+/// Variable that hides GPUs from a CUDA program.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
 /// The machine's GPUs, as far as they are known.
 pub(super) struct Devices<'m> {
     here: &'m Probe<GpuFacts>,
-    /// As the gate's own environment has it, if it does.
+    /// The value in the gate's own environment, if set.
     visible: Option<&'m str>,
 }
 
@@ -28,8 +27,8 @@ impl<'m> Devices<'m> {
         Self { here: &manifest.gpu, visible: manifest.environment.get(VISIBLE).map(String::as_str) }
     }
 
-    /// The device of a suite's `device` that is not here. A machine without an NVIDIA driver may have other GPUs, which are
-    /// numbered alike, so that nothing is said there.
+    /// The suite's `device` if it does not exist here. A machine without an NVIDIA driver may have other GPUs with the same
+    /// numbers, so nothing is reported there.
     pub(super) fn missing(&self, device: &str) -> Option<String> {
         if is_each(device) {
             let why = match self.here {
@@ -49,8 +48,8 @@ impl<'m> Devices<'m> {
         Some(format!("`device` asks for `{wrong}`, and {count}"))
     }
 
-    /// The warning that the gate cannot tell whether a suite's `device` is here: other makers' GPUs are numbered alike, and only the NVIDIA
-    /// driver is asked.
+    /// The warning that the gate cannot check a suite's `device`: GPUs of other makers have the same numbers, and only the
+    /// NVIDIA driver is asked.
     pub(super) fn unchecked(&self, device: &str) -> Option<String> {
         let reason = match self.here {
             Probe::Known(_) => return None,
@@ -62,7 +61,7 @@ impl<'m> Devices<'m> {
         Some(format!("`device` asks for `{named}`, and whether that is here was not checked: {reason}"))
     }
 
-    /// The GPUs that a process ran on: the one of its `claim`, or those that `device` or `env` bind it to, both as of
+    /// The GPUs that a process ran on: the one of its `claim`, or those that `device` or `env` bind it to, both as for
     /// [`Self::objection`].
     pub(super) fn used(&self, claim: Option<&str>, device: &str, env: Option<&str>) -> Vec<GpuPlace> {
         let Some(facts) = self.here.known() else { return Vec::new() };
@@ -74,7 +73,7 @@ impl<'m> Devices<'m> {
         let (kind, rest) = claim.map_or(("", ""), |claim| claim.split_once(':').unwrap_or((claim, "")));
         let on_cuda = kind.trim().eq_ignore_ascii_case("cuda");
         let used = match rest.trim() {
-            // The name of a model does not say which of several it is.
+            // The name of a model does not identify one of several.
             name if on_cuda && seen.len() > 1 => match if name.is_empty() { Ok(0) } else { name.parse() } {
                 Ok(index) => seen.get::<usize>(index).copied().into_iter().collect(),
                 Err(_) => Vec::new(),
@@ -86,8 +85,8 @@ impl<'m> Devices<'m> {
         used.into_iter().filter_map(place).collect()
     }
 
-    /// The objection to `claim`, the device that a program says it ran on. `device`: what the suite lets it see; `env`:
-    /// the value that the suite gives the variable itself.
+    /// The objection to `claim`, the device that a program claims to have run on. `device`: the devices that the suite makes
+    /// visible; `env`: the suite's value of the variable itself.
     pub(super) fn objection(&self, claim: &str, device: &str, env: Option<&str>) -> Option<Claim> {
         let (kind, rest) = claim.split_once(':').unwrap_or((claim, ""));
         if !kind.trim().eq_ignore_ascii_case("cuda") {
@@ -96,14 +95,14 @@ impl<'m> Devices<'m> {
         let gpus = match self.here {
             Probe::Failed(_) => return None,
             Probe::Absent(reason) => {
-                return Some(Claim::Refuted(format!("it says that it ran on `{claim}`, and {reason}")));
+                return Some(Claim::Refuted(format!("it claims to have run on `{claim}`, and {reason}")));
             }
             Probe::Known(facts) => &facts.devices,
         };
         let listed = Some(device).filter(|device| !device.is_empty()).or(env).or(self.visible);
         let seen: Vec<&Gpu> = match listed {
             None => gpus.iter().collect(),
-            // As CUDA reads it: up to the first entry that is none.
+            // Like CUDA: up to the first invalid entry.
             Some(list) => list.split(',').map_while(|entry| of_entry(entry.trim(), gpus)).collect(),
         };
         let count = match seen.len() {
@@ -112,7 +111,7 @@ impl<'m> Devices<'m> {
             count => format!("{count} GPUs"),
         };
         let refuted =
-            || Some(Claim::Refuted(format!("it says that it ran on `{claim}`, and it sees {count}")));
+            || Some(Claim::Refuted(format!("it claims to have run on `{claim}`, but it sees {count}")));
         match rest.trim().parse::<usize>() {
             _ if seen.is_empty() => refuted(),
             Ok(index) if index >= seen.len() => refuted(),
@@ -133,15 +132,15 @@ fn doubtful(claim: &str, name: &str, seen: &[&Gpu]) -> Option<Claim> {
     }
     let mut models: Vec<&str> = models.flatten().collect();
     models.dedup();
-    Some(Claim::Doubtful(format!("it says that it ran on `{claim}`, and it sees {}", models.join(", "))))
+    Some(Claim::Doubtful(format!("it claims to have run on `{claim}`, but it sees {}", models.join(", "))))
 }
 
 fn entries(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|entry| !entry.is_empty())
 }
 
-/// Whether an entry may mean a GPU that is here. What is no number and no id, such as a slice of a GPU or a word that hides
-/// them all, is the driver's to judge.
+/// True if an entry may mean a GPU that exists here. Entries that are neither a number nor an id, such as a slice or a word
+/// that hides all GPUs, are left to the driver.
 fn is_here(entry: &str, gpus: &[Gpu]) -> bool {
     match (entry.parse::<usize>(), entry.strip_prefix("GPU-")) {
         (Ok(index), _) => index < gpus.len(),
@@ -150,7 +149,7 @@ fn is_here(entry: &str, gpus: &[Gpu]) -> bool {
     }
 }
 
-/// The GPU that an entry names, with its index; `None`: none, or a slice of one.
+/// The GPU that an entry names, with its index; `None`: it names none, or a slice.
 pub(super) fn gpu_of<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<(u32, &'k Gpu)> {
     let gpu = of_entry(entry, gpus).filter(|_| !entry.starts_with("MIG-"))?;
     let index = gpus.iter().position(|other| std::ptr::eq(other, gpu))?;
@@ -160,13 +159,13 @@ pub(super) fn gpu_of<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<(u32, &'k Gpu)>
 fn of_entry<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<&'k Gpu> {
     match entry.parse::<usize>() {
         Ok(index) => gpus.get(index),
-        // Of a slice: whichever GPU it is of.
+        // The GPU of the slice is irrelevant.
         Err(_) if entry.starts_with("MIG-") => gpus.first(),
         Err(_) => of_id(entry, gpus),
     }
 }
 
-/// An id may be cut short.
+/// An id may be abbreviated.
 fn of_id<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<&'k Gpu> {
     let fits = |gpu: &&Gpu| gpu.uuid.known().is_some_and(|uuid| uuid.starts_with(entry));
     gpus.iter().find(fits).filter(|_| entry.len() > "GPU-".len())

@@ -1,4 +1,4 @@
-//! What to do about a failure that the Python driver tells of, by the kind that it gives.
+//! Advice about failures that the Python driver reports, by kind.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::samples::CollectedSamples;
 
-/// What a reader can do, where the kind is one of the driver's own; `None`: of an exception of the benchmark's.
+/// Advice for one of the driver's own kinds; `None` for an exception of the benchmark.
 pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
     Some(match kind {
-        "config" => "mend it where it says; `gbench-ci list --cases` reads a bench.yaml again",
+        "config" => "fix the named place; `gbench-ci list --cases` reads a bench.yaml again",
         "no_function" => {
             "name the function by `function_name` in bench.yaml or `function` in the suite file, or leave the file out by `ignore`"
         }
@@ -21,23 +21,23 @@ pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
         }
         "bad_result" => "let it return what docs/python.md says of its way of being called",
         "no_row" | "many_rows" => "let the case's parameters name one row of those that the sweep returns",
-        "row_failed" => "see in the module why this row failed; the others are cases of their own",
+        "row_failed" => "see in the module why this row failed; the other rows are separate cases",
         "no_reference" => {
             "name a function, value or file that is there by `reference` in bench.yaml or the suite file"
         }
         "skip_condition" => {
-            "mend the `check` in bench.yaml: an expression that holds where the case is to be skipped"
+            "fix the `check` in bench.yaml: an expression that is true if the case is to be skipped"
         }
         "shared_code" => {
-            "let each side import its own: name the folder of the sources by `path`, from the benchmark's folder, and take it off \
-             PYTHONPATH; or set `shared_code = true` where it is to be the same"
+            "let each side import its own code: name its folder by `path`, from the benchmark's folder, and remove it from \
+             PYTHONPATH; or set `shared_code = true` if it is shared on purpose"
         }
         "wrong_device" => {
-            "let the function take `backend` or `device` and run there, or take the backend out of bench.yaml"
+            "let the function take `backend` or `device` and run there, or remove the backend from bench.yaml"
         }
         "patched_clock" => "leave the clocks of `time` and torch as they are",
         "left_running" => "wait in the benchmark for what it starts, and end it in `teardown()`",
-        "mode" => "choose another `mode`, or take the option out that it excludes",
+        "mode" => "choose another `mode`, or remove the option that it excludes",
         "cuda_graph" => "take `cuda_graph` out for what cannot be captured",
         "profile" => "let the benchmark import torch before it is measured, or profile it with nsys or ncu",
         "exit" => "let the module return: what ends the interpreter ends the measurement, too",
@@ -45,19 +45,19 @@ pub(super) fn of_kind(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// What the driver notes of a measurement and a reader has to know to trust it, as sentences.
+/// Notes of the driver that a reader has to know to trust a measurement, as sentences.
 pub(super) fn to_know(metadata: &BTreeMap<String, Value>) -> Vec<String> {
-    // Present where the wall clock stands in for the device's, or where an answer was not checked.
+    // Present if the wall clock was used instead of the device's, or if an answer was not checked.
     let always = ["off_stream", "host_bound", "unchecked"];
     let told = always.iter().filter_map(|name| metadata.get(*name)?.as_str().map(str::to_owned));
-    // Of what was asked for a text says how far it was applied.
+    // These are texts if a request was only partly applied.
     let asked = ["fresh_inputs", "cuda_graph", "iterations", "warmup"];
     let applied =
         asked.iter().filter_map(|name| Some(format!("`{name}`: {}", metadata.get(*name)?.as_str()?)));
     told.chain(applied).collect()
 }
 
-/// What to do about an import that failed. A missing module is the usual cause, but not the only one.
+/// Advice about a failed import. A missing module is the usual cause, but not the only one.
 pub(super) fn of_import(collected: &CollectedSamples) -> String {
     let interpreter = collected.metadata.get("interpreter").and_then(|value| value.as_str());
     let who = interpreter.map_or("the interpreter that measures".to_owned(), |path| format!("`{path}`"));
@@ -71,7 +71,7 @@ mod tests {
 
     use super::of_kind;
 
-    /// Kinds that have advice elsewhere: imports and memory by their meaning. A request is the gate's own.
+    /// Kinds with advice elsewhere: imports and memory by their meaning. A request comes from the gate itself.
     const ELSEWHERE: [&str; 3] = ["import", "out_of_memory", "request"];
 
     #[test]

@@ -1,13 +1,13 @@
-//! Energy of an iteration and work per watt, from what was sampled of the GPU while a process measured.
+//! Energy of an iteration and work per watt, from samples of the GPU while a process measured.
 
 use super::samples::{CollectedSamples, MetricSamples, RATES, Role};
 use gbench_model::{Better, Conditions, ENERGY, GpuPlace, GpuTelemetry, PER_WATT, Spread, Telemetry};
 
-/// Percent of its time in which a GPU works at least, to be the one that was measured where no process on it can be seen.
+/// The least percent of utilisation of the measured GPU, if no process on it is visible.
 const MIN_BUSY: f64 = 10.0;
 
-/// [`power_of`] of a process whose GPUs the suite says: one that it is bound to is the one that it used. `None` also where the GPU was not
-/// calm before it.
+/// [`power_of`] a process whose GPUs the suite determines: a GPU that it is bound to is marked as used. Also `None` if the GPU
+/// was not idle before it.
 pub(super) fn power_of_process(conditions: &mut Conditions, bound: &[GpuPlace]) -> Option<f64> {
     let telemetry = conditions.telemetry.as_mut()?;
     if let [only] = bound {
@@ -17,12 +17,12 @@ pub(super) fn power_of_process(conditions: &mut Conditions, bound: &[GpuPlace]) 
     power_of(telemetry).filter(|_| !restless)
 }
 
-/// Watts of the GPUs that a process used, over the time in which it measured. `None`: no GPU has a mean power, or which of several it
-/// used is not known.
+/// Watts of the GPUs that a process used, over its measuring time. `None`: no GPU has a mean power, or it is unknown which
+/// GPUs were used.
 fn power_of(telemetry: &Telemetry) -> Option<f64> {
     let used: Vec<&GpuTelemetry> = telemetry.gpus.iter().filter(|gpu| gpu.used).collect();
     let used = match (used.as_slice(), telemetry.gpus.as_slice()) {
-        // The driver may tell the processes of a container by other numbers.
+        // In a container, the driver may report other process ids.
         ([], [only]) if only.foreign.is_empty() && only.utilization.is_some_and(is_busy) => vec![only],
         _ => used,
     };
@@ -36,8 +36,8 @@ fn is_busy(share: Spread) -> bool {
 }
 
 impl CollectedSamples {
-    /// Adds `energy_per_iteration` in joules, and for each rate of work that much a watt. `timed`: the metric that is the time of an
-    /// iteration; `declared`: its unit by the suite file. What the program itself says of its energy stays.
+    /// Adds `energy_per_iteration` in joules, and each rate of work per watt. `timed`: the metric with the time of an
+    /// iteration; `declared`: its unit in the suite file. Energy that the program itself reports is kept.
     pub(super) fn take_power(&mut self, watts: f64, timed: &str, declared: Option<&str>) {
         let joules = |name: &str, samples: &MetricSamples| {
             name.starts_with("energy") && samples.unit.as_deref() == Some("J")

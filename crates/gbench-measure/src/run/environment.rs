@@ -10,11 +10,11 @@ use gbench_model::line::{self, PROTOCOL, Request};
 use gbench_model::{CACHE_HOME, CaseId, KERNEL_CACHES, KERNEL_CALL, Params, Settings, Thermal, scrubbed};
 use gbench_suite::{Benchmark, own_params};
 
-/// The whole environment of one process, later entries winning: the gate's own without secrets, the benchmark's,
-/// the request.
+/// The complete environment of one process, where later entries override earlier ones: the gate's own without secrets, the
+/// benchmark's, the request.
 ///
-/// `cold`: an empty folder for caches, given exactly for cold processes. `shared`: points of the benchmark to measure in
-/// one process; empty: the case alone. `turns`: it is to take turns.
+/// `cold`: an empty folder for caches, given exactly for cold processes. `shared`: points of the benchmark to measure in one
+/// process; empty: only the case. `turns`: the process is to take turns.
 pub(super) fn of_process(
     benchmark: &Benchmark,
     id: &CaseId,
@@ -25,7 +25,7 @@ pub(super) fn of_process(
 ) -> Vec<(OsString, OsString)> {
     let mut env = of_benchmark(benchmark);
     if !shared.is_empty() {
-        // No single point is the process's own, not even one that the suite's `env` sets.
+        // The process has no single point, not even one that the suite's `env` sets.
         env.retain(|(name, _)| !name.as_encoded_bytes().starts_with(line::env::PARAM_PREFIX.as_bytes()));
     }
     if let Some(folder) = cold {
@@ -38,7 +38,7 @@ pub(super) fn of_process(
         for name in ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"] {
             set(name, device.clone());
         }
-        // Numbers then mean what nvidia-smi and the manifest mean by them.
+        // With this, indices are those of nvidia-smi and the manifest.
         set("CUDA_DEVICE_ORDER", "PCI_BUS_ID".into());
     }
     let mut request = request(&benchmark.settings, id, process);
@@ -60,7 +60,7 @@ pub(super) fn of_process(
     env
 }
 
-/// The environment of a process of the Python driver, whose request is a file. `cold`: as of [`of_process`].
+/// The environment of a process of the Python driver, whose request is a file. `cold`: as for [`of_process`].
 pub(super) fn of_driver(
     benchmark: &Benchmark,
     id: &CaseId,
@@ -82,20 +82,20 @@ pub(super) fn of_driver(
     env
 }
 
-/// The gate's own environment without secrets, for programs of the gate's choice.
+/// The gate's own environment without secrets, for programs that the gate chooses.
 pub(super) fn own() -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| !is_scrubbed(&name.to_string_lossy())).collect()
 }
 
-/// The environment of a build step: as of a process, without a request.
+/// The environment of a build step: that of a process, without a request.
 pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     let kept = |name: &str| benchmark.keep_env.iter().any(|keep| keep == name);
     let inherited = std::env::vars_os().filter(|(name, _)| {
         let name = name.to_string_lossy();
-        // Ours is written anew below: a gate inside a gate must not pass on the outer one's channel.
+        // Our variables are set again below: a nested gate must not pass on the outer one's channel.
         !name.starts_with("GBENCH_") && (kept(&name) || !is_scrubbed(&name))
     });
-    // A gate that it starts is part of this measurement, which has the lock: it would wait for itself.
+    // A nested gate is part of this measurement, which has the lock: it would wait for itself.
     let locks = (OsString::from(line::env::LOCKS), OsString::from(LOCKS_OFF));
     let places = benchmark.sandbox.iter().flat_map(|sandbox| sandbox.env.iter().cloned());
     let places = places.map(|(name, value)| (name.into(), value));
@@ -103,7 +103,7 @@ pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     inherited.chain([locks]).chain(places).chain(own).collect()
 }
 
-/// [`scrubbed`], which every process asks about the same names.
+/// [`scrubbed`], cached because every process asks about the same names.
 fn is_scrubbed(name: &str) -> bool {
     thread_local!(static KNOWN: RefCell<HashMap<String, bool>> = RefCell::default());
     KNOWN.with_borrow_mut(|known| match known.get(name) {
@@ -120,7 +120,7 @@ fn parameters(params: &Params) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// What a process is asked for.
+/// The request to a process.
 pub(super) fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
     let cold = id.thermal == Thermal::Cold;
     let origins = [

@@ -2,10 +2,10 @@
 
 use gbench_model::{CalmWait, CaseId, Outcome, Profiler, Side, Unrest};
 
-/// One thing that happened. Nothing is told while a child measures, unless others run beside it.
+/// A progress event. Nothing is reported while a child measures, unless other processes run concurrently.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
-    /// Before anything is started: how many cases and processes there will be. `shared`: cases share some of the processes, of which
+    /// Before anything is started: the number of cases and processes. `shared`: cases share some of the processes, of which
     /// there may be more.
     Planned {
         cases: usize,
@@ -16,7 +16,7 @@ pub enum Progress<'a> {
         benchmark: &'a str,
         side: Option<Side>,
     },
-    /// About once a second while it builds. `line`: the last one that it printed, empty before the first.
+    /// About once a second during a build. `line`: its last printed line, initially empty.
     BuildGoesOn {
         benchmark: &'a str,
         side: Option<Side>,
@@ -34,13 +34,12 @@ pub enum Progress<'a> {
         cases: usize,
         comparable: usize,
     },
-    /// In rounds, `pass` counting from 0 since this call began: how many processes the round has.
+    /// In rounds, with `pass` counting from 0 since this call began: the number of processes of the round.
     RoundStarted {
         pass: u32,
         processes: usize,
     },
-    /// In rounds: cases that got their processes, cases that may be measured further, seconds since the first round
-    /// began.
+    /// In rounds: cases that got their processes, cases that may be measured further, seconds since the first round began.
     RoundEnded {
         pass: u32,
         measured: usize,
@@ -52,18 +51,18 @@ pub enum Progress<'a> {
         id: &'a CaseId,
         side: Option<Side>,
         process: u32,
-        /// 0 in rounds, where the number is not known.
+        /// 0 in rounds, where the number is unknown.
         of: u32,
         done: usize,
         total: usize,
     },
-    /// The processes of the case that are left out because it failed count as done.
+    /// Processes that are left out because the case failed are included in `done`.
     ProcessEnded {
         seconds: f64,
         done: usize,
         total: usize,
     },
-    /// In rounds only of a case that cannot run or broke, and `done` and `total` are 0.
+    /// In rounds only for a case that cannot run or broke; `done` and `total` are then 0.
     CaseEnded {
         id: &'a CaseId,
         side: Option<Side>,
@@ -71,7 +70,7 @@ pub enum Progress<'a> {
         done: usize,
         total: usize,
     },
-    /// Before a process: the GPU is not calm, and the gate waits, `limit` seconds at most.
+    /// Before a process: the GPU is not idle, and the gate waits up to `limit` seconds.
     WaitsForCalm {
         causes: &'a [Unrest],
         limit: f64,
@@ -79,26 +78,25 @@ pub enum Progress<'a> {
     WaitedForCalm {
         wait: &'a CalmWait,
     },
-    /// Behind all that is measured: a process of the case starts under a profiler.
+    /// After all measurements: a process of the case starts under a profiler.
     ProfileStarted {
         id: &'a CaseId,
         side: Option<Side>,
         profiler: Profiler,
     },
-    /// A line of its own, such as an estimate.
+    /// A separate line, such as an estimate.
     Note {
         text: &'a str,
     },
-    /// No more is measured: what follows is the result.
+    /// Measuring is over; the result follows.
     Finished,
 }
 
-/// Receives progress, in whatever thread something happens.
+/// Receives progress, in the thread in which it happens.
 pub trait Observer: Send {
     fn on(&mut self, progress: &Progress<'_>);
 }
 
-/// Drops all progress.
 pub struct Silent;
 
 impl Observer for Silent {

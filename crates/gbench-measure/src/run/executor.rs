@@ -1,4 +1,4 @@
-//! The one trait between a session and the processes it starts, so that tests can script the edge.
+//! The only trait between a session and the processes it starts, so that tests can script it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,15 +19,15 @@ use super::io::capture::Capture;
 use super::left_files::LeftFiles;
 use super::lockstep::schedule::{Block, TurnFault, Turns};
 
-/// Bytes kept of each stream of a step: all of it, unless its output has no end.
+/// Bytes kept of each stream of a step: all of it, unless the output is endless.
 const MAX_STEP_OUTPUT_BYTES: usize = 32 << 20;
 
-/// Starts one process, sees it through to its end, and leaves nothing of it behind.
+/// Starts one process, follows it to its end, and leaves no descendant behind.
 pub trait Executor: Send {
     fn execute(&mut self, launch: &Launch) -> Execution;
 
-    /// [`Executor::execute`] for a step beside the measurements: `tell` hears about every `every` how many seconds it runs,
-    /// and the end of what it printed last, to stderr or stdout. An executor that cannot look meanwhile tells nothing.
+    /// [`Executor::execute`] for a step outside of the measurements: every `every`, `tell` receives the seconds so far and the
+    /// end of the newest output, from stderr or stdout. An executor that cannot look meanwhile does not call it.
     fn execute_telling(
         &mut self,
         launch: &Launch,
@@ -37,29 +37,29 @@ pub trait Executor: Send {
         self.execute(launch)
     }
 
-    /// Starts two processes that are alive at once and measure in turns, as their requests say, and sees both through to
-    /// their end.
+    /// Starts two processes that are alive at once and measure in turns according to their requests, and follows both to their
+    /// end.
     fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2];
 
-    /// Ends what killed supervisors have left behind, while nothing of the run is being measured.
+    /// Ends processes that killed supervisors have left behind, while no process of the run measures.
     fn end_strays(&mut self) {}
 
-    /// The user has asked for the end: nothing is to be waited for.
+    /// The user has asked for the end, so nothing must wait.
     fn is_interrupted(&mut self) -> bool {
         false
     }
 }
 
-/// Reads before and after a process what else the machine does.
+/// Observes other activity of the machine before and after a process.
 pub trait ConditionsProbe: Send {
-    /// Right before a process, or a lock-step pair, starts.
+    /// Called right before a process, or a lock-step pair, starts.
     fn begin(&mut self);
 
-    /// Right after its end.
+    /// Called right after its end.
     fn end(&mut self, ended: &EndedProcess) -> Option<Conditions>;
 
-    /// Why the machine is not calm now, while nothing of the run is on it; empty: it is, or nobody looks. `waited`: nothing was for more
-    /// than a second.
+    /// Why the machine is not idle now, while no process of the run is on it; empty: it is, or nothing is observed. `waited`:
+    /// there was none for more than a second.
     fn unrest(&mut self, _waited: bool) -> Vec<Unrest> {
         Vec::new()
     }
@@ -79,16 +79,15 @@ impl ConditionsProbe for HostConditions {
     }
 }
 
-/// One process to start.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub argv: Vec<String>,
     pub dir: PathBuf,
-    /// The whole environment of the child; nothing else is inherited.
+    /// The complete environment of the child; it inherits nothing else.
     pub env: Vec<(OsString, OsString)>,
-    /// The sandbox of the process; `None`: it has none.
+    /// The sandbox of the process; `None`: no sandbox.
     pub sandbox: Option<Sandbox>,
-    /// Where it is to run, unless on the host.
+    /// The container to run in; `None`: the host.
     pub container: Option<Box<ContainerLaunch>>,
     pub stages: StagePlan,
     /// Bytes; 0: no limit.
@@ -101,7 +100,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Its sandbox. Podman's client is the runtime itself, which keeps its containers in the user's home.
+    /// Its sandbox. Podman's client gets none: it is the runtime itself, which keeps its containers in the user's home.
     pub(super) fn confined(&self) -> Option<&Sandbox> {
         let is_podman = self.container.as_ref().is_some_and(|container| container.is_podman());
         self.sandbox.as_ref().filter(|_| !is_podman)
@@ -114,7 +113,7 @@ impl Launch {
         }
     }
 
-    /// A step beside the measurements: a build, the start of an interpreter, the command after a timeout. All of it is one
+    /// A step outside of the measurements: a build, the start of an interpreter, the command after a timeout. It has a single
     /// stage.
     pub(super) fn of_step(
         benchmark: &Benchmark,
@@ -144,10 +143,10 @@ impl Launch {
     }
 }
 
-/// Which stages a process goes through and how long each may take.
+/// The stages of a process, and their deadlines.
 #[derive(Clone, Debug)]
 pub struct StagePlan {
-    /// True: stages are taken from protocol events, beginning with `start`. False: all is one stage.
+    /// True: stages are taken from protocol events, beginning with `start`. False: there is a single stage.
     pub follows_events: bool,
     /// The first, or only, stage.
     pub first: Stage,
@@ -156,30 +155,30 @@ pub struct StagePlan {
     pub multiplier: f64,
 }
 
-/// Everything that was seen of one process.
+/// Everything observed of one process.
 #[derive(Clone, Debug)]
 pub struct Execution {
     pub end: ExecutionEnd,
-    /// From spawn to exit, monotonic; where turns are taken, waiting for them included.
+    /// From spawn to exit, monotonic; with turns, including the time waiting for them.
     pub seconds: f64,
     /// Why the gate ended it, if it did.
     pub stopped: Option<StopReason>,
-    /// Protocol lines in order; reading stops at the first that cannot be understood.
+    /// Protocol lines in order; reading stops at the first invalid one.
     pub events: Vec<Event>,
-    /// The first bad line: its number from 1, and what is wrong with it.
+    /// The first bad line: its number from 1, and the error.
     pub bad_line: Option<(usize, LineError)>,
     pub stages: Vec<StageReport>,
-    /// What its harness wrote about each case, where it has one.
+    /// Its harness's readings of each case, if it has a harness.
     pub readings: Option<Result<Vec<Reading>, ReadError>>,
     /// The first file of the other side that it changed.
     pub reached: Option<PathBuf>,
-    /// Something to say of its case, once.
+    /// A warning for its case, given once.
     pub warning: Option<String>,
-    /// The turns that it had, where it was asked to take turns.
+    /// The turns that it had, if it was asked to take turns.
     pub blocks: Vec<Block>,
-    /// What it was asked for in a file, where that is how it is asked; kept with its logs.
+    /// Its request, if that is a file; kept with its logs.
     pub request: Option<String>,
-    /// The files in which extractions look.
+    /// The files that extractions read.
     pub left_files: LeftFiles,
     pub stdout: Capture,
     pub stderr: Capture,
@@ -188,7 +187,7 @@ pub struct Execution {
     pub leftovers: u32,
     /// Processes that even SIGKILL did not end.
     pub survivors: u32,
-    /// It did not end by itself, and the kernel's out-of-memory killer was at work on this machine meanwhile.
+    /// It did not end by itself, and meanwhile the kernel's out-of-memory killer was active on this machine.
     pub oom_killer: bool,
 }
 
@@ -213,32 +212,33 @@ pub enum StopReason {
     },
     /// The run's own deadline.
     RunDeadline,
-    /// Number of the signal that the gate got.
+    /// Number of the signal that the gate received.
     Interrupt(i32),
-    /// More came over the channel than a benchmark can mean.
+    /// More output over the channel than any benchmark produces.
     OutputLimit,
-    /// It is one of several cases of a process, and has no measurement of its own.
+    /// It is one of several cases of a process, and has no measurement.
     Share(ShareFault),
-    /// It takes turns and sent a line that is no event: nothing that follows can be heard.
+    /// It takes turns and sent an invalid line: no later line can be trusted.
     BadLine,
-    /// A folder that the gate had made for it was removed, moved or replaced: what came from there cannot be trusted.
+    /// A folder that the gate had made for it was removed, moved or replaced, so its contents cannot be trusted.
     FolderReplaced,
-    /// It changed the priority, the processors or the limits of the gate or of another side's supervisor, whose processes inherit them.
+    /// It changed the priority, the processors or the limits of the gate or of another side's supervisor, whose processes
+    /// inherit them.
     GateChanged,
     /// It changed a file of the other side: [`Execution::reached`].
     OtherSideChanged,
     /// It broke the rules of taking turns.
     Turns(TurnFault),
-    /// It took turns with a process that is gone, or on its way; `why` stands behind "the other side".
+    /// It took turns with a process that is gone, or ending; `why` follows "the other side".
     Partner {
         why: &'static str,
     },
 }
 
-/// Why a case of a shared process has no measurement of its own.
+/// Why a case of a shared process has no measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareFault {
-    /// It announced a case that it was not asked for: nothing that it sent can be trusted to be of the right case.
+    /// It announced an unknown case, so none of its numbers can be attributed to a case.
     Unknown { index: u32, asked: u32 },
     /// It sent numbers before it had announced a case.
     BeforeAny,
@@ -246,12 +246,12 @@ pub enum ShareFault {
     Twice,
     /// It ended well and never announced this case.
     NeverAnnounced,
-    /// It failed in another case, before it came to this one.
+    /// It failed in another case, before it reached this one.
     NotReached,
 }
 
 impl Execution {
-    /// The end of the whole run that came while the process ran, if one did.
+    /// The end of the whole run that came while the process ran, if any.
     pub fn cut_short(&self) -> Option<CutShort> {
         match self.stopped? {
             StopReason::Interrupt(signal) => Some(CutShort::Interrupt { signal }),
@@ -260,7 +260,7 @@ impl Execution {
         }
     }
 
-    /// A description of what it did to the gate or to the other side, if its results cannot be trusted for that.
+    /// How it tampered with the gate or the other side, so that its results cannot be trusted.
     pub(super) fn misdeed(&self) -> Option<String> {
         match self.stopped? {
             StopReason::FolderReplaced => {
@@ -277,7 +277,7 @@ impl Execution {
         }
     }
 
-    /// Nothing came of it: the gate could not even try.
+    /// A process that the gate could not start.
     pub fn not_started(cause: String) -> Self {
         Self {
             end: ExecutionEnd::NotStarted { cause, not_found: false },

@@ -1,4 +1,4 @@
-//! Cases on several GPUs at once: which may run beside each other.
+//! Cases on several GPUs at once: determines which may run concurrently.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use gbench_model::{GpuFacts, Probe};
 use gbench_suite::plan::{Plan, PlannedCase};
 use gbench_suite::{Benchmark, is_each};
 
-/// Cases that run one after the other on GPUs that no case of another queue uses.
+/// Cases that run one after the other on GPUs that no other queue uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuQueue {
-    /// Numbers of its GPUs, as nvidia-smi has them: one, or those that each of its cases uses together.
+    /// Indices of its GPUs, as in nvidia-smi: one, or those that each of its cases uses together.
     pub gpus: BTreeSet<u32>,
     /// Indices of its cases in the plan, in the plan's order.
     pub cases: Vec<usize>,
 }
 
-/// The queues of a plan, in the order of their first cases. In none, and so measured alone, is work for the processor, a case of which it
-/// cannot be told which GPUs it uses, and one on several GPUs of which other cases use some.
+/// The queues of a plan, in the order of their first cases. Cases on the processor, cases with unknown GPUs, and cases on
+/// several GPUs some of which other cases use are in no queue, and so are measured alone.
 pub fn gpu_queues(plan: &Plan, facts: &Probe<GpuFacts>, inherited: InheritedGpus<'_>) -> Vec<GpuQueue> {
     let mut queues: Vec<GpuQueue> = Vec::new();
     for (index, case) in plan.cases.iter().enumerate() {
@@ -33,7 +33,7 @@ pub fn gpu_queues(plan: &Plan, facts: &Probe<GpuFacts>, inherited: InheritedGpus
     queues
 }
 
-/// The GPUs of a case; `None`: they cannot be told, or something else than the GPU would be used by two of them at once.
+/// The GPUs of a case; `None`: they are unknown, or two such cases would share another resource.
 fn gpus_of(
     case: &PlannedCase,
     facts: &Probe<GpuFacts>,
@@ -50,7 +50,7 @@ fn gpus_of(
     Some(gpus.into_iter().map(|(index, _)| index).collect())
 }
 
-/// A harness keeps results and locks in its folder, and a file that figures are taken from has one name.
+/// A harness keeps results and locks in its folder, and a file with figures has one name.
 fn writes_into_its_folder(benchmark: &Benchmark) -> bool {
     benchmark.harness.is_some() || benchmark.extract.iter().any(|extract| extract.rows.file.is_some())
 }

@@ -1,7 +1,7 @@
-//! Processes of a benchmark harness: started with the adapter's words, read by the adapter, and taken apart case by case.
+//! Processes of a benchmark harness: started with the adapter's words, read by the adapter, and split by case.
 //!
-//! A case that is lost with its process (a crash, a time-out, output that cannot be read) costs itself only: the others are
-//! measured again in fresh processes, and the one that fails by itself has failed.
+//! If a case is lost with its process (a crash, a timeout, unreadable output), the other cases are measured again in fresh
+//! processes, and a case that fails by itself has failed.
 
 use std::path::Path;
 
@@ -17,14 +17,14 @@ use gbench_formats::adapters::{self, CaseRequest, End, Harness, Reading};
 use gbench_model::{CutShort, ProcessEnd, Result, Stage};
 use gbench_suite::plan::PlannedCase;
 
-/// Processes of one side and round that may give nothing at all, before what is left of its cases counts as failed.
+/// The most processes of one side and round without any result, before the remaining cases have failed.
 const MAX_BARREN: u32 = 12;
 
-/// Measures cases of one benchmark with a harness: in one process, and in further ones where that fails. Gives one part for
-/// each case, or what cut it short.
+/// Measures cases of one benchmark with a harness: in one process, and in further ones if that fails. Returns one part for
+/// each case, or the reason for an early end.
 ///
-/// `processes`: by case, the index that the process has within it. `shared`: the cases may share their process by design.
-/// `log` is told each process and the end of its log's name.
+/// `processes`: by case, the index of the process within it. `shared`: the cases may share their process by design. `log`
+/// receives each process and the suffix of its log's name.
 pub(super) fn measure(
     launcher: &mut Launcher<'_>,
     cases: &[&PlannedCase],
@@ -66,7 +66,7 @@ pub(super) fn measure(
         barren += u32::from(taken == 0);
         match lost.as_slice() {
             [] => {}
-            // Harnesses measure in an order, mostly that of their list: the first that is missing is the likely culprit.
+            // Harnesses mostly measure in the order of their list, so the first missing case is the likely culprit.
             [culprit, rest @ ..] if taken > 0 => {
                 if !rest.is_empty() {
                     waiting.push(rest.to_vec());
@@ -83,11 +83,11 @@ pub(super) fn measure(
     Ok(Ok(parts.into_iter().flatten().collect()))
 }
 
-/// Takes one process apart: for each case an execution as if it had had a process of its own, or `None` where the process
-/// tells nothing about it. `last`: there will be no other process for it, so that what became of this one is its own fate.
+/// Splits one process: for each case an execution as if it had its own process, or `None` if the process gives no information
+/// about it. `last`: there will be no other process for it, so the fate of this one is its own.
 ///
-/// A case that the harness reports is trusted where the process ended well, or the harness reports another one as failed,
-/// or a case is missing that can be blamed for how the process ended.
+/// A reported case is trusted if the process ended well, if the harness reports another case as failed, or if a missing case
+/// can be blamed for the end of the process.
 fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Execution>> {
     let readings: &[Reading] = match &execution.readings {
         Some(Ok(readings)) => readings,
@@ -100,7 +100,7 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
     let explained = readings.iter().any(|reading| matches!(reading.end, End::Failed { .. }));
     let blamed = natives.iter().any(|native| of(native).is_none());
     let trusted = ended_well || (by_itself && explained) || (natives.len() > 1 && blamed);
-    // What a part needs of the process: a copy of its whole output for each case would be a square of it.
+    // The common part, without the output: copying all of it for each case would be quadratic.
     let common = Execution { readings: None, stdout: execution.stdout.forgotten(), ..execution.clone() };
     let part = |native: &&str| {
         let reading = of(native);
@@ -127,7 +127,7 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
 }
 
 impl Launcher<'_> {
-    /// One process of a harness that measures cases by their own names, with what it wrote read.
+    /// Runs one process of a harness that measures the given cases, and reads its results.
     fn harness_process(
         &mut self,
         case: &PlannedCase,

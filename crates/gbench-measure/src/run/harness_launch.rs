@@ -1,4 +1,4 @@
-//! Words, folder and files of a harness's process: what is put into its launch, and what is read behind it.
+//! Command, folder and files of a harness's process: adds them to its launch, and reads the results.
 
 use std::fs;
 use std::io;
@@ -12,14 +12,14 @@ use gbench_model::{Params, Settings};
 use gbench_suite::plan::PlannedCase;
 use gbench_suite::{Action, Benchmark, DirectProgram};
 
-/// A harness may take so many times its nominal measuring time for a case, beside the deadline of the stage.
+/// How many times its nominal measuring time a harness may take for a case, in addition to the stage's deadline.
 pub(super) const SLACK: f64 = 20.0;
-/// Bytes of a harness's files that are read.
+/// The most bytes of a harness's files.
 const MAX_FILES_BYTES: u64 = 2 << 30;
-/// Bytes of its standard output that are kept for the reader.
+/// Bytes of its standard output that are kept.
 pub(super) const STDOUT_BYTES: usize = 256 << 20;
 
-/// Likewise of its standard error.
+/// Bytes of its standard error that are kept.
 const STDERR_BYTES: usize = 16 << 20;
 
 /// The harness's own name of a case.
@@ -27,7 +27,7 @@ pub(super) fn native(case: &PlannedCase) -> Option<&str> {
     case.benchmark.harness.as_ref()?.native(&case.id.params)
 }
 
-/// The program behind the command, where it is started directly.
+/// The program behind the command, if it is started directly.
 fn program(benchmark: &Benchmark) -> Option<&DirectProgram> {
     benchmark.harness.as_ref()?.program.as_ref()
 }
@@ -41,7 +41,7 @@ pub(super) fn amount(settings: &Settings) -> Amount {
     }
 }
 
-/// The command as the suite file has it. A shell's line gets the adapter's words as its own arguments, `"$@"`.
+/// The suite file's command. A shell command gets the adapter's words as its own arguments, `"$@"`.
 pub(super) fn command(benchmark: &Benchmark) -> Vec<String> {
     if let Some(program) = program(benchmark) {
         return program.argv.clone();
@@ -53,8 +53,8 @@ pub(super) fn command(benchmark: &Benchmark) -> Vec<String> {
     argv
 }
 
-/// Gives a launch the folder and variables of the program that is started directly, before [`invoke`], whose variables stand above.
-/// Cargo names the package's folder to what it starts.
+/// Sets the folder and variables of a program that is started directly. Call it before [`invoke`], whose variables take
+/// precedence. Cargo passes the package's folder to programs that it starts.
 pub(super) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
     if let Some(DirectProgram { dir, env, .. }) = program(benchmark) {
         launch.dir = dir.clone();
@@ -63,19 +63,19 @@ pub(super) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
     }
 }
 
-/// Gives a launch variables, above those that it has.
+/// Sets variables of a launch, overriding existing ones.
 pub(super) fn set(launch: &mut Launch, env: &[(String, String)]) {
     launch.env.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
 }
 
 const NODE_OPTIONS: &str = "NODE_OPTIONS";
 
-/// Gives a launch the adapter's words. `out`: the folder of the harness's files.
+/// Adds the adapter's words to a launch. `out`: the folder for the harness's files.
 pub(super) fn invoke(launch: &mut Launch, invocation: Invocation, out: &Path) {
     launch.allow(out);
     launch.argv = invocation.argv;
     let mut env = invocation.env;
-    // A list of options: the project's own stay.
+    // It is a list of options, so the project's own are kept.
     for (_, options) in env.iter_mut().filter(|(name, _)| name == NODE_OPTIONS) {
         if let Some((_, own)) = launch.env.iter().rev().find(|(name, _)| name == NODE_OPTIONS) {
             *options = format!("{} {options}", own.to_string_lossy());
@@ -102,14 +102,14 @@ pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
     }
 }
 
-/// Puts the file aside that the suite file names, where one is there already. Errors: in words.
+/// Moves an existing file with the name in the suite file out of the way. Errors: in words.
 pub(super) fn put_aside(benchmark: &Benchmark) -> std::result::Result<PutAside, String> {
     let file = benchmark.harness.as_ref().and_then(|entry| entry.file.as_deref());
     PutAside::new(file.into_iter(), &benchmark.dir, benchmark.sandbox.is_some())
 }
 
-/// Puts the file that the suite file names into the folder of the harness's files, where the process has written it. Errors: it
-/// was not written, or cannot be read.
+/// Copies the file named in the suite file into the folder of the harness's files. Errors: the process did not write it, or it
+/// cannot be read.
 pub(super) fn bring_file(benchmark: &Benchmark, out: &Path) -> std::result::Result<(), adapters::ReadError> {
     let Some(file) = benchmark.harness.as_ref().and_then(|entry| entry.file.as_ref()) else { return Ok(()) };
     let fault = |what: String| adapters::ReadError::new(adapters::Place::File(file.clone()), what);
@@ -122,7 +122,7 @@ pub(super) fn bring_file(benchmark: &Benchmark, out: &Path) -> std::result::Resu
         .map_err(|error| fault(error.to_string()))
 }
 
-/// Reads what a process wrote. Errors: the adapter's; files that cannot be read, or are too large.
+/// Reads a process's results. Errors: the adapter's; files that cannot be read, or are too large.
 pub(super) fn read<T>(
     execution: &Execution,
     out: &Path,
@@ -139,7 +139,7 @@ pub(super) fn read<T>(
     by(&HarnessOutput { stdout: &execution.stdout.bytes(), files: &files })
 }
 
-/// The regular files below a folder, by their path in it; links are not followed.
+/// The regular files below a folder, by relative path; links are not followed.
 pub(super) fn files_below(folder: &Path) -> io::Result<OutputFiles> {
     let (mut files, mut folders, mut size) = (OutputFiles::default(), vec![folder.to_owned()], 0);
     while let Some(next) = folders.pop() {

@@ -1,20 +1,20 @@
-//! The Python interpreter that measures: the one that the suite file names, else the environment that is active, else one that
-//! stands in the benchmark's folder or in the gate's, else the first on PATH.
+//! Chooses the Python interpreter: the one in the suite file, else the active environment, else one in the benchmark's folder
+//! or the gate's, else the first on PATH.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Folders of environments beside a project, as people call them.
+/// Usual names of environment folders in a project.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
-/// Variables that hold the folder of the active environment.
+/// Variables with the folder of the active environment.
 const VIRTUAL_ENV: &str = "VIRTUAL_ENV";
 const CONDA_PREFIX: &str = "CONDA_PREFIX";
 
-/// The words that start it. `given`: as the suite file says, empty: not at all. `dir`: the benchmark's folder. Errors: in words,
-/// where there is none.
+/// The words that start the interpreter. `given`: from the suite file; may be empty. `dir`: the benchmark's folder. Errors: in
+/// words, if there is none.
 ///
-/// A comparison measures each commit in a tree of its own, which has no environment of its own unless a build makes one: then
-/// that of the folder in which the gate was started is meant, for both sides.
+/// A comparison measures each commit in a separate tree, which has no environment unless a build makes one. Both sides then
+/// use that of the folder in which the gate was started.
 pub fn find_interpreter(given: &[String], dir: &Path) -> Result<Vec<String>, String> {
     let on_path = |names: &[&str]| {
         let path = env::var_os("PATH").unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn find_interpreter(given: &[String], dir: &Path) -> Result<Vec<String>, Str
         env::var_os(VIRTUAL_ENV).map(PathBuf::from).filter(|folder| !folder.as_os_str().is_empty())
         && !python(folder.clone()).is_file()
     {
-        // Another one in its place would measure with other packages.
+        // Another interpreter would measure with other packages.
         return Err(format!(
             "{VIRTUAL_ENV} names {}, which has no bin/python: activate an environment that is there, or unset it",
             folder.display()
@@ -52,7 +52,7 @@ pub fn find_interpreter(given: &[String], dir: &Path) -> Result<Vec<String>, Str
     Ok(vec![word(&found.ok_or_else(|| "no Python interpreter is found".to_owned())?)])
 }
 
-/// The benchmark's folder and those above it up to its repository, then the gate's.
+/// The benchmark's folder and its ancestors up to its repository, then the gate's folder.
 fn places(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let here = env::current_dir().unwrap_or_default();
     let chains = [dir.to_owned(), here].map(|start| {

@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Lets a write beyond the limit for a file's size (`ulimit -f`) fail like any other, instead of ending the process
-/// without a word (SIGXFSZ). A child begins with the usual effect of the signal. Errors: signals cannot be taken.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like any other error, instead of killing the process silently
+/// (SIGXFSZ). Children get the signal's default action. Errors: signals cannot be handled.
 pub fn outlive_file_size_limit() -> std::io::Result<()> {
     let seen = std::sync::Arc::default();
     signal_hook::flag::register(nix::libc::SIGXFSZ, seen).map(drop)
 }
 
-/// Set once a signal has come; stays set.
+/// Becomes set with the first signal, and stays set.
 #[derive(Debug)]
 pub struct Interrupt {
     int: UnixStream,
     term: UnixStream,
-    /// Signal number of the first that came.
+    /// The number of the first signal.
     seen: Option<i32>,
 }
 
 impl Interrupt {
-    /// Takes SIGINT and SIGTERM (and SIGHUP as SIGTERM) for this process from now on.
+    /// From now on handles SIGINT and SIGTERM (and SIGHUP as SIGTERM) for this process.
     pub fn install() -> std::io::Result<Self> {
         let pipe = |signals: &[i32]| -> std::io::Result<UnixStream> {
             let (read, write) = UnixStream::pair()?;
@@ -39,20 +39,19 @@ impl Interrupt {
         Ok(Self { int: pipe(&[SIGINT])?, term: pipe(&[SIGTERM, SIGHUP])?, seen: None })
     }
 
-    /// The descriptors to poll.
     pub fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
         [self.int.as_fd(), self.term.as_fd()]
     }
 
-    /// Waits for a signal, at most this long. Gives the one that came first, if any came.
+    /// Waits up to `time` for a signal. Returns the first signal so far, if any.
     pub fn wait(&mut self, time: Duration) -> Option<i32> {
         let [int, term] = self.descriptors().map(|pipe| PollFd::new(pipe, PollFlags::POLLIN));
-        // Interrupted, or failed: as if the time were over.
+        // Interrupted, or failed: treated as a timeout.
         let _ = poll(&mut [int, term], PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX));
         self.check().0
     }
 
-    /// The signal that came first, if any came. `fresh` is true when one has come since the last call.
+    /// The first signal so far, if any. `fresh` is true if one has come since the last call.
     pub fn check(&mut self) -> (Option<i32>, bool) {
         let mut fresh = false;
         for (stream, number) in [(&mut self.int, 2), (&mut self.term, 15)] {

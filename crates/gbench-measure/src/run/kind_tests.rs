@@ -1,4 +1,4 @@
-//! The kinds of this crate's cases: a folder of fixtures each. The function of a kind says what it is given.
+//! The kinds of this crate's test cases; each has a folder of fixtures. The function of a kind documents its input.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};
@@ -50,7 +50,7 @@ fn every_case_is_answered_as_its_file_says() {
     walk(env!("CARGO_MANIFEST_DIR"), KINDS, 263);
 }
 
-/// Of a function and its arguments as JSON.
+/// Calls a function with arguments given as JSON.
 fn ask<A: DeserializeOwned, R: Debug>(arguments: &str, function: impl FnOnce(A) -> R) -> String {
     format!("{:?}", function(serde_json::from_str(arguments).unwrap()))
 }
@@ -86,7 +86,7 @@ fn benchmark(words: &[&str], folder: &Path) -> Benchmark {
     Benchmark::new("s/a".parse().unwrap(), action, folder.into())
 }
 
-/// A process that ended well, and what it printed: `stderr` and `stdout`, or the text alone.
+/// A process that ended well, with its output: `stderr` and `stdout`, or only the text.
 fn printed(given: &Given) -> Execution {
     let mut execution = Execution::not_started(String::new());
     execution.end = ExecutionEnd::Process(ProcessEnd::Exit(0));
@@ -99,14 +99,14 @@ fn printed(given: &Given) -> Execution {
     execution
 }
 
-/// What the output of a program says of itself.
+/// The sign that a program's output shows that it declined.
 fn refusal(given: &Given) -> String {
     let mut benchmark = benchmark(&["true"], Path::new("/"));
     benchmark.timing = Timing::Process;
     format!("{:?}", nothing::signs(&printed(given), &benchmark, &[], None))
 }
 
-/// What is said of a command, with `file`s beside it.
+/// Applies `say` to a command, with `file`s in its folder.
 fn of_command<T: Debug>(given: &Given, say: fn(&Benchmark) -> T) -> String {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in given.paths("file") {
@@ -118,7 +118,7 @@ fn of_command<T: Debug>(given: &Given, say: fn(&Benchmark) -> T) -> String {
     format!("{:?}", say(&benchmark(&command.split_whitespace().collect::<Vec<_>>(), folder.path())))
 }
 
-/// The numbers that a `rule` finds in `stdout`. The advice of an error is followed where it is a path that fits.
+/// The numbers that a `rule` finds in `stdout`. If an error's advice is a path, it is followed.
 fn extraction(given: &Given) -> String {
     let (rule, stdout) = (given.get("rule").unwrap(), given.get("stdout").unwrap());
     let (kind, rule) = rule.trim_end().split_once(' ').unwrap();
@@ -150,7 +150,7 @@ fn extraction(given: &Given) -> String {
     format!("{error}\n{next}\n{}", gives.map(|values| format!("which gives {values:?}")).unwrap_or_default())
 }
 
-/// A machine with two H100 or, as `machine` has it, with none, or with a driver that is silent.
+/// A machine with two H100 or, depending on `machine`, with none, or with a driver that does not answer.
 fn machine(given: &Given) -> Manifest {
     let mut manifest = manifest();
     match given.get("machine").as_deref().map(str::trim_end) {
@@ -167,7 +167,7 @@ fn machine(given: &Given) -> Manifest {
     manifest
 }
 
-/// What `of` says of a machine, and of GPUs that are `visible` in the gate's environment.
+/// The list of GPUs of `of` on a machine, with GPUs that are `visible` in the gate's environment.
 fn gpu_list(given: &Given) -> String {
     let (function, it) = (given.get("of").unwrap(), &given.text());
     let mut manifest = machine(given);
@@ -202,7 +202,7 @@ fn gpu_list(given: &Given) -> String {
     }
 }
 
-/// Of how many GPUs there are, and the `device` of each benchmark: the queues, as GPUs and cases.
+/// Input: the number of GPUs, and the `device` of each benchmark. Output: the queues, as GPUs and cases.
 fn queues(given: &Given) -> String {
     ask(&given.text(), |(gpus, list): (usize, Vec<String>)| {
         let mut manifest = manifest();
@@ -221,7 +221,7 @@ fn queues(given: &Given) -> String {
     })
 }
 
-/// Of needed GPUs, GiB and compute capability, and the GPUs that are here: what they lack.
+/// Input: required GPUs, GiB and compute capability, and the available GPUs. Output: the missing requirements.
 fn requirements(given: &Given) -> String {
     type Needed = (u32, u64, Option<(u32, u32)>, Option<Vec<(u64, String)>>);
     let (gpus, memory, compute_capability, here): Needed = serde_json::from_str(&given.text()).unwrap();
@@ -246,7 +246,7 @@ fn requirements(given: &Given) -> String {
     lines
 }
 
-/// Of GPUs, each its mean power, whether the process is on it, how busy it is, and whether another is on it.
+/// Input: GPUs, each with mean power, whether the process is on it, utilisation, and whether another process is on it.
 fn power(given: &Given) -> String {
     ask(&given.text(), |gpus: Vec<(Option<f64>, bool, f64, bool)>| {
         let of = |(watts, used, busy, shared): (Option<f64>, _, _, bool)| GpuTelemetry {
@@ -262,8 +262,8 @@ fn power(given: &Given) -> String {
     })
 }
 
-/// Lists the variables that the gate sets for a process: of a `suite`, or of a command with the variable GBENCH_PARAM_OWN; at a
-/// point, or at `shared` ones. `as: cold` also sets `--iterations 3`.
+/// Lists the variables that the gate sets for a process: of a `suite`, or of a command with the variable GBENCH_PARAM_OWN; at
+/// a point, or at `shared` ones. `as: cold` also sets `--iterations 3`.
 fn environment(given: &Given) -> String {
     let is = |word: &str| given.get("as").is_some_and(|text| text.trim_end() == word);
     let points = |head: &str| -> Vec<Params> {
@@ -320,7 +320,7 @@ fn shared_process(given: &Given) -> String {
     text
 }
 
-/// Steps of a process, each at a second: an event, a pause or its end, and how long each stage took.
+/// Input: steps of a process, one per second: an event, a pause or its end. Output: the duration of each stage.
 fn stages(given: &Given) -> String {
     let begin = Instant::now();
     let deadlines = Settings::default().deadlines;

@@ -29,39 +29,39 @@ use gbench_model::{
 use gbench_suite::plan::{Arm, PlannedCase};
 use gbench_suite::{Action, Benchmark, Build};
 
-/// The means by which the processes of a plan are started.
+/// The means of starting the processes of a plan.
 pub struct RunSession<'a> {
     pub executor: &'a mut dyn Executor,
     pub observer: &'a mut dyn Observer,
-    /// Reads the state of the machine around each process; `None`: nothing does.
+    /// Observes the machine around each process; `None`: nothing does.
     pub probe: Option<&'a mut dyn ConditionsProbe>,
-    /// The gbench-ci binary, which is what built-in workloads run in.
+    /// The gbench-ci binary, which runs built-in workloads.
     pub binary: PathBuf,
     /// Seconds for everything; 0: no limit.
     pub deadline: f64,
-    /// Seconds to wait at most for a calm machine before a process; 0: none.
+    /// The most seconds to wait for an idle machine before a process; 0: none.
     pub calm_wait: f64,
-    /// Program and arguments to call after a process was stopped for its time, with its folder; empty: none.
+    /// Program and arguments to call after a process timed out, with its folder; empty: none.
     pub after_timeout: (Vec<String>, PathBuf),
 }
 
-/// Starts the processes of a plan, and tells the observer.
+/// Starts the processes of a plan, and reports to the observer.
 pub(super) struct Launcher<'a> {
     pub session: RunSession<'a>,
-    /// The moment at which the whole run must end.
     until: Option<Instant>,
-    /// The Python driver's files, once they are needed; in sandboxes those of each side, which Python keeps compiled there.
+    /// The Python driver's files, written on first use; in sandboxes each side has its own, because Python stores compiled
+    /// files there.
     pub(super) drivers: Vec<(Option<Sandbox>, Temporary)>,
-    /// Where processes of a side keep the kernels that they compile, once one may.
+    /// Each side's folder for compiled kernels, created on first use.
     cubins: RefCell<Vec<(Option<Sandbox>, Temporary)>>,
-    /// While a case is profiled: what its process is started under.
+    /// While a case is profiled: the program to start its process under.
     pub(super) wrapping: Option<Wrapping>,
     pub count: ProcessCount,
-    /// The last wait for a calm machine was in vain.
+    /// The last wait for an idle machine ran out.
     pub(super) gave_up: bool,
 }
 
-/// Processes that were started or left out so far, and in all: of the plan, or of the round. Clones count together.
+/// Processes that were started or left out so far, and in all: of the plan, or of the round. Clones share one count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProcessCount {
     done: Arc<AtomicUsize>,
@@ -97,7 +97,7 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// One that starts processes of the same plan beside this one, with means of its own.
+    /// Another launcher of the same plan, with its own means.
     pub(super) fn beside<'b>(&self, session: RunSession<'b>) -> Launcher<'b> {
         Launcher { until: self.until, count: self.count.clone(), ..Launcher::new(session) }
     }
@@ -143,7 +143,7 @@ impl<'a> Launcher<'a> {
         Ok(None)
     }
 
-    /// Runs a build step, unless an equal one is among `built`. Gives what it settles.
+    /// Runs a build step, unless an equal one is in `built`. Returns the outcome that it settles.
     fn build_once(
         &mut self,
         built: &mut Vec<(Build, Option<Outcome>)>,
@@ -169,7 +169,7 @@ impl<'a> Launcher<'a> {
         Ok(Ok(outcome))
     }
 
-    /// Calls the user's command after a timeout, so that the next process finds a device that works.
+    /// Calls the user's command after a timeout, so that the next process finds a working device.
     pub(super) fn after_timeout(&mut self, execution: &Execution, case: &PlannedCase) -> Option<ProcessEnd> {
         let (argv, dir) = &self.session.after_timeout;
         if argv.is_empty() || !matches!(execution.stopped, Some(StopReason::Stage { .. })) {
@@ -178,17 +178,17 @@ impl<'a> Launcher<'a> {
         let launch = Launch::of_step(&case.benchmark, argv.clone(), dir.clone(), Stage::Teardown, self.until);
         let execution = self.session.executor.execute(&launch);
         match execution.end {
-            // The user's interrupt came first: it was never started.
+            // The user's interrupt came first: the command was never started.
             _ if execution.stopped.is_some() => None,
             ExecutionEnd::Process(end) => Some(end),
-            // As a shell says it of a command that it cannot start.
+            // Like a shell that cannot start a command.
             ExecutionEnd::NotStarted { .. } => Some(ProcessEnd::Exit(127)),
             ExecutionEnd::SupervisorDied => Some(ProcessEnd::Signal(9)),
         }
     }
 
-    /// Runs one process of a case to its end. `shared`: the points of the case's benchmark that it measures; empty: the
-    /// case alone.
+    /// Runs one process of a case to its end. `shared`: the points of the case's benchmark that it measures; empty: only the
+    /// case.
     pub(super) fn process(
         &mut self,
         case: &PlannedCase,
@@ -198,7 +198,7 @@ impl<'a> Launcher<'a> {
         self.observed(case, process, |launcher| launcher.execute(case, process, shared))
     }
 
-    /// Runs one process by `execute`, with when it started and what the machine was doing meanwhile.
+    /// Runs one process by `execute`; returns it with its start time and the machine's state meanwhile.
     pub(super) fn observed(
         &mut self,
         case: &PlannedCase,
@@ -232,7 +232,7 @@ impl<'a> Launcher<'a> {
         (execution, context)
     }
 
-    /// Starts a process of a case, under a profiler while it is profiled, and sees it through to its end.
+    /// Starts a process of a case, under a profiler if it is profiled, and follows it to its end.
     pub(super) fn start(&mut self, mut launch: Launch) -> Execution {
         if let Some(wrapping) = &self.wrapping {
             wrapping.apply(&mut launch);
@@ -244,8 +244,8 @@ impl<'a> Launcher<'a> {
         if let Some(cause) = no_kernel(&case.benchmark, &case.id.params) {
             return Execution::not_started(cause);
         }
-        // Fresh for every process, gone with it; without one the process could still be told apart as cold, but
-        // would not be: then it does not start.
+        // Fresh for every process, and removed with it. Without one, the process would be recorded as cold without being so;
+        // it is then not started.
         let cold = (case.id.thermal == Thermal::Cold).then(Temporary::make);
         let cold = match cold.transpose() {
             Ok(folder) => folder,
@@ -297,7 +297,7 @@ impl<'a> Launcher<'a> {
                 multiplier: settings.deadline_multiplier.value,
             },
             memory_limit: settings.memory_limit.value,
-            // What numbers are extracted from must be there whole.
+            // Output for extraction must be complete.
             stdout_limit: if benchmark.timing == Timing::Stdout {
                 log_limit.max(16 << 20)
             } else {
@@ -317,9 +317,11 @@ impl<'a> Launcher<'a> {
         launch
     }
 
-    /// Where processes find the compiler of kernels and what others of the run have compiled. Without a folder each compiles anew.
+    /// Variables that show processes the compiler of kernels and kernels compiled by other processes of the run. Without a
+    /// folder, each process compiles again.
     ///
-    /// A folder that the user names holds the suite's own kernels alone: what a benchmark's kernel includes may change between runs.
+    /// A folder that the user names only contains the suite's own kernels: the includes of a benchmark's kernel may change
+    /// between runs.
     fn compiler_env(&self, benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
         let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_own = matches!(benchmark.action, Action::Builtin(_));
@@ -357,13 +359,13 @@ impl<'a> Launcher<'a> {
     pub(super) fn tell_case(&mut self, arm: &ArmRecorder, index: usize) {
         let (case, side) = (arm.case(index), arm.side);
         let (id, outcome) = (&case.id, &case.outcome);
-        // In rounds a case ends beside the count of the processes.
+        // In rounds, the end of a case does not affect the count of processes.
         let (done, total) = if side.is_some() { (0, 0) } else { (self.count.done(), self.count.total) };
         self.session.observer.on(&Progress::CaseEnded { id, side, outcome, done, total });
     }
 }
 
-/// The state of the machine with the wait before it.
+/// The machine's state, with the wait before the process.
 pub(super) fn with_wait(conditions: Option<Conditions>, waited: Option<Box<CalmWait>>) -> Option<Conditions> {
     match waited {
         None => conditions,
@@ -371,7 +373,7 @@ pub(super) fn with_wait(conditions: Option<Conditions>, waited: Option<Box<CalmW
     }
 }
 
-/// From the beginning of the first measure stage to the end of the last, in seconds after the process's start.
+/// From the beginning of the first measure stage to the end of the last, in seconds since the process's start.
 fn measured(stages: &[StageReport]) -> Option<(f64, f64)> {
     let (mut now, mut span) = (0.0, None);
     for report in stages {
@@ -384,12 +386,12 @@ fn measured(stages: &[StageReport]) -> Option<(f64, f64)> {
     span
 }
 
-/// Why the kernel of a case cannot be asked for; `None`: it can, or the benchmark is none.
+/// Why the kernel of a case cannot be requested; `None`: it can, or the benchmark is not a kernel.
 fn no_kernel(benchmark: &Benchmark, params: &Params) -> Option<String> {
     match benchmark.kernel_call(params)? {
         Ok(call) if call.file.is_file() => None,
         Ok(call) => Some(format!("there is no file {}", call.file.display())),
-        // The other side's parameters, over which this side's expressions were never computed.
+        // The parameters come from the other side, for which this side's expressions were never computed.
         Err(why) => Some(format!("its launch cannot be computed: {why}")),
     }
 }

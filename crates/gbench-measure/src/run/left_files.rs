@@ -1,5 +1,5 @@
-//! Files in which a program leaves its results, at a path of its own. What is there before a process is put aside meanwhile, so that what is
-//! there behind it is its own; then it is put back, and nothing of the user's is lost.
+//! Files in which a program leaves its results at a fixed path. Existing files are moved out of the way meanwhile, so that
+//! whatever is found afterwards is the program's; then they are moved back, so that the user loses nothing.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,19 +11,19 @@ use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, open, openat2, renameat};
 use nix::sys::stat::Mode;
 
-/// What stands in each file, or why it cannot be used.
+/// The content of each file, or why it cannot be used.
 pub(super) type LeftFiles = BTreeMap<String, Result<Vec<u8>, String>>;
 
-/// Bytes of a file that are read at most.
+/// The most bytes of a file.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Files that are put aside under other names beside them, and put back when this is dropped: the folder, and both names.
+/// Files that were renamed within their folders, and get their names back on drop: the folder, and both names.
 #[must_use]
 pub(super) struct PutAside(Vec<(File, OsString, OsString)>);
 
 impl PutAside {
-    /// Puts those of the files aside that are there. `confined`: code in a sandbox can write to the folder, and no link on the way to a file
-    /// is followed. Errors: one cannot be; the others are put back.
+    /// Renames the files that exist. `confined`: sandboxed code can write to the folder, so no link on the way to a file is
+    /// followed. Errors: a file cannot be renamed; the others are restored.
     pub(super) fn new<'a>(
         files: impl Iterator<Item = &'a str>,
         folder: &Path,
@@ -63,13 +63,13 @@ impl PutAside {
 impl Drop for PutAside {
     fn drop(&mut self) {
         for (parent, name, other) in self.0.drain(..) {
-            // Where that fails, it stays there under its other name.
+            // If that fails, the file keeps its other name.
             let _ = renameat(&parent, other.as_os_str(), &parent, name.as_os_str());
         }
     }
 }
 
-/// The folder that a file lies in.
+/// The folder that contains a file.
 fn parent(path: &Path, confined: bool) -> nix::Result<File> {
     let folder = path.parent().ok_or(Errno::ENOENT)?;
     let flags = OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
@@ -82,12 +82,11 @@ fn parent(path: &Path, confined: bool) -> nix::Result<File> {
     .map(File::from)
 }
 
-/// Reads files by their paths from a folder.
 pub(super) fn read<'a>(files: impl Iterator<Item = &'a str>, folder: &Path) -> LeftFiles {
     files.map(|file| (file.to_owned(), one(&folder.join(file)))).collect()
 }
 
-/// One file. Errors in words: it is not there, is none, or is too large.
+/// Reads one file. Errors in words: it is missing, not a regular file, or too large.
 pub(super) fn one(path: &Path) -> Result<Vec<u8>, String> {
     let words = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "the process did not write it".to_owned(),
@@ -95,7 +94,7 @@ pub(super) fn one(path: &Path) -> Result<Vec<u8>, String> {
     };
     let metadata = std::fs::symlink_metadata(path).map_err(words)?;
     if !metadata.is_file() {
-        return Err("it is no regular file".into());
+        return Err("it is not a regular file".into());
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(words)?;
@@ -125,7 +124,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
-        assert!(one(&path).unwrap_err().contains("no regular file"));
+        assert!(one(&path).unwrap_err().contains("not a regular file"));
         std::fs::create_dir(folder.path().join("d")).unwrap();
         let refused = PutAside::new(["r.json", "d"].into_iter(), folder.path(), false).err().unwrap();
         assert!(refused.contains("it is a folder") && path.is_symlink(), "{refused}");
@@ -142,7 +141,7 @@ mod tests {
         let refused = PutAside::new(["x/config"].into_iter(), &folder, true).err().unwrap();
         assert!(refused.contains("is a link"), "{refused}");
         assert!(victim.join("config").exists());
-        // A file that was put aside comes back into its own folder, whatever stands for it by then.
+        // A file that was moved away returns to its own folder, whatever has replaced that folder.
         let own = folder.join("y");
         std::fs::create_dir(&own).unwrap();
         std::fs::write(own.join("config"), "own").unwrap();

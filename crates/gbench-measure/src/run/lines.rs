@@ -1,6 +1,6 @@
-//! A line of output as a table shows it.
+//! A line of output as shown in a table.
 
-/// At most one line of 200 characters, without control characters: causes stand in tables.
+/// At most one line of 200 characters without control characters, for causes in tables.
 pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(empty)");
     let mut line: String = without_escapes(line).chars().filter(|c| !c.is_control()).collect();
@@ -11,7 +11,7 @@ pub(super) fn first_line(text: &str) -> String {
     line
 }
 
-/// Without a terminal's orders (ECMA-48): colours and cursor moves `ESC [ ... letter`, titles `ESC ] ... BEL`.
+/// Without terminal sequences (ECMA-48): colours and cursor moves `ESC [ ... letter`, titles `ESC ] ... BEL`.
 fn without_escapes(text: &str) -> String {
     let mut plain = String::new();
     let mut chars = text.chars();

@@ -1,5 +1,5 @@
-//! Finds the cases of benchmarks that somebody's harness measures: builds, asks the harness, and gives the benchmark its
-//! points. It comes before the plan, which needs them.
+//! Finds the cases of harness benchmarks: builds, asks the harness, and sets the benchmark's points. It runs before the plan,
+//! which needs them.
 
 use std::path::Path;
 
@@ -21,11 +21,10 @@ use gbench_formats::adapters::{
 use gbench_model::{CutShort, Isolation, Manifest, ProcessEnd, Side, Stage, shell_word};
 use gbench_suite::{Benchmark, Build, DirectProgram, FailedBuild, Listing, Suite};
 
-/// Lists the cases of harnesses.
 pub struct CaseLister<'a> {
     pub executor: &'a mut dyn Executor,
     pub observer: &'a mut dyn Observer,
-    /// Of the machine: what a benchmark requires and is not there is neither built nor listed.
+    /// The machine's facts: a benchmark with a missing requirement is neither built nor listed.
     pub manifest: &'a Manifest,
 }
 
@@ -37,9 +36,9 @@ pub struct Unlisted {
 }
 
 impl CaseLister<'_> {
-    /// Gives every benchmark of the suite that has a harness its cases. One that cannot run here, or cannot be built, stays
-    /// unlisted and says why: the run meets the same obstacle and records it. One whose harness cannot be listed is marked
-    /// so. Gives what cut the listing short.
+    /// Sets the cases of every harness benchmark of the suite. A benchmark that cannot run here or be built stays unlisted,
+    /// with the reason: the run meets the same obstacle and records it. A benchmark whose harness cannot be listed is marked.
+    /// Errors: the reason for an early end.
     pub fn list(&mut self, suite: &mut Suite, side: Option<Side>) -> Result<(), CutShort> {
         let mut built: Vec<(Build, Option<FailedBuild>)> = Vec::new();
         for benchmark in suite.benchmarks.iter_mut().filter(|benchmark| benchmark.is_unlisted()) {
@@ -100,7 +99,7 @@ impl CaseLister<'_> {
         Ok(())
     }
 
-    /// Finds the program that a build tool's command starts. Where it cannot be found for certain, the command is used.
+    /// Finds the program that a build tool's command starts. If it cannot be determined with certainty, the command is used.
     fn find_program(&mut self, benchmark: &mut Benchmark) -> Result<(), CutShort> {
         let Some(bench) = adapters::cargo_bench(&command(benchmark)) else { return Ok(()) };
         let mut launch =
@@ -188,7 +187,7 @@ impl CaseLister<'_> {
             if silent.cut_short().is_some() {
                 return (silent, Err(Unlisted { cause: String::new(), advice: String::new() }));
             }
-            // However it ends: some programs do so badly where no case is theirs.
+            // However it ends: some programs fail if none of the cases is theirs.
             own = silent.stdout.bytes();
         }
         let mut steady = true;
@@ -202,7 +201,7 @@ impl CaseLister<'_> {
         let listed = brought.and_then(|()| {
             read(&execution, out, |output| adapters::list_beside(adapter, output, &own, steady))
         });
-        // A harness that lists by running may end badly because one of its benchmarks fails.
+        // A harness that lists by running may fail because one of its benchmarks does.
         let by_itself = matches!(execution.end, ExecutionEnd::Process(ProcessEnd::Exit(_)));
         let lenient = adapter.about().lists == Lists::ByRunning && by_itself && execution.stopped.is_none();
         let advice = format!("run it by hand: `{shown}`");
@@ -232,7 +231,7 @@ impl CaseLister<'_> {
     }
 }
 
-/// What is to be said of patterns in `cases` that choose nothing.
+/// The warning about patterns in `cases` that match nothing.
 fn unmatched(benchmark: &Benchmark, side: Option<Side>) -> Option<String> {
     let patterns: Vec<String> =
         benchmark.harness.as_ref()?.unmatched.iter().map(|pattern| format!("`{pattern}`")).collect();
@@ -251,7 +250,7 @@ fn fail(benchmark: &mut Benchmark, Unlisted { cause, advice }: Unlisted) {
     set_listing(benchmark, Listing::Failed { cause, advice });
 }
 
-/// What cannot be asked for single cases measures all of them in every process.
+/// A harness that cannot select single cases measures all of them in every process.
 fn settle_isolation(benchmark: &mut Benchmark, about: About) {
     let isolation = &mut benchmark.settings.isolation;
     if !about.filters && isolation.value == Isolation::SharedScreen {
@@ -263,7 +262,7 @@ fn ended_well(execution: &Execution) -> bool {
     execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0)) && execution.stopped.is_none()
 }
 
-/// How it ended, in a line.
+/// How it ended, in one line.
 fn why(execution: &Execution) -> String {
     let end = match &execution.end {
         _ if execution.stopped.is_some() => "it took longer than `deadlines.measure`".into(),

@@ -1,5 +1,5 @@
-//! Whether a process that was timed from outside and ended well did anything: its output against the words of programs
-//! that decline, its time against the bare start of its interpreter.
+//! Detects processes that were timed from outside and ended well, but did nothing: compares their output with messages of
+//! programs that decline to run, and their time with the bare start of their interpreter.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -14,7 +14,7 @@ use gbench_formats::adapters::Harness;
 use gbench_model::{NothingMeasured, Params, ProcessEnd, RefusalReason, Stage, Timing};
 use gbench_suite::Benchmark;
 
-/// The output of programs that decline to run and end with 0, the clearest sign first. Lower case and upper case are one.
+/// Messages of programs that decline to run and exit with 0, the clearest sign first. Case-insensitive.
 const REFUSALS: [(&str, RefusalReason); 12] = [
     (
         r"\bno (usable |available |compatible |suitable |supported |nvidia |cuda[- ]capable )*(cuda|gpus?)\b",
@@ -54,13 +54,13 @@ static PATTERNS: LazyLock<Vec<(Regex, RefusalReason)>> = LazyLock::new(|| {
     REFUSALS.iter().filter_map(compiled).collect()
 });
 
-/// Bytes of a process's output that are looked at, from its end: a program that declines says little else.
+/// Bytes searched at the end of the output: a program that declines prints little else.
 const MAX_OUTPUT_BYTES: usize = 16 << 10;
 
-/// A process within so many times the bare start of its interpreter did hardly more than start.
+/// A process that took less than this many times the bare start of its interpreter did hardly more than start.
 const MAX_START_RATIO: f64 = 1.25;
 
-/// Interpreters by the beginning of their names, and how they are told to do nothing.
+/// Interpreters by prefix of their names, and the arguments that make them do nothing.
 const INTERPRETERS: [(&str, [&str; 2]); 11] = [
     ("python", ["-c", "pass"]),
     ("pypy", ["-c", "pass"]),
@@ -75,11 +75,11 @@ const INTERPRETERS: [(&str, [&str; 2]); 11] = [
     ("sh", ["-c", ":"]),
 ];
 
-/// Starts of an empty program, of which the median counts; and seconds after which no further one is made.
+/// The number of timed starts of an empty program, whose median is used; and the seconds after which no further one is made.
 const MAX_STARTS: usize = 3;
 const MAX_SECONDS: f64 = 1.0;
 
-/// How long an interpreter takes to start.
+/// The start time of an interpreter.
 #[derive(Clone, Debug)]
 pub(super) struct InterpreterStart {
     /// Program and arguments of the empty program.
@@ -87,7 +87,7 @@ pub(super) struct InterpreterStart {
     seconds: f64,
 }
 
-/// The signs of a process; only of one that was timed from outside and ended well. `calibrating`: the harness of its program.
+/// The signs of a process that was timed from outside and ended well. `calibrating`: the harness of its program.
 pub(super) fn signs(
     execution: &Execution,
     benchmark: &Benchmark,
@@ -124,7 +124,7 @@ fn only_started(seconds: f64, benchmark: &Benchmark, starts: &[InterpreterStart]
     })
 }
 
-/// Times the empty program of a benchmark's interpreter, where it has one that was not timed yet.
+/// Times the empty program of a benchmark's interpreter, if it has one that was not timed yet.
 pub(super) fn time_start(
     executor: &mut dyn Executor,
     benchmark: &Benchmark,
@@ -138,7 +138,7 @@ pub(super) fn time_start(
     while times.len() < MAX_STARTS && times.iter().sum::<f64>() < MAX_SECONDS {
         let launch = Launch::of_step(benchmark, argv.clone(), benchmark.dir.clone(), Stage::Setup, None);
         let execution = executor.execute(&launch);
-        // One that is not there, or does not know the flag, tells nothing.
+        // An interpreter that is missing or does not know the flag gives no time.
         if execution.end != ExecutionEnd::Process(ProcessEnd::Exit(0)) || execution.stopped.is_some() {
             return;
         }
@@ -150,7 +150,7 @@ pub(super) fn time_start(
     }
 }
 
-/// The interpreter of a benchmark's program, told to do nothing; none for a program that is no script.
+/// The interpreter of a benchmark's script with arguments to do nothing; `None` for other programs.
 fn empty_program(benchmark: &Benchmark) -> Option<Vec<String>> {
     let argv = benchmark.argv(benchmark.points.first().unwrap_or(&Params::new()), &[]);
     let words = without_env(&argv);
@@ -164,7 +164,7 @@ fn empty_program(benchmark: &Benchmark) -> Option<Vec<String>> {
 }
 
 fn arguments_of(name: &str) -> Option<[&'static str; 2]> {
-    // `python3.12` and `node20` are the interpreters, `shuffle` is none.
+    // `python3.12` and `node20` are interpreters, `shuffle` is not.
     let fits = |known: &str| {
         let rest = name.strip_prefix(known);
         rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
@@ -176,7 +176,7 @@ fn leaf(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// The words behind `env`, its flags and its variables.
+/// The words after `env`, its flags and its variables.
 fn without_env(argv: &[String]) -> &[String] {
     match argv.first() {
         Some(first) if leaf(first) == "env" => {
@@ -188,7 +188,7 @@ fn without_env(argv: &[String]) -> &[String] {
     }
 }
 
-/// The interpreter that a script names in its first line.
+/// The interpreter in a script's first line.
 fn shebang(path: &Path) -> Option<String> {
     if !path.is_file() {
         return None;

@@ -1,14 +1,14 @@
-//! The only trace that the kernel's out-of-memory killer leaves of its work.
+//! The only trace of the kernel's out-of-memory killer.
 
 use std::fs::File;
 use std::io::Read;
 
-/// How often the kernel had killed for lack of memory since boot, machine-wide; 0 where it does not say.
+/// Kills for lack of memory since boot, machine-wide; 0 if unknown.
 pub(super) struct OomKills(u64);
 
 impl OomKills {
     pub(super) fn now() -> Self {
-        // Larger than the text, which is made up anew at every read.
+        // Larger than the text, which the kernel generates at every read.
         let mut text = String::with_capacity(1 << 14);
         let _ = File::open("/proc/vmstat").and_then(|mut file| file.read_to_string(&mut text));
         let count = text.split_once("\noom_kill ").and_then(|(_, rest)| rest.lines().next());

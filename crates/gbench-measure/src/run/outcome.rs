@@ -16,8 +16,7 @@ use super::reported::{self, Meaning};
 use super::samples::CollectedSamples;
 use super::telling::{error_on_stdout, telling};
 
-/// The outcome of one process. The order of the questions is the order of trust: what the kernel says, then what
-/// the child says, then what is missing.
+/// The outcome of one process. The checks are in order of trust: the kernel's report, the child's messages, missing results.
 pub(super) fn classify(
     execution: &Execution,
     collected: &CollectedSamples,
@@ -64,7 +63,7 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
         StopReason::GateChanged => failed(
             FailureKind::Protocol,
             execution.misdeed().unwrap_or_default(),
-            "let it change those of its own processes only; somebody else on this machine may have done it, too",
+            "let it change only its own processes; another user of this machine may also be the cause",
         ),
         StopReason::OtherSideChanged => failed(
             FailureKind::Protocol,
@@ -140,14 +139,14 @@ fn bad_line(execution: &Execution) -> Option<Outcome> {
     Some(failed(FailureKind::Protocol, cause, &error.advice()))
 }
 
-/// Whether the benchmark has set the stage's limit itself.
+/// True if the benchmark itself set the stage's limit.
 fn asks_itself(execution: &Execution, stage: Stage) -> bool {
     let sets =
         |event: &Event| matches!(event, Event::Config { deadlines, .. } if deadlines.contains_key(&stage));
     execution.events.iter().any(sets)
 }
 
-/// `limit`: as the suite file has it, before the multiplier.
+/// `limit`: from the suite file, before the multiplier.
 fn timeout_advice(stage: Stage, limit: f64) -> String {
     let double = format_duration((limit * 2.0).max(1.0));
     match stage {
@@ -168,7 +167,7 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
     if benchmark.cuda().is_some() {
         // The other side's parameters may give a launch that its expressions cannot compute.
         let advice = format!(
-            "check `file` of `[benchmark.cuda]` at {}, which lies below `dir`, and what it says of the launch",
+            "check that `file` of `[benchmark.cuda]` at {} is below `dir`, and check its launch",
             benchmark.declared
         );
         return Some(failed(
@@ -198,12 +197,12 @@ fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     if let Some(sign) = out_of_memory_sign(execution) {
         return Some(out_of_memory(format!("ended by {}, and {sign}", signal_name(signal))));
     }
-    // SIGKILL from nowhere while the kernel's killer was at work: the only trace that it leaves.
+    // An unexplained SIGKILL while the kernel's killer was active, which leaves no other trace.
     if signal == 9 && execution.oom_killer {
         return Some(out_of_memory("killed while the kernel was ending processes for lack of memory".into()));
     }
     let advice = match signal {
-        // A loader that cannot map its libraries does not always say so.
+        // A loader that cannot map its libraries does not always report it.
         9 | 11 if benchmark.settings.memory_limit.value > 0 => {
             "raise `memory_limit`, in case it is too small to start in; else run it by hand under a debugger"
         }
@@ -223,7 +222,7 @@ fn said(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchma
         let kind = error.kind.as_deref().map(first_line);
         let meaning = reported::meaning(error);
         let cause = match kind {
-            // Said in other words, or once more.
+            // Known from other words, or repeated.
             Some(kind) if meaning != Meaning::Import && kind != "out_of_memory" => {
                 format!("{message} ({kind})")
             }
@@ -283,7 +282,7 @@ fn exit_code(execution: &Execution) -> Option<Outcome> {
     Some(failed(FailureKind::ExitCode, cause, advice))
 }
 
-/// What its harness says of the case, and whether its output is that of the harness.
+/// The harness's report of the case, and whether the output comes from the harness.
 fn by_harness(execution: &Execution) -> Option<Outcome> {
     let error = match execution.readings.as_ref()? {
         Err(error) => error,
@@ -302,7 +301,7 @@ fn by_harness(execution: &Execution) -> Option<Outcome> {
             };
         }
     };
-    // Of a process that did not end well its end says more than what it left unfinished.
+    // If a process did not end well, its end is more informative than its unfinished cases.
     let ended_well =
         execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0)) && execution.stopped.is_none();
     ended_well.then(|| {
@@ -311,7 +310,7 @@ fn by_harness(execution: &Execution) -> Option<Outcome> {
     })
 }
 
-/// It ended well; is what it gave a measurement?
+/// Checks that the results of a process that ended well are a measurement.
 fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Option<Outcome> {
     if let Some(outcome) = bad_line(execution).filter(|_| benchmark.timing == Timing::Protocol) {
         return Some(outcome);
@@ -352,7 +351,7 @@ fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Ben
     None
 }
 
-/// Where the reader finds more about an error that the program reported; only what is there is named.
+/// Where to find more about an error that the program reported; only names what exists.
 fn after_error(execution: &Execution, error: &ReportedError) -> &'static str {
     match (execution.stderr.total(), &error.trace) {
         (0, Some(_)) => "read its trace: the record has all of it",
@@ -361,7 +360,7 @@ fn after_error(execution: &Execution, error: &ReportedError) -> &'static str {
     }
 }
 
-/// The trace that running out of memory leaves in stderr, by the words of the usual runtimes.
+/// The trace of running out of memory in stderr, in the words of common runtimes.
 fn out_of_memory_sign(execution: &Execution) -> Option<String> {
     const SIGNS: [&str; 9] = [
         "out of memory",

@@ -1,22 +1,21 @@
-//! What a GPU can do at most, by its name, and how near a case comes to it. A case that is faster than its card did not do the work
-//! that it declares.
+//! The peak performance of GPUs by name, and how near a case comes to it. A case faster than its card did not do the work that
+//! it declares.
 
-/// Peaks of one card, by NVIDIA's data sheets; dense, without sparsity.
+/// Peaks of one card, from NVIDIA's data sheets; dense, without sparsity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Peaks {
-    /// What the card's name holds.
+    /// A substring of the card's name.
     name: &'static str,
-    /// Bytes a second of its memory.
+    /// Memory bandwidth in bytes per second.
     bandwidth: f64,
-    /// Bytes of its L2 cache, from which less than that may come faster.
+    /// Bytes of its L2 cache; smaller data may be read faster than from memory.
     cache: f64,
-    /// Floating-point operations a second in single precision: by tensor cores (TF32) where the card has them.
+    /// Floating-point operations per second in single precision: by tensor cores (TF32) if the card has them.
     single: f64,
     /// Half precision with tensor cores.
     half: f64,
 }
 
-/// In GB/s, MiB and TFLOP/s.
 const fn card(name: &'static str, bandwidth: f64, cache: f64, single: f64, half: f64) -> Peaks {
     Peaks {
         name,
@@ -27,7 +26,7 @@ const fn card(name: &'static str, bandwidth: f64, cache: f64, single: f64, half:
     }
 }
 
-/// A longer name stands before a shorter one that it holds.
+/// A longer name precedes a shorter one that it contains.
 const CARDS: [Peaks; 12] = [
     card("H200", 4800.0, 60.0, 494.0, 989.0),
     card("H100 PCIe", 2000.0, 50.0, 378.0, 756.0),
@@ -43,21 +42,21 @@ const CARDS: [Peaks; 12] = [
     card("V100-SXM2", 900.0, 6.0, 15.7, 125.0),
 ];
 
-/// A rate beside the card's peak.
+/// A rate relative to the card's peak.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PeakShare {
     pub metric: &'static str,
-    /// Of the peak; 1 is all of it.
+    /// Share of the peak; 1 is all of it.
     pub share: f64,
-    /// Above what the card can do: the case did not do the work that it declares.
+    /// Above the card's peak: the case did not do the work that it declares.
     pub is_impossible: bool,
     /// The peak in words: `4.8 TB/s of the memory of an H200`.
     pub peak: String,
 }
 
-/// How near rates come to the peaks of a device such as `cuda:NVIDIA H200`. `bytes` and `flops`: a second, at the median. `precision`: of the
-/// case, where it says. `moved`: bytes of one iteration; what fits into the L2 cache may be faster than the memory. Empty for a card that
-/// is not in the table.
+/// How near rates come to the peaks of a device such as `cuda:NVIDIA H200`. `bytes` and `flops`: per second, at the median.
+/// `precision`: of the case, if declared. `moved`: bytes of one iteration; data in the L2 cache may be faster than the memory.
+/// Empty for a card that is not in the table.
 pub(super) fn shares(
     device: &str,
     bytes: Option<f64>,
@@ -65,7 +64,7 @@ pub(super) fn shares(
     precision: Option<&str>,
     moved: Option<f64>,
 ) -> Vec<PeakShare> {
-    // A part of a card has a part of its peaks, and nobody says which.
+    // A slice of a card has an unknown share of its peaks.
     let Some(card) = card_of(device).filter(|_| !device.contains("MIG")) else { return Vec::new() };
     let cards = device.matches(card.name).count() as f64;
     let (peak, unit) = match precision {
@@ -73,7 +72,7 @@ pub(super) fn shares(
         Some("fp32" | "float32" | "single" | "float") => {
             (card.single, "single precision, TF32 where it has it")
         }
-        // Of other precisions, such as fp8 and int8, no peak is known here.
+        // Peaks of other precisions, such as fp8 and int8, are not in the table.
         Some(_) => (f64::NAN, ""),
         None => (card.half, "half precision"),
     };
@@ -100,7 +99,7 @@ pub(super) fn shares(
     of_memory.into_iter().chain(of_arithmetic).filter(|share| share.share.is_finite()).collect()
 }
 
-/// The card whose name stands in a device's as words of its own: an A100X is no A10, and a GH200 no H200.
+/// The card whose name occurs in a device's name as whole words: an A100X is not an A10, and a GH200 is not an H200.
 fn card_of(device: &str) -> Option<&'static Peaks> {
     let is_part = |c: char| c.is_ascii_alphanumeric();
     CARDS.iter().find(|card| {

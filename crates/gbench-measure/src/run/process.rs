@@ -14,7 +14,8 @@ use gbench_host::supervise::{self, Report, Supervisor};
 use gbench_model::line::{Event, Order};
 use gbench_model::{ProcessEnd, StageStatus};
 
-/// After a batch of samples alone the channel rests this long: a fast benchmark must not keep the gate awake.
+/// After a batch that only has samples, the channel is not read for this long, so that a fast benchmark does not keep the gate
+/// awake.
 const REST: Duration = Duration::from_millis(50);
 /// How long a supervisor may take to report after it was told to stop: SIGTERM's grace, SIGKILL's patience twice, and a
 /// margin. One that takes longer is stopped itself, or hangs in the kernel.
@@ -27,36 +28,36 @@ pub(super) enum Sign {
     Measured,
 }
 
-/// A process that runs, and everything that was read from it so far.
+/// A running process, and everything read from it so far.
 pub(super) struct RunningProcess {
     supervisor: Supervisor,
     channel: File,
-    /// Where turns are given, for a process that takes them. While it is there the channel does not rest: a turn given
-    /// back must not wait.
+    /// Where turns are granted, for a process that takes them. While it is open, the channel is always read: a returned turn
+    /// must not wait.
     turns: Option<File>,
-    /// The process takes turns, also after the last of them.
+    /// The process takes turns, even after the last of them.
     takes_turns: bool,
     clock: StageClock,
     lines: Lines,
-    /// Events that [`RunningProcess::signs`] has told of.
+    /// Events that [`RunningProcess::signs`] has returned.
     told: usize,
     stdout: Stream,
     stderr: Stream,
     /// Bytes of both at the last call of [`Self::newest_output`], and which of them had grown.
     told_output: (u64, u64, bool),
     stopped: Option<StopReason>,
-    /// When a supervisor that was told to stop is no longer waited for.
+    /// When to stop waiting for a supervisor that was told to stop.
     give_up: Option<Instant>,
     until: Option<Instant>,
     rest_until: Option<Instant>,
     report: Vec<u8>,
-    /// Nothing of it is left since then.
+    /// Since when no process of it is left.
     over: Option<Instant>,
 }
 
 impl RunningProcess {
-    /// `output`: its standard output and standard error. `channel`: what it writes its events to. `turns`: what it reads its
-    /// turns from, held open here.
+    /// `output`: its standard output and standard error. `channel`: receives its events. `turns`: sends its turns, kept open
+    /// here.
     pub(super) fn new(
         launch: &Launch,
         supervisor: Supervisor,
@@ -103,7 +104,7 @@ impl RunningProcess {
         all
     }
 
-    /// The next moment at which something must be looked at though nothing came.
+    /// The next moment to look even if nothing came.
     pub(super) fn next_wake(&self) -> Option<Instant> {
         let limits = match self.stopped {
             Some(_) => [self.give_up, None],
@@ -112,11 +113,11 @@ impl RunningProcess {
         limits.into_iter().chain([self.rest_until]).flatten().min()
     }
 
-    /// Takes what has come. `spoke`: the supervisor has something to say.
+    /// Reads new data. `spoke`: the supervisor's socket is readable.
     pub(super) fn look(&mut self, now: Instant, spoke: bool) -> std::io::Result<()> {
         self.stdout.drain()?;
         self.stderr.drain()?;
-        // Also when the channel rests: a stage that has begun meanwhile must not be held to the last one's deadline.
+        // Also while the channel is paused: the deadline may belong to a stage that has ended meanwhile.
         let due = self.clock.deadline().is_some_and(|deadline| now >= deadline);
         if (self.rest_until.is_none() || due) && self.read_channel(now)? && !self.takes_turns {
             self.rest_until = Some(now + REST);
@@ -128,7 +129,7 @@ impl RunningProcess {
         Ok(())
     }
 
-    /// Reads what is there. True if it held nothing but samples, so that the channel may rest.
+    /// Reads the available events. True if all were samples, so that the channel may be paused.
     fn read_channel(&mut self, now: Instant) -> std::io::Result<bool> {
         let before = self.lines.events.len();
         read_available(&mut self.channel, |bytes| self.lines.push(bytes))?;
@@ -140,7 +141,7 @@ impl RunningProcess {
         Ok(!fresh.is_empty() && fresh.iter().all(samples))
     }
 
-    /// Everything that could write is gone; what it wrote is still in the pipes.
+    /// All writers are gone; their output is still in the pipes.
     fn conclude(&mut self) -> std::io::Result<()> {
         let now = Instant::now();
         if !self.leaves_its_supervisor_free() {
@@ -153,7 +154,7 @@ impl RunningProcess {
         Ok(())
     }
 
-    /// Kills it: the caller stops following it, and it must not run beside the next one.
+    /// Kills it: the caller stops following it, and it must not run concurrently with the next one.
     pub(super) fn abandon(&mut self) -> std::io::Result<()> {
         self.dismiss_supervisor()
     }
@@ -162,8 +163,8 @@ impl RunningProcess {
         self.supervisor.dismiss()
     }
 
-    /// Its supervisor can serve the next process. One that was told to stop may find the word unread, and take it for the next
-    /// one's; one below which something survives would count it again.
+    /// True if its supervisor can serve the next process. A supervisor that was told to stop may apply the unread message to
+    /// the next process, and one with surviving descendants would count them again.
     fn leaves_its_supervisor_free(&self) -> bool {
         let unremarkable =
             matches!(self.end(), Some(Report::Ended { survivors: 0, .. } | Report::NotStarted { .. }));
@@ -181,7 +182,7 @@ impl RunningProcess {
         }
     }
 
-    /// Tells the supervisor to end the child; the first reason stays. `again`: the user insists.
+    /// Tells the supervisor to end the child; the first reason is kept. `again`: the user insists.
     pub(super) fn stop(&mut self, reason: StopReason, again: bool) {
         let word = match self.stopped {
             None => supervise::STOP,
@@ -193,7 +194,7 @@ impl RunningProcess {
         self.supervisor.tell(word);
     }
 
-    /// The end of the stream that has grown since the last call; of both stderr, of neither the one before.
+    /// The end of the stream that has grown since the last call: stderr if both have, the previous one if neither has.
     pub(super) fn newest_output(&mut self) -> String {
         let (stdout, stderr) = (self.stdout.capture.total(), self.stderr.capture.total());
         let (before, also_before, was_stdout) = self.told_output;
@@ -207,7 +208,6 @@ impl RunningProcess {
         stream.capture.newest(4096)
     }
 
-    /// The signs since the last call.
     pub(super) fn signs(&mut self) -> Vec<Sign> {
         let fresh = &self.lines.events[self.told..];
         self.told = self.lines.events.len();
@@ -219,17 +219,17 @@ impl RunningProcess {
         fresh.iter().filter_map(sign).collect()
     }
 
-    /// It sent a line that is no event, after which it cannot be heard any more.
+    /// It sent an invalid line, so later lines are ignored.
     pub(super) fn is_garbled(&self) -> bool {
         self.lines.is_bad()
     }
 
-    /// It waits for its turn from now on.
+    /// From now on it waits for its turn.
     pub(super) fn rest(&mut self, now: Instant) {
         self.clock.pause(now);
     }
 
-    /// Gives it a turn.
+    /// Grants a turn.
     pub(super) fn give(&mut self, iterations: u32, now: Instant) -> std::io::Result<()> {
         self.clock.resume(now);
         let mut line = serde_json::to_vec(&Order::Turn { iterations })?;
@@ -244,31 +244,30 @@ impl RunningProcess {
         self.supervisor.id()
     }
 
-    /// CPU time of all that runs of it.
+    /// CPU time of all its processes.
     pub(super) fn cpu(&self) -> Duration {
         self.supervisor.cpu_below()
     }
 
-    /// No more turns: it finds the end of the file.
+    /// Ends its turns: it reads the end of the file.
     pub(super) fn end_turns(&mut self, now: Instant) {
         self.clock.resume(now);
         self.turns = None;
     }
 
-    /// How it ended, once it is over; absent where its supervisor was lost.
+    /// How it ended, once it is over; `None` if its supervisor was lost.
     pub(super) fn end(&self) -> Option<Report> {
         serde_json::from_slice(&self.report).ok()
     }
 
-    /// It has told of a reason for ending early itself.
+    /// It has reported a reason for ending early.
     pub(super) fn said_why(&self) -> bool {
         let why = |event: &Event| matches!(event, Event::Skip { .. } | Event::Error { .. });
         self.lines.events.iter().any(why)
     }
 
-    /// Everything that was seen, and its supervisor and channel where they are free for the next process. `before`: from before
-    /// its start. `blame`: why what looks like a
-    /// good end is none.
+    /// All observations, and its supervisor and channel if they can be reused. `before`: from before its start. `blame`: why
+    /// an end that looks good is not.
     pub(super) fn finish(
         self,
         before: &OomKills,
@@ -287,7 +286,7 @@ impl RunningProcess {
             Some(Report::NotStarted { .. }) => Vec::new(),
             _ => self.clock.finish(status, self.over.unwrap_or_else(Instant::now)),
         };
-        // The kernel makes up a long text for the answer: it is asked for where there is a question.
+        // The kernel generates a long text for the answer, so it is only read if necessary.
         let was_killed = !matches!(
             report,
             Some(Report::NotStarted { .. } | Report::Ended { end: ProcessEnd::Exit(_), .. })

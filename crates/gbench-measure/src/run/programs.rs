@@ -1,8 +1,6 @@
-//! Programs on this machine.
-
 use std::path::{Path, PathBuf};
 
-/// Whether a program is an executable file: by path if it holds a slash, relative to `dir`; else on PATH.
+/// True if a program is an executable file: by path if it contains a slash, relative to `dir`; else on PATH.
 pub fn has_binary(name: &str, dir: &Path) -> bool {
     find_binary(name, dir).is_some()
 }

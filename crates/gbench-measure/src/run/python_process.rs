@@ -1,8 +1,7 @@
-//! Processes of the Python driver: one interpreter imports once and measures many modules, and what it sent is taken apart case by
-//! case.
+//! Processes of the Python driver: one interpreter imports once and measures many modules; its messages are split by case.
 //!
-//! A case that ends the process (a crash, `os._exit`, a deadline) costs itself only: those that it did not come to have another
-//! process, and one that crashed among others is asked once more alone, because an earlier case may have broken it.
+//! A case that ends the process (a crash, `os._exit`, a deadline) only costs itself. The cases not reached get another
+//! process. A case that crashed among others is tried once more alone, because an earlier case may have caused it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,8 +25,8 @@ use gbench_model::{CutShort, Isolation, ProcessEnd, Result, Sandbox, Stage, Ther
 use gbench_suite::plan::PlannedCase;
 use gbench_suite::{Benchmark, PythonEntry, PythonSource};
 
-/// Measures cases of one benchmark of Python modules: in one process, and in further ones where that ends early. Gives one part
-/// for each case, or what cut it short. Arguments: see [`super::harness::measure`].
+/// Measures cases of one benchmark of Python modules: in one process, and in further ones if that ends early. Returns one part
+/// for each case, or the reason for an early end. Arguments: see [`super::harness::measure`].
 pub(super) fn measure(
     launcher: &mut Launcher<'_>,
     cases: &[&PlannedCase],
@@ -37,7 +36,7 @@ pub(super) fn measure(
 ) -> Result<std::result::Result<CaseParts, CutShort>> {
     let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
-    // By plan, and not because it happens to be the last one that is left: else a process or two would tell its memory.
+    // By plan, and not because only one case is left: otherwise only some processes would report its memory.
     let mut started = 0;
     while let Some(members) = waiting.pop() {
         if started > 0 {
@@ -72,18 +71,18 @@ pub(super) fn measure(
     Ok(Ok(parts.into_iter().flatten().collect()))
 }
 
-/// What one process says of a case.
+/// The information that one process gives about a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// What the process sent of it is the word on it.
+    /// The messages that the process sent about it are final.
     Told,
-    /// The process ended by a crash while it was at this case.
+    /// The process crashed while it was at this case.
     Crashed,
-    /// It ended, in whatever way, before it came to the case.
+    /// The process ended, for any reason, before it reached the case.
     NotReached,
 }
 
-/// By case. A process that came to none of them tells what became of all: the next would end in the same way.
+/// By case. A process that reached none of them decides for all: the next one would end in the same way.
 fn fates(execution: &Execution, cases: usize) -> Vec<Fate> {
     let announced: Vec<usize> = execution
         .events
@@ -108,14 +107,14 @@ fn fates(execution: &Execution, cases: usize) -> Vec<Fate> {
     (0..cases).map(of).collect()
 }
 
-/// The driver's last word was said, and nothing went wrong behind it.
+/// The driver sent its last message, and nothing went wrong afterwards.
 fn ended_by_driver(execution: &Execution) -> bool {
     let said = execution.events.iter().any(|event| matches!(event, Event::End {}));
     said && execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0))
 }
 
-/// Takes one process apart, see [`split_by_case`]: with the stages of each case, and with a word on a process that ended well
-/// before the driver had done its work.
+/// Splits one process, see [`split_by_case`]: also with the stages of each case, and with an error for a process that ended
+/// well before the driver was done.
 fn split(mut execution: Execution, cases: usize) -> Vec<Execution> {
     let exited = execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0)) && execution.stopped.is_none();
     if exited && execution.bad_line.is_none() && !ended_by_driver(&execution) {
@@ -131,7 +130,7 @@ fn split(mut execution: Execution, cases: usize) -> Vec<Execution> {
     let mut parts = split_by_case(&execution, cases);
     for (part, range) in parts.iter_mut().zip(ranges) {
         part.stages = execution.stages.get(range).unwrap_or_default().to_vec();
-        // The driver ended it after an earlier case that left something behind: the case has another process.
+        // The driver ended the process because an earlier case left something behind; this case gets another process.
         if part.stopped == Some(StopReason::Share(ShareFault::NeverAnnounced)) {
             part.stopped = Some(StopReason::Share(ShareFault::NotReached));
         }
@@ -139,7 +138,7 @@ fn split(mut execution: Execution, cases: usize) -> Vec<Execution> {
     parts
 }
 
-/// The stages of each case among those of its process; those before the first case belong to it.
+/// The stages of each case among those of its process; the first case includes those before it.
 fn stages_by_case(execution: &Execution, cases: usize) -> Vec<Range<usize>> {
     let mut ranges = vec![0..0; cases];
     let (mut stage, mut index, mut case) = (Stage::Start, 0, None);
@@ -158,12 +157,12 @@ fn stages_by_case(execution: &Execution, cases: usize) -> Vec<Range<usize>> {
             range.end = index + 1;
         }
     }
-    // A process that came to no case tells its stages to all.
+    // If a process reached no case, its stages belong to all.
     if case.is_none() { vec![0..execution.stages.len(); cases] } else { ranges }
 }
 
 impl Launcher<'_> {
-    /// One process of the driver that measures these cases of one benchmark.
+    /// Runs one process of the driver for these cases of one benchmark.
     pub(super) fn execute_python(&mut self, cases: &[&PlannedCase]) -> Execution {
         let benchmark = &cases[0].benchmark;
         let Some(entry) = benchmark.python() else {
@@ -221,14 +220,14 @@ fn benchmark_root(dir: &Path) -> PathBuf {
     fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned())
 }
 
-/// By the suite file a process has one case, whose memory then is the process's. What a selection leaves, or how many modules lie in
-/// a folder today, decides nothing: a metric may not come and go with its neighbours.
+/// True if, by the suite file, a process has one case, whose memory is then the process's. The number of selected cases or
+/// existing modules must not matter: a case's metrics must not depend on its neighbours.
 fn is_alone(benchmark: &Benchmark, entry: &PythonEntry) -> bool {
     let one_point = matches!(entry.source, PythonSource::Module(_)) && entry.calls.len() == 1;
     one_point || benchmark.settings.isolation.value == Isolation::Process
 }
 
-/// What the driver is asked for.
+/// The request to the driver.
 fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value {
     let first = cases[0];
     let own = environment::request(&first.benchmark.settings, &first.id, 0);
@@ -244,7 +243,7 @@ fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value 
         "cold": own.cold,
         "seed": own.seed,
         "pinned": own.pinned,
-        // Not by how many cases there happen to be: a metric of a case may not come and go with its neighbours.
+        // Not by the number of cases: a case's metrics must not depend on its neighbours.
         "alone": is_alone(&first.benchmark, entry),
         "options": entry.options,
         "tree": entry.tree,

@@ -1,4 +1,4 @@
-//! Which harness a benchmark's program is of: by its words, by its bytes, by the sources beside it.
+//! Recognises the harness of a benchmark's program: by its words, by its bytes, or by nearby sources.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,7 +9,7 @@ use gbench_model::Params;
 use gbench_suite::discover::FolderTree;
 use gbench_suite::{Action, Benchmark};
 
-/// Bytes of a program that are searched for what a harness leaves in it.
+/// The most bytes of a program that are searched for traces of a harness.
 const MAX_PROGRAM_BYTES: u64 = 256 << 20;
 
 /// The harness of a program, by its words and bytes.
@@ -18,7 +18,7 @@ pub(super) fn recognised(benchmark: &Benchmark, command: &[String]) -> Option<Ha
     Harness::recognised(&Program { command, bytes: &bytes })
 }
 
-/// The harness with which a program does as much work as fits into a fixed time, so that its time from outside tells nothing.
+/// The harness of a program that does as much work as fits into a fixed time, so that its time from outside is meaningless.
 pub(super) fn calibrating(benchmark: &Benchmark) -> Option<Harness> {
     let command = match &benchmark.action {
         Action::Shell(line) => line.split_whitespace().map(str::to_owned).collect(),
@@ -29,7 +29,7 @@ pub(super) fn calibrating(benchmark: &Benchmark) -> Option<Harness> {
     known.filter(|harness| harness.0.calibrates(&words))
 }
 
-/// The harness of what Cargo or pytest starts: their own words tell of no harness, and the sources beside them do.
+/// The harness of a program that Cargo or pytest starts: their words name no harness, but the sources do.
 fn by_sources(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
     let starter = |word: &String| ["cargo", "pytest"].contains(&word.rsplit('/').next().unwrap_or(word));
     if !command.iter().any(starter) {
@@ -52,14 +52,14 @@ fn by_sources(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
     ALL.iter().find(starts).map(|adapter| Harness(*adapter))
 }
 
-/// The word behind a flag.
+/// The word after a flag.
 fn after<'c>(command: &'c [String], flag: &str) -> Option<&'c String> {
     let place = command.iter().position(|word| word == flag)?;
     command.get(place + 1)
 }
 
-/// The file that says most about a command: its program where that lies in the tree, else the first argument that is a file
-/// there, such as the script of an interpreter.
+/// The most informative file of a command: its program if that is in the tree, else the first argument that is a file there,
+/// such as a script.
 fn program(benchmark: &Benchmark, command: &[String]) -> Option<PathBuf> {
     let mut words = command.iter().filter(|word| !word.starts_with('-'));
     words.find_map(|word| Some(benchmark.dir.join(word)).filter(|path| path.is_file()))

@@ -1,14 +1,14 @@
-//! Finds in a process's output which write its sandbox refused, and advises what to do. No verdict and no outcome depends on it.
+//! Finds the write that a sandbox refused in a process's output, for advice only. No verdict or outcome depends on it.
 
 use std::path::{Path, PathBuf};
 
 use super::executor::Execution;
 use gbench_model::{Outcome, Sandbox};
 
-/// How the kernel's refusal reads in the words of the C library, of Rust, of Python and of Node.
+/// The kernel's refusal in the words of the C library, Rust, Python and Node.
 const REFUSALS: [&str; 3] = ["Permission denied", "os error 13", "EACCES"];
 
-/// Adds to the advice of an outcome the place that its sandbox refused.
+/// Adds the place that its sandbox refused to the advice of an outcome.
 pub(super) fn advised(mut outcome: Outcome, sandbox: Option<&Sandbox>, execution: &Execution) -> Outcome {
     let (Outcome::Failed { advice, .. } | Outcome::TimedOut { advice, .. } | Outcome::Invalid { advice, .. }) =
         &mut outcome
@@ -32,7 +32,7 @@ pub(super) fn advised(mut outcome: Outcome, sandbox: Option<&Sandbox>, execution
     outcome
 }
 
-/// The last place that was refused, by the lines that say so.
+/// The last refused place in the lines that mention a refusal.
 fn refused(output: &str, sandbox: &Sandbox) -> Option<PathBuf> {
     let lines = output.lines().rev().filter(|line| REFUSALS.iter().any(|words| line.contains(words)));
     // A path in the side's home may lead through a link into the user's home.
@@ -47,7 +47,7 @@ fn refused(output: &str, sandbox: &Sandbox) -> Option<PathBuf> {
     lines.flat_map(places).map(real).find(|place| !is_own(place))
 }
 
-/// The absolute paths in a line, without what is quoted or punctuated around them.
+/// The absolute paths in a line, without quotes and punctuation.
 fn places(line: &str) -> impl Iterator<Item = PathBuf> {
     let ends = |c: char| c.is_whitespace() || "'\"`‘’“”:,;()[]".contains(c);
     let words = line.split(ends).filter(|word| word.starts_with('/') && word.len() > 1);

@@ -1,5 +1,5 @@
-//! Reads the failure that a program reports itself: its words are kept as given, and the names of well-known exceptions are
-//! understood, whatever language raised them.
+//! Failures that a program reports itself: its message is kept as given, and the names of well-known exceptions are recognised
+//! in any language.
 
 use gbench_model::ReportedError;
 
@@ -8,16 +8,16 @@ const MAX_TRACE: usize = 65_536;
 const MAX_MESSAGE: usize = 2_000;
 const MAX_KIND: usize = 100;
 
-/// The meaning of an error to the gate, whatever its name.
+/// The meaning of an error for the gate, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     OutOfMemory,
-    /// A module or library is not there.
+    /// A module or library is missing.
     Import,
     Other,
 }
 
-/// Names of exceptions and error codes without what stands before their last `.` or `::`, in lower case.
+/// Names of exceptions and error codes in lower case, without the part up to their last `.` or `::`.
 const NAMES: [(&str, Meaning); 13] = [
     ("out_of_memory", Meaning::OutOfMemory),
     ("oom", Meaning::OutOfMemory),
@@ -34,7 +34,7 @@ const NAMES: [(&str, Meaning); 13] = [
     ("modulenotfounderror", Meaning::Import),
 ];
 
-/// An `error` event, bounded.
+/// An `error` event with bounded texts.
 pub(super) fn bounded(message: &str, kind: Option<&str>, trace: Option<&str>) -> ReportedError {
     ReportedError {
         kind: kind.map(|kind| within(kind, MAX_KIND)),
@@ -43,8 +43,8 @@ pub(super) fn bounded(message: &str, kind: Option<&str>, trace: Option<&str>) ->
     }
 }
 
-/// By the kind that the program gave; else by the exception's name in front of its message, or of the last line of its
-/// trace, where Python puts it.
+/// From the program's kind; else from the exception's name at the beginning of its message, or of the last line of its trace,
+/// as in Python.
 pub(super) fn meaning(error: &ReportedError) -> Meaning {
     let last =
         error.trace.as_deref().and_then(|trace| trace.lines().rev().find(|line| !line.trim().is_empty()));
@@ -64,7 +64,7 @@ fn of_name(name: &str) -> Meaning {
     NAMES.iter().find(|(known, _)| *known == leaf).map_or(Meaning::Other, |(_, meaning)| *meaning)
 }
 
-/// At most so many characters: of a longer text the beginning and the end.
+/// At most `most` characters: the beginning and the end of a longer text.
 fn within(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

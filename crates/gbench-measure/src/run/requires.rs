@@ -1,20 +1,19 @@
-//! Whether this machine has what a benchmark declares to need, asked before anything is started.
+//! Checks whether this machine meets a benchmark's declared requirements, before anything is started.
 
 use super::contained;
 use super::programs::has_binary;
 use gbench_model::{Gpu, Manifest, Probe};
 use gbench_suite::{Benchmark, Requires};
 
-/// One requirement that is not met.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Missing {
     pub what: String,
     pub next: String,
-    /// It is the GPU, or something about it, that is missing.
+    /// The missing requirement is the GPU, or a property of it.
     pub gpu: bool,
 }
 
-/// Every requirement that is not met, in the order in which the suite file lists its keys.
+/// Every unmet requirement, in the order of the suite file's keys.
 pub(super) fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing> {
     let requires = &benchmark.requires;
     let mut missing = Vec::new();
@@ -39,8 +38,8 @@ pub(super) fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing
     missing
 }
 
-/// Everything that the GPUs here lack: their number, and each property that too few of them have; where each is there often
-/// enough, that too few have all at once.
+/// Everything that the GPUs here lack: their number, and each property that too few of them have. If each property is frequent
+/// enough, reports that too few GPUs have all at once.
 fn missing_gpu(requires: &Requires, gpu: &Probe<gbench_model::GpuFacts>) -> Vec<(String, String)> {
     type Has<'r> = Box<dyn Fn(&Gpu) -> bool + 'r>;
     let mut properties: Vec<(String, Has)> = Vec::new();

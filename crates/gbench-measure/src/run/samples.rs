@@ -1,4 +1,4 @@
-//! Events and output become samples, by metric and process.
+//! Converts events and output to samples, by metric and process.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use super::extract::{self, ExtractError};
 use super::peaks;
 use super::reported;
 
-/// The samples of one process, and all else that it reported.
+/// The samples of one process, and everything else that it reported.
 #[derive(Debug, Default)]
 pub(super) struct CollectedSamples {
-    /// By name. `values` holds finite numbers only.
+    /// By name. `values` contains finite numbers only.
     pub metrics: BTreeMap<String, MetricSamples>,
-    /// Metrics that sent NaN, an infinity or nothing in place of a number, unless they are optional.
+    /// Metrics that sent NaN, an infinity or nothing instead of a number, unless they are optional.
     pub not_finite: Vec<String>,
     /// Optional metrics that were left out, or sent no number at least once.
     pub absent: Vec<String>,
@@ -33,16 +33,16 @@ pub(super) struct CollectedSamples {
     /// The first failed validation's message.
     pub invalid: Option<String>,
     pub skip: Option<Skip>,
-    /// Samples that a slower device gave.
+    /// Samples taken on a throttled device.
     pub throttled: Option<Throttled>,
     /// The first error.
     pub error: Option<ReportedError>,
-    /// The code that it ran on the GPU, by its own word.
+    /// The GPU code that it reported.
     pub device_code: Option<DeviceCode>,
-    /// A rate beyond what the card can do.
+    /// A rate beyond the card's peak.
     pub above_peak: Option<String>,
     per_iteration: BTreeMap<&'static str, f64>,
-    /// Sizes of the errors that it found in its answer, and its peaks of memory.
+    /// Errors that it found in its answer, and its peaks of memory.
     errors: BTreeMap<String, Vec<f64>>,
     peaks: BTreeMap<&'static str, u64>,
 }
@@ -54,7 +54,7 @@ pub(super) struct Skip {
     pub lacks: Option<Lack>,
 }
 
-/// What a process says of the samples that a slower device gave.
+/// A process's report about samples on a throttled device.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Throttled {
     pub samples: u32,
@@ -63,7 +63,6 @@ pub(super) struct Throttled {
     pub spoilt: bool,
 }
 
-/// One metric of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct MetricSamples {
     pub unit: Option<String>,
@@ -71,20 +70,20 @@ pub(super) struct MetricSamples {
     pub values: Vec<f64>,
     pub first_iteration: u64,
     pub stated: Option<Stated>,
-    /// Set for figures that are no measured samples.
+    /// Set for figures that are not measured samples.
     pub role: Option<Role>,
 }
 
-/// The kind of a figure that is no measured sample, and is judged in its own way.
+/// The kind of a figure that is not a measured sample, and is judged differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Computed from another metric, or of a direction that nobody knows: shown, never judged unless the suite file says so.
+    /// Computed from another metric, or of unknown direction: shown, and judged only if the suite file requests it.
     Derived,
     /// An error that the benchmark found in its own answer.
     Accuracy,
-    /// Memory at its peak.
+    /// Peak memory.
     Memory,
-    /// What the device code takes, read from it and not measured.
+    /// Resource usage of the device code, which is read, not measured.
     Code,
 }
 
@@ -111,7 +110,7 @@ impl MetricSamples {
 }
 
 impl CollectedSamples {
-    /// Everything that a process of the case gave, whatever became of it.
+    /// Everything that a process of the case reported, whatever its outcome.
     pub(super) fn of(execution: &Execution, benchmark: &Benchmark, id: &CaseId) -> Self {
         let case = &id.to_string();
         let mut collected = Self::default();
@@ -132,7 +131,7 @@ impl CollectedSamples {
                 collected.take_figures();
             }
             Timing::Process => {
-                // Whatever a process-timed program sends is not what the suite file says to judge.
+                // Samples from a program that is timed from outside are not those that the suite file asks to judge.
                 collected.forget_samples();
                 let ended = matches!(execution.end, super::executor::ExecutionEnd::Process(_));
                 if ended && execution.stopped.is_none() {
@@ -157,7 +156,7 @@ impl CollectedSamples {
             }
         }
         match benchmark.work_of(&id.params) {
-            // What the program itself says of its work is nearer to it.
+            // The program's own report about its work takes precedence.
             Ok(work) => work.into_iter().for_each(|(unit, amount)| {
                 collected.per_iteration.entry(unit).or_insert(amount);
             }),
@@ -170,7 +169,7 @@ impl CollectedSamples {
         collected
     }
 
-    /// Takes note of optional metrics that are not there, or not always: that is no fault of the process.
+    /// Records optional metrics that are missing, or sometimes missing; that is not a failure.
     fn excuse(&mut self, benchmark: &Benchmark, case: &str) {
         let (absent, not_finite) = std::mem::take(&mut self.not_finite)
             .into_iter()
@@ -183,7 +182,7 @@ impl CollectedSamples {
         self.absent.dedup();
     }
 
-    /// What the benchmark's harness wrote about the case.
+    /// Adds the harness's reading of the case.
     fn take_reading(&mut self, execution: &Execution) {
         let Some(Ok(readings)) = &execution.readings else { return };
         let Some(reading) = readings.first().filter(|reading| reading.end == End::Measured) else { return };
@@ -319,7 +318,7 @@ impl CollectedSamples {
         gathered
     }
 
-    /// The time of an iteration, with the seconds of its unit; `None`: there is none, or its unit is no time.
+    /// The time of an iteration, with the seconds of its unit; `None`: there is none, or its unit is not a time.
     pub(super) fn timed(&self, timed: &str, declared: Option<&str>) -> Option<(&MetricSamples, f64)> {
         let time = self.metrics.get(timed)?;
         let seconds = match time.unit.as_deref().or(declared).unwrap_or("s") {
@@ -334,7 +333,7 @@ impl CollectedSamples {
 
     /// Units per iteration over the time of each iteration: `items` and `time` give `items_rate` in items/s.
     ///
-    /// `timed`: the metric that is the time of an iteration. `declared`: its unit by the suite file, for children that do not say.
+    /// `timed`: the metric with the time of an iteration. `declared`: its unit in the suite file, for children that send none.
     fn derive_rates(&mut self, timed: &str, declared: Option<&str>) {
         let Some((time, scale)) = self.timed(timed, declared) else { return };
         let times = time.values.clone();
@@ -346,7 +345,7 @@ impl CollectedSamples {
             let metric = format!("{name}_rate");
             let Some(amount) = self.per_iteration.get(name) else { continue };
             let values: Vec<f64> = times.iter().map(|time| amount / (time * scale)).collect();
-            // Of no time and of no work there is no rate, and a record holds finite numbers only.
+            // Zero time or work has no rate, and a record contains finite numbers only.
             let summary = stated.as_ref().map(|stated| amount / (stated.value * scale));
             let sensible = values.iter().copied().chain(summary).all(|rate| rate.is_finite() && rate > 0.0);
             if self.metrics.contains_key(&metric) || !sensible {
@@ -359,7 +358,7 @@ impl CollectedSamples {
         }
     }
 
-    /// Puts the share of the card's peak beside a rate, and says of one that is above it.
+    /// Adds the share of the card's peak to a rate, and marks one above it.
     fn compare_with_peaks(&mut self, id: &CaseId) {
         let Some(device) = self.device.as_deref() else { return };
         let rates =
@@ -379,7 +378,7 @@ impl CollectedSamples {
                 let values = found.entry(share.metric).or_default();
                 values.push(share.share * 100.0);
                 if share.is_impossible {
-                    // Without the figure, which differs by process: the case is told once.
+                    // Without the figure, which differs by process, so that the case has one warning.
                     let what = format!(
                         "it is faster than {}: it did not do the work that it declares, or declares too much",
                         share.peak
@@ -394,7 +393,7 @@ impl CollectedSamples {
         }
     }
 
-    /// Errors and peaks become metrics of their own, unless the program measures something of that name.
+    /// Turns errors and peaks into metrics, unless the program measures one of that name.
     fn take_figures(&mut self) {
         let word = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
         let errors = std::mem::take(&mut self.errors).into_iter().map(|(name, values)| {
@@ -409,7 +408,7 @@ impl CollectedSamples {
         }
     }
 
-    /// The figures of device code become metrics of their own, unless the program measures something of that name.
+    /// Turns the figures of device code into metrics, unless the program measures one of that name.
     pub(super) fn take_code(&mut self, code: &DeviceCode) {
         for (name, unit, figure) in CODE_FIGURES {
             let Some(value) = code.largest(figure) else { continue };
@@ -418,7 +417,7 @@ impl CollectedSamples {
         }
     }
 
-    /// A time below zero, or nothing but zeros: what was timed did not run. A single zero is a coarse clock's.
+    /// A negative time, or only zeros: the timed work did not run. A single zero comes from a coarse clock.
     pub(super) fn impossible_time(&self, benchmark: &Benchmark) -> Option<(&str, String)> {
         self.metrics.iter().find_map(|(name, metric)| {
             let declared = benchmark.declaration(name, "");
@@ -443,8 +442,8 @@ impl CollectedSamples {
     }
 }
 
-/// Adds what a process gave to the case's metrics, which are sorted by name. Errors: the metric whose unit differs from what the suite file
-/// declares or from what an earlier process sent.
+/// Adds a process's results to the case's metrics, which are sorted by name. Errors: the metric whose unit differs from the
+/// suite file's or an earlier process's.
 pub(super) fn merge(
     metrics: &mut Vec<Metric>,
     collected: &CollectedSamples,

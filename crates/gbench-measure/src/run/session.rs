@@ -25,15 +25,15 @@ use gbench_suite::plan::{Plan, PlannedCase};
 pub struct PlanSession<'a> {
     pub plan: &'a Plan,
     pub session: RunSession<'a>,
-    /// Where records and logs go.
+    /// The folder of records and logs.
     pub artifacts: &'a Path,
-    /// Cases that run first, each queue beside others; the other cases run alone. Empty: every case runs alone.
+    /// Cases that run first, in concurrent queues; the other cases run alone. Empty: every case runs alone.
     pub queues: Vec<QueueSession<'a>>,
-    /// Processes at once at most, and no more than there are queues; 1 without any.
+    /// The most processes at once, no more than there are queues; 1 without any.
     pub at_once: usize,
 }
 
-/// A queue with means of its own.
+/// A queue with its own means.
 pub struct QueueSession<'a> {
     pub queue: GpuQueue,
     pub session: RunSession<'a>,
@@ -45,16 +45,16 @@ impl<'a> PlanSession<'a> {
         Self { plan, session, artifacts, queues: Vec::new(), at_once: 1 }
     }
 
-    /// Carries the plan out. `header`: the record, complete but for its cases.
+    /// Carries out the plan. `header`: the record, complete except for its cases.
     ///
-    /// Never ends early without a record: deadlines, interrupts and failures become outcomes. Errors: the artifacts
-    /// folder cannot be written.
+    /// Never ends early without a record: deadlines, interrupts and failures become outcomes. Errors: the artifacts folder
+    /// cannot be written.
     pub fn run(self, header: RunRecord) -> Result<Finished> {
         self.run_and_profile(header, &ProfileOptions::default())
     }
 
-    /// [`PlanSession::run`], and then each case that was measured under the profilers that are asked for. Whatever becomes of that
-    /// changes nothing of what was measured.
+    /// [`PlanSession::run`], then profiles each measured case with the requested profilers, which never changes the
+    /// measurements.
     pub fn run_and_profile(self, header: RunRecord, profile: &ProfileOptions) -> Result<Finished> {
         let PlanSession { plan, session, artifacts, queues, at_once } = self;
         let mut launcher = Launcher::new(session);
@@ -92,8 +92,8 @@ impl<'a> PlanSession<'a> {
         Ok(finished)
     }
 
-    /// Builds, and runs every case under profilers alone. No case of the record has run; its folder is none of a run, whose record
-    /// could be taken for the latest. Errors: as of [`PlanSession::run`].
+    /// Builds, and runs every case only under profilers. No case of the record has run; its folder is not a run's, so that it
+    /// cannot be taken for the latest run. Errors: as for [`PlanSession::run`].
     pub fn profile_only(self, header: RunRecord, profile: &ProfileOptions) -> Result<Finished> {
         let PlanSession { plan, session, artifacts, .. } = self;
         let mut launcher = Launcher::new(session);
@@ -116,12 +116,12 @@ impl<'a> PlanSession<'a> {
     }
 }
 
-/// What cut a thread's queues short, or `None`. Errors: the record or a log cannot be written.
+/// The reason why a thread's queues ended early, or `None`. Errors: the record or a log cannot be written.
 type QueueEnd = Result<Option<CutShort>>;
 
-/// Measures the queues, so many at once. Where an error ends one queue, or what it measures can no longer be told apart
-/// from what a killed supervisor left, the others end with their current processes; in the latter case the rest of all cases is left to be
-/// measured one by one. Errors: those of [`PlanSession::run`].
+/// Measures the queues, several at once. If an error ends one queue, or if its processes can no longer be distinguished from
+/// those that a killed supervisor left, the other queues end with their current processes. In the latter case the remaining
+/// cases are left to be measured one by one. Errors: those of [`PlanSession::run`].
 fn in_queues(
     launcher: &mut Launcher<'_>,
     arm: &Mutex<ArmRecorder>,
@@ -166,8 +166,8 @@ fn locked(arm: &Mutex<ArmRecorder>) -> MutexGuard<'_, ArmRecorder> {
     arm.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Measures a case that shares no process, process after process, from the first one on that it does not have. The record is locked between
-/// processes alone. `stop`: while others run beside it, whether the rest is left to be measured alone.
+/// Measures a case that shares no process, starting with the first process that it lacks. The record is locked only between
+/// processes. `stop`: with concurrent cases, whether the rest is left to be measured alone.
 fn one_by_one(
     launcher: &mut Launcher<'_>,
     arm: &Mutex<ArmRecorder>,
@@ -211,7 +211,7 @@ fn one_by_one(
     Ok(ended)
 }
 
-/// Profiles the cases that are `wanted`. An interrupt ends that, and takes nothing of what was measured.
+/// Profiles the `wanted` cases. An interrupt ends that, and keeps the measurements.
 fn profile_all(
     launcher: &mut Launcher<'_>,
     profile: &ProfileOptions,
@@ -233,7 +233,7 @@ fn profiled_only() -> Outcome {
     not_run(OutcomeCode::ProfiledOnly, cause, "measure it with `gbench-ci run`")
 }
 
-/// Settles a case that the end of the run found before it had all of its processes; one that is settled stays as it is.
+/// Settles a case that did not have all of its processes at the end of the run; one that is settled stays as it is.
 fn cut_off(arm: &mut ArmRecorder, index: usize, ended: CutShort, processes: u32) {
     let when = match arm.case(index).processes.len() {
         0 => "before its turn".to_owned(),
@@ -242,10 +242,10 @@ fn cut_off(arm: &mut ArmRecorder, index: usize, ended: CutShort, processes: u32)
     arm.abort(index, cut_short(ended, &when));
 }
 
-/// The processes that a plan takes.
+/// The number of processes of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedProcesses {
-    /// Where no case breaks one that others share.
+    /// The number if no case breaks a shared process.
     pub least: usize,
     /// Some are shared, so that there may be more of them.
     pub shared: bool,
@@ -264,7 +264,7 @@ impl PlannedProcesses {
     }
 }
 
-/// How many cases from `first` on share their processes: those of one harness, unless the suite says otherwise.
+/// The number of cases from `first` on that share their processes: those of one harness, unless the suite configures otherwise.
 fn shared_with(cases: &[PlannedCase], first: usize) -> usize {
     let case = &cases[first];
     let shares = case.benchmark.harness.is_some() && case.benchmark.shares(true);
@@ -272,7 +272,7 @@ fn shared_with(cases: &[PlannedCase], first: usize) -> usize {
     if shares { cases[first..].iter().take_while(same).count() } else { 1 }
 }
 
-/// Measures cases of a harness that share their processes, process after process.
+/// Measures harness cases that share their processes, process after process.
 fn by_harness(
     launcher: &mut Launcher<'_>,
     arm: &mut ArmRecorder,

@@ -1,16 +1,15 @@
-//! One process that measured several points of a benchmark: what it said is taken apart again, case by case, as if each
-//! had had a process of its own.
+//! Splits one process that measured several points of a benchmark, case by case, as if each had had its own process.
 
 use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
 use gbench_model::ProcessEnd;
 use gbench_model::line::Event;
 
-/// Takes one process apart: an execution for each of the `cases` that it was asked for, in the order of the request.
+/// Splits one process: an execution for each of the `cases` of its request, in that order.
 ///
-/// What came before the first `case` (settings, facts, a skip of the whole) holds for every case. A case that was followed
-/// by another one is complete, whatever became of the process later; how the process ended is the word on the last. Time
-/// is divided evenly, as only the whole is known; peak memory and processor time are those of the whole process and
-/// are left out where there are several cases.
+/// Anything before the first `case` (settings, facts, a skip of the whole) applies to every case. A case that was followed by
+/// another one is complete, whatever became of the process later; the end of the process decides about the last case. Time is
+/// divided evenly, as only the total is known. Peak memory and processor time belong to the whole process, and are left out if
+/// there are several cases.
 pub fn split_by_case(execution: &Execution, cases: usize) -> Vec<Execution> {
     let parts = Parts::of(&execution.events, cases);
     let ended_well = execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0))
@@ -28,10 +27,10 @@ pub fn split_by_case(execution: &Execution, cases: usize) -> Vec<Execution> {
         let fault = match own {
             _ if parts.fault.is_some() => parts.fault,
             _ if parts.twice.contains(&index) => Some(ShareFault::Twice),
-            // Before any case was begun the process has failed, or said why there will be none, for all of them.
+            // Before any case began, the process failed, or reported why no case will run.
             None if parts.last.is_none() && (!ended_well || parts.says_why()) => None,
             None if ended_well => Some(ShareFault::NeverAnnounced),
-            // The end of the run is no fault of the case.
+            // The case is not to blame for the end of the run.
             None if matches!(execution.stopped, Some(StopReason::Interrupt(_) | StopReason::RunDeadline)) => {
                 None
             }
@@ -50,7 +49,6 @@ pub fn split_by_case(execution: &Execution, cases: usize) -> Vec<Execution> {
     (0..cases).map(one).collect()
 }
 
-/// The events of each case.
 struct Parts<'a> {
     /// Those before the first case.
     common: Vec<&'a Event>,
@@ -100,7 +98,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// It skipped or failed before any case, in its own words.
+    /// It skipped or failed before any case, and reported why.
     fn says_why(&self) -> bool {
         self.common.iter().any(|event| matches!(event, Event::Skip { .. } | Event::Error { .. }))
     }

@@ -1,7 +1,7 @@
 //! The executor that starts real processes, each under a supervisor.
 //!
-//! One thread, one poll: while a child measures, the gate sleeps until there is something to read or a deadline
-//! comes, and writes nothing to disk. Two processes that take turns are followed by the same loop.
+//! One thread, one poll: while a child measures, the gate sleeps until there is something to read or a deadline comes, and
+//! writes nothing to disk. The same loop follows two processes that take turns.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,7 +24,6 @@ use super::watched::Watched;
 use gbench_host::supervise::{self, Assignment, ProcessStanding, Supervisor};
 use gbench_model::line;
 
-/// Seconds between SIGTERM and SIGKILL.
 const GRACE: f64 = 2.0;
 
 /// Starts every child under a supervisor, with a FIFO as its channel.
@@ -34,23 +33,23 @@ pub struct Supervised {
     /// Private folder of the FIFOs.
     folder: Temporary,
     interrupt: Option<Interrupt>,
-    /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
+    /// This process belongs to the executor, so orphans of a killed supervisor may be cleaned up.
     owns_process: bool,
-    /// The first folder that each side may write to; `None` of what is in no sandbox.
+    /// The first folder that each side may write to; `None` without a sandbox.
     sides: Vec<Option<PathBuf>>,
-    /// By place, of which each side has two: what waits for its next process; the second one for that of a pair. What a process makes
-    /// of its supervisor, such as another priority, is then its own side's.
+    /// By place, of which each side has two: supervisor and channel for the next process; the second place is for the second
+    /// process of a pair. If a process changes its supervisor, such as its priority, only its own side is affected.
     free: Vec<Option<Free>>,
-    /// By place: folders for temporary files so far.
+    /// By place: the number of temporary folders so far.
     temps: Vec<u32>,
     /// By process: the gate, and every supervisor that was started.
     standings: Vec<(u32, ProcessStanding)>,
 }
 
-/// What a process leaves to the next one.
+/// The parts that a process leaves to the next one.
 struct Free {
     supervisor: Supervisor,
-    /// Not looked at yet: see [`channel::for_the_next`].
+    /// Not checked yet: see [`channel::for_the_next`].
     channel: Option<File>,
 }
 
@@ -62,7 +61,7 @@ impl From<(Supervisor, File)> for Free {
 
 impl Drop for Supervised {
     fn drop(&mut self) {
-        // One that is gone already need not be told.
+        // A supervisor that is already gone need not be dismissed.
         let _ = self.dismiss_free();
     }
 }
@@ -70,8 +69,8 @@ impl Drop for Supervised {
 impl Supervised {
     /// `binary`: the gbench-ci executable. `interrupt`: signals that end the run early.
     ///
-    /// `owns_process`: true where this process has no other children than this executor's; it then adopts what a
-    /// killed supervisor leaves and ends it. Errors: no temporary folder can be made.
+    /// `owns_process`: true if this process has no other children than this executor's; it then adopts and ends the orphans of
+    /// a killed supervisor. Errors: no temporary folder can be made.
     pub fn new(binary: PathBuf, interrupt: Option<Interrupt>, owns_process: bool) -> std::io::Result<Self> {
         if owns_process {
             supervise::adopt_orphans()?;
@@ -89,7 +88,7 @@ impl Supervised {
     /// Starts one process. `slot`: 0, or 1 for the second of a pair. `turns`: it is asked to take turns.
     fn start(&mut self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<RunningProcess> {
         if !self.folder.is_in_place() {
-            // Its channels lead elsewhere, and the case that did it has failed for it.
+            // Its channels lead elsewhere, and the case that replaced it has already failed.
             self.folder = Temporary::make()?;
         }
         let place = self.place(launch, slot);
@@ -129,8 +128,8 @@ impl Supervised {
         2 * side + slot
     }
 
-    /// An empty folder for the temporary files of a process that has its own, in a folder of its place: the rules of a sandbox that name
-    /// this one serve the next process, too.
+    /// An empty folder for the temporary files of a process, inside a folder of its place, so that sandbox rules with the
+    /// outer folder also serve the next process.
     fn empty_temp(&mut self, launch: &Launch, place: usize) -> std::io::Result<Option<PathBuf>> {
         if !launch.confined().is_some_and(|sandbox| sandbox.own_temp) {
             return Ok(None);
@@ -145,7 +144,7 @@ impl Supervised {
         Ok(Some(self.folder.path().join(outer).join(name_of(self.temps[place]))))
     }
 
-    /// What the last process left, or a new supervisor: also where something has ended the old one since.
+    /// The parts that the last process left, or a new supervisor, also if the old one has ended.
     fn free(&mut self, place: usize) -> std::io::Result<Free> {
         if let Some(mut free) = self.free[place].take()
             && free.supervisor.is_alive()
@@ -154,7 +153,7 @@ impl Supervised {
         }
         let supervisor = Supervisor::start(&self.binary)?;
         let pid = supervisor.id();
-        // The number may be that of one which is gone.
+        // Process ids are reused.
         self.standings.retain(|(known, _)| *known != pid);
         self.standings.extend(ProcessStanding::of_new(pid).map(|standing| (pid, standing)));
         Ok(Free { supervisor, channel: None })
@@ -224,7 +223,7 @@ impl Supervised {
         self.follow(&mut processes, Duration::MAX, &mut steer)?;
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;
-        // Which of the two did it cannot be seen.
+        // It cannot be determined which of the two did it.
         let replaced = self.replaced().or_else(|| self.changed(launches[1], None));
         let (base, first_free) = base.finish(&oom_kills, blames[0].or(replaced));
         let (head, second_free) = head.finish(&oom_kills, blames[1].or(replaced));
@@ -243,7 +242,7 @@ impl Supervised {
     /// last check. `own`: the supervisor of that process, which no other process gets.
     fn changed(&mut self, launch: &Launch, own: Option<u32>) -> Option<StopReason> {
         launch.sandbox.as_ref()?.times.as_ref()?;
-        // What is told once is the new state: those who come later did not do it.
+        // A reported change becomes the new state, because later processes did not cause it.
         let changed = self.standings.iter_mut().filter_map(|(pid, standing)| {
             let is_other = standing.update(ProcessStanding::of(*pid)?);
             (is_other && Some(*pid) != own).then_some(())
@@ -251,7 +250,7 @@ impl Supervised {
         (changed.count() > 0).then_some(StopReason::GateChanged)
     }
 
-    /// Without Landlock a process can make its supervisor lose it, and go on beside those of the other side.
+    /// Without Landlock, a process can make its supervisor lose it, and continue while the other side measures.
     fn end_what_left_its_supervisor(&mut self) {
         if self.owns_process {
             let ours: Vec<u32> = self.free.iter().flatten().map(|free| free.supervisor.id()).collect();
@@ -259,13 +258,12 @@ impl Supervised {
         }
     }
 
-    /// What a process is blamed for that was alone with the gate's folder.
+    /// The blame for a process that was alone with the gate's folder.
     fn replaced(&self) -> Option<StopReason> {
         (!self.folder.is_in_place()).then_some(StopReason::FolderReplaced)
     }
 
-    /// Sees all of them through to their end. `every`: how often to look although nothing comes. `steer`: what there is
-    /// to do beside looking, after each look.
+    /// Follows all processes to their end. `every`: how often to look even if nothing comes. `steer`: called after each look.
     fn follow(
         &mut self,
         processes: &mut [RunningProcess],
@@ -280,9 +278,9 @@ impl Supervised {
                 return Err(error);
             }
         }
-        // Only now: a process that still runs is a descendant too.
+        // Only now: a process that still runs is a descendant, too.
         if self.owns_process && processes.iter().any(|process| process.end().is_none()) {
-            // Free ones are descendants too, and would be reaped behind their handles' backs.
+            // Free supervisors are descendants, too, and would be reaped without their handles' knowledge.
             processes.iter_mut().try_for_each(RunningProcess::dismiss_supervisor)?;
             self.dismiss_free()?;
             supervise::kill_descendants(Duration::from_secs(5));
@@ -333,7 +331,7 @@ impl Supervised {
         steer(processes, now)
     }
 
-    /// The run has been told to end before anything is started.
+    /// Handles an interrupt before anything is started.
     fn interrupted(&mut self) -> Option<Execution> {
         let (signal, _) = self.interrupt.as_mut()?.check();
         let stopped = Some(StopReason::Interrupt(signal?));
@@ -380,12 +378,11 @@ impl Executor for Supervised {
     }
 }
 
-/// The name of a folder for temporary files.
 fn name_of(number: u32) -> String {
     format!("{number:06}")
 }
 
-/// What a supervisor is told to start.
+/// The supervisor's order.
 fn assignment(
     launch: &Launch,
     events: &Path,
@@ -420,7 +417,7 @@ fn assignment(
             paths.map(Into::into).collect()
         }),
         hidden: launch.confined().map_or(&[][..], |sandbox| &sandbox.hidden).iter().map(Into::into).collect(),
-        // Of a container it would be the client's.
+        // For a container it would limit the client.
         memory_limit: if launch.container.is_some() { 0 } else { launch.memory_limit },
         grace: GRACE,
     };
@@ -434,7 +431,7 @@ fn timeout(wake: Option<Instant>, now: Instant) -> PollTimeout {
     match wake {
         None => PollTimeout::NONE,
         Some(at) => {
-            // Rounded up: waking a moment early would only mean to go round once more.
+            // Rounded up: waking a moment early would only cost another iteration.
             let millis = at.saturating_duration_since(now).as_millis().saturating_add(1);
             PollTimeout::try_from(millis.min(i32::MAX as u128) as i32).unwrap_or(PollTimeout::MAX)
         }

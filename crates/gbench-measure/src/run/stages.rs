@@ -1,4 +1,4 @@
-//! Which stage a process is in, since when, and until when it may stay there.
+//! The current stage of a process, its beginning, and its deadline.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,16 +8,16 @@ use gbench_model::{Origin, Setting, Stage, StageReport, StageStatus};
 
 use super::executor::StagePlan;
 
-/// Follows one process through its stages by the gate's own clock: a hung child needs to help with nothing.
+/// Follows one process through its stages by the gate's own clock, so that even a hung child is detected.
 pub(super) struct StageClock {
     plan: StagePlan,
     current: Stage,
     since: Instant,
     /// Time in this stage that was spent waiting for a turn.
     waited: Duration,
-    /// Since when it waits for one.
+    /// The beginning of the current wait for a turn.
     paused: Option<Instant>,
-    /// The deadlines without what a benchmark asks for.
+    /// The deadlines without those that a benchmark requests.
     usual: BTreeMap<Stage, Setting<f64>>,
     done: Vec<StageReport>,
 }
@@ -47,7 +47,7 @@ impl StageClock {
             .map_or(f64::MAX, |setting| setting.value * self.plan.multiplier)
     }
 
-    /// When the current stage is over its time; absent while it waits for a turn, and where that is beyond any clock.
+    /// The deadline of the current stage; `None` while it waits for a turn, and if it is beyond any clock.
     pub(super) fn deadline(&self) -> Option<Instant> {
         if self.paused.is_some() {
             return None;
@@ -67,14 +67,14 @@ impl StageClock {
         self.paused.get_or_insert(now);
     }
 
-    /// Goes on; nothing if it does already.
+    /// Continues; nothing if it is not paused.
     pub(super) fn resume(&mut self, now: Instant) {
         if let Some(since) = self.paused.take() {
             self.waited += now.saturating_duration_since(since);
         }
     }
 
-    /// Takes what an event says about stages: see [`stage_of`]; `config` changes limits.
+    /// Applies an event to the stages: see [`stage_of`]; `config` changes limits.
     pub(super) fn on_event(&mut self, event: &Event, now: Instant) {
         if !self.plan.follows_events {
             return;
@@ -84,7 +84,7 @@ impl StageClock {
         }
         match event {
             Event::Config { deadlines, .. } => self.set_limits(deadlines),
-            // What an earlier case of the process asked for holds for that one.
+            // The requests of an earlier case of the process only apply to that case.
             Event::Case { .. } => self.plan.deadlines.clone_from(&self.usual),
             _ => {}
         }
@@ -124,8 +124,8 @@ impl StageClock {
     }
 }
 
-/// The stage in which an event leaves a process, where it tells: any event ends `start`, `stage` begins a new one, `case` a setup,
-/// `end` the teardown.
+/// The stage after an event, if the event shows it: any event ends `start`, `stage` begins a new one, `case` a setup, `end`
+/// the teardown.
 pub(super) fn stage_of(event: &Event, current: Stage) -> Option<Stage> {
     match event {
         Event::Stage { stage } => Some(*stage),

@@ -1,5 +1,4 @@
-//! The line of a program's output that tells most about why it ended badly: what a table shows of it. Nothing is decided
-//! by it.
+//! The most informative line of a failed program's output, for tables. No decision depends on it.
 
 use std::sync::LazyLock;
 
@@ -8,14 +7,14 @@ use regex::Regex;
 use super::io::capture::Capture;
 use super::lines::first_line;
 
-/// What of an output is searched, from its end. A stack is printed behind the error.
+/// The searched part of an output, at its end. A stack is printed after the error.
 const SEARCHED: usize = 32 << 10;
 
 /// A line of output, cleaned for a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Telling {
     pub line: String,
-    /// Nothing stands behind it, or nothing was found that looks like an error.
+    /// It is the last line, or no line looked like an error.
     pub last: bool,
 }
 
@@ -26,7 +25,7 @@ impl Telling {
     }
 }
 
-/// How languages and tools begin the line with the error: the last one counts, which is the one that nothing caught.
+/// Beginnings of error lines in languages and tools. The last one is used: nothing caught that error.
 static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let begins = [
         r"(?i:fatal )?(?i:error)\s*(\[\w+\])?\s*: ",
@@ -41,7 +40,7 @@ static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("^({})", begins.join("|"))).ok()
 });
 
-/// Frames of a stack, notes and rulers: they say where or how much, and not what.
+/// Frames of a stack, notes and rulers, which show the place or extent of an error but not the error.
 static BESIDE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let beside = [
         r"note: ",
@@ -59,14 +58,14 @@ static BESIDE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("^({})", beside.join("|"))).ok()
 });
 
-/// npm's own words, of which the first say what failed.
+/// npm's own messages, the first of which names the failure.
 static NPM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^npm (error|ERR!) (?<text>.*\S)").ok());
 
 fn is(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(line))
 }
 
-/// Lines that a tool prints when another one has failed: they give no reason.
+/// Lines that a tool prints when another one has failed, without a reason.
 static ECHO: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let echoes = [
         r"ld returned \d+ exit status",
@@ -98,7 +97,7 @@ fn error(lines: &[String]) -> Option<Telling> {
     let found = lines.iter().rposition(|line| is(&ERROR, line) && !is_echo(line));
     let Some(at) = found else { return npm(lines) };
     let mut line = lines[at].clone();
-    // Rust gives the message on the next line.
+    // Rust prints the message on the next line.
     if line.starts_with("thread '")
         && line.ends_with(':')
         && let Some(message) = lines.get(at + 1)
@@ -112,7 +111,7 @@ fn error(lines: &[String]) -> Option<Telling> {
     Some(Telling { line, last: at + 1 == lines.len() })
 }
 
-/// The first of npm's words; a code together with what follows it.
+/// The first of npm's messages; a code together with the line after it.
 fn npm(lines: &[String]) -> Option<Telling> {
     let pattern = NPM.as_ref()?;
     let mut words = lines.iter().filter_map(|line| Some(pattern.captures(line)?.name("text")?.as_str()));
@@ -126,12 +125,12 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().filter(|line| !line.trim().is_empty()).map(first_line).collect()
 }
 
-/// The error in a text, if a line of it looks like one.
+/// The error in a text, if a line looks like one.
 fn error_in(output: &Capture) -> Option<Telling> {
     error(&lines(&output.end(SEARCHED)))
 }
 
-/// The error in an output; else its last line, but for frames and notes; else its last one.
+/// The error in an output; else its last line that is not a frame or note; else its last one.
 pub(super) fn telling(output: &Capture) -> Option<Telling> {
     told(&output.end(SEARCHED))
 }
@@ -142,13 +141,14 @@ fn told(text: &str) -> Option<Telling> {
     error(&lines).or_else(|| Some(Telling { line: plain()?, last: true }))
 }
 
-/// Likewise of two outputs: an error in either comes before the last line of either.
+/// The same for two outputs: an error in either takes precedence over the last line of either.
 pub(super) fn telling_of(stderr: &Capture, stdout: &Capture) -> Option<Telling> {
     let errors = [stderr, stdout].into_iter().find_map(error_in);
     errors.or_else(|| [stderr, stdout].into_iter().find_map(telling))
 }
 
-/// The error of a program that prints to stdout alone, as test runners do. Beside words on stderr, `error: 1e-9` is a figure.
+/// The error of a program that only prints to stdout, like test runners. If there is text on stderr, `error: 1e-9` is a
+/// figure.
 pub(super) fn error_on_stdout(stderr: &Capture, stdout: &Capture) -> Option<Telling> {
     error_in(stdout).filter(|_| telling(stderr).is_none())
 }

@@ -6,13 +6,11 @@
 //!   ...       what the owner puts there
 //! ```
 //!
-//! A gate that is killed with SIGKILL removes nothing. The next one does: a folder whose `owner` can be locked has no
-//! owner any more. A lock tells that for certain where a process id does not: ids are used again, and a container that shares
-//! the folder has its own.
+//! A gate that is killed with SIGKILL removes nothing. The next one does: if a folder's `owner` can be locked, its owner is
+//! gone. A process id would not be as certain: ids are reused, and a container that shares the folder has its own.
 //!
-//! What is measured knows the path of its folder and can put something else in its place: a link, or another folder. So
-//! everything here happens below a descriptor that is held from the creation on, and nothing is removed where the path leads
-//! elsewhere.
+//! The measured program knows the path of its folder and can replace it by a link or another folder. Everything here therefore
+//! works below a descriptor that is open since the creation, and nothing is removed if the path leads elsewhere.
 
 use std::ffi::CString;
 use std::fs::{self, File, TryLockError};
@@ -34,18 +32,18 @@ use crate::store::{FOLDER, MAX_DEPTH, empty, open_folder, remove_below};
 /// The beginning of the names of our folders.
 const PREFIX: &str = "gbench-ci-run-";
 const OWNER: &str = "owner";
-/// How often a folder is made anew because another gate took it for a dead one's, between its making and its lock.
+/// Attempts to make a folder, because another gate may take it for abandoned between its creation and its lock.
 const TRIES: usize = 10;
-/// From this age on an empty folder without an owner has no owner any more: the gate that made it was killed before the next step.
+/// An empty folder older than this, without an owner file, is abandoned: its gate was killed before the next step.
 const OLD: Duration = Duration::from_secs(3600);
 
-/// A folder of ours; removed when dropped, or by the next gate where this one is killed.
+/// A temporary folder; removed when dropped, or by the next gate if this one is killed.
 #[derive(Debug)]
 pub(super) struct Temporary {
     path: PathBuf,
     /// The folder itself, whatever its path leads to by now.
     folder: File,
-    /// Held after the folder is gone. Absent where the file system knows no locks: no gate takes such a folder away.
+    /// Kept until the folder is gone. `None` if the file system has no locks; no gate removes such a folder.
     _owner: Option<File>,
 }
 
@@ -60,12 +58,12 @@ impl Temporary {
         for _ in 0..TRIES {
             let builder =
                 tempfile::Builder::new().prefix(PREFIX).permissions(private.clone()).tempdir_in(place)?;
-            // Dropping it would remove what its path leads to.
+            // Dropping it would remove whatever its path leads to.
             let path = builder.keep();
             let made = open_folder(&path).and_then(|folder| Ok((new_owner(&folder)?, folder)));
             let (owner, folder) = match made {
                 Ok(made) => made,
-                // Taken away already.
+                // Already removed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
                     let _ = fs::remove_dir(&path);
@@ -73,7 +71,7 @@ impl Temporary {
                 }
             };
             match owner.try_lock() {
-                // The gate that held the lock for a moment has removed the file: its name leads nowhere.
+                // The gate that briefly had the lock has removed the file: its name leads nowhere.
                 Ok(()) if owner.metadata()?.nlink() > 0 => {
                     return Ok(Self { path, folder, _owner: Some(owner) });
                 }
@@ -94,7 +92,7 @@ impl Temporary {
         &self.folder
     }
 
-    /// Whether a folder in a folder below is there, its owner's alone, and empty.
+    /// True if a folder in a subfolder exists, is private to its owner, and is empty.
     pub(super) fn is_empty_inner(&self, outer: &str, name: &str) -> bool {
         let open =
             |folder: &File, name: &str| openat(folder, name, FOLDER, Mode::empty()).map(File::from).ok();
@@ -106,7 +104,7 @@ impl Temporary {
         is_private && entries.is_ok_and(|mut entries| entries.iter().take(3).count() == 2)
     }
 
-    /// Makes an empty folder in a folder below, and removes an earlier one as far as that is possible. Errors: the disk.
+    /// Makes an empty folder in a subfolder, and removes an earlier one as far as possible. Errors: the disk.
     pub(super) fn empty_inner(&self, outer: &str, name: &str, before: &str) -> io::Result<PathBuf> {
         match nix::sys::stat::mkdirat(&self.folder, outer, Mode::S_IRWXU) {
             Ok(()) | Err(Errno::EEXIST) => {}
@@ -127,7 +125,7 @@ impl Temporary {
         Ok(self.path.join(outer).join(name))
     }
 
-    /// False where the path leads to something else, or nowhere: somebody has removed, moved or replaced the folder.
+    /// False if the folder was removed, moved or replaced.
     pub(super) fn is_in_place(&self) -> bool {
         let (Ok(named), Ok(ours)) = (fs::symlink_metadata(&self.path), self.folder.metadata()) else {
             return false;
@@ -135,7 +133,7 @@ impl Temporary {
         (named.dev(), named.ino()) == (ours.dev(), ours.ino())
     }
 
-    /// Makes the execution a failed one where the folder is not in its place behind it.
+    /// Turns the execution into a failed one if the folder is not in its place afterwards.
     pub(super) fn guarded(&self, call: impl FnOnce() -> Execution) -> Execution {
         let mut execution = call();
         if !self.is_in_place() {
@@ -158,10 +156,10 @@ fn new_owner(folder: &File) -> io::Result<File> {
     Ok(openat(folder, OWNER, flags, Mode::from_bits_truncate(0o666))?.into())
 }
 
-/// Removes a folder of ours with everything in it. What cannot be removed stays, and with it the owner's file: the next gate
-/// knows the folder again.
+/// Removes a temporary folder with its contents. If something cannot be removed, the owner's file stays, too, so that the next
+/// gate recognises the folder.
 fn remove(folder: &File, path: &Path) {
-    // Not in any order: a gate that is killed half-way through must leave what the next one knows again.
+    // Ordered: a gate that is killed half-way through must leave a recognisable folder.
     if empty(folder, Some(OWNER), MAX_DEPTH) {
         // A benchmark may have removed it already.
         let _ = unlinkat(folder, OWNER, UnlinkatFlags::NoRemoveDir);
@@ -170,8 +168,8 @@ fn remove(folder: &File, path: &Path) {
     }
 }
 
-/// Removes the folders that gates of this user have left behind; never those of one that lives. What cannot be removed
-/// stays for the next time.
+/// Removes abandoned folders of this user's gates; never those of a living gate. If something cannot be removed, it stays
+/// until the next time.
 pub(super) fn remove_abandoned() {
     remove_abandoned_in(&std::env::temp_dir());
 }
@@ -182,7 +180,7 @@ fn remove_abandoned_in(place: &Path) {
         if !entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
             continue;
         }
-        // A link leads to what is not ours, and is not opened.
+        // A link leads to foreign files, and is not opened.
         let path = entry.path();
         let Ok(folder) = open_folder(&path) else { continue };
         let Ok(found) = folder.metadata() else { continue };
@@ -198,7 +196,7 @@ fn remove_if_abandoned(folder: &File, path: &Path, age: Duration) {
     match openat(folder, OWNER, flags, Mode::empty()).map(File::from) {
         Ok(owner) if owner.try_lock().is_ok() => remove(folder, path),
         Err(Errno::ENOENT) if age > OLD => {
-            // Only an empty one goes by this.
+            // This only removes an empty folder.
             let _ = fs::remove_dir(path);
         }
         _ => {}
@@ -214,7 +212,7 @@ mod tests {
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
     }
 
-    /// A folder as a killed gate leaves it.
+    /// A folder as left by a killed gate.
     fn left_behind(place: &Path) -> std::path::PathBuf {
         let path = place.join(format!("{PREFIX}dead"));
         fs::create_dir(&path).unwrap();
@@ -230,7 +228,7 @@ mod tests {
         let alive = Temporary::make_in(place.path()).unwrap();
         fs::write(alive.path().join("events0"), "").unwrap();
         let dead = left_behind(place.path());
-        // Neither ours by name, nor ours by what lies in it, nor a folder at all.
+        // Neither ours by name, nor ours by contents, nor a folder at all.
         let others = ["gbench-ci-demo-1", "gbench-ci-run-strange", "else"];
         for name in others {
             fs::create_dir(place.path().join(name)).unwrap();
@@ -281,7 +279,7 @@ mod tests {
         assert_eq!(names(place.path()), [""; 0]);
     }
 
-    /// Folders as hostile code leaves them in place of ours: a link to a victim, a victim itself, a link inside of ours.
+    /// Hostile replacements of our folder: a link to a victim, a victim itself, a link inside of ours.
     #[test]
     fn what_a_benchmark_puts_in_place_of_the_folder_is_not_touched() {
         let place = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! Whether a process has changed what belongs to the other side.
+//! Detects whether a process has changed files of the other side.
 //!
-//! Where the kernel has no Landlock, the inode, size, rights and time of change of every file are looked at before and after a process. The kernel alone sets the
-//! time of change, so that a file which is written and put back as it was shows, too. With Landlock, which does not cover modes, times and flags,
-//! the times of change are looked at once, in the end.
+//! Without Landlock, the inode, size, mode and change time of every file are compared before and after a process. Only the
+//! kernel sets the change time, so that even a file that is written and restored is detected. With Landlock, which does not
+//! cover modes, times and flags, the change times are checked once, at the end.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use gbench_model::RunTimes;
 
-/// What tells a file from another, or from itself after a change.
+/// Identifies a file and its state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -21,14 +21,14 @@ struct Stamp {
     changed: (i64, i64),
 }
 
-/// Files and folders as they were.
+/// The recorded state of files and folders.
 pub(super) struct Watched {
     folders: Vec<PathBuf>,
     before: BTreeMap<PathBuf, Stamp>,
 }
 
 impl Watched {
-    /// Looks at all below the folders. Links are not followed.
+    /// Records everything below the folders. Links are not followed.
     pub(super) fn begin(folders: &[PathBuf]) -> Self {
         Self { folders: folders.to_vec(), before: stamps(folders) }
     }
@@ -41,8 +41,8 @@ impl Watched {
     }
 }
 
-/// The first file, by name, that was last changed while processes of a time ran. A change within the first tick of the kernel's clock, some
-/// milliseconds, may bear the time before it.
+/// The first file, by name, that was last changed while processes of a time ran. A change within the first tick of the
+/// kernel's clock, some milliseconds, may have the time before it.
 pub fn changed_during(folders: &[PathBuf], times: &RunTimes) -> Option<PathBuf> {
     let changed = |(_, stamp): &(PathBuf, Stamp)| {
         let (seconds, nanoseconds) = stamp.changed;
@@ -57,7 +57,7 @@ fn stamps(folders: &[PathBuf]) -> BTreeMap<PathBuf, Stamp> {
     let mut stamps = BTreeMap::new();
     let mut left = folders.to_vec();
     while let Some(path) = left.pop() {
-        // What is gone meanwhile has no stamp.
+        // A file that is gone meanwhile has no stamp.
         let Ok(metadata) = path.symlink_metadata() else { continue };
         if metadata.is_dir() {
             left.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
@@ -90,7 +90,7 @@ mod tests {
         let watched = || Watched::begin(&[folder.path().join("built")]);
         let changed = |change: &dyn Fn(&Path)| {
             let watched = watched();
-            // Stamps of one tick of the clock are equal.
+            // Stamps within one tick of the clock are equal.
             std::thread::sleep(std::time::Duration::from_millis(20));
             change(&file);
             watched.changed()

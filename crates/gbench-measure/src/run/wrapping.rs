@@ -1,4 +1,4 @@
-//! A process of a case under another program: its words come before the case's own.
+//! A process of a case under another program, whose words precede the case's command.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,21 +7,20 @@ use super::executor::{Launch, StagePlan};
 use gbench_model::line::env::NVTX;
 use gbench_model::{Setting, Stage};
 
-/// Makes of a process of a case one under a profiler.
+/// Turns a process of a case into one under a profiler.
 #[derive(Clone, Debug)]
 pub(super) struct Wrapping {
-    /// Before the case's own words.
+    /// Precede the case's command.
     pub words: Vec<String>,
     /// Seconds for the whole process, before the multiplier.
     pub limit: Setting<f64>,
-    /// Of the profiler that the Python driver has: where its trace goes, and its table.
+    /// For the profiler in the Python driver: the paths of its trace and its table.
     pub torch: Option<[PathBuf; 2]>,
-    /// Where the reports go.
     pub folder: PathBuf,
 }
 
 impl Wrapping {
-    /// All of it is one stage: a program that is watched takes so much longer that its own limits say nothing.
+    /// There is a single stage: a watched program takes so much longer that its own limits are meaningless.
     pub(super) fn apply(&self, launch: &mut Launch) {
         launch.argv.splice(0..0, self.words.iter().cloned());
         launch.env.push((NVTX.into(), "1".into()));

@@ -1,4 +1,4 @@
-//! Writes a file so that a reader never sees half of one.
+//! Writes a file so that a reader never sees half of it.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,22 +10,22 @@ use nix::unistd::linkat;
 
 use gbench_model::{Fault, Result};
 
-/// The text of an error without the name of the temporary file, which tells a reader nothing. The crate `tempfile` gives
-/// the two in one text only.
+/// The text of an error without the name of the temporary file, which is of no use to a reader. The crate `tempfile` joins the
+/// two in one text.
 pub fn without_temporary(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" at path \"").next().unwrap_or_default().to_owned()
 }
 
-/// Writes a file so that readers see the old one or the new one, whole, also across a crash. Errors: exit code 2, or 5
-/// where the disk has no space. What is there and no file, such as a device or a pipe, is written into and stays.
+/// Writes a file so that readers see the old one or the new one, complete, even across a crash. Errors: exit code 2, or 5 if
+/// the disk is full. A non-file such as a device or a pipe is written to, and not replaced.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             return File::options().write(true).open(path)?.write_all(bytes);
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // It has no name until it is whole: a process that is killed meanwhile leaves nothing.
+        // It has no name until it is complete, so a process that is killed meanwhile leaves nothing.
         let unnamed = tempfile::tempfile_in(folder)?;
         fill(&unnamed, bytes)?;
         let name = |to: &Path| link(&unnamed, to);
@@ -34,7 +34,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 tempfile::Builder::new().make_in(folder, name)?.persist(path)?;
             }
-            // A file system that knows no unnamed files, or no /proc to name them by.
+            // A file system without unnamed files, or no /proc to name them by.
             Err(_) => {
                 let named = tempfile::NamedTempFile::new_in(folder)?;
                 fill(named.as_file(), bytes)?;
@@ -50,14 +50,14 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Writes a temporary file so that it survives a crash, as readable as any file of its folder: such files are private.
+/// Writes a temporary file so that it survives a crash, with the usual permissions of its folder: temporary files are private.
 fn fill(mut file: &File, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)?;
     nix::sys::stat::fchmod(file, nix::sys::stat::Mode::from_bits_truncate(0o644))?;
     file.sync_all()
 }
 
-/// Gives a file without a name one; open(2) says how, at `O_TMPFILE`. Errors: something is called so already.
+/// Names an unnamed file, see `O_TMPFILE` in open(2). Errors: the name exists already.
 fn link(file: &File, to: &Path) -> std::io::Result<()> {
     let from = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(linkat(AT_FDCWD, from.as_str(), AT_FDCWD, to, AtFlags::AT_SYMLINK_FOLLOW)?)

@@ -1,12 +1,12 @@
-//! Named baselines in a folder: one file for every saved record, the newest of which speaks for the name.
+//! Named baselines in a folder: one file for every saved record; the newest one represents the name.
 //!
 //! ```text
 //! .gbench/baselines/main/20261121T100102.345Z-3f9a2c.json
 //! .gbench/lock
 //! ```
 //!
-//! Two gates that save at once write two files under two names, so neither can lose the other's; the lock only
-//! keeps the clearing of old ones from racing with itself.
+//! Two gates that save at once write two files with two names, so neither can lose the other's. The lock only protects the
+//! removal of old ones.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,10 @@ use gbench_model::{BaselineName, DEFECT, Fault, Result, RunRecord};
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
-    /// Records that one name keeps.
+    /// Records to keep per name.
     keep: usize,
 }
 
-/// One saved record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselineEntry {
     pub name: BaselineName,
@@ -32,8 +31,8 @@ pub struct BaselineEntry {
 }
 
 impl Store {
-    /// `address`: `dir:PATH`; a relative path counts from `folder`. `keep`: records a name keeps, at least 1.
-    /// Errors: another kind of address.
+    /// `address`: `dir:PATH`; a relative path starts at `folder`. `keep`: records per name, at least 1. Errors: another kind
+    /// of address.
     pub fn open(address: &str, folder: &Path, keep: u32) -> Result<Self> {
         let Some(path) = address.strip_prefix("dir:").filter(|path| !path.is_empty()) else {
             return Err(Fault::at(
@@ -49,7 +48,7 @@ impl Store {
         &self.root
     }
 
-    /// Where the trees of both sides of a comparison are kept; not necessarily there.
+    /// The folder of both sides' trees in a comparison; it may not exist.
     pub fn trees(&self) -> PathBuf {
         self.root.join("trees")
     }
@@ -68,13 +67,13 @@ impl Store {
         let path = folder.join(format!("{}.json", record.run_id));
         let text = serde_json::to_vec(record).map_err(|error| Fault::at_path(&path, error, DEFECT))?;
         create_ignored_dir(&self.root).map_err(fault)?;
-        // Before anything is written: a process that removes the name meanwhile must not take its folder away.
+        // Before anything is written: a process that removes the name meanwhile must not remove its folder.
         let _lock = self.lock()?;
         std::fs::create_dir_all(&folder).map_err(fault)?;
         write_atomically(&path, &text)?;
         let entries = self.entries(name);
         for old in entries.iter().rev().skip(self.keep).filter(|old| old.path != path) {
-            // Another gate may have cleared it already.
+            // Another gate may have removed it already.
             let _ = std::fs::remove_file(&old.path);
         }
         Ok(path)
@@ -84,7 +83,7 @@ impl Store {
         !self.entries(name).is_empty()
     }
 
-    /// Where the newest record of a name lies. Errors: none is there; the message lists the names that are.
+    /// The newest record of a name. Errors: there is none; the message lists the existing names.
     pub fn newest(&self, name: &BaselineName) -> Result<PathBuf> {
         match self.entries(name).pop() {
             Some(entry) => Ok(entry.path),
@@ -104,9 +103,9 @@ impl Store {
         }
     }
 
-    /// Removes a name with all its records. Errors: it is not there.
+    /// Removes a name with all its records. Errors: it does not exist.
     pub fn remove(&self, name: &BaselineName) -> Result<usize> {
-        // Asked before the lock, which needs a store that is there.
+        // Checked before the lock, which needs an existing store.
         if self.entries(name).is_empty() {
             return self.newest(name).map(|_| 0);
         }
@@ -119,7 +118,6 @@ impl Store {
         Ok(entries.len())
     }
 
-    /// Every saved record, by name, oldest first.
     pub fn list(&self) -> Vec<BaselineEntry> {
         self.names()
             .iter()
@@ -156,7 +154,7 @@ impl Store {
     }
 }
 
-/// Names in a folder that end in `suffix` (cut off) and are no temporary files, sorted; empty if it is not there.
+/// Names in a folder that end in `suffix` (removed) and are not temporary files, sorted; empty if it does not exist.
 fn sorted_names(folder: &Path, suffix: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

@@ -23,7 +23,6 @@ const SUITE: &str = "suite.toml";
 pub(super) const ANSWER: &str = "bisect.json";
 const RUNS: &str = "runs";
 
-/// The folder of a bisection under way.
 #[derive(Debug)]
 pub struct BisectFolder {
     root: PathBuf,
@@ -50,14 +49,14 @@ impl BisectFolder {
         Ok(Self { root, state })
     }
 
-    /// Goes on in a folder: what it holds, and the text of its suite file. A last line that a kill cut off is taken away.
+    /// Opens an existing folder; returns its entries and the text of its suite file. A truncated last line is removed.
     pub fn reopen(root: &Path) -> Result<(Self, Vec<BisectEntry>, String)> {
         hold(root);
         let path = root.join(STATE);
         let unreadable = |error: std::io::Error| {
             Fault::of_io(
                 &path,
-                "the bisection cannot go on from here",
+                "the bisection cannot continue from here",
                 &error,
                 "make the folder readable and writable",
             )
@@ -70,7 +69,7 @@ impl BisectFolder {
                 continue;
             }
             entries.push(serde_json::from_slice(line).map_err(|error| {
-                let what = format!("line {} is none of a bisection: {error}", number + 1);
+                let what = format!("line {} is not a line of a bisection: {error}", number + 1);
                 Fault::at_path(&path, what, "begin a new bisection").exits(Exit::Failed)
             })?);
         }
@@ -85,12 +84,12 @@ impl BisectFolder {
         &self.root
     }
 
-    /// Where the records of its processes go.
+    /// The folder of its processes' records.
     pub fn runs(&self) -> PathBuf {
         self.root.join(RUNS)
     }
 
-    /// Writes a line down; it survives a kill.
+    /// Appends a line; it survives a kill.
     pub fn append(&mut self, entry: &BisectEntry) -> Result<()> {
         let mut write = || -> std::io::Result<()> {
             let mut line = serde_json::to_vec(entry)?;
@@ -99,12 +98,12 @@ impl BisectFolder {
             self.state.sync_data()
         };
         write().map_err(|error| {
-            let next = "make room, and go on with `gbench-ci bisect --resume`";
+            let next = "make room, and continue with `gbench-ci bisect --resume`";
             Fault::of_io(self.root.join(STATE), "cannot be written", &error, next)
         })
     }
 
-    /// Writes the answer beside the state.
+    /// Writes the answer next to the state.
     pub fn answer(&self, bytes: &[u8]) -> Result<PathBuf> {
         let path = self.root.join(ANSWER);
         write_atomically(&path, bytes)?;
@@ -112,7 +111,7 @@ impl BisectFolder {
     }
 }
 
-/// The folder of a bisection: one that `named` is, or the id of one below `artifacts`; without a name the one that was started last.
+/// The folder of a bisection: a path or an id below `artifacts`; without a name the one that was started last.
 pub fn bisect_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBuf> {
     let is_one = |folder: &Path| folder.join(STATE).is_file();
     let latest = || started::newest(artifacts, is_one);

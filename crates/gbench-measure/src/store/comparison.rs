@@ -1,4 +1,4 @@
-//! The folder of a comparison in rounds, and reading its records back.
+//! The folder of a comparison in rounds, and reading its records.
 //!
 //! ```text
 //! artifacts/<comparison id>/
@@ -20,7 +20,6 @@ use gbench_model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunR
 const SUITE: &str = "suite.toml";
 pub(super) const SIDES: [Side; 3] = [Side::Base, Side::Head, Side::Control];
 
-/// Where a comparison keeps its sides and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparisonFolder {
     root: PathBuf,
@@ -29,7 +28,7 @@ pub struct ComparisonFolder {
 /// In the artifacts folder: the range of a comparison that was begun and has no folder yet.
 pub(super) const BEGUN: &str = ".begun";
 
-/// Writes down that a comparison begins, before it has anything to keep. `range`: as typed.
+/// Records that a comparison begins, before it has a folder. `range`: as typed.
 pub fn note_begun(artifacts: &Path, range: &str) -> Result<()> {
     // Without the folder there is no older comparison to confuse it with.
     if !artifacts.is_dir() {
@@ -41,7 +40,7 @@ pub fn note_begun(artifacts: &Path, range: &str) -> Result<()> {
     })
 }
 
-/// The range of the comparison that was begun last, where it ended before anything was measured.
+/// The range of the latest comparison, if it ended before anything was measured.
 pub fn begun_for_nothing(artifacts: &Path) -> Option<String> {
     std::fs::read_to_string(artifacts.join(BEGUN)).ok()
 }
@@ -72,14 +71,14 @@ impl ComparisonFolder {
         Ok(Self { root })
     }
 
-    /// One that is there. Errors: it does not hold a base and a head.
+    /// Opens an existing folder. Errors: it does not contain a base and a head.
     pub fn open(root: &Path) -> Result<Self> {
         if is_comparison(root) {
             Ok(Self { root: root.to_owned() })
         } else {
             Err(Fault::at_path(
                 root,
-                "the folder holds no comparison",
+                "the folder contains no comparison",
                 "give a comparison's folder: one with `base` and `head`, each a run's folder",
             ))
         }
@@ -89,17 +88,16 @@ impl ComparisonFolder {
         &self.root
     }
 
-    /// The run folder of one side.
     pub fn side(&self, side: Side) -> PathBuf {
         self.root.join(side.into_str())
     }
 
-    /// Keeps the text of the one suite file that both sides are measured with.
+    /// Keeps the text of the suite file that both sides share.
     pub fn keep_suite(&self, text: &str) -> Result<()> {
         write_atomically(&self.root.join(SUITE), text.as_bytes())
     }
 
-    /// That text, and where it is kept. Errors: it is not there any more, or cannot be read.
+    /// That text, and its path. Errors: it does not exist any more, or cannot be read.
     pub fn kept_suite(&self) -> Result<(String, PathBuf)> {
         let path = self.root.join(SUITE);
         match std::fs::read_to_string(&path) {
@@ -112,7 +110,7 @@ impl ComparisonFolder {
         }
     }
 
-    /// Writes a report of the whole, for example `verdict.json`, so that readers see the old one or the new one.
+    /// Atomically writes a report of the whole, for example `verdict.json`.
     pub fn report(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
         let path = self.root.join("reports").join(name);
         write_atomically(&path, bytes)?;
@@ -120,7 +118,7 @@ impl ComparisonFolder {
     }
 }
 
-/// Whether a run was kept in the folder, whole or in part.
+/// True if a complete or partial run is kept in the folder.
 pub fn holds_run(folder: &Path) -> bool {
     folder.join(RECORD).is_file() || folder.join(JOURNAL).is_file()
 }
@@ -134,26 +132,26 @@ pub fn latest_comparison(artifacts: &Path) -> Option<PathBuf> {
     started::newest(artifacts, is_comparison)
 }
 
-/// Every comparison below `artifacts`, the one that was started last at the end.
+/// Every comparison below `artifacts`, in the order in which they were started.
 pub fn comparisons_below(artifacts: &Path) -> Vec<PathBuf> {
     started::in_order(artifacts, is_comparison)
 }
 
-/// The comparison's folder that a path means or lies in the reports of: the folder itself, `reports`, or a file there.
+/// The comparison's folder for a path to it, to its `reports`, or to a file there.
 pub fn comparison_of(path: &Path) -> Option<PathBuf> {
     let whole = std::path::absolute(path).ok()?;
     whole.ancestors().take(3).find(|folder| is_comparison(folder)).map(Path::to_owned)
 }
 
-/// The records of a comparison's base, head and, where it has controls, control, whole or recovered from the journals
-/// of one that was killed. Each case then has the same rounds on all its sides: half a round is left out.
+/// The records of a comparison's base, head and, if it has controls, control, complete or recovered from the journals of a
+/// killed one. Each case has the same rounds on all its sides: half a round is left out.
 pub fn read_comparison(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
     let mut sides = read_sides(folder)?;
     keep_whole_rounds(&mut sides);
     Ok(sides)
 }
 
-/// The same as they lie there, half a round included.
+/// The same as stored, including half a round.
 pub fn read_sides(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
     let folder = ComparisonFolder::open(folder)?;
     let base = read_record(&folder.side(Side::Base))?;
@@ -163,8 +161,8 @@ pub fn read_sides(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunReco
     Ok((base, head, control))
 }
 
-/// Cuts every case to the rounds that all its sides have. A case of one side alone, or with a side that broke, stays as
-/// it is: nothing is compared there, and what it gave is evidence.
+/// Cuts every case to the rounds that all its sides have. A case of only one side, or with a broken side, stays as it is: it
+/// is not compared, and its data is evidence.
 pub fn keep_whole_rounds(sides: &mut (RunRecord, RunRecord, Option<RunRecord>)) {
     let mut records = vec![&mut sides.0, &mut sides.1];
     records.extend(sides.2.as_mut());
@@ -200,7 +198,7 @@ fn is_broken(case: &CaseRecord) -> bool {
     ended_badly || case.processes.iter().any(|process| !process.outcome.is_measured())
 }
 
-/// Rounds come in order, one process each: what is cut is the end.
+/// Rounds are in order, one process each, so the end is cut.
 fn cut(case: &mut CaseRecord, processes: usize) {
     if case.processes.len() <= processes {
         return;

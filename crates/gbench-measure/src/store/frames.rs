@@ -1,12 +1,12 @@
-//! A file of frames that only grows: a cache beside what it was made from, never the truth. What cannot be read of it is made again.
+//! A file of frames that only grows: a cache, never the only copy. Unreadable parts are computed again.
 //!
 //! ```text
 //! header: its length (4 bytes, little-endian) and its text
 //! frame:  length of key and payload (4 bytes each), CRC-32 (4 bytes), key, payload
 //! ```
 //!
-//! The CRC-32 is of key and payload and goes on from that of the frame before, so that it stands for everything up to there. A writer that
-//! is killed leaves a torn frame at the end: readers stop before it, and the next writer takes it off.
+//! The CRC-32 of key and payload continues that of the previous frame, so that it covers everything up to there. A killed
+//! writer leaves a torn frame at the end: readers stop before it, and the next writer removes it.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::journal::create_ignored_dir;
 
-/// Bytes of one frame: more is none that was written here.
+/// The most bytes of one frame; a larger one was not written here.
 const MAX_FRAME: u32 = 1 << 30;
 
 /// A cache file.
@@ -24,20 +24,19 @@ pub struct FrameFile {
     header: String,
 }
 
-/// How far a file was read.
+/// The extent to which a file was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FramesRead {
-    /// Bytes up to the end of the last frame that was taken; 0 where the file is not there, or of another version.
+    /// Bytes up to the end of the last accepted frame; 0 if the file does not exist, or has another version.
     good: u64,
-    /// Frames that were taken, and the checksum of the last one.
+    /// Accepted frames, and the checksum of the last one.
     frames: u64,
     sum: u32,
-    /// Bytes of the whole file.
     length: u64,
 }
 
 impl FrameFile {
-    /// `header`: the version of what the frames hold; a file with another one counts as empty.
+    /// `header`: the version of the frames' contents; a file with another one is treated as empty.
     pub fn new(path: PathBuf, header: impl Into<String>) -> Self {
         Self { path, header: header.into() }
     }
@@ -52,8 +51,8 @@ impl FrameFile {
         bytes
     }
 
-    /// Shows key and payload of every whole frame, in order, until one is torn or `show` finds that it is not what it should be
-    /// (`false`). Errors: the file is there and cannot be read.
+    /// Passes key and payload of every whole frame to `show`, in order, until one is torn or `show` rejects it (`false`).
+    /// Errors: the file exists and cannot be read.
     pub fn read(&self, mut show: impl FnMut(&str, &[u8]) -> bool) -> io::Result<FramesRead> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
@@ -92,8 +91,8 @@ impl FrameFile {
         Ok(read)
     }
 
-    /// Adds frames behind those that were taken, in the place of anything else that stood there. Where another writer was at work since,
-    /// the file stays as that one left it. Errors: the file cannot be written.
+    /// Adds frames after the accepted ones, replacing anything else that follows them. If another writer has written since,
+    /// the file is not changed. Errors: the file cannot be written.
     pub fn append<K: AsRef<str>, P: AsRef<[u8]>>(
         &self,
         read: FramesRead,
@@ -134,12 +133,12 @@ impl FrameFile {
         out.flush()
     }
 
-    /// Empties the file, so that all is made again. Errors: it cannot be written.
+    /// Empties the file, so that everything is computed again. Errors: it cannot be written.
     pub fn discard(&self) -> io::Result<()> {
         self.locked()?.set_len(0)
     }
 
-    /// The file, made where it is not there, for this writer alone.
+    /// Opens or creates the file, exclusively locked.
     fn locked(&self) -> io::Result<File> {
         if let Some(folder) = self.path.parent() {
             create_ignored_dir(folder)?;
@@ -156,7 +155,7 @@ fn checksum(before: u32, bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Whether the whole buffer was filled; `false` at the end of the file.
+/// True if the whole buffer was filled; `false` at the end of the file.
 fn filled(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(buffer) {
         Ok(()) => Ok(true),
@@ -235,7 +234,7 @@ mod tests {
         });
         append(&file, read.unwrap(), &["d"]);
         assert_eq!(keys(&file).0, ["a", "d"]);
-        // A file that the system made longer before a crash ends in zeros.
+        // A file that the system extended before a crash ends in zeros.
         let bytes = [std::fs::read(file.path()).unwrap(), vec![0; 4096]].concat();
         std::fs::write(file.path(), bytes).unwrap();
         let (some, read) = keys(&file);

@@ -1,5 +1,5 @@
-//! Folders that a process of the gate works in. Each is held by a shared lock (flock) until the process has ended, however it
-//! ends: such a folder is not removed.
+//! Folders in use by a process of the gate. Each has a shared lock (flock) until the process ends, however it ends, and is not
+//! removed meanwhile.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::remove::open_folder;
 
 static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// Holds a folder until this process ends. Without an effect on a file system that has no locks: there nothing is removed.
+/// Keeps a folder from removal until this process ends. No effect on a file system without locks, where nothing is removed.
 pub fn hold(folder: &Path) {
     if let Ok(folder) = open_folder(folder)
         && folder.try_lock_shared().is_ok()
@@ -18,7 +18,7 @@ pub fn hold(folder: &Path) {
     }
 }
 
-/// True if no process holds the folder. The lock ends with `folder`. Errors: the file system has no locks.
+/// True if no process uses the folder. The lock ends with `folder`. Errors: the file system has no locks.
 pub(super) fn take(folder: &File) -> std::io::Result<bool> {
     match folder.try_lock() {
         Ok(()) => Ok(true),

@@ -1,6 +1,7 @@
 //! The entries of an artifacts folder: which are the gate's own, which are still needed, and removing one.
 //!
-//! An entry is renamed before it is removed: a process that is killed meanwhile leaves `.gc-NAME`, and no half of a run.
+//! An entry is renamed before it is removed, so that a process that is killed meanwhile leaves `.gc-NAME`, and never half a
+//! run.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -22,17 +23,17 @@ use super::remove::{FOLDER, MAX_DEPTH, remove_below};
 use super::started::number_of;
 use gbench_model::{BisectAnswer, RecordState, RunId};
 
-/// In front of the name of what is being removed.
+/// Prefix of an entry that is being removed.
 const GOING: &str = ".gc-";
-/// In front of the id of a folder that `gbench-ci profile` wrote.
+/// Prefix of the id of a folder from `gbench-ci profile`.
 const PROFILE: &str = "profile-";
-/// What `ingest` writes before it moves it to its place.
+/// Prefix of files from `ingest` before they are moved to their place.
 pub const INGEST: &str = ".ingest-";
-/// A temporary file of the crate `tempfile`: this and six letters or digits.
+/// Prefix of temporary files of the crate `tempfile`; six letters or digits follow.
 const TEMPORARY: &str = ".tmp";
-/// Files of the folder itself, and the folder of calibrations, which is looked through by itself.
+/// Files of the folder itself, and the folder of calibrations, which is searched separately.
 const OWN: [&str; 3] = [".gitignore", BEGUN, "calibrations"];
-/// All that a folder may hold in which nothing was measured.
+/// The possible contents of a folder in which nothing was measured.
 const BEFORE_MEASURING: [&str; 12] = [
     ".started",
     "base",
@@ -47,10 +48,10 @@ const BEFORE_MEASURING: [&str; 12] = [
     "runs",
     STATE,
 ];
-/// What was not finished is left alone for so long after its last change: older versions of the gate hold no folders.
+/// Unfinished entries are kept for this long after their last change, because older versions of the gate do not lock folders.
 const SETTLED: Duration = Duration::from_secs(3600);
 
-/// A folder of runs, comparisons and bisections, held open: entries are removed below it, whatever its path leads to.
+/// A folder of runs, comparisons and bisections, kept open: entries are removed below it, whatever its path leads to.
 #[derive(Debug)]
 pub struct ArtifactsFolder {
     path: PathBuf,
@@ -62,7 +63,7 @@ pub struct ArtifactsFolder {
 pub struct ArtifactsEntry {
     pub name: String,
     pub kind: ArtifactsKind,
-    /// By its id; present for what has one.
+    /// From its id, if it has one.
     pub started: Option<SystemTime>,
 }
 
@@ -71,21 +72,22 @@ pub enum ArtifactsKind {
     Run,
     Comparison,
     Bisection,
-    /// Nothing was measured in it, or it was left by a process that was killed.
+    /// Nothing was measured in it, or a killed process left it.
     Leftover,
-    /// A process works in it, or may do so.
+    /// A process is using it, or may be.
     Busy,
-    /// Not made by the gate, or by a version that is not known here.
+    /// Not made by the gate, or by an unknown version.
     Foreign,
 }
 
 impl ArtifactsFolder {
-    /// Errors: it is not there, or cannot be read.
+    /// Errors: it does not exist, or cannot be read.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.to_owned(), folder: File::open(path)? })
     }
 
-    /// Every entry; runs, comparisons and bisections in the order in which they were started. Errors: the folder cannot be read.
+    /// Every entry; runs, comparisons and bisections in the order in which they were started. Errors: the folder cannot be
+    /// read.
     pub fn entries(&self) -> io::Result<Vec<ArtifactsEntry>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.path)? {
@@ -103,7 +105,7 @@ impl ArtifactsFolder {
         Ok(found.into_iter().map(|(_, entry)| entry).collect())
     }
 
-    /// Whether an entry was ended before it was through, and can be resumed.
+    /// True if an entry ended early and can be resumed.
     pub fn is_open(&self, entry: &ArtifactsEntry) -> bool {
         let path = self.path.join(&entry.name);
         match entry.kind {
@@ -113,8 +115,8 @@ impl ArtifactsFolder {
         }
     }
 
-    /// Removes an entry with all that it holds; in a dry run it only looks whether it could. Gives the bytes that it takes on the disk, and nothing
-    /// where a process works in it. Errors: it is gone, a part of it cannot be removed, or its file system has no locks.
+    /// Removes an entry with its contents; a dry run only checks that it could. Returns its bytes on disk, or nothing if a
+    /// process is using it. Errors: it is gone, a part of it cannot be removed, or its file system has no locks.
     pub fn remove(&self, name: &str, dry_run: bool) -> io::Result<Option<u64>> {
         let path = self.path.join(name);
         let bytes = bytes_of(&path);
@@ -175,7 +177,7 @@ fn kind_of(name: &str, path: &Path, has_id: bool) -> ArtifactsKind {
     if unfinished && !is_settled(path) { ArtifactsKind::Busy } else { kind }
 }
 
-/// Whether only what stands in front of the first measurement is there: nothing of it is worth resuming.
+/// True if nothing was measured, so that there is nothing to resume.
 fn is_nothing_measured(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else { return false };
     let is_known = |entry: io::Result<fs::DirEntry>| {
@@ -188,7 +190,7 @@ fn is_nothing_measured(path: &Path) -> bool {
         && has_at_most_a_header(&path.join(STATE))
 }
 
-/// The first line says what was begun, and every further one what came of it.
+/// The first line has the parameters, every further one a result.
 fn has_at_most_a_header(journal: &Path) -> bool {
     match fs::read(journal) {
         Ok(text) => text.iter().filter(|byte| **byte == b'\n').count() < 2,
@@ -196,7 +198,7 @@ fn has_at_most_a_header(journal: &Path) -> bool {
     }
 }
 
-/// Whether a side of a comparison was ended before it was through. One that cannot be read may be.
+/// True if a side of a comparison ended early, or cannot be read.
 fn is_open_side(side: &Path) -> bool {
     #[derive(Deserialize)]
     struct State {
@@ -204,7 +206,7 @@ fn is_open_side(side: &Path) -> bool {
     }
     match fs::read(side.join(RECORD)) {
         Ok(text) => serde_json::from_slice(&text).map_or(true, |it: State| it.state != RecordState::Complete),
-        // A side that is not there at all is the control of a comparison without one.
+        // A missing side is the control of a comparison without one.
         Err(_) => side.join(JOURNAL).exists(),
     }
 }

@@ -26,18 +26,18 @@ pub(super) const RECORD: &str = "results/record.json";
 pub(super) const SUMS: &str = "results/SHA256SUMS";
 pub(super) const JOURNAL: &str = "results/journal.jsonl";
 
-/// A line of the journal. It grows by what is new, so that its length follows that of the record.
+/// A line of the journal. Each line only has new data, so that the journal's length is proportional to the record's.
 #[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum JournalEntry {
-    /// The record without results: every selected case is there, as not run.
+    /// The record without results: every selected case is listed, as not run.
     Header(Box<RunRecord>),
-    /// A case, by its index in the header, whole: replaces what was known of it.
+    /// A whole case, by its index in the header, which replaces the previous state.
     Case { index: usize, case: Box<CaseRecord> },
-    /// All of a case but its processes and samples, which stay as they are.
+    /// A case without its processes and samples, which stay as they are.
     Head { index: usize, head: Box<CaseRecord> },
-    /// The next process of a case with its samples by metric; `head` where anything else of the case is new.
+    /// The next process of a case with its samples by metric; `head` if anything else of the case is new.
     Process {
         index: usize,
         head: Option<Box<CaseRecord>>,
@@ -51,13 +51,13 @@ pub(super) enum JournalEntry {
 pub struct RunFolder {
     root: PathBuf,
     journal: File,
-    /// By case: fingerprint of what the journal has of it beside processes and samples.
+    /// By case: hash of its part in the journal other than processes and samples.
     heads: HashMap<usize, u64>,
 }
 
 impl RunFolder {
-    /// Makes the folder `root` of a new run; `record` with every selected case as not run. Errors: the folder exists or
-    /// cannot be made.
+    /// Makes the folder `root` of a new run; `record` has every selected case as not run. Errors: the folder exists or cannot
+    /// be made.
     pub fn create(root: &Path, record: &RunRecord) -> Result<Self> {
         let fault = |error: std::io::Error| {
             let next = "choose a writable folder with `--artifacts`, on a disk with space";
@@ -80,13 +80,13 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// The folder of a run that goes on from `record`, finished before or not. At every moment the folder holds the run
-    /// as it was, or this record.
+    /// The folder of a run that continues from `record`, finished before or not. At every moment the folder contains the
+    /// previous state, or this record.
     pub fn reopen(root: &Path, record: &RunRecord) -> Result<Self> {
         let path = root.join(JOURNAL);
         let unreadable = |error: std::io::Error| {
             let next = "make the folder writable, with some space left";
-            Fault::of_io(&path, "the run cannot go on from here", &error, next)
+            Fault::of_io(&path, "the run cannot continue from here", &error, next)
         };
         let mut header = record.clone();
         let mut lines = Vec::new();
@@ -120,8 +120,8 @@ impl RunFolder {
         self.root.join(RECORD)
     }
 
-    /// Writes down the newest process of a case, and whatever else of the case has changed; called between processes,
-    /// never while one measures.
+    /// Appends the newest process of a case, and anything else of the case that has changed. Called between processes, never
+    /// while one measures.
     pub fn keep_process(&mut self, index: usize, case: &CaseRecord) -> Result<()> {
         let Some(process) = case.processes.last() else { return Ok(()) };
         let newest = |metric: &Metric| {
@@ -133,7 +133,7 @@ impl RunFolder {
         self.append(&JournalEntry::Process { index, head, process: Box::new(process.clone()), samples })
     }
 
-    /// Writes down what a case is beside its processes: its outcome, its summaries.
+    /// Appends the parts of a case other than its processes: its outcome, its summaries.
     pub fn keep_outcome(&mut self, index: usize, case: &CaseRecord) -> Result<()> {
         match self.changed_head(index, case)? {
             Some(head) => self.append(&JournalEntry::Head { index, head }),
@@ -149,7 +149,7 @@ impl RunFolder {
         Ok((before != Some(mark)).then(|| Box::new(head)))
     }
 
-    /// One write for a whole line: a kill leaves the line there or not there, or, at worst, half of the last one.
+    /// A single write per line: a kill leaves the whole line or nothing or, at worst, a truncated last line.
     fn append(&mut self, entry: &JournalEntry) -> Result<()> {
         let line = serde_json::to_string(entry).map_err(std::io::Error::from);
         let written = line.and_then(|mut line| {
@@ -159,7 +159,7 @@ impl RunFolder {
         written.map_err(|error| self.fault(error))
     }
 
-    /// A log of the run, by a name without separators; nothing is written for empty output.
+    /// Writes a log of the run; `name` has no separators; empty output is not written.
     pub fn log(&self, name: &str, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -167,22 +167,22 @@ impl RunFolder {
         std::fs::write(self.root.join("logs").join(name), bytes).map_err(|error| self.fault(error))
     }
 
-    /// A report of the run, for example `summary.md`.
+    /// Writes a report of the run, for example `summary.md`.
     pub fn report(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
         let path = self.root.join("reports").join(name);
         write_atomically(&path, bytes)?;
         Ok(path)
     }
 
-    /// Writes the whole record and its fingerprint, then drops the journal: at every moment one of record and journal
-    /// is whole.
+    /// Writes the whole record and its checksum, then removes the journal: at every moment one of record and journal is
+    /// complete.
     pub fn finish(&self, record: &RunRecord) -> Result<PathBuf> {
         let path = self.write(record)?;
         std::fs::remove_file(self.root.join(JOURNAL)).map_err(|error| self.fault(error))?;
         Ok(path)
     }
 
-    /// Writes the record of a finished run again, with what was added to it behind its measurements.
+    /// Rewrites the record of a finished run, with additions after its measurements.
     pub fn rewrite(&self, record: &RunRecord) -> Result<()> {
         self.write(record).map(drop)
     }
@@ -202,19 +202,18 @@ impl RunFolder {
     }
 }
 
-/// Creates a folder that git ignores: the results of the gate must not make a tree dirty.
+/// Creates a folder that git ignores: the gate's results must not make a tree dirty.
 pub fn create_ignored_dir(folder: &Path) -> std::io::Result<()> {
     if !folder.exists() {
         std::fs::create_dir_all(folder)?;
     }
-    // Also one that is there and empty: a gate may have been killed right after it made it.
+    // Also for an existing empty folder: a gate may have been killed right after it made it.
     if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
         std::fs::write(folder.join(".gitignore"), "# Made by gbench-ci: its results are not sources.\n*\n")?;
     }
     Ok(())
 }
 
-/// A case without its processes and samples.
 fn head_of(case: &CaseRecord) -> CaseRecord {
     let bare = |metric: &Metric| Metric {
         name: metric.name.clone(),

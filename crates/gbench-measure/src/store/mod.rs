@@ -1,4 +1,4 @@
-//! Keeps run records: a folder for each run, and named baselines; and takes away what is not kept.
+//! Keeps run records: a folder for each run, and named baselines; removes old ones.
 
 mod atomic;
 mod baselines;

@@ -1,4 +1,4 @@
-//! Reads records back, whole or recovered.
+//! Reads records, complete or recovered.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use gbench_model::{
     CaseRecord, Exit, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ, sha256_hex,
 };
 
-/// Reads a record from its JSON file, from its run's folder, or from the journal of a run that was killed.
+/// Reads a record from its JSON file, from its run's folder, or from the journal of a killed run.
 ///
-/// Errors say where the text stops being a record: exit code 2; with exit code 4, that it is not the record that
-/// `SHA256SUMS` beside it names.
+/// Errors name the place where the text is not a valid record: exit code 2. If it does not match `SHA256SUMS` in its folder:
+/// exit code 4.
 pub fn read_record(path: &Path) -> Result<RunRecord> {
     Source::load(path)?.parse()
 }
 
-/// Reads two records, the second one's text while the first is parsed. Both are parsed one after the other: at once
-/// they would need half as much memory again.
+/// Reads two records; the second one's text is read while the first is parsed. They are parsed one after the other, because
+/// both at once would need half as much memory again.
 pub fn read_two_records(first: &Path, second: &Path) -> (Result<RunRecord>, Result<RunRecord>) {
     std::thread::scope(|scope| {
         let loading = Beside::start(scope, || Source::load(second));
@@ -28,9 +28,9 @@ pub fn read_two_records(first: &Path, second: &Path) -> (Result<RunRecord>, Resu
     })
 }
 
-/// The text of a record, with the file that it stands in.
+/// The text of a record, with its file.
 enum Source {
-    /// A file of its own, whose sum is checked where one lies beside it.
+    /// A separate file, whose checksum is verified if there is one.
     Record(PathBuf, String),
     Journal(PathBuf),
 }
@@ -44,7 +44,7 @@ impl Source {
                 (false, true) => Ok(Self::Journal(journal)),
                 (false, false) => Err(Fault::at_path(
                     path,
-                    "the folder holds no run record",
+                    "the folder contains no run record",
                     format!("give a run's folder, one with {RECORD}"),
                 )),
             };
@@ -69,8 +69,8 @@ impl Source {
     }
 }
 
-/// Refuses a record whose bytes are not those that the file `SHA256SUMS` beside it names. One without that file was made
-/// elsewhere, or its run was killed before the end: there is nothing to hold it against.
+/// Refuses a record whose bytes do not match `SHA256SUMS` in its folder. A record without that file was made elsewhere, or its
+/// run was killed before the end; it cannot be checked.
 ///
 /// Errors: exit code 4.
 fn check_sum(record: &Path, bytes: &[u8]) -> Result<()> {
@@ -97,7 +97,7 @@ fn check_sum(record: &Path, bytes: &[u8]) -> Result<()> {
             Err(Fault::at_path(record, what, next).exits(Exit::Failed))
         }
         None if of_a_run => {
-            let what = "SHA256SUMS does not name the record that lies beside it";
+            let what = "SHA256SUMS does not name the record next to it";
             Err(Fault::at_path(record, what, next).exits(Exit::Failed))
         }
         // A user's own list of other files.
@@ -125,7 +125,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>> {
 const GIVE_RECORD: &str = "give the record that `gbench-ci run` wrote, results/record.json; how a file of another program is read is said \
                            with `--input-format` or `--metric` (`gbench-ci ingest --help`)";
 
-/// Finds the reason that helps most: another version, another document, a broken text.
+/// The most helpful reason: another version, another document, a broken text.
 fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
     #[derive(serde::Deserialize)]
     struct Schema {
@@ -138,7 +138,7 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
     }
     let is_json = error.classify() == serde_json::error::Category::Data;
     if is_json && !text.trim_start().starts_with('{') {
-        return Fault::at_path(path, "the JSON is not an object, so it is no run record", GIVE_RECORD);
+        return Fault::at_path(path, "the JSON is not an object, so it is not a run record", GIVE_RECORD);
     }
     let line_start: usize =
         text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
@@ -151,7 +151,7 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
         serde_json::error::Category::Syntax => GIVE_RECORD,
         _ => "records are not meant to be edited; docs/schema/record-v2.json describes them",
     };
-    // A record may be one line of megabytes: only the neighbourhood is shown.
+    // A record may be one line of megabytes, so only the neighbourhood is shown.
     let (excerpt, span) = excerpt(text, at);
     if text.len() > 4096 {
         Fault::at_path(path, format!("not a record, near byte {at}: {cause}: {excerpt}"), next)
@@ -160,7 +160,7 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
     }
 }
 
-/// Up to 60 bytes around `at`, cut at characters, and the span of the character at `at`.
+/// Up to 60 bytes around `at`, at character boundaries, and the span of the character at `at`.
 fn excerpt(text: &str, at: usize) -> (String, std::ops::Range<usize>) {
     let boundary = |mut index: usize| {
         while !text.is_char_boundary(index) {
@@ -183,11 +183,11 @@ fn wrong_schema(path: &Path, schema: Option<&str>) -> Fault {
             "use the gbench-ci that wrote it, or a newer one",
         ),
         Some(other) => Fault::at_path(path, format!("this is a `{other}`, not a run record"), GIVE_RECORD),
-        None => Fault::at_path(path, "the JSON has no `schema`, so it is no run record", GIVE_RECORD),
+        None => Fault::at_path(path, "the JSON has no `schema`, so it is not a run record", GIVE_RECORD),
     }
 }
 
-/// Checks what types alone cannot promise.
+/// Checks properties that types cannot guarantee.
 fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
     if !SCHEMAS_READ.contains(&record.schema.as_str()) {
         return Err(wrong_schema(path, Some(&record.schema)));
@@ -199,14 +199,14 @@ fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
     Ok(record)
 }
 
-/// Puts a record together from a journal. A half last line, which is what a kill leaves, is left out.
+/// Builds a record from a journal. A truncated last line, which a kill leaves, is ignored.
 fn recover(path: &Path) -> Result<RunRecord> {
     let bytes = read_bytes(path)?;
     let mut record: Option<RunRecord> = None;
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
     while let Some((number, line)) = lines.next() {
         let half = !line.ends_with(b"\n") && lines.peek().is_none();
-        // As text, like the whole record: one reader is built, and bytes that are none are damage too.
+        // As text, like the whole record, so that there is one parser; invalid bytes are damage, too.
         let text = std::str::from_utf8(line).map_err(serde::de::Error::custom);
         let entry = text.and_then(serde_json::from_str::<JournalEntry>);
         match (entry, &mut record) {
@@ -234,7 +234,7 @@ fn recover(path: &Path) -> Result<RunRecord> {
     check(path, record)
 }
 
-/// Whether an entry can follow what the journal has said so far.
+/// True if an entry is consistent with the previous ones.
 fn fits(entry: &JournalEntry, record: &RunRecord) -> bool {
     match entry {
         JournalEntry::Header(_) => false,
@@ -270,7 +270,7 @@ fn apply(entry: JournalEntry, record: &mut RunRecord) {
     }
 }
 
-/// Metrics never vanish from a case: what the old one has, the new one has.
+/// Metrics never vanish from a case: the new state has all metrics of the old one.
 fn put_head(case: &mut CaseRecord, head: CaseRecord) {
     let old = std::mem::replace(case, head);
     case.processes = old.processes;

@@ -1,4 +1,4 @@
-//! Removing folders below a descriptor: no link is followed, and nothing that is mounted is touched.
+//! Removes folders below a descriptor without following links, and without touching mounts.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -13,17 +13,17 @@ use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::Mode;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-/// Levels of folders that are removed. A deeper tree was made to exhaust descriptors or the stack, and stays.
+/// The deepest level that is removed. A deeper tree was made to exhaust descriptors or the stack, and stays.
 pub(crate) const MAX_DEPTH: usize = 200;
 
-/// A folder and nothing else: no link that leads to one.
+/// Opens only a folder, never a link to one.
 pub(crate) const FOLDER: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
 pub(crate) fn open_folder(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(FOLDER.bits()).open(path)
 }
 
-/// Removes everything in a folder but `spared`. True if nothing else is left.
+/// Removes everything in a folder except `spared`. True if nothing else is left.
 pub(crate) fn empty(folder: impl AsFd, spared: Option<&str>, depth: usize) -> bool {
     let listed = Dir::openat(folder.as_fd(), ".", FOLDER, Mode::empty());
     let Ok(names) = listed.and_then(|mut listed| listed.iter().collect::<Result<Vec<_>, _>>()) else {
@@ -44,7 +44,7 @@ pub(crate) fn empty(folder: impl AsFd, spared: Option<&str>, depth: usize) -> bo
     all_gone
 }
 
-/// Removes a folder in a folder, and nothing that is mounted there.
+/// Removes a folder in a folder, unless something is mounted there.
 pub(crate) fn remove_below(folder: impl AsFd, name: CString, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let resolve =
@@ -56,7 +56,7 @@ pub(crate) fn remove_below(folder: impl AsFd, name: CString, depth: usize) -> bo
         other => other,
     };
     let Ok(inner) = inner.map(File::from) else { return false };
-    // Caches of packages are write-protected.
+    // Package caches are write-protected.
     let _ = inner.set_permissions(fs::Permissions::from_mode(0o700));
     let device = |folder: &File| folder.metadata().map(|found| found.dev()).ok();
     let outer = folder.as_fd().try_clone_to_owned().ok().map(File::from);

@@ -1,16 +1,16 @@
-//! In which order runs and comparisons were started here, whatever the clock said: ids sort by it, and one start under a
-//! clock that is days ahead would be the newest for as long.
+//! The order in which runs and comparisons were started here, independent of the clock: ids sort by time, so a start under a
+//! clock that is days ahead would remain the newest for days.
 
 use std::path::{Path, PathBuf};
 
 use gbench_model::{Fault, Result, RunId};
 
-/// In the folder of a run or a comparison: its number among those that were started beside it. A hidden file, which is left
-/// out where folders are uploaded: what was started elsewhere has no place among what was started here.
+/// In the folder of a run or a comparison: its sequence number. It is a hidden file, which uploads leave out: the order of
+/// starts elsewhere is meaningless here.
 const NUMBER: &str = ".started";
 
-/// Gives the folder of a run or a comparison that was just made in `artifacts` the next number. Two that are made at the
-/// same time may have one number; then the larger id comes last.
+/// Numbers a new folder of a run or a comparison in `artifacts`. Two folders made at the same time may have one number; then
+/// the larger id comes last.
 pub(super) fn note(artifacts: &Path, id: &RunId) -> std::io::Result<()> {
     let last = below(artifacts).filter_map(|folder| number_of(&folder)).max().unwrap_or(0);
     std::fs::write(artifacts.join(id.as_str()).join(NUMBER), format!("{}\n", last + 1))
@@ -24,20 +24,20 @@ pub fn note_start(artifacts: &Path, id: &RunId) -> Result<()> {
     })
 }
 
-/// The folder below `artifacts` that was started last, of those that `fits`. What was not started here, such as what
-/// a user downloaded, or what an earlier version wrote, comes after all that was; among such the largest id counts.
+/// The folder below `artifacts` that was started last, of those that satisfy `fits`. Folders that were not started here
+/// (downloaded ones, or those of an earlier version) come after all that were, sorted by id.
 pub(super) fn newest(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     in_order(artifacts, fits).pop()
 }
 
-/// The folders below `artifacts` that `fit`, what was started last at the end; likewise.
+/// The folders below `artifacts` that satisfy `fits`, in that order, the newest at the end.
 pub(super) fn in_order(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = below(artifacts).filter(|folder| fits(folder)).collect();
     folders.sort_by_cached_key(|folder| (number_of(folder), folder.file_name().map(ToOwned::to_owned)));
     folders
 }
 
-/// Folders that are named as runs and comparisons are.
+/// Folders with names of runs and comparisons.
 fn below(artifacts: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(artifacts).into_iter().flatten().flatten();
     let is_named = |entry: &std::fs::DirEntry| {
@@ -64,7 +64,7 @@ mod tests {
             newest(folder.path(), fits).map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
         };
         assert_eq!(newest(&|_| true), None);
-        // Under a clock that was ahead, and then under one that was right.
+        // Under a clock that was ahead, and then under a correct one.
         for id in &ids[..2] {
             make(id);
             note(folder.path(), &id.parse().unwrap()).unwrap();
@@ -73,7 +73,7 @@ mod tests {
         // Not started here, whatever its id.
         make("20401231T000000.000Z-000009");
         assert_eq!(newest(&|_| true).as_deref(), Some(ids[1]));
-        // One that is gone, or of another kind, is not the newest.
+        // A folder that is gone, or of another kind, is not the newest.
         make(ids[2]);
         note(folder.path(), &ids[2].parse().unwrap()).unwrap();
         assert_eq!(newest(&|_| true).as_deref(), Some(ids[2]));

@@ -1,4 +1,4 @@
-//! Advice where a repository has not what was asked for. Most often a clone of CI was cut short.
+//! Advice if a repository lacks the requested commit or file, most often because CI made an incomplete clone.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use git2::{Config, Error, ErrorClass, ErrorCode, Oid, Repository};
 use gbench_model::{Exit, Fault, near};
 use gbench_suite::words::{advise, listed};
 
-/// For shallow clones, as most CI makes them.
+/// For shallow clones, which most CI systems make.
 const DEEPEN: &str =
     "fetch the whole history: `fetch-depth: 0` of actions/checkout, or `git fetch --unshallow`";
 
-/// Digits that a commit may be shortened to, as in git.
+/// The fewest digits of an abbreviated commit, as in git.
 const MIN_DIGITS: usize = 4;
 
-/// A repository that libgit2 does not open. Its own configuration says why (git's
+/// A repository that libgit2 cannot open. Its configuration shows the reason (git's
 /// Documentation/technical/repository-version).
 pub(super) fn cannot_open(folder: &Path, error: &Error) -> Fault {
     let extensions = extensions_of(folder);
@@ -45,7 +45,7 @@ pub(super) fn cannot_open(folder: &Path, error: &Error) -> Fault {
     }
 }
 
-/// The extensions that a repository is marked with, by name and value; none where the mark cannot be read.
+/// The extensions of a repository, by name and value; empty if they cannot be read.
 fn extensions_of(folder: &Path) -> Vec<(String, String)> {
     let read = || -> std::result::Result<Vec<(String, String)>, Error> {
         let own = Repository::discover_path(folder, &[] as &[&Path])?;
@@ -65,7 +65,7 @@ fn extensions_of(folder: &Path) -> Vec<(String, String)> {
     read().unwrap_or_default()
 }
 
-/// Files of a commit that cannot be written to a tree at `at`.
+/// The files of a commit cannot be written to a tree at `at`.
 pub(super) fn cannot_check_out(origin: &Repository, commit: Oid, at: &Path, error: &Error) -> Fault {
     if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Odb {
         let place = format!("revision `{commit}`");
@@ -88,27 +88,26 @@ pub(super) fn cannot_check_out(origin: &Repository, commit: Oid, at: &Path, erro
     if is_full(at) { fault.exits(Exit::Machine) } else { fault }
 }
 
-/// Whether a remote has promised what this clone leaves out (`git clone --filter`).
+/// True if a remote has promised the objects that this clone lacks (`git clone --filter`).
 fn is_partial(repository: &Repository) -> bool {
     let Ok(config) = repository.config() else { return false };
     let has = |pattern: &str| config.entries(Some(pattern)).is_ok_and(|mut all| all.next().is_some());
     has(r"^remote\..*\.promisor$") || has(r"^extensions\.partialclone$")
 }
 
-/// Whether the disk that a folder is, or would be, on has no space left for this user. libgit2 does not say why it could
-/// not write.
+/// True if the disk of a folder, existing or not, is full for this user. libgit2 does not report why it could not write.
 fn is_full(folder: &Path) -> bool {
     let there = folder.ancestors().find(|folder| folder.exists());
     let stat = there.and_then(|folder| nix::sys::statvfs::statvfs(folder).ok());
-    // A file system without a fixed number of files says 0 of 0.
+    // A file system without a fixed number of files reports 0 of 0.
     stat.is_some_and(|stat| stat.blocks_available() == 0 || stat.files() > 0 && stat.files_available() == 0)
 }
 
-/// Why a name that is no commit cannot be one, whatever else is there.
+/// Why an unknown name cannot be a commit, whatever else exists.
 pub(super) fn obstacle(repository: &Repository, name: &str) -> Option<Fault> {
     let place = format!("revision `{name}`");
     let stem = stem(name);
-    // Of `main~300` the branch may be there, only not so much of its history.
+    // For `main~300`, the branch may exist with a shorter history.
     let is_there = stem != name && repository.revparse_single(stem).is_ok();
     let is_unborn = repository.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch);
     if is_unborn && names(repository).is_empty() {
@@ -127,15 +126,15 @@ pub(super) fn obstacle(repository: &Repository, name: &str) -> Option<Fault> {
     }
 }
 
-/// A name without the steps from it.
+/// A name without its suffixes such as `~3`.
 fn stem(name: &str) -> &str {
     name.split(['~', '^', '@', ':']).next().unwrap_or(name)
 }
 
-/// A name that is no commit: a slip of the pen, or a history that ends too soon.
+/// An unknown name: a typo, or a truncated history.
 pub(super) fn no_revision(repository: &Repository, name: &str, error: &Error) -> Fault {
     let place = format!("revision `{name}`");
-    // Of fewer digits libgit2 says so without having looked.
+    // For fewer digits, libgit2 reports this without looking.
     if error.code() == ErrorCode::Ambiguous && name.len() >= MIN_DIGITS {
         return Fault::at(place, "more than one commit begins so", "write more digits of the commit");
     }

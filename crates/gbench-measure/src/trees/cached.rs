@@ -1,4 +1,4 @@
-//! The cached work tree of one side: it stays from one comparison to the next, so that a build does only what is new.
+//! The cached work tree of one side, which is kept between comparisons, so that builds are incremental.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -16,11 +16,11 @@ use super::{files, home};
 use crate::store::create_ignored_dir;
 use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Sandbox, Side};
 
-/// A prepared tree. While it lives, no other gate can prepare the same one.
+/// A prepared tree. While it exists, no other gate can prepare the same one.
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
-    /// The repository that its files come from, and the commit.
+    /// The repository of its files, and the commit.
     origin: (PathBuf, Oid),
     cache: PathBuf,
     /// The user's checkout; a bare repository has none.
@@ -28,27 +28,26 @@ pub struct Tree {
     _lock: TreeLock,
 }
 
-/// Held as long as it lives.
 #[derive(Debug)]
 struct TreeLock(File);
 
 impl Drop for TreeLock {
     fn drop(&mut self) {
-        // Closing is not enough: a child that another thread has just forked holds the file until its exec.
+        // Closing is not enough: a child that another thread has just forked has the file open until its exec.
         let _ = self.0.unlock();
     }
 }
 
 impl Tree {
-    /// Makes `folder/base` or `folder/head` hold exactly the files of a revision. `repository`: a folder in the user's
+    /// Makes `folder/base` or `folder/head` contain exactly the files of a revision. `repository`: a folder in the user's
     /// repository. `folder`: for both trees of a store, `.gbench/trees`.
     ///
-    /// The two names are of one length on purpose: the length of a path shifts what lies where in a program's memory,
-    /// which can be worth several percent (Mytkowicz et al., ASPLOS 2009). What git ignores, build folders above all,
-    /// is left from the last time; other files that do not belong to the revision go.
+    /// The two names have the same length on purpose: the length of a path shifts a program's memory layout, which can be
+    /// worth several percent (Mytkowicz et al., ASPLOS 2009). Files that git ignores, build folders above all, are left from
+    /// the last time; other files that do not belong to the revision are removed.
     ///
-    /// The user's checkout is read only. Errors: another gate uses the tree (exit code 5); something else lies in its
-    /// place; a submodule or a file in Git LFS is not in this clone; the disk.
+    /// The user's checkout is only read. Errors: another gate uses the tree (exit code 5); its place is occupied; a submodule
+    /// or a file in Git LFS is not in this clone; the disk.
     pub fn prepare(repository: &Path, revision: &Revision, folder: &Path, side: Side) -> Result<Self> {
         let name = side.into_str();
         Self::prepare_as(repository, revision, folder, name, &format!("the tree of the {name}"))
@@ -61,7 +60,7 @@ impl Tree {
         Self::prepare_as(repository, revision, folder, &name, &format!("the tree {name}"))
     }
 
-    /// `words`: what a fault calls the tree.
+    /// `words`: the name of the tree in faults.
     fn prepare_as(
         repository: &Path,
         revision: &Revision,
@@ -95,8 +94,8 @@ impl Tree {
         Ok(Self { root, origin, cache, checkout, _lock: lock })
     }
 
-    /// A tracked file or folder that can no longer be read, entered or executed as its commit has it, or is another user's. No sandbox keeps
-    /// code of the other side from that, and a program that finds its input closed may be faster or slower for it.
+    /// A tracked file or folder that has lost its read, enter or execute permission, or belongs to another user. No sandbox
+    /// prevents code of the other side from doing that, and a program may be faster or slower if it cannot open its input.
     pub fn lost_rights(&self) -> Option<PathBuf> {
         let owner = std::fs::symlink_metadata(&self.root).ok()?.uid();
         let repository = revision::open(&self.origin.0).ok()?;
@@ -104,7 +103,7 @@ impl Tree {
         let mut lost = None;
         let looked = tracked.walk(TreeWalkMode::PreOrder, |parent, entry| {
             let path = files::path_of(parent, entry);
-            // A build may remove and replace files of its own tree.
+            // A build may remove and replace files of its tree.
             let Ok(found) = std::fs::symlink_metadata(self.root.join(&path)) else {
                 return TreeWalkResult::Skip;
             };
@@ -124,28 +123,26 @@ impl Tree {
         lost.filter(|_| looked.is_err())
     }
 
-    /// The folders that are its own: of its files, and of its caches.
+    /// Its own folders: for its files, and for its caches.
     pub fn own(&self) -> [PathBuf; 2] {
         [self.root.clone(), self.cache.clone()]
     }
 
-    /// Removes both, as far as that can be done: the next gate makes them anew.
+    /// Removes both, as far as possible: the next gate makes them again.
     pub fn discard(&self) {
         self.own().iter().for_each(|folder| drop(files::remove_protected(folder)));
     }
 
-    /// The folder of the files, absolute.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The user's checkout; `None`: the repository is bare.
     pub fn checkout(&self) -> Option<&Path> {
         self.checkout.as_deref()
     }
 
-    /// Where a file or folder of the user's checkout lies in this tree, whether it is there or not; a relative path
-    /// counts from the root of the repository. `None`: it lies outside of the repository.
+    /// The path in this tree of a file or folder of the user's checkout, existing or not; a relative path starts at the root
+    /// of the repository. `None`: it is outside of the repository.
     pub fn path_of(&self, path: &Path) -> Option<PathBuf> {
         let below = if path.is_absolute() {
             let checkout = self.checkout.as_deref()?;
@@ -169,17 +166,17 @@ fn goes_up(path: &Path) -> bool {
     path.components().any(|part| matches!(part, std::path::Component::ParentDir))
 }
 
-/// Folders for compiled kernels that are this side's own, kept like its files: otherwise the side that runs first
-/// compiles for the other one.
+/// The side's own folders for compiled kernels, kept like its files: otherwise the side that runs first compiles for the other
+/// one.
 ///
-/// To be laid over what the gate inherits and under what the suite file sets: who names a cache there means it.
+/// These override inherited variables, and the suite file overrides these: a cache named there is meant to be used.
 pub fn side_environment(tree: &Tree) -> Vec<(String, String)> {
-    // Where the path is no text there is no variable: a changed one would lead to a folder that is not there.
+    // If the path is not UTF-8, the variable is not set: a changed path would lead to a missing folder.
     let folder = |name: &str| tree.cache.join(name).to_str().map(str::to_owned);
     KERNEL_CACHES.into_iter().filter_map(|name| Some((name.to_owned(), folder(name)?))).collect()
 }
 
-/// The sandbox of what a side starts: its tree, its caches, and a home of its own, which is made or refreshed. Errors: the disk.
+/// The sandbox of a side's processes: its tree, its caches, and its own home, which is made or refreshed. Errors: the disk.
 pub fn sandbox(tree: &Tree) -> Result<Sandbox> {
     let user = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     home::fill(&tree.cache, &user).map_err(|error| {
@@ -196,23 +193,23 @@ pub fn sandbox(tree: &Tree) -> Result<Sandbox> {
     })
 }
 
-/// Whoever writes a commit must not write what the gate keeps for itself, nor choose by a link where it does: base would run with the
-/// caches that head brought along.
+/// The author of a commit must neither write the gate's own files nor choose their place by a link: base would run with caches
+/// that head provided.
 fn refuse_tracked(checkout: &Repository, folder: &Path) -> Result<()> {
     let (Some(root), Ok(index)) = (checkout.workdir(), checkout.index()) else { return Ok(()) };
     let Ok(below) = folder.strip_prefix(root) else { return Ok(()) };
     let path = |entry: &git2::IndexEntry| PathBuf::from(OsStr::from_bytes(&entry.path));
     let is_ours = |path: &PathBuf| path.starts_with(below) || below.starts_with(path);
     let Some(tracked) = index.iter().map(|entry| path(&entry)).find(is_ours) else { return Ok(()) };
-    let what = format!("git tracks {}, and gbench-ci keeps files of its own there", tracked.display());
+    let what = format!("git tracks {}, and gbench-ci keeps its own files there", tracked.display());
     let next =
         format!("take it out of the commit: `git rm -r --cached {}`, and remove it", tracked.display());
     Err(Fault::at_path(folder, what, next))
 }
 
-/// The folder of the trees, out of git's sight also where it lies in the user's checkout; absolute, without links.
+/// The folder of the trees, hidden from git even in the user's checkout; absolute, without links.
 fn made(folder: &Path) -> io::Result<PathBuf> {
-    // A store that does not exist yet is hidden whole, as its first baseline would do it.
+    // A store that does not exist yet is hidden completely, as its first baseline would do it.
     if let Some(store) = folder.parent().filter(|store| !store.as_os_str().is_empty()) {
         create_ignored_dir(store)?;
     }
@@ -223,7 +220,7 @@ fn made(folder: &Path) -> io::Result<PathBuf> {
     folder.canonicalize()
 }
 
-/// One for each tree. Not waited for: the other gate may take an hour, and CI should hear of it now.
+/// One for each tree. It is not waited for: the other gate may take an hour, and CI should know now.
 fn lock(folder: &Path, name: &str, words: &str) -> Result<TreeLock> {
     let path = folder.join(format!("{name}.lock"));
     let file = File::options().create(true).truncate(false).write(true).open(&path);
@@ -233,7 +230,7 @@ fn lock(folder: &Path, name: &str, words: &str) -> Result<TreeLock> {
     })?;
     match file.try_lock() {
         Ok(()) => Ok(TreeLock(file)),
-        // Nothing is wrong with the command: the machine is busy with the same.
+        // The command is correct: the machine is busy with the same.
         Err(TryLockError::WouldBlock) => Err(Fault::at_path(
             folder,
             format!("another comparison uses {words}"),

@@ -1,8 +1,8 @@
-//! Fills a work tree with the files of a commit, or of the user's checkout as it stands.
+//! Fills a work tree with the files of a commit, or of the user's checkout in its current state.
 //!
-//! libgit2 converts line ends (`core.autocrlf`, `text`, `eol`) and writes `$Id$` as git does; [`lfs`] does what its
-//! filter would. It runs no other filter of the user's configuration (`filter.NAME.smudge`, as git-crypt has one): such
-//! files stay as they are stored, on both sides alike. Nor does it know sparse checkouts: all files are written.
+//! libgit2 converts line ends (`core.autocrlf`, `text`, `eol`) and writes `$Id$` like git; [`lfs`] replaces its filter. No
+//! other filter of the user's configuration runs (`filter.NAME.smudge`, as of git-crypt): such files stay as they are stored,
+//! on both sides alike. Sparse checkouts are ignored: all files are written.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ use gbench_model::{Fault, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreeState {
     Commit(Oid),
-    /// The files of the checkout, which stands on this commit.
+    /// The files of the checkout, whose HEAD is this commit.
     AsItStands(Oid),
 }
 
@@ -34,9 +34,9 @@ impl TreeState {
     }
 }
 
-/// Makes the work tree at `at` hold exactly `state`, and beside it only what git ignores: build folders stay.
+/// Makes the work tree at `at` contain exactly `state`, plus files that git ignores: build folders stay.
 ///
-/// `within`: where `at` lies in the tree of the outermost repository, for messages about submodules.
+/// `within`: the path of `at` in the tree of the outermost repository, for messages about submodules.
 pub(super) fn fill(
     origin: &Repository,
     state: TreeState,
@@ -48,7 +48,7 @@ pub(super) fn fill(
     if let (TreeState::AsItStands(commit), Some(checkout)) = (state, origin.workdir()) {
         let head = origin.head().and_then(|head| head.peel_to_commit()).map_err(fault)?.id();
         if head != commit {
-            let what = format!("stands on {head} by now, and no longer on {commit}");
+            let what = format!("is now at {head}, no longer at {commit}");
             return Err(Fault::at_path(
                 checkout,
                 what,
@@ -83,7 +83,7 @@ pub(super) fn fill(
 fn gitlinks_of(repository: &Repository, commit: Oid) -> std::result::Result<HashSet<PathBuf>, git2::Error> {
     let tree = repository.find_commit(commit)?.tree()?;
     let mut found = HashSet::new();
-    // The walk is spared most repositories: without this file no submodule is filled.
+    // Without this file there is no submodule to fill, so most repositories need no walk.
     if tree.get_name(".gitmodules").is_some() {
         tree.walk(TreeWalkMode::PreOrder, |parent, entry| {
             if entry.kind() == Some(ObjectType::Commit) {
@@ -95,16 +95,16 @@ fn gitlinks_of(repository: &Repository, commit: Oid) -> std::result::Result<Hash
     Ok(found)
 }
 
-/// Tracked files as the commit has them, no untracked ones, ignored ones as they are. `modules`: folders of submodules,
-/// which are filled later and keep what their builds left.
+/// Tracked files as in the commit, no untracked ones, ignored ones as they are. `modules`: folders of submodules, which are
+/// filled later and keep the results of their builds.
 fn reset(tree: &Repository, commit: Oid, modules: &HashSet<PathBuf>) -> std::result::Result<(), git2::Error> {
     if let (Some(root), Ok(before)) = (tree.workdir(), overlay::gitlinks(tree)) {
         for path in before.difference(modules) {
-            // libgit2 would leave the files, and stumble over them where something else takes the place.
+            // libgit2 would leave the files, and fail if something else takes their place.
             files::remove(&root.join(path)).map_err(|error| cannot_remove(path, &error))?;
         }
         if tree.index().is_ok_and(|index| !index.is_empty()) {
-            // By the rules of the last time: what was untracked then may be called ignored by the new commit.
+            // By the previous rules: files that were untracked then may be ignored by the new commit.
             clean(tree, &before.union(modules).cloned().collect())?;
         }
     }
@@ -118,7 +118,7 @@ fn reset(tree: &Repository, commit: Oid, modules: &HashSet<PathBuf>) -> std::res
         tree.checkout_tree(target.as_object(), Some(&mut how))
     };
     if write().is_err() {
-        // A damaged index is the one thing here that a second try can mend.
+        // A damaged index is the only problem here that a second attempt can fix.
         let _ = fs::remove_file(tree.path().join("index"));
         tree.index()?.read(true)?;
         write()?;
@@ -127,8 +127,8 @@ fn reset(tree: &Repository, commit: Oid, modules: &HashSet<PathBuf>) -> std::res
     clean(tree, modules)
 }
 
-/// Removes what stands in the place of a tracked file or folder and is neither, such as a link that code of the side has left: libgit2
-/// writes through it.
+/// Removes anything in the place of a tracked file or folder that is neither, such as a link planted by code of the side:
+/// libgit2 would write through it.
 fn remove_planted(root: &Path, target: &git2::Tree<'_>) -> std::result::Result<(), git2::Error> {
     const LINK: i32 = 0o120_000;
     let mut failed = None;
@@ -152,7 +152,7 @@ fn remove_planted(root: &Path, target: &git2::Tree<'_>) -> std::result::Result<(
         .or_else(|error| failed.take().map_or(Err(error), Err))
 }
 
-/// Removes what is neither tracked nor ignored.
+/// Removes files that are neither tracked nor ignored.
 fn clean(tree: &Repository, modules: &HashSet<PathBuf>) -> std::result::Result<(), git2::Error> {
     let Some(root) = tree.workdir() else { return Ok(()) };
     let mut options = StatusOptions::new();

@@ -1,4 +1,4 @@
-//! The commits between two, oldest first, with who is whose parent.
+//! The commits between two, oldest first, with their parents.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::revision::{Revision, open, resolve};
 use gbench_model::text::short_commit;
 use gbench_model::{Fault, Result};
 
-/// Which commits of a range are taken.
+/// The commits to take from a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ancestry {
-    /// The bad end, its first parent, the first parent of that: a merge stands for all that it brings.
+    /// The bad end, its first parent, the first parent of that: a merge represents everything that it brings.
     #[default]
     FirstParent,
-    /// All of them, also those of merged branches.
+    /// All of them, including those of merged branches.
     Full,
 }
 
@@ -31,20 +31,20 @@ pub struct RangeCommit {
     pub authored: String,
 }
 
-/// What lies behind the good end up to the bad one.
+/// The commits after the good end up to the bad one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitRange {
-    /// The good end, and behind it all commits of the range, each behind its parents; the last one is the bad end.
+    /// The good end, then all commits of the range, each after its parents; the last one is the bad end.
     pub commits: Vec<RangeCommit>,
-    /// Of all but the good end: its parents among `commits`, by index.
+    /// For all but the good end: its parents among `commits`, by index.
     pub parents: Vec<Vec<usize>>,
-    /// The ends as a user meets them.
+    /// The ends as shown to users.
     pub good_words: String,
     pub bad_words: String,
 }
 
 impl CommitRange {
-    /// A commit as it is checked out.
+    /// A commit as a revision to check out.
     pub fn revision(&self, index: usize) -> Revision {
         let commit = &self.commits[index];
         let words = short_commit(&commit.id).to_owned();
@@ -54,8 +54,8 @@ impl CommitRange {
 
 /// The commits of `text`: `GOOD..BAD`, `GOOD...BAD` from their merge base, `GOOD..` or `GOOD` up to `HEAD`. Reads only.
 ///
-/// Errors: no repository, a name that is not there, a good end that is no ancestor of the bad one, a range without a commit, a
-/// history that is cut off.
+/// Errors: no repository, an unknown name, a good end that is not an ancestor of the bad one, an empty range, a truncated
+/// history.
 pub fn commits_between(repository: &Path, text: &str, ancestry: Ancestry) -> Result<CommitRange> {
     let range = range_of(text);
     let sides = resolve(repository, &range)?;
@@ -77,7 +77,7 @@ pub fn commits_between(repository: &Path, text: &str, ancestry: Ancestry) -> Res
             let what = format!("the good end {newer} is newer than the bad end {older}");
             (what, format!("give the older one first: `{older}..{newer}`"))
         } else {
-            let what = format!("the good end {newer} is no ancestor of the bad end {older}");
+            let what = format!("the good end {newer} is not an ancestor of the bad end {older}");
             (what, "begin at their merge base: `GOOD...BAD`, with three dots".to_owned())
         };
         return Err(Fault::at(place(), what, next));
@@ -116,8 +116,8 @@ fn walk(repository: &Repository, good: Oid, bad: Oid, ancestry: Ancestry) -> Res
     walk.hide(good)?;
     let mut ids = walk.collect::<Result<Vec<Oid>, git2::Error>>()?;
     if ancestry == Ancestry::FirstParent {
-        // The walk hides the first parents of the good end alone: where that lies on a merged branch, the line is followed
-        // until it reaches what the good end holds.
+        // The walk only hides the first parents of the good end. If that is on a merged branch, the line is followed until it
+        // reaches an ancestor of the good end.
         let mut kept = Vec::with_capacity(ids.len());
         for id in ids {
             if id != good && !repository.graph_descendant_of(good, id)? {

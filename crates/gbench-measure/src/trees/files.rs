@@ -1,4 +1,4 @@
-//! Files of a tree that is ours: written and removed without ever following a link out of it.
+//! Files of the gate's trees: written and removed without ever following a link out of them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,12 +9,12 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::TreeEntry;
 
-/// The path of an entry of git's, from the root of the walk.
+/// The path of a git entry, from the root of the walk.
 pub(super) fn path_of(parent: &str, entry: &TreeEntry<'_>) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()))
 }
 
-/// Removes whatever lies there, a link itself and not what it points to. Nothing there is fine.
+/// Removes a file or folder; a link itself and not its target. A missing path is fine.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
@@ -29,7 +29,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// [`remove`], also of folders whose rights somebody took away.
+/// [`remove`], also for folders without permissions.
 pub(super) fn remove_protected(path: &Path) -> io::Result<()> {
     let mut left = vec![path.to_owned()];
     while let Some(path) = left.pop() {
@@ -48,7 +48,7 @@ pub(super) fn remove_with_empty_parents(root: &Path, path: &Path) -> io::Result<
     }
     remove(&root.join(path))?;
     for parent in path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
-        // Only an empty folder can be removed so.
+        // This only removes an empty folder.
         if fs::remove_dir(root.join(parent)).is_err() {
             break;
         }
@@ -56,13 +56,13 @@ pub(super) fn remove_with_empty_parents(root: &Path, path: &Path) -> io::Result<
     Ok(())
 }
 
-/// Whether a path below `root` leads through folders alone: behind a link lie files that are not ours.
+/// True if a path below `root` leads only through folders: behind a link there are foreign files.
 fn has_real_parents(root: &Path, path: &Path) -> bool {
     let mut parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
     parents.all(|parent| fs::symlink_metadata(root.join(parent)).is_ok_and(|found| found.is_dir()))
 }
 
-/// Makes the folder that `path` lies in below `root`; files and links in its way go.
+/// Makes the folder of `path` below `root`; removes files and links in its way.
 pub(super) fn make_parents(root: &Path, path: &Path) -> io::Result<()> {
     let mut folder = root.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
@@ -82,7 +82,7 @@ pub(super) fn make_parents(root: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a file or a link, its permissions with it, over whatever lies at `path` below `root`.
+/// Copies a file or a link with its permissions to `path` below `root`, replacing anything there.
 pub(super) fn copy(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
     make_parents(root, path)?;
     let to = root.join(path);
@@ -94,7 +94,7 @@ pub(super) fn copy(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether two plain files hold the same bytes and permissions.
+/// True if two plain files have the same bytes and permissions.
 pub(super) fn are_equal(one: &Path, other: &Path) -> bool {
     let same = || -> io::Result<bool> {
         let (a, b) = (fs::symlink_metadata(one)?, fs::symlink_metadata(other)?);

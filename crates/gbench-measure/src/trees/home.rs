@@ -1,14 +1,14 @@
-//! A home of its own for each side: what programs keep in the user's home must not pass from one side to the other.
+//! A separate home for each side: files that programs keep in the user's home must not pass from one side to the other.
 //!
 //! ```text
 //! .gbench/trees/base.cache/home/
-//!   .gitconfig -> ~/.gitconfig       what lies in the user's home is there, as links: a sandbox reads through them and cannot write
+//!   .gitconfig -> ~/.gitconfig       links to the entries of the user's home: a sandbox can read through them but not write
 //!   .cache/                          the side's own, empty at first; only folders of downloaded models are links
-//!   .cargo/                          the side's own, with links to each package that the user's has downloaded
+//!   .cargo/                          the side's own, with links to the user's downloaded packages
 //! ```
 //!
-//! What is measured can write here, and could put a link in the place of a folder. So everything happens below descriptors, and no link
-//! is followed.
+//! The measured program can write here, and could replace a folder by a link. Everything therefore works below descriptors,
+//! and no link is followed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -22,13 +22,13 @@ use nix::fcntl::{OFlag, openat, readlinkat};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
-/// What becomes of an entry of the user's home.
+/// The treatment of an entry of the user's home.
 enum Entry {
     /// A link to it.
     Link,
-    /// Nothing: the side makes its own, where it needs one.
+    /// Nothing: the side makes its own if it needs one.
     Leave,
-    /// A folder of the side's own, filled by a plan.
+    /// The side's own folder, filled by a plan.
     Own(&'static Plan),
 }
 
@@ -38,7 +38,7 @@ struct Plan {
 }
 
 const LINKS: Plan = Plan { named: &[], others: Entry::Link };
-/// One folder for each place that packages come from, and in it one entry for each package.
+/// One folder for each source of packages, and in it one entry for each package.
 const LINKS_BY_PLACE: Plan = Plan { named: &[], others: Entry::Own(&LINKS) };
 /// Cargo adds packages, and locks the folder for it.
 const CARGO: Plan = Plan {
@@ -59,7 +59,7 @@ const REGISTRY: Plan = Plan {
     ],
     others: Entry::Leave,
 };
-/// Cargo does without writing to what it has of the index, and without this file.
+/// Cargo works without this file, and without writing to its part of the index.
 const LINKS_BUT_TIMES: Plan = Plan { named: &[(".last-updated", Entry::Leave)], others: Entry::Link };
 const CARGO_GIT: Plan = Plan {
     named: &[("db", Entry::Own(&LINKS)), ("checkouts", Entry::Own(&LINKS_BY_PLACE))],
@@ -67,7 +67,7 @@ const CARGO_GIT: Plan = Plan {
 };
 /// Go reads packages that the user has downloaded as from a proxy; see [`variables`].
 const GO: Plan = Plan { named: &[("pkg", Entry::Leave)], others: Entry::Link };
-/// Models that nobody wants to download for each side.
+/// Models, which should not be downloaded again for each side.
 const CACHE: Plan = Plan {
     named: &[
         ("huggingface", Entry::Link),
@@ -94,7 +94,8 @@ const HOME: Plan = Plan {
 
 /// The name of a home in a side's folder of caches.
 pub(super) const NAME: &str = "home";
-/// Variables that move a folder out of the user's home, and where it is in the side's. They are set where the user has set them.
+/// Variables that move a folder out of the user's home, and its place in the side's home. They are set if the user has set
+/// them.
 const MOVED: [(&str, &str); 11] = [
     ("CARGO_HOME", ".cargo"),
     ("CARGO_TARGET_DIR", ".cargo-target"),
@@ -112,7 +113,8 @@ const MOVED: [(&str, &str); 11] = [
 const FOLDER: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 const PRIVATE: Mode = Mode::S_IRWXU;
 
-/// Makes or refreshes the home in a side's folder of caches. `user`: gives the value of a variable of the user. Errors: the disk.
+/// Makes or refreshes the home in a side's folder of caches. `user`: returns the value of a variable of the user. Errors: the
+/// disk.
 pub(super) fn fill(caches: &Path, user: &dyn Fn(&str) -> Option<OsString>) -> io::Result<()> {
     let caches = File::from(nix::fcntl::open(caches, FOLDER, Mode::empty())?);
     let own = own_folder(&caches, OsStr::new(NAME))?;
@@ -127,14 +129,14 @@ pub(super) fn fill(caches: &Path, user: &dyn Fn(&str) -> Option<OsString>) -> io
     Ok(())
 }
 
-/// Makes folders in a side's folder of caches, in the place of anything else that code of the side has left there. Errors: the disk.
+/// Makes folders in a side's folder of caches, replacing anything else that code of the side has left there. Errors: the disk.
 pub(super) fn make_folders(caches: &Path, names: &[&str]) -> io::Result<()> {
     fs::create_dir_all(caches)?;
     let caches = File::from(nix::fcntl::open(caches, FOLDER, Mode::empty())?);
     names.iter().try_for_each(|name| own_folder(&caches, OsStr::new(name)).map(drop))
 }
 
-/// What a process of the side is told of its home.
+/// The variables that point a process of the side to its home.
 pub(super) fn variables(own: &Path, user: &dyn Fn(&str) -> Option<OsString>) -> Vec<(String, OsString)> {
     let mut variables = vec![("HOME".to_owned(), own.as_os_str().to_owned())];
     let moved = MOVED.into_iter().filter(|(name, _)| user(name).is_some());
@@ -155,7 +157,7 @@ pub(super) fn variables(own: &Path, user: &dyn Fn(&str) -> Option<OsString>) -> 
 
 fn fill_folder(own: &File, real: &Path, plan: &Plan) -> io::Result<()> {
     remove_dead_links(own)?;
-    // What cannot be read is not there for the side either.
+    // Unreadable entries do not exist for the side.
     for entry in fs::read_dir(real).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
         let kind = plan.named.iter().find(|(named, _)| name == *named).map_or(&plan.others, |(_, kind)| kind);
@@ -168,12 +170,12 @@ fn fill_folder(own: &File, real: &Path, plan: &Plan) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a folder of the side, and makes it where there is none. What lies in its place is removed.
+/// Opens a folder of the side, or creates it, removing anything else in its place.
 fn own_folder(own: &File, name: &OsStr) -> io::Result<File> {
     let open = || openat(own, name, FOLDER, Mode::empty());
     match open() {
         Err(Errno::ENOENT) => {}
-        // Its owner may open it again.
+        // Its owner may restore the permission.
         Err(Errno::EACCES) => {
             fchmodat(own, name, PRIVATE, FchmodatFlags::FollowSymlink)?;
             return Ok(open()?.into());
@@ -185,7 +187,7 @@ fn own_folder(own: &File, name: &OsStr) -> io::Result<File> {
     Ok(open()?.into())
 }
 
-/// A link of the side to the user's file or folder; what the side has under that name stays.
+/// Links the side's entry to the user's file or folder; an existing entry of the side stays.
 fn link(own: &File, name: &OsStr, target: &Path) -> io::Result<()> {
     match symlinkat(target, own, name) {
         Ok(()) | Err(Errno::EEXIST) => Ok(()),
@@ -193,7 +195,7 @@ fn link(own: &File, name: &OsStr, target: &Path) -> io::Result<()> {
     }
 }
 
-/// Links to what the user has removed since: the side makes its own in their place.
+/// Removes links to entries that the user has removed since: the side makes its own instead.
 fn remove_dead_links(own: &File) -> io::Result<()> {
     let mut listed = Dir::openat(own.as_fd(), ".", FOLDER, Mode::empty())?;
     let names: Vec<_> = listed.iter().filter_map(|entry| Some(entry.ok()?.file_name().to_owned())).collect();
@@ -257,7 +259,7 @@ mod tests {
         let index = own.join(".cargo/registry/index/place");
         assert!(!is_link(index.clone()) && is_link(index.join("config.json")));
 
-        // The next comparison: what the side has made stays, new packages come, removed ones go.
+        // The next comparison: the side's own files stay, new packages come, removed ones go.
         fs::write(own.join(".cargo/registry/cache/place/b-1.0.crate"), "the side's").unwrap();
         fs::remove_dir_all(home.join(".config")).unwrap();
         fs::write(home.join(".cargo/registry/cache/place/c-1.0.crate"), "").unwrap();

@@ -1,7 +1,7 @@
-//! Git LFS without its program: pointers are replaced by what the clone keeps for them.
+//! Git LFS without its program: replaces pointers by the content in the clone.
 //!
-//! A pointer (git-lfs, docs/spec.md) names its content by SHA-256 and size; the content lies in
-//! `.git/lfs/objects/aa/bb/<oid>`, where git-lfs would look first too. Nothing is fetched.
+//! A pointer (git-lfs, docs/spec.md) names its content by SHA-256 and size. The content is in `.git/lfs/objects/aa/bb/<oid>`,
+//! where git-lfs also looks first. Nothing is downloaded.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -42,7 +42,7 @@ impl Pointer {
     }
 }
 
-/// Replaces the pointers among the files that were just checked out and are under `filter=lfs`.
+/// Replaces the pointers among files under `filter=lfs` that were just checked out.
 ///
 /// Errors: a content is not in this clone, or cannot be written.
 pub(super) fn fill(origin: &Repository, tree: &Repository, within: &Path) -> Result<()> {
@@ -55,7 +55,7 @@ pub(super) fn fill(origin: &Repository, tree: &Repository, within: &Path) -> Res
         )
     };
     let mut index = tree.index().map_err(unreadable)?;
-    // By the index alone: a content that was put in last time stands there with its own size.
+    // By the index only: content from the last time has its own size there.
     let small = index.iter().filter(|entry| (FIRST_LINE.len() as u32..LARGEST).contains(&entry.file_size));
     let pointers: Vec<(IndexEntry, Pointer)> =
         small.filter_map(|entry| pointer_of(tree, root, &entry).map(|pointer| (entry, pointer))).collect();
@@ -88,7 +88,7 @@ pub(super) fn fill(origin: &Repository, tree: &Repository, within: &Path) -> Res
             Fault::of_io(&path, "its Git LFS content cannot be written", &error, next)
         })?;
     }
-    // git takes a file as old as the index for one that may have changed since.
+    // git assumes that a file as old as the index may have changed since.
     std::thread::sleep(Duration::from_millis(20));
     for (entry, _) in pointers {
         let found = fs::metadata(root.join(path_of(&entry)));
@@ -103,7 +103,7 @@ fn path_of(entry: &IndexEntry) -> &Path {
     Path::new(OsStr::from_bytes(&entry.path))
 }
 
-/// The pointer that lies on the disk; none where the working tree has put something else there.
+/// The pointer on disk; `None` if the working tree has other content there.
 fn pointer_of(tree: &Repository, root: &Path, entry: &IndexEntry) -> Option<Pointer> {
     let path = root.join(path_of(entry));
     let is_small =
@@ -131,10 +131,10 @@ fn put(object: &Path, path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(if mode & 0o100 == 0 { 0o644 } else { 0o755 }))
 }
 
-/// The entry, with the looks of the file that now stands for it: the next checkout leaves it alone, and no command calls
-/// the tree changed. This is what git does after its filter has run.
+/// The entry with the metadata of its new file, so that the next checkout keeps the file and git does not show it as changed.
+/// git does the same after its filter.
 fn seen(entry: IndexEntry, found: &fs::Metadata) -> IndexEntry {
-    // The index holds the lower half of what is longer, as git does.
+    // The index stores the lower half of longer values, like git.
     let time = |seconds: i64, nanoseconds: i64| IndexTime::new(seconds as i32, nanoseconds as u32);
     IndexEntry {
         ctime: time(found.ctime(), found.ctime_nsec()),

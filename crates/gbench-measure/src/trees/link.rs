@@ -1,7 +1,7 @@
-//! A linked work tree at a fixed place, made and mended by writing the few files that link it (gitrepository-layout(5)).
+//! A linked work tree at a fixed place, created and repaired by writing the few files that link it (gitrepository-layout(5)).
 //!
-//! libgit2 can make one only together with a branch, and only in a folder that is not there yet. Branches are the
-//! user's, a killed gate must not leave one behind, and a cached tree outlives `git worktree prune`.
+//! libgit2 can only create one together with a branch, and only in a new folder. Branches belong to the user, a killed gate
+//! must not leave one behind, and a cached tree outlives `git worktree prune`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,21 +13,21 @@ use git2::{Oid, Repository};
 
 use gbench_model::{Fault, Result, sha256_hex};
 
-/// The beginning of the names of our work trees, in `.git/worktrees`.
+/// The beginning of our work trees' names in `.git/worktrees`.
 const PREFIX: &str = "gbench-ci-";
 
-/// Whose folder it is that a work tree shall stand in.
+/// The owner of the folder for a work tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RootKind {
-    /// Anybody's: what is not a work tree of ours is refused.
+    /// Unknown: anything but a work tree of ours is refused.
     Open,
-    /// Inside of a work tree of ours: what is in the way was left by an earlier commit or by its build.
+    /// A work tree of ours contains it: an earlier commit or its build left whatever is in the way.
     Ours,
 }
 
-/// Opens the work tree of `origin` at `at`; makes or mends it where needed. No file of it is touched but `.git`.
+/// Opens the work tree of `origin` at `at`; creates or repairs it if necessary. Only its `.git` is touched.
 ///
-/// Errors: something else lies there, or the folder or the repository cannot be written.
+/// Errors: the place is occupied, or the folder or the repository cannot be written.
 pub(super) fn link(origin: &Repository, at: &Path, commit: Oid, root: RootKind) -> Result<Repository> {
     let fault = |error: &dyn std::fmt::Display| {
         let what = format!("no work tree can be made here: {error}");
@@ -35,7 +35,7 @@ pub(super) fn link(origin: &Repository, at: &Path, commit: Oid, root: RootKind) 
     };
     let at = absolute(at).map_err(|error| fault(&error))?;
     let common = origin.commondir().canonicalize().map_err(|error| fault(&error))?;
-    // By the place, so that two stores of one repository do not take each other's trees.
+    // Named after its place, so that two stores of one repository do not share trees.
     let name = format!("{PREFIX}{}", &sha256_hex(at.as_os_str().as_bytes())[..10]);
     let link = Link { admin: common.join("worktrees").join(name), at };
     if let Some(what) = link.obstacle() {
@@ -70,16 +70,16 @@ struct Link {
 }
 
 impl Link {
-    /// The description of what lies there instead of a work tree of ours, or of nothing.
+    /// Describes a foreign file or folder at this place; `None` if it is a work tree of ours or does not exist.
     fn obstacle(&self) -> Option<String> {
         let found = fs::symlink_metadata(&self.at).ok()?;
         if !found.is_dir() {
-            return Some("is a file or a link, where a work tree shall stand".to_owned());
+            return Some("is a file or a link, in the place of a work tree".to_owned());
         }
         let dot_git = self.at.join(".git");
         let is_folder = fs::symlink_metadata(&dot_git).is_ok_and(|found| found.is_dir());
         if is_folder {
-            return Some("is a repository of its own".to_owned());
+            return Some("is a separate repository".to_owned());
         }
         let Some(target) = target_of(&dot_git) else {
             let is_empty = fs::read_dir(&self.at).is_ok_and(|mut entries| entries.next().is_none());
@@ -91,7 +91,7 @@ impl Link {
         if !is_ours {
             return Some("is a work tree that gbench-ci did not make".to_owned());
         }
-        // A repository that was moved or copied brings its trees along, linked to where they were.
+        // A repository that was moved or copied brings its trees along, linked to their old place.
         let is_elsewheres = target != self.admin && self.points_back(&target);
         is_elsewheres.then(|| {
             let repository = target.ancestors().nth(2).unwrap_or(&target);
@@ -99,20 +99,20 @@ impl Link {
         })
     }
 
-    /// Whether a folder below `.git/worktrees` says that its files are here.
+    /// True if a folder below `.git/worktrees` names this folder for its files.
     fn points_back(&self, admin: &Path) -> bool {
         let Ok(bytes) = fs::read(admin.join("gitdir")) else { return false };
         Path::new(OsStr::from_bytes(bytes.trim_ascii_end())) == self.at.join(".git")
     }
 
-    /// A killed gate may have left them; no other gate works in here, by our own lock.
+    /// Removes locks that a killed gate may have left; our own lock keeps other gates out.
     fn unlock(&self) {
         for name in ["index.lock", "HEAD.lock"] {
             let _ = fs::remove_file(self.admin.join(name));
         }
     }
 
-    /// The work tree, if both ends hold and its head can be read.
+    /// The work tree, if both ends are valid and its head can be read.
     fn open(&self) -> Option<Repository> {
         let is_linked = self.points_back(&self.admin)
             && target_of(&self.at.join(".git")).is_some_and(|target| target == self.admin);
@@ -123,7 +123,7 @@ impl Link {
 
     fn write(&self, commit: Oid) -> io::Result<()> {
         fs::create_dir_all(&self.admin)?;
-        // Of another commit or damaged: the checkout that follows writes it anew.
+        // The index of another commit or a damaged one: the following checkout writes it again.
         super::files::remove(&self.admin.join("index"))?;
         fs::write(self.admin.join("commondir"), "../..\n")?;
         fs::write(self.admin.join("HEAD"), format!("{commit}\n"))?;
@@ -136,12 +136,12 @@ impl Link {
     }
 }
 
-/// A line of a file that links: paths are bytes.
+/// A line of a linking file: paths are bytes.
 fn line(before: &[u8], path: &Path) -> Vec<u8> {
     [before, path.as_os_str().as_bytes(), b"\n"].concat()
 }
 
-/// Where a `.git` file points; `None` for anything that is no file.
+/// The target of a `.git` file; `None` if it is not a file.
 fn target_of(dot_git: &Path) -> Option<PathBuf> {
     fs::symlink_metadata(dot_git).ok().filter(fs::Metadata::is_file)?;
     let bytes = fs::read(dot_git).ok()?;

@@ -1,15 +1,15 @@
-//! The two sides of a comparison as files: which commits the user's words mean, and a cached work tree for each.
+//! The two sides of a comparison as files: resolves the user's words to commits, and keeps a cached work tree for each.
 //!
 //! ```text
-//! .gbench/trees/base.lock      held while a gate uses the tree
-//! .gbench/trees/base/          the files of the base, and what its build left
+//! .gbench/trees/base.lock      locked while a gate uses the tree
+//! .gbench/trees/base/          the files of the base, and its build's results
 //! .gbench/trees/base.cache/    kernels that its processes compiled, and their home
 //! .gbench/trees/head.lock  head/  head.cache/
 //! .gbench/trees/c000.lock  c000/  c000.cache/     of a bisection, a few
 //! ```
 //!
-//! The user's checkout, index, branches and stash stay as they are. What is added to the repository is what
-//! `git worktree add` adds: a folder below `.git/worktrees`.
+//! The user's checkout, index, branches and stash stay as they are. The repository only gains a folder below
+//! `.git/worktrees`, as with `git worktree add`.
 
 mod advice;
 mod cached;

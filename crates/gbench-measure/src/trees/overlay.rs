@@ -1,4 +1,4 @@
-//! The working tree as it stands, on top of its commit: what `git status` lists is copied or removed.
+//! Applies the changes of the working tree on top of its commit: files listed by `git status` are copied or removed.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ pub(super) const GITLINK: u32 = 0o160_000;
 /// The flag of an index entry whose file a sparse checkout leaves out.
 const SKIP_WORKTREE: u16 = 1 << 14;
 
-/// A path that is not as the commit has it, relative to the repository's root.
+/// A path that differs from the commit, relative to the repository's root.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TreeChange {
     pub path: PathBuf,
@@ -32,13 +32,13 @@ pub(super) enum ChangeKind {
     /// Changed, added or untracked.
     There,
     Gone,
-    /// A submodule with another commit or with changes of its own.
+    /// A submodule with another commit or with its own changes.
     Submodule,
 }
 
-/// The differences between `HEAD` and the files, whatever the index says. Ignored files are no changes, nor is a
-/// repository that lies in the tree without being its submodule: git does not look into it either. Files that a sparse
-/// checkout leaves out are not gone.
+/// The differences between `HEAD` and the files, whatever the index contains. Ignored files are not changes, nor are nested
+/// repositories that are not submodules: git does not look into them either. Files that a sparse checkout leaves out are not
+/// gone.
 pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<TreeChange>, git2::Error> {
     let submodules = gitlinks(repository)?;
     let left_out = paths(repository, |entry| entry.flags_extended & SKIP_WORKTREE != 0)?;
@@ -67,8 +67,8 @@ pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<TreeCh
     Ok(changes)
 }
 
-/// One sum over all changes: two working trees on one commit with the same sum hold the same files. `None` where a
-/// submodule is changed, whose own changes are not looked at.
+/// A hash over all changes: two working trees on one commit with the same hash have the same files. `None` if a submodule is
+/// changed, since its own changes are not examined.
 pub(super) fn fingerprint(root: &Path, changes: &[TreeChange]) -> Option<String> {
     if changes.iter().any(|change| change.kind == ChangeKind::Submodule) {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn fingerprint(root: &Path, changes: &[TreeChange]) -> Option<String>
             ChangeKind::There => fs::read(&path),
             ChangeKind::Gone | ChangeKind::Submodule => Ok(Vec::new()),
         };
-        // What cannot be read is found out when it is copied.
+        // Unreadable files lead to an error when they are copied.
         let content = sha256_hex(&content.unwrap_or_default());
         let name = sha256_hex(change.path.as_os_str().as_bytes());
         let mode = fs::symlink_metadata(&path).map_or(0, |found| found.permissions().mode());
@@ -105,11 +105,11 @@ fn paths(
     Ok(entries.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))).collect())
 }
 
-/// When the files of a tree were written that already are what they shall be.
+/// The modification times of a tree's files that already have their final content.
 pub(super) struct Times(Vec<(PathBuf, SystemTime)>);
 
 impl Times {
-    /// To be asked before the tree is reset to its commit.
+    /// Call this before the tree is reset to its commit.
     pub(super) fn new(tree: &Path, checkout: &Path, changes: &[TreeChange]) -> Self {
         let time = |change: &TreeChange| {
             let path = tree.join(&change.path);
@@ -122,23 +122,23 @@ impl Times {
         Self(changes.iter().filter_map(time).collect())
     }
 
-    /// Lets a build system see that nothing is new since its last build. A build works without, only longer.
+    /// Shows a build system that nothing is new since its last build. Without this, a build only takes longer.
     pub(super) fn restore(&self) {
         for (path, time) in &self.0 {
-            // Opened to read: the file may be write-protected, and the time of one's own file can be set all the same.
+            // Opened for reading: the file may be write-protected, but its owner can still set its time.
             let _ = File::open(path).and_then(|file| file.set_modified(*time));
         }
     }
 }
 
-/// Makes the files of `tree`, which stands at the commit, those of `checkout`. Nothing is written to the user's
-/// index or objects: files go straight to files.
+/// Makes the files of `tree`, which is at the commit, those of `checkout`. The user's index and objects are not written: files
+/// are copied directly.
 pub(super) fn apply(checkout: &Path, tree: &Path, changes: &[TreeChange]) -> Result<()> {
     let fault = |path: &Path, error: io::Error| {
         let next = "check that it can be read, and that the disk has space";
         Fault::of_io(tree.join(path), "cannot be copied from the working tree", &error, next)
     };
-    // What goes makes room: a file may have become a folder of the same name.
+    // Removals come first: a file may have become a folder of the same name.
     for change in changes.iter().filter(|change| change.kind == ChangeKind::Gone) {
         files::remove_with_empty_parents(tree, &change.path).map_err(|error| fault(&change.path, error))?;
     }

@@ -1,19 +1,19 @@
-//! The words for two sides, as typed: `main..topic`, `main...topic`, `main..`, `main`, nothing at all.
+//! The typed range of two sides: `main..topic`, `main...topic`, `main..`, `main`, or nothing.
 
-/// The two sides that a user asked to compare; nothing is looked up yet.
+/// The two sides that a user asked to compare; not resolved yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     pub base: Base,
-    /// `None`: the working tree as it stands.
+    /// `None`: the working tree in its current state.
     pub head: Option<String>,
 }
 
 /// How the base is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// The commit that is named.
+    /// The named commit.
     Exactly(String),
-    /// The merge base of the commit that is named and the head.
+    /// The merge base of the named commit and the head.
     Common(String),
     /// The merge base of the repository's default branch and the head.
     Default,
@@ -34,7 +34,7 @@ impl Range {
         let Some(text) = text else { return Self { base: Base::Default, head: None } };
         let name = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
         let head = |head: &str| Some(head.to_owned()).filter(|head| !head.is_empty());
-        // Three dots hold two: they are looked for first.
+        // Three dots contain two, so they are searched first.
         if let Some((base, rest)) = text.split_once("...") {
             Self { base: Base::Common(name(base)), head: head(rest) }
         } else if let Some((base, rest)) = text.split_once("..") {

@@ -1,4 +1,4 @@
-//! From words to commits: which two states of the repository a range means, and how to say so.
+//! Resolves words to commits: the two states of a repository in a range, and their names in reports.
 
 use std::path::Path;
 
@@ -14,19 +14,18 @@ use gbench_model::{Fault, Result};
 /// One side: a commit, or the user's working tree on top of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// The commit, 40 hexadecimal digits; of a working tree the one that it stands on.
+    /// The commit, 40 hexadecimal digits; for a working tree, its HEAD.
     pub commit: String,
     /// For reports: `main (1a2b3c4d5e)`, `working tree at 1a2b3c4d5e, 3 files changed`.
     pub words: String,
     /// The name that led to the commit; absent for a working tree.
     pub name: Option<String>,
-    /// The name stands elsewhere, and the commit is its merge base with the head.
+    /// The name is another commit, and this commit is its merge base with the head.
     pub is_merge_base: bool,
     pub is_working_tree: bool,
     /// Files of a working tree that differ from its commit, untracked ones included.
     pub changed: usize,
-    /// SHA-256 over those files, their paths and their contents; absent where there are none, or where a
-    /// submodule is among them.
+    /// SHA-256 over those files, their paths and their contents; absent if there are none, or if a submodule is among them.
     pub fingerprint: Option<String>,
 }
 
@@ -44,16 +43,16 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// One state compared with itself (A/A): of use to see what the machine makes up. The head's words say it.
+    /// One state compared with itself (A/A), which shows the machine's noise. The head's words mention it.
     pub fn are_the_same(&self) -> bool {
         self.base.commit == self.head.commit && self.head.changed == 0
     }
 }
 
-/// Finds the two sides in the repository that holds `repository`. Reads only.
+/// Finds the two sides in the repository that contains `repository`. Reads only.
 ///
-/// Errors: no repository, a name that is not there or means two things, no common ancestor, no commit yet, a
-/// history that is cut off (shallow clone), a working tree where there is none (bare repository).
+/// Errors: no repository, a name that is unknown or ambiguous, no common ancestor, no commit yet, a truncated history (shallow
+/// clone), a working tree in a bare repository.
 pub fn resolve(repository: &Path, range: &Range) -> Result<Sides> {
     let opened = open(repository)?;
     let head = match &range.head {
@@ -72,15 +71,15 @@ pub fn resolve(repository: &Path, range: &Range) -> Result<Sides> {
     Ok(sides)
 }
 
-/// Whether every name in `text` is a commit of the repository that holds `repository`. For a command line whose
-/// words may also be baselines and files; false where there is no repository.
+/// True if every name in `text` is a commit of the repository that contains `repository`. For command lines whose words may
+/// also be baselines and files; false without a repository.
 pub fn names_revision(repository: &Path, text: &str) -> bool {
     let Ok(opened) = machine::open_repository(repository) else { return false };
     let range = Range::parse(Some(text));
     range.names().all(|name| commit_of(&opened, name).is_ok())
 }
 
-/// The repository that holds a folder. Errors: none does, or it cannot be read.
+/// The repository that contains a folder. Errors: there is none, or it cannot be read.
 pub(super) fn open(folder: &Path) -> Result<Repository> {
     machine::open_repository(folder).map_err(|error| match error.code() {
         ErrorCode::NotFound => Fault::at_path(
@@ -92,19 +91,19 @@ pub(super) fn open(folder: &Path) -> Result<Repository> {
     })
 }
 
-/// The reason why a word names no commit of a repository.
+/// Why a word names no commit of a repository.
 #[derive(Debug)]
 pub enum Unknown {
-    /// No repository is here that could.
+    /// There is no repository.
     NoRepository,
-    /// Nothing can be called so: there is no commit yet, the clone is shallow, it cannot be read; or the branch is there
-    /// and its history too short.
+    /// The name cannot exist: there is no commit yet, the clone is shallow, it cannot be read; or the branch exists and its
+    /// history is too short.
     Because(Fault),
-    /// The names that there are: branches, remote branches and tags.
+    /// The existing names: branches, remote branches and tags.
     Names(Vec<String>),
 }
 
-/// Why `text` names no commit of the repository that holds `folder`; asked where [`names_revision`] says no.
+/// Why `text` names no commit of the repository that contains `folder`; call it if [`names_revision`] is false.
 pub fn why_unknown(folder: &Path, text: &str) -> Unknown {
     match machine::open_repository(folder) {
         Err(error) if error.code() == ErrorCode::NotFound => Unknown::NoRepository,
@@ -116,7 +115,7 @@ pub fn why_unknown(folder: &Path, text: &str) -> Unknown {
     }
 }
 
-/// Whether a folder is, or lies in, a repository without files of its own.
+/// True if a folder is, or is in, a bare repository.
 pub fn is_bare(folder: &Path) -> bool {
     machine::open_repository(folder).is_ok_and(|repository| repository.workdir().is_none())
 }
@@ -125,12 +124,12 @@ fn commit_of(repository: &Repository, name: &str) -> std::result::Result<Oid, gi
     Ok(repository.revparse_single(name)?.peel_to_commit()?.id())
 }
 
-/// The commit of a name. Errors: nothing is called so, or two things are.
+/// The commit of a name. Errors: the name is unknown or ambiguous.
 pub(super) fn find(repository: &Repository, name: &str) -> Result<Oid> {
     let id = commit_of(repository, name).map_err(|error| advice::no_revision(repository, name, &error))?;
     let of = |kind: &str| commit_of(repository, &format!("refs/{kind}/{name}")).ok();
     match (of("tags"), of("heads")) {
-        // git takes the tag with a warning, which no user reads in CI.
+        // git takes the tag with a warning, which is overlooked in CI.
         (Some(tag), Some(branch)) if tag != branch => Err(Fault::at(
             format!("revision `{name}`"),
             format!("is a tag ({}) and a branch ({})", short(tag), short(branch)),
@@ -191,7 +190,7 @@ fn common(repository: &Repository, name: &str, head: &Revision) -> Result<Revisi
     Ok(Revision { is_merge_base, ..Revision::of_commit(id, name, words) })
 }
 
-/// The branch that the remote calls its head, else the usual names.
+/// The remote's head branch, else the usual names.
 fn default_branch(repository: &Repository) -> Result<String> {
     const USUAL: [&str; 4] = ["origin/main", "origin/master", "main", "master"];
     let remote = repository.find_reference("refs/remotes/origin/HEAD").ok();

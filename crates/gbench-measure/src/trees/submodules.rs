@@ -16,15 +16,15 @@ use gbench_model::{Fault, Result};
 /// A submodule that a tree asks for.
 #[derive(Debug)]
 pub(super) struct Submodule {
-    /// Where it lies, relative to its parent's root.
+    /// Its path relative to its parent's root.
     pub path: PathBuf,
     /// The commit that its parent records.
     commit: Oid,
-    /// By `.gitmodules`; without an entry there git leaves the folder empty, and so do we.
+    /// From `.gitmodules`; without an entry the folder stays empty, as in git.
     name: Option<String>,
 }
 
-/// The submodules in the index of `source`, under the names in the `.gitmodules` of `tree`.
+/// The submodules in the index of `source`, with names from the `.gitmodules` of `tree`.
 pub(super) fn list(
     source: &Repository,
     tree: &Repository,
@@ -44,7 +44,7 @@ pub(super) fn list(
     Ok(found.into_iter().map(|(path, commit)| Submodule { name: name(&path), path, commit }).collect())
 }
 
-/// Name and path of every entry in `.gitmodules`. A name that leads out of `.git/modules` is none, as in git.
+/// Name and path of every entry in `.gitmodules`. A name that leads out of `.git/modules` is ignored, as in git.
 fn names(tree: &Repository) -> Vec<(String, String)> {
     let entries = || -> std::result::Result<Vec<(String, String)>, git2::Error> {
         let root = tree.workdir().ok_or_else(|| git2::Error::from_str("no work tree"))?;
@@ -66,7 +66,7 @@ fn names(tree: &Repository) -> Vec<(String, String)> {
 
 impl Submodule {
     /// Fills the submodule's folder in the tree at `at`. `origin`: the user's repository that the tree belongs to.
-    /// `as_it_stands`: as the user has it checked out, with changes; otherwise at the recorded commit.
+    /// `as_it_stands`: as checked out by the user, with changes; otherwise at the recorded commit.
     ///
     /// Errors: its repository, or the commit, is not in this clone.
     pub(super) fn fill(
@@ -126,7 +126,7 @@ impl Submodule {
     }
 }
 
-/// Whether the user told git to leave the submodule out.
+/// True if the user told git to leave the submodule out.
 fn is_unwanted(origin: &Repository, name: &str) -> bool {
     let Ok(config) = origin.config() else { return false };
     let none = config.get_string(&format!("submodule.{name}.update")).is_ok_and(|how| how == "none");

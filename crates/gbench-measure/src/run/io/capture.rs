@@ -22,14 +22,14 @@ impl Capture {
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(first);
         let tail_limit = self.limit - self.limit / 2;
-        // Only the last `tail_limit` bytes of a large write can survive anyway.
+        // Only the last `tail_limit` bytes of a large write can be kept.
         let rest = &rest[rest.len().saturating_sub(tail_limit)..];
         self.tail.extend(rest);
         let over = self.tail.len().saturating_sub(tail_limit);
         self.tail.drain(..over);
     }
 
-    /// As much was seen, and nothing of it is kept.
+    /// The same count, without the contents.
     pub fn forgotten(&self) -> Self {
         Self { total: self.total, ..Self::new(0) }
     }
@@ -43,7 +43,7 @@ impl Capture {
         self.total == (self.head.len() + self.tail.len()) as u64
     }
 
-    /// The bytes that were kept, with a line that says how much is missing, where something is.
+    /// The kept bytes, with a line that shows how much is missing, if anything is.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.head.clone();
         if !self.is_whole() {
@@ -54,7 +54,7 @@ impl Capture {
         bytes
     }
 
-    /// The last bytes that came, at most `length` of them and without the rest of what was kept.
+    /// The newest bytes, at most `length`.
     pub fn newest(&self, length: usize) -> String {
         let tail: Vec<u8> = if self.tail.is_empty() {
             self.head[self.head.len().saturating_sub(length)..].to_vec()
@@ -64,7 +64,7 @@ impl Capture {
         String::from_utf8_lossy(&tail).into_owned()
     }
 
-    /// The end as text for searching and showing, at most `length` bytes; what is not UTF-8 is replaced.
+    /// The end as text, at most `length` bytes; invalid UTF-8 is replaced.
     pub fn end(&self, length: usize) -> String {
         let bytes = self.bytes();
         String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(length)..]).into_owned()

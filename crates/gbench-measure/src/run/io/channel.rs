@@ -11,12 +11,12 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::Mode;
 use nix::unistd::{UnlinkatFlags, mkfifoat, unlinkat};
 
-/// A pipe this large holds what comes meanwhile; the kernel's usual limit for one pipe.
+/// A pipe large enough for events between looks; the kernel's usual limit for one pipe.
 const PIPE_BYTES: i32 = 1 << 20;
 const PRIVATE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
 
-/// Makes a FIFO of ours in a folder, in place of what is there, and opens it: for reading and writing, so that it never reports
-/// an end of file between two writers and no writer waits for a reader.
+/// Makes a FIFO in a folder, replacing what is there, and opens it for reading and writing, so that it never reports an end of
+/// file between two writers and no writer waits for a reader.
 pub(crate) fn make(folder: &File, name: &str) -> io::Result<File> {
     match unlinkat(folder, name, UnlinkatFlags::NoRemoveDir) {
         Ok(()) | Err(Errno::ENOENT) => {}
@@ -24,7 +24,7 @@ pub(crate) fn make(folder: &File, name: &str) -> io::Result<File> {
     }
     mkfifoat(folder, name, PRIVATE)?;
     let channel = open(folder, name, true)?;
-    // Refused where the user's pipe quota is used up; the default size works too.
+    // Refused if the user's pipe quota is used up; the default size works, too.
     let _ = fcntl(&channel, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
     Ok(channel)
 }
@@ -35,8 +35,8 @@ fn open(folder: &File, name: &str, write: bool) -> io::Result<File> {
     Ok(openat(folder, name, flags, Mode::empty())?.into())
 }
 
-/// A channel whose process is gone, for the next one: making another is a write to a disk. `None` unless it is certain that
-/// nobody else has it open to write to, wherever they run, that nothing is left in it, and that its name still leads to it.
+/// The channel of a process that is gone, for reuse, because making another one writes to a disk. `None` unless it is certain
+/// that no other process has it open for writing, that it is empty, and that its name still leads to it.
 pub(crate) fn for_the_next(folder: &File, name: &str, channel: File) -> Option<File> {
     let reader = open(folder, name, false).ok()?;
     let (named, ours) = (reader.metadata().ok()?, channel.metadata().ok()?);
@@ -46,7 +46,7 @@ pub(crate) fn for_the_next(folder: &File, name: &str, channel: File) -> Option<F
         return None;
     }
     drop(channel);
-    // Only once the last writer has closed it: the one above was ours.
+    // True only once the last writer has closed it; our own writer is closed above.
     let mut look = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
     poll(&mut look, PollTimeout::ZERO).ok()?;
     let is_empty_and_alone = look[0].revents() == Some(PollFlags::POLLHUP);

@@ -1,11 +1,11 @@
-//! Bytes from the channel become events, line by line, within bounds.
+//! Parses bytes from the channel into events, line by line, within bounds.
 
 use gbench_model::line::{self, Event, LineError, MAX_LINE};
 
-/// No benchmark means more than this: a child that writes more is broken.
+/// No benchmark needs more than this: a child that writes more is broken.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Splits a child's bytes into events. Reading stops at the first bad line, as what follows cannot be trusted.
+/// Splits a child's bytes into events. Reading stops at the first bad line, since later lines cannot be trusted.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     pub events: Vec<Event>,
@@ -28,7 +28,7 @@ impl Lines {
             let line = std::mem::take(&mut self.rest);
             self.line(&line);
         }
-        // A line that never ends is bad long before it fills the memory.
+        // An endless line is bad long before it fills the memory.
         if self.bad_line.is_some() || self.rest.len() > MAX_LINE {
             self.overlong()
         } else {
@@ -66,8 +66,8 @@ impl Lines {
         self.bytes > MAX_BYTES
     }
 
-    /// All events, and the first bad line with its number from 1. A last line without its end is taken as it is:
-    /// whole, it counts; half, it is bad.
+    /// All events, and the first bad line with its number from 1. A last line without its end is accepted if it is complete,
+    /// and otherwise bad.
     pub(crate) fn finish(mut self) -> (Vec<Event>, Option<(usize, LineError)>) {
         if !self.rest.is_empty() {
             let line = std::mem::take(&mut self.rest);

@@ -1,4 +1,4 @@
-//! Reads what a child writes: output within bounds, events line by line.
+//! Reads a child's output: streams within bounds, events line by line.
 
 pub(super) mod capture;
 pub(super) mod channel;

@@ -1,4 +1,4 @@
-//! Reading a child's output pipes without waiting, and its supervisor's one line.
+//! Reads a child's output pipes without waiting, and its supervisor's one line.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,13 +11,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::capture::Capture;
 
-/// Reads of [`READ_BYTES`] that one look takes from one pipe: all that it can hold. A child that writes without end must not
-/// keep the gate from its deadlines.
+/// Reads of [`READ_BYTES`] per look and pipe: the capacity of a pipe. A child that writes endlessly must not keep the gate
+/// from its deadlines.
 const READS: usize = 128;
-/// Small, because it is zeroed for every look, and nearly all of them find nothing.
+/// Small, because it is zeroed for every look, and most looks find nothing.
 const READ_BYTES: usize = 1 << 13;
 
-/// Reads what is there, without waiting. True at the end of the file.
+/// Reads the available bytes without waiting. True at the end of the file.
 pub(crate) fn read_available(source: &mut File, mut take: impl FnMut(&[u8])) -> std::io::Result<bool> {
     let mut buffer = [0; READ_BYTES];
     for _ in 0..READS {
@@ -32,9 +32,9 @@ pub(crate) fn read_available(source: &mut File, mut take: impl FnMut(&[u8])) -> 
     Ok(false)
 }
 
-/// One of the child's output pipes, and what came through it.
+/// One of the child's output pipes, and its captured bytes.
 pub(crate) struct Stream {
-    /// Absent once it has come to its end.
+    /// `None` after its end.
     source: Option<File>,
     pub capture: Capture,
 }
@@ -43,7 +43,7 @@ impl Stream {
     /// `limit`: bytes to keep.
     pub(crate) fn new(source: Option<impl Into<OwnedFd>>, limit: usize) -> Self {
         let source = source.map(|pipe| File::from(pipe.into()));
-        // Failing to set the flag would make a read block; the poll before it makes that one read safe.
+        // If setting the flag fails, reads may block; the poll before makes one read safe.
         if let Some(source) = &source
             && let Ok(bits) = fcntl(source, FcntlArg::F_GETFL)
         {
@@ -53,12 +53,11 @@ impl Stream {
         Self { source, capture: Capture::new(limit) }
     }
 
-    /// The descriptor to poll, until its end.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.source.as_ref().map(File::as_fd)
     }
 
-    /// Reads what is there, without waiting.
+    /// Reads the available bytes, without waiting.
     pub(crate) fn drain(&mut self) -> std::io::Result<()> {
         let Some(source) = &mut self.source else { return Ok(()) };
         if read_available(source, |bytes| self.capture.push(bytes))? {
@@ -67,8 +66,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Reads to the end, which has come or comes as soon as the supervisor is gone; waits a second at most, as a
-    /// process stuck in the kernel may hold the other end.
+    /// Reads to the end, which has come or comes as soon as the supervisor is gone. Waits a second at most, because a process
+    /// stuck in the kernel may keep the other end open.
     pub(crate) fn finish(&mut self) -> std::io::Result<()> {
         let deadline = Instant::now() + Duration::from_secs(1);
         self.drain()?;
@@ -80,7 +79,7 @@ impl Stream {
     }
 }
 
-/// Collects the supervisor's line; true once it is whole or will never be.
+/// Collects the supervisor's line; true once it is complete or will never be.
 pub(crate) fn read_report(control: &UnixStream, report: &mut Vec<u8>) -> std::io::Result<bool> {
     let mut buffer = [0; 4096];
     match (&mut &*control).read(&mut buffer) {

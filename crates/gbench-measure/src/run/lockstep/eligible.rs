@@ -1,22 +1,22 @@
-//! Whether the processes of a pair take turns in a round, or run one after the other.
+//! Decides whether the processes of a pair take turns in a round, or run one after the other.
 
 use crate::run::arm::ArmRecorder;
 use gbench_model::{Interleaving, Manifest, Probe, Thermal};
 use gbench_suite::Benchmark;
 use gbench_suite::plan::PlannedPair;
 
-/// How the reason begins that stands as a warning in the head's case.
+/// The beginning of the reason in the head case's warning.
 const ALTERNATING: &str = "one after the other instead of in turns: ";
 
-/// Whether the comparison asks for turns.
+/// True if the comparison asks for turns.
 pub(crate) fn wants_lockstep(arms: &[ArmRecorder]) -> bool {
     let comparison = arms.first().and_then(|arm| arm.record.comparison.as_ref());
     comparison.is_some_and(|comparison| comparison.interleaving == Interleaving::Lockstep)
 }
 
-/// Why a pair that both sides have cannot take turns now; absent where it can. `cases`: their index in the records, by
-/// arm. It goes by the suite files and by what earlier processes of the case needed, so that a comparison that goes on
-/// from its records decides as it would have.
+/// Why a pair that both sides have cannot take turns now; `None` if it can. `cases`: their index in the records, by arm. It
+/// depends on the suite files and on the needs of earlier processes of the case, so that a resumed comparison decides in the
+/// same way.
 pub(crate) fn why_alternating(
     pair: &PlannedPair,
     arms: &[ArmRecorder],
@@ -55,7 +55,7 @@ fn by_suite(base: &Benchmark, head: &Benchmark) -> Option<&'static str> {
     }
 }
 
-/// Of the GPU that has least; 0: not known.
+/// Memory of the GPU that has least; 0: unknown.
 fn device_memory(manifest: &Manifest) -> u64 {
     let Some(gpus) = manifest.gpu.known() else { return 0 };
     gpus.devices.iter().filter_map(|gpu| gpu.memory_total.known().copied()).min().unwrap_or(0)
@@ -68,10 +68,10 @@ fn host_memory(manifest: &Manifest) -> u64 {
     }
 }
 
-/// Why the two cannot be alive at once, to stand in a record; absent where they can.
+/// Why the two cannot be alive at once, for the record; `None` if they can.
 ///
-/// `base`, `head`: bytes that each takes at its peak, where that is known; of a side without a known peak the other's is
-/// assumed, as both are versions of one program. `available`: bytes that there are for both, 0 where that is unknown.
+/// `base`, `head`: peak bytes of each, if known; otherwise the other's peak is assumed, as both are versions of one program.
+/// `available`: bytes for both, 0 if unknown.
 fn why_apart(base: Option<u64>, head: Option<u64>, available: u64) -> Option<String> {
     let (base, head) = (base.or(head)?, head.or(base)?);
     if available == 0 || base.saturating_add(head) <= available {
@@ -102,7 +102,7 @@ mod tests {
             (Some(41 * GIB), None, 80 * GIB, false),
             (None, Some(41 * GIB), 80 * GIB, false),
             (None, Some(40 * GIB), 80 * GIB, true),
-            // What nothing is known of is tried.
+            // Without any figures it is tried.
             (None, None, 1, true),
             (Some(u64::MAX), Some(1), 0, true),
         ] {

@@ -1,5 +1,4 @@
-//! Two processes and the token between them: what each says is held against the rules, and neither is left waiting
-//! for one that is gone.
+//! Two processes and the token between them: enforces the rules, and never leaves one waiting for the other if that is gone.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +8,11 @@ use crate::run::process::{RunningProcess, Sign};
 use gbench_host::supervise::Report;
 use gbench_model::ProcessEnd;
 
-/// Looks at what both have said, and gives the next turn. `processes`: two. `idle`: while a side has its turn, the other one and
-/// the CPU time that it had used before.
+/// Reads the messages of both, and grants the next turn. `processes`: two. `idle`: while a side has its turn, the other one
+/// and the CPU time that it had used before.
 ///
-/// One that fails does not end the other at once but when it next waits for a turn: it may be about to fail in its own
-/// way (a module that neither side finds, a machine that neither can run on), and that is its outcome then.
+/// If one fails, the other is not ended at once but when it next waits for a turn: it may be about to fail in its own way (a
+/// module that neither side finds, a machine that neither can run on), which is then its outcome.
 pub(crate) fn steer(
     processes: &mut [RunningProcess],
     token: &mut TurnToken,
@@ -36,7 +35,7 @@ pub(crate) fn steer(
                 None => {}
             }
         }
-        // It may yield for ever: nothing is heard any more.
+        // It may yield forever: nothing is read any more.
         let process = &mut processes[side];
         if process.is_garbled() && !token.is_finished() {
             process.stop(StopReason::BadLine, false);
@@ -73,7 +72,7 @@ pub(crate) fn steer(
     }
 }
 
-/// Why an end that looks good is none: the turns were not had to their end.
+/// Why an end that looks good is not: the turns were not completed.
 pub(crate) fn blame(process: &RunningProcess, token: &TurnToken, side: usize) -> Option<StopReason> {
     let ended_well = matches!(process.end(), Some(Report::Ended { end: ProcessEnd::Exit(0), .. }));
     if token.is_finished() || !ended_well || process.said_why() {
@@ -86,7 +85,7 @@ pub(crate) fn blame(process: &RunningProcess, token: &TurnToken, side: usize) ->
     }))
 }
 
-/// The end of the other side, to stand behind "the other side".
+/// The end of the other side, as a phrase after "the other side".
 fn why(other: &RunningProcess) -> &'static str {
     match (other.stopped(), other.end()) {
         (Some(StopReason::Stage { .. }), _) => "ran out of its time",

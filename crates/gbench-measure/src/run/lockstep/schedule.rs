@@ -1,4 +1,4 @@
-//! Who measures when, where the processes of both sides are alive at once: pure, so that the order can be tested.
+//! The order in which two concurrent processes measure; pure, so that it can be tested.
 //!
 //! ```text
 //! pair      0     1     2     3
@@ -6,38 +6,38 @@
 //! head    --##  ##--  --##  ##--      - waiting for its turn
 //! ```
 //!
-//! Why it is fair: the whole order is a function of the one random order of the round, and the size of a block depends on both
-//! sides alike. Exchanging the names of two equal sides therefore changes nothing but the sign of their difference,
-//! which is all that the rule asks for. Why the order is turned round after every pair (A B, B A, A B, ...) and not
-//! at random for each: whatever drifts steadily over an even number of pairs then cancels exactly, not on average.
+//! Why it is fair: the whole order is a function of the round's random order, and the size of a block depends on both sides
+//! alike. Exchanging two equal sides therefore only changes the sign of their difference, which is all that the rule needs.
+//! The order is reversed after every pair (A B, B A, A B, ...), and not random for each, so that any steady drift over an
+//! even number of pairs cancels exactly, not on average.
 //!
-//! Why blocks of this size: at most [`MAX_BLOCKS`] a side, as more would only cost more switches, and none shorter than
-//! [`MIN_SECONDS`] where that can be had: the first iteration after a switch finds cold caches and a sleeping core,
-//! and must stay a small share of its block. Before the first pair the time of an iteration is unknown, so that
-//! the first block is a sixth of the whole; the later ones go by the slower side of what was seen.
+//! Why blocks of this size: at most [`MAX_BLOCKS`] per side, because more would only cost more switches, and if possible none
+//! shorter than [`MIN_SECONDS`]: the first iteration after a switch has cold caches and a sleeping core, and must stay a
+//! small share of its block. Before the first pair the time of an iteration is unknown, so the first block is a sixth of the
+//! whole; the later ones follow the slower side.
 
 use std::time::{Duration, Instant};
 
 use gbench_suite::Benchmark;
 
-/// Blocks that a side's iterations are cut into at most. Even, for the sake of drift.
+/// The most blocks of a side's iterations. Even, because of drift.
 pub(crate) const MAX_BLOCKS: u32 = 6;
-/// Seconds that a block lasts at least, unless a side has no more to do.
+/// The least seconds of a block, unless a side has no more to do.
 pub(crate) const MIN_SECONDS: f64 = 0.010;
 
 /// How a pair of processes takes turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turns {
-    /// By the random order of the round: which of the two launches has the first block, 0 or 1.
+    /// From the random order of the round: which of the two launches has the first block, 0 or 1.
     pub first: usize,
-    /// Iterations that each side measures in all.
+    /// Total iterations of each side.
     pub iterations: u32,
-    /// Seconds that each side measures for instead; 0: by iterations.
+    /// Total seconds of each side, instead; 0: by iterations.
     pub duration: f64,
 }
 
 impl Turns {
-    /// As the benchmark's settings ask for. `head_first`: the random order of the round, where head is the second launch.
+    /// From the benchmark's settings. `head_first`: the random order of the round, where head is the second launch.
     pub fn of(benchmark: &Benchmark, head_first: bool) -> Self {
         let settings = &benchmark.settings;
         Self {
@@ -48,11 +48,11 @@ impl Turns {
     }
 }
 
-/// One turn of one process, as the gate saw it.
+/// One turn of one process, as observed by the gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
     pub iterations: u32,
-    /// From giving the turn to getting it back: both switches are in it.
+    /// From granting the turn to its return, including both switches.
     pub seconds: f64,
 }
 
@@ -61,11 +61,11 @@ pub struct Block {
 pub enum TurnFault {
     /// It measured, or ended well, without ever waiting for a turn.
     NeverWaited,
-    /// It gave back a turn that it did not have.
+    /// It returned a turn that it did not have.
     NotItsTurn,
     /// It ended well before its turns were over.
     LeftEarly,
-    /// It used the processor while the other side had its turn.
+    /// It used the processor during the other side's turn.
     WorkedOutOfTurn,
 }
 
@@ -77,11 +77,11 @@ pub(crate) enum NextTurn {
         side: usize,
         iterations: u32,
     },
-    /// Every turn was had: both may go on to their end.
+    /// All turns are over: both may continue to their end.
     Finish,
 }
 
-/// The token that goes to and fro.
+/// The token that passes between the two.
 pub(crate) struct TurnToken {
     turns: Turns,
     /// Pairs that were begun.
@@ -90,7 +90,7 @@ pub(crate) struct TurnToken {
     left: u32,
     sides: [Half; 2],
     holder: Option<(usize, u32, Instant)>,
-    /// The side that has the second block of the pair, and its size.
+    /// The side with the second block of the pair, and its size.
     second: Option<(usize, u32)>,
     finished: bool,
 }
@@ -100,15 +100,15 @@ struct Half {
     waiting: bool,
     blocks: Vec<Block>,
     has_begun: bool,
-    /// CPU time that it used while the other had its turn.
+    /// CPU time that it used during the other's turns.
     out_of_turn: Duration,
 }
 
-/// A side that keeps at least this part of a core busy while the other has its turns...
+/// A side that keeps at least this part of a core busy during the other's turns...
 const BUSY_CORE: f64 = 0.25;
-/// ... and does so this many times as much as the other, disturbs it. Threads that spin for their next work do so on both sides.
+/// ... and at least this many times as much as the other, disturbs it. Threads that spin while idle do so on both sides.
 const MORE_THAN_OTHER: f64 = 2.0;
-/// Less CPU time than this is a process that comes to rest.
+/// Less CPU time than this is a process coming to rest.
 const LEAST_CPU: Duration = Duration::from_millis(20);
 
 impl TurnToken {
@@ -118,7 +118,7 @@ impl TurnToken {
         Self { turns, pairs: 0, left, sides: Default::default(), holder: None, second: None, finished: false }
     }
 
-    /// A side is ready, or gives its turn back.
+    /// A side is ready, or returns its turn.
     pub(crate) fn on_yield(&mut self, side: usize, now: Instant) -> Result<(), TurnFault> {
         let half = &mut self.sides[side];
         if self.finished || half.waiting {
@@ -160,12 +160,12 @@ impl TurnToken {
         NextTurn::Give { side, iterations }
     }
 
-    /// Adds CPU time that a side used while the other had a turn.
+    /// Adds CPU time that a side used during the other's turn.
     pub(crate) fn on_work_out_of_turn(&mut self, side: usize, cpu: Duration) {
         self.sides[side].out_of_turn += cpu;
     }
 
-    /// The side that kept the processor busy in the other's turns, where one did.
+    /// The side that used the processor during the other's turns, if one did.
     pub(crate) fn worked_out_of_turn(&self) -> Option<usize> {
         let share = |side: usize| {
             let of_other = seconds(&self.sides[1 - side]).max(1e-9);
@@ -178,7 +178,7 @@ impl TurnToken {
         })
     }
 
-    /// True where it is ready and the other is not, or has the turn.
+    /// True if it is ready, and the other is not or has the turn.
     pub(crate) fn is_waiting(&self, side: usize) -> bool {
         self.sides[side].waiting
     }
@@ -215,8 +215,7 @@ impl TurnToken {
         if self.turns.duration > 0.0 {
             let block = (self.turns.duration / f64::from(MAX_BLOCKS)).max(MIN_SECONDS);
             let done = self.sides.iter().map(seconds).fold(f64::MAX, f64::min);
-            // A clock that saw no time pass must not end in a division by zero, nor one that saw little in a block
-            // without end.
+            // A clock that saw no time pass must not cause a division by zero, nor one that saw little an endless block.
             let wanted = block.min(self.turns.duration - done) / pace.max(1e-9);
             let most = f64::from(self.sides[0].blocks.last().map_or(1, |block| block.iterations)) * 1000.0;
             return wanted.min(most).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
@@ -224,7 +223,7 @@ impl TurnToken {
         let least = |blocks: u32| f64::from(self.left) * pace / f64::from(blocks);
         let most = MAX_BLOCKS.saturating_sub(self.pairs).clamp(1, self.left);
         let mut blocks = (least(1) / MIN_SECONDS).clamp(1.0, f64::from(most)) as u32;
-        // Together with the pairs that were an even number, where that is to be had for a little less than the least.
+        // The total number of pairs is made even, if that costs little of the least block length.
         if (self.pairs + blocks) % 2 == 1 {
             if blocks < most && least(blocks + 1) >= 0.75 * MIN_SECONDS {
                 blocks += 1
@@ -240,7 +239,7 @@ fn seconds(half: &Half) -> f64 {
     half.blocks.iter().map(|block| block.seconds).sum()
 }
 
-/// By the latest block: the first one may have been slower.
+/// By the latest block, because the first one may have been slower.
 fn seconds_per_iteration(half: &Half) -> f64 {
     half.blocks.last().map_or(0.0, |block| block.seconds / f64::from(block.iterations.max(1)))
 }
@@ -251,7 +250,7 @@ mod tests {
 
     use super::*;
 
-    /// The blocks in the order in which they are had: side and iterations. `seconds`: of an iteration of each side.
+    /// The blocks in order: side and iterations. `seconds`: of an iteration of each side.
     fn play(turns: Turns, seconds: [f64; 2]) -> Vec<(usize, u32)> {
         let mut now = Instant::now();
         let mut token = TurnToken::new(turns);
@@ -344,7 +343,7 @@ mod tests {
     #[test]
     fn a13_a_side_is_at_fault_that_keeps_the_processor_busy_in_the_turns_of_the_other_and_far_more_than_it_does()
      {
-        // CPU time of base and of head out of turn, beside 200 ms of turns of each.
+        // Out-of-turn CPU time of base and of head, with 200 ms of turns of each.
         let at_fault = |cpu: [u64; 2]| {
             let mut token = TurnToken::new(Turns { first: 0, iterations: 10, duration: 0.0 });
             for (side, cpu) in cpu.into_iter().enumerate() {
@@ -358,7 +357,7 @@ mod tests {
         assert_eq!(at_fault([0, 48]), None);
         assert_eq!(at_fault([0, 50]), Some(1));
         assert_eq!(at_fault([300, 4]), Some(0));
-        // Threads that spin for their next work do so on both sides.
+        // Threads that spin while idle do so on both sides.
         assert_eq!(at_fault([200, 150]), None);
         assert_eq!(at_fault([200, 400]), Some(1));
     }

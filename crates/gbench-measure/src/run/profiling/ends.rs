@@ -1,4 +1,4 @@
-//! How a process under a profiler ended, as far as that spoils its profile.
+//! Ends of a process under a profiler that spoil its profile.
 
 use crate::run::executor::{Execution, ExecutionEnd, StopReason};
 use crate::run::outcome::signal_name;
@@ -6,7 +6,8 @@ use crate::run::telling::telling_of;
 use gbench_model::line::Event;
 use gbench_model::{ProcessEnd, ProfileOutcome, Profiler};
 
-/// Errors: what became of it instead of a profile. What it measured is not asked for: a profiler may have written between its lines.
+/// Errors: the outcome instead of a profile. The process's measurements are ignored: a profiler may have written between its
+/// lines.
 pub(super) fn of(execution: &Execution, profiler: Profiler) -> Result<(), ProfileOutcome> {
     let failed = |cause: String| Err(ProfileOutcome::Failed { cause });
     let under = profiler.into_str();
@@ -21,7 +22,7 @@ pub(super) fn of(execution: &Execution, profiler: Profiler) -> Result<(), Profil
         }
         Some(_) => return failed(execution.misdeed().unwrap_or_else(|| "the gate ended it".into())),
     }
-    // What the case says itself is nearer to the cause than how the process ended.
+    // The case's own message is nearer to the cause than the end of its process.
     let said = execution.events.iter().find_map(|event| match event {
         Event::Error { message, .. } => Some(format!("the case failed under {under}: {}", one_line(message))),
         Event::Skip { reason, .. } => {
@@ -45,7 +46,8 @@ pub(super) fn of(execution: &Execution, profiler: Profiler) -> Result<(), Profil
     }
 }
 
-/// The line of what a process printed that tells most, behind a colon; empty where there is none. ncu's own begin with `==ERROR==`.
+/// The most informative line of a process's output, after a colon; empty if there is none. ncu's own errors begin with
+/// `==ERROR==`.
 pub(super) fn told(execution: &Execution) -> String {
     let text = String::from_utf8_lossy(&execution.stderr.bytes()).into_owned();
     let own = text.lines().find_map(|line| line.strip_prefix("==ERROR== "));

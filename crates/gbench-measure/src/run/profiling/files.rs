@@ -1,15 +1,12 @@
-//! The files of one profile in a run's folder.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::store::RunFolder;
 use gbench_model::Profiler;
 
-/// The part of a run's folder in which reports of profilers lie.
+/// The subfolder for reports of profilers.
 const PROFILES: &str = "profiles";
 
-/// Where one profile's files lie.
 pub(super) struct ProfileFiles {
     folder: PathBuf,
     stem: String,
@@ -29,7 +26,7 @@ impl ProfileFiles {
         self.folder.join(format!("{}{suffix}", self.stem))
     }
 
-    /// What the profiler writes, under its own suffix.
+    /// The profiler's output, under its own suffix.
     pub(super) fn report(&self) -> PathBuf {
         self.at(match self.profiler {
             Profiler::Nsys => ".nsys-rep",
@@ -43,7 +40,7 @@ impl ProfileFiles {
         self.at("_torch_table.txt")
     }
 
-    /// What nsys writes before its report, and beside it.
+    /// The file that nsys writes before its report, in the same folder.
     pub(super) fn stream(&self) -> PathBuf {
         self.at(".qdstrm")
     }
@@ -52,7 +49,7 @@ impl ProfileFiles {
         self.at(".sqlite")
     }
 
-    /// Removes what an earlier process left under the same names: it must not pass for this one's.
+    /// Removes files of an earlier process with the same names, which must not be taken for this one's.
     pub(super) fn clear(&self) -> std::io::Result<()> {
         for path in [self.report(), self.table(), self.stream(), self.export()] {
             match fs::remove_file(path) {
@@ -63,7 +60,7 @@ impl ProfileFiles {
         Ok(())
     }
 
-    /// Those that are there, from the run's folder.
+    /// The existing ones, as paths in the run's folder.
     pub(super) fn reports(&self) -> Vec<String> {
         let there = [self.report(), self.table()].into_iter().filter(|path| path.is_file());
         let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());

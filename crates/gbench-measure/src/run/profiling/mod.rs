@@ -1,12 +1,12 @@
-//! Runs cases under profilers, when all that is measured has been: a process more of each case, like its others but for the
-//! program before its words. It is never timed, and is in no metric.
+//! Runs cases under profilers, after all measurements: an additional process of each case, like its others but for the
+//! profiler's words before its command. It is never timed, and contributes to no metric.
 //!
 //! ```text
 //! nsys profile -o FOLDER/profiles/NAME.nsys-rep ... COMMAND     the case's process, under its own limit
 //! nsys stats --report cuda_gpu_kern_sum --format csv NAME.nsys-rep
 //! ```
 //!
-//! Whatever comes of it becomes an outcome in the record; what was measured stays as it is.
+//! The result becomes an outcome in the record; the measurements stay as they are.
 
 mod ends;
 mod files;
@@ -41,8 +41,8 @@ pub struct ProfileSession<'a> {
 }
 
 impl ProfileSession<'_> {
-    /// Base and head of each pair, one after the other, into their records, which are written again. `pairs`: by index of the
-    /// case in each record. Profiles of earlier calls are forgotten. Gives the interrupt that ended it early, if one did.
+    /// Profiles base and head of each pair, one after the other, and rewrites their records. `pairs`: by index of the case in
+    /// each record. Earlier profiles are removed. Returns the interrupt that ended it early, if any.
     ///
     /// Errors: a record cannot be written.
     pub fn run(
@@ -73,7 +73,7 @@ impl ProfileSession<'_> {
     }
 }
 
-/// Profiles the cases of a finished run that `wants` chooses, by their outcome, and writes its record again.
+/// Profiles the cases of a finished run whose outcome satisfies `wants`, and rewrites its record.
 pub(super) fn profile_run<'c>(
     launcher: &mut Launcher<'_>,
     options: &ProfileOptions,
@@ -107,7 +107,7 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         Self { launcher, programs, options }
     }
 
-    /// Profiles a case by every profiler that is asked for and fits it, into its record.
+    /// Profiles a case with every requested profiler that fits it, into its record.
     fn profile_into(
         &mut self,
         case: &PlannedCase,
@@ -194,7 +194,7 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         Ok(Ok(profile))
     }
 
-    /// One process of the case, as any other of it.
+    /// Runs one process of the case like any other.
     fn execution(&mut self, case: &PlannedCase, wrapping: Wrapping) -> Execution {
         let launcher = &mut *self.launcher;
         launcher.wrapping = Some(wrapping);

@@ -11,8 +11,8 @@ use gbench_suite::plan::PlannedCase;
 /// The summary of kernels, by its name since 2023 and the one before.
 const REPORTS: [&str; 2] = ["cuda_gpu_kern_sum", "gpukernsum"];
 
-/// Asks by both names: a version knows one of them, and does not say so by its exit code. What is said where neither gives kernels is the
-/// answer to the name that the program knows.
+/// Asks by both names: a version knows one of them, and its exit code does not show which. If neither gives kernels, the error
+/// is that of the known name.
 pub(super) fn kernels(
     launcher: &mut Launcher<'_>,
     case: &PlannedCase,
@@ -25,7 +25,7 @@ pub(super) fn kernels(
         let rest = ["--format", "csv", "--force-export=true"].map(str::to_owned);
         let report = files.report().to_string_lossy().into_owned();
         let execution = step(launcher, case, words.into_iter().chain(rest).chain([report]).collect());
-        // Its database beside the report is made anew whenever it is wanted.
+        // nsys recreates its database next to the report whenever it needs it.
         let _ = std::fs::remove_file(files.export());
         let unknown =
             is_unknown(&execution.stdout.bytes(), name) || is_unknown(&execution.stderr.bytes(), name);
@@ -37,7 +37,7 @@ pub(super) fn kernels(
             Err(cause) => why.push((unknown, cause)),
         }
     }
-    // False before true: a report that is known says more.
+    // False sorts first: the error of a known report is more informative.
     why.sort_by_key(|(unknown, _)| *unknown);
     Err(why.into_iter().next().map(|(_, cause)| cause).unwrap_or_default())
 }

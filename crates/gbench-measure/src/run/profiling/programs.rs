@@ -10,7 +10,6 @@ use crate::run::programs::find_binary;
 use gbench_model::{ProcessEnd, Profiler};
 use gbench_suite::plan::PlannedCase;
 
-/// Where one profiler is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ProfilerProgram {
     Here(PathBuf),
@@ -18,11 +17,11 @@ pub(super) enum ProfilerProgram {
     Missing {
         program: String,
     },
-    /// It is no program of its own: the Python driver has it.
+    /// It has no program: the Python driver contains it.
     Inside,
 }
 
-/// Name on the path, the variable that names another one, and what is installed to have it.
+/// Name on the path, the variable that overrides it, and the package to install.
 fn known_as(profiler: Profiler) -> Option<(&'static str, &'static str, &'static str)> {
     match profiler {
         Profiler::Nsys => Some(("nsys", "GBENCH_NSYS", "Nsight Systems")),
@@ -45,13 +44,13 @@ fn here(profiler: Profiler) -> ProfilerProgram {
     find(profiler, |name| std::env::var_os(name))
 }
 
-/// What is to be said of a profiler that is not here.
+/// Advice about a missing profiler.
 fn advice(profiler: Profiler, program: &str) -> Option<String> {
     let (_, variable, product) = known_as(profiler)?;
     Some(format!("`{program}` is not here: install {product}, or name its program by {variable}"))
 }
 
-/// Those of the profilers that are not here, each with what to do about it.
+/// The missing profilers, each with advice.
 pub fn missing_profilers(profilers: &[Profiler]) -> Vec<(Profiler, String)> {
     let missing = |profiler: &Profiler| match here(*profiler) {
         ProfilerProgram::Missing { program } => Some((*profiler, advice(*profiler, &program)?)),
@@ -60,13 +59,13 @@ pub fn missing_profilers(profilers: &[Profiler]) -> Vec<(Profiler, String)> {
     profilers.iter().filter_map(missing).collect()
 }
 
-/// The profilers that are asked for, each looked for once.
+/// The requested profilers, each searched once.
 pub(super) struct Programs(Vec<Found>);
 
 struct Found {
     profiler: Profiler,
     program: ProfilerProgram,
-    /// Asked for before its first case; `None` in it: it does not say.
+    /// Determined before its first case; the inner `None`: unknown.
     version: Option<Option<String>>,
 }
 
@@ -82,7 +81,7 @@ impl Programs {
         found.map_or_else(|| here(profiler), |found| found.program.clone())
     }
 
-    /// A warning for each that is not here.
+    /// A warning for each missing one.
     pub(super) fn missing(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|found| match &found.program {
             ProfilerProgram::Missing { program } => Some(format!(
@@ -94,7 +93,7 @@ impl Programs {
         })
     }
 
-    /// The version that a profiler says of itself.
+    /// The version that a profiler reports.
     pub(super) fn version(
         &mut self,
         profiler: Profiler,

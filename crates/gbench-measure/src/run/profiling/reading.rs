@@ -1,4 +1,4 @@
-//! From a profiler's report to figures, by the profiler's own program where it has one.
+//! Reads figures from a profiler's report, with the profiler's own program if it has one.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use gbench_formats::profile::{read_ncu_csv, read_torch_trace};
 use gbench_model::{KernelProfile, ProfileOutcome, Profiler};
 use gbench_suite::plan::PlannedCase;
 
-/// What a process under a profiler has left.
+/// The results of a process under a profiler.
 pub(super) struct Left<'a> {
     pub files: &'a ProfileFiles,
     pub profiler: Profiler,
@@ -22,7 +22,7 @@ pub(super) struct Left<'a> {
 }
 
 impl Left<'_> {
-    /// The kernels of its report. Errors: it left none, it cannot be read, or there is no kernel in it.
+    /// The kernels of its report. Errors: there is no report, it cannot be read, or it has no kernel.
     pub(super) fn kernels(
         &self,
         launcher: &mut Launcher<'_>,

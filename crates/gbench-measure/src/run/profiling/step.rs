@@ -1,4 +1,4 @@
-//! Steps of a profiler's program beside the processes of a case: its version, its report as text.
+//! Steps of a profiler's program outside of a case's processes: its version, its report as text.
 
 use super::ends::told;
 use crate::run::environment;
@@ -13,18 +13,18 @@ const LIMIT: f64 = 120.0;
 
 pub(super) type KernelsRead = Result<Vec<KernelProfile>, String>;
 
-/// A step of a profiler's program beside the processes of a case. It speaks English, with decimal points.
+/// A step of a profiler's program, in English and with decimal points.
 pub(super) fn step(launcher: &mut Launcher<'_>, case: &PlannedCase, words: Vec<String>) -> Execution {
     let mut launch =
         Launch::of_step(&case.benchmark, words, case.benchmark.dir.clone(), Stage::Profile, launcher.until());
-    // It runs the profiler alone, which writes beside its report: nothing of the suite file may reach it.
+    // It runs only the profiler, which writes next to its report; the suite file must not affect it.
     (launch.sandbox, launch.env) = (None, environment::own());
     launch.env.push(("LC_ALL".into(), "C".into()));
     launch.stages.deadlines.insert(Stage::Profile, Setting { value: LIMIT, origin: Origin::Default });
     launcher.session.executor.execute(&launch)
 }
 
-/// What a step printed. Errors: it did not end well, or printed more than is kept.
+/// The output of a step. Errors: it did not end well, or printed more than is kept.
 pub(super) fn printed(execution: &Execution, what: &str) -> Result<Vec<u8>, String> {
     match &execution.end {
         _ if execution.stopped.is_some() => Err(format!("`{what}` took too long and was ended")),

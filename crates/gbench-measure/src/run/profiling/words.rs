@@ -1,4 +1,4 @@
-//! The words of a profiler before those of a case, and how long both may take.
+//! The words of a profiler before a case's command, and the time limit for both.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use gbench_formats::profile::{ncu_metrics, ncu_section_set};
 use gbench_model::{Deadlines, MetricSet, Origin, Profiler, Setting, Settings, Stage};
 use gbench_suite::ProfileOptions;
 
-/// Seconds for nsys, unless the suite file sets `deadlines.profile`, whose own default holds for the others.
+/// Seconds for nsys, unless the suite file sets `deadlines.profile`, whose default applies to the others.
 const NSYS_LIMIT: f64 = 120.0;
 
-/// Launches that ncu counts of a process, and no more: it runs each of them again and again. A deep set takes ten times the passes of a
-/// minimal one.
+/// The most launches per process that ncu counts: it repeats each of them. A deep set takes ten times the passes of a minimal
+/// one.
 fn launches(metrics: MetricSet) -> u32 {
     match metrics {
         MetricSet::Minimal => 100,
@@ -31,7 +31,7 @@ pub(super) fn limit_of(profiler: Profiler, settings: &Settings) -> Setting<f64> 
     }
 }
 
-/// `program`: that of the profiler; `None`: it has none.
+/// `program`: the profiler's program; `None`: it has none.
 pub(super) fn wrapping(
     profiler: Profiler,
     program: Option<&Path>,
@@ -51,7 +51,7 @@ pub(super) fn wrapping(
     Wrapping { words: program.into_iter().chain(words).collect(), limit, torch, folder }
 }
 
-/// Without samples of the CPU, which many kernels refuse and no figure is read from.
+/// Without samples of the CPU, which many kernels refuse and no figure needs.
 fn nsys(trace: &[String], report: String) -> Vec<String> {
     let mut words: Vec<String> =
         ["profile", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true"].map(str::to_owned).to_vec();
@@ -60,7 +60,7 @@ fn nsys(trace: &[String], report: String) -> Vec<String> {
     words
 }
 
-/// Its own words go to standard error: standard output is the case's.
+/// Its own messages go to standard error: standard output belongs to the case.
 fn ncu(metrics: MetricSet, report: String) -> Vec<String> {
     let mut words: Vec<String> =
         ["--target-processes", "all", "--log-file", "stderr", "--force-overwrite", "--launch-count"]
@@ -78,7 +78,7 @@ fn ncu(metrics: MetricSet, report: String) -> Vec<String> {
     words
 }
 
-/// A path as both programs take it: `%` begins a placeholder in it.
+/// A path for both programs, in which `%` begins a placeholder.
 fn pattern(path: &Path) -> String {
     path.to_string_lossy().replace('%', "%%")
 }

@@ -1,4 +1,4 @@
-//! Drives a comparison round by round until the stopping policy ends it.
+//! Runs a comparison round by round until the stopping policy ends it.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -15,7 +15,6 @@ use crate::run::outcome::{cut_short, not_run};
 use gbench_model::{CutShort, Outcome, OutcomeCode, Result, Side};
 use gbench_suite::plan::RoundsPlan;
 
-/// A comparison under way.
 pub(super) struct RoundDriver<'a> {
     plan: &'a RoundsPlan,
     launcher: Launcher<'a>,
@@ -23,13 +22,12 @@ pub(super) struct RoundDriver<'a> {
     /// By pair.
     states: Vec<PairState>,
     passes: u32,
-    /// By pair: in this round, a case of a harness has processes of its own.
+    /// By pair: in this round, a harness case has its own processes.
     alone: Vec<bool>,
-    /// By pair: in this round, its executions are counted where its suite says so.
+    /// By pair: in this round, its executions are counted if its suite asks for it.
     counted: Vec<bool>,
-    /// When the first round began.
     since: Instant,
-    /// The reason why the run was cut short.
+    /// The reason for an early end.
     ended: Option<CutShort>,
 }
 
@@ -52,7 +50,7 @@ impl<'a> RoundDriver<'a> {
             let next = policy.next(&self.state());
             let pairs = match &next {
                 NextRound::Measure(pairs) => pairs.clone(),
-                // Where there is nothing to compare there is still something to try once.
+                // Without anything to compare, each side is still tried once.
                 NextRound::Stop if self.passes == 0 => Vec::new(),
                 NextRound::Stop => break,
             };
@@ -67,7 +65,7 @@ impl<'a> RoundDriver<'a> {
         self.finish()
     }
 
-    /// Builds base and head. The control is the base's tree, already built.
+    /// Builds base and head. The control uses the base's tree, which is already built.
     fn build(&mut self) -> Result<()> {
         for (arm, plan) in self.arms.iter_mut().zip(&self.plan.arms) {
             if self.ended.is_none() && arm.side != Some(Side::Control) {
@@ -81,7 +79,7 @@ impl<'a> RoundDriver<'a> {
         Ok(())
     }
 
-    /// Writes down what cannot run, before anything is measured.
+    /// Records the cases that cannot run, before anything is measured.
     fn decide_early(&mut self) -> Result<()> {
         for pair in 0..self.states.len() {
             for case in &self.plan.pairs[pair].cases {
@@ -98,8 +96,8 @@ impl<'a> RoundDriver<'a> {
         Ok(())
     }
 
-    /// One round of the pairs named, and of those that are measured once only and have not been. Says whether anything
-    /// was measured.
+    /// Runs one round of the named pairs, and of those that are measured only once and have not been. True if anything was
+    /// measured.
     fn pass(&mut self, pairs: Vec<usize>, policy: &mut dyn StoppingPolicy) -> Result<bool> {
         let mut measured = 0;
         let mut pairs: Vec<usize> = pairs.into_iter().filter(|pair| *pair < self.states.len()).collect();
@@ -113,7 +111,7 @@ impl<'a> RoundDriver<'a> {
         self.launcher.count = ProcessCount::of(processes);
         self.launcher.session.observer.on(&Progress::RoundStarted { pass: self.passes, processes });
         for group in groups {
-            // A pair that was named twice has a round more by now.
+            // A pair that was named twice has had another round by now.
             let pairs: Vec<usize> = group.into_iter().map(|member| member.pair).collect();
             let group: Vec<GroupMember> = pairs.iter().filter_map(|pair| self.member(*pair)).collect();
             if group.is_empty() {
@@ -156,8 +154,8 @@ impl<'a> RoundDriver<'a> {
         Ok(measured > 0)
     }
 
-    /// Pairs that are measured because others of their harness are, in a process that they share by the suite's word in every
-    /// round: what is decided stays in it, or the others would no longer be measured as they were.
+    /// Pairs that are measured because they share their harness process with named pairs in every round, by the suite's
+    /// choice. Decided pairs stay in the process, because the others would otherwise be measured differently.
     fn beside(&self, named: &HashSet<usize>) -> Vec<usize> {
         let always_shared = |pair: usize| self.plan.pairs[pair].shares(false);
         let of_harness = |pair: usize| self.plan.pairs[pair].cases[0].benchmark.harness.is_some();
@@ -175,8 +173,8 @@ impl<'a> RoundDriver<'a> {
         (0..self.states.len()).filter(joins).collect()
     }
 
-    /// The processes that a round gives a pair: one for each case that goes on, or, where there is nothing to compare, for the one
-    /// that has not shown yet that it works. Absent where that is none.
+    /// A pair's processes in a round: one for each open case, or, without anything to compare, for the case that has not yet
+    /// been shown to work. `None` if there is none.
     fn member(&self, pair: usize) -> Option<GroupMember> {
         let mut processes = [None; 3];
         for (case, planned) in self.plan.pairs[pair].cases.iter().enumerate() {
@@ -187,7 +185,7 @@ impl<'a> RoundDriver<'a> {
         processes.iter().any(Option::is_some).then_some(GroupMember { pair, round, processes, shared })
     }
 
-    /// How many processes a group will start.
+    /// The number of processes that a group will start.
     fn processes_of(&self, group: &[GroupMember]) -> usize {
         let starts = starts(self.plan, group);
         let has = |arm: usize| starts.iter().any(|start| start.arm == arm);
@@ -195,7 +193,7 @@ impl<'a> RoundDriver<'a> {
         starts.len() + usize::from(turns && has(2))
     }
 
-    /// Why a pair that would take turns by the wish of the comparison does not.
+    /// Why a pair does not take turns although the comparison asks for it.
     fn why_apart(&self, group: &[GroupMember]) -> Option<String> {
         let pair = group.first()?.pair;
         let asked = wants_lockstep(&self.arms) && self.states[pair].open;
@@ -207,29 +205,28 @@ impl<'a> RoundDriver<'a> {
         wants_lockstep(&self.arms) && open && group.len() == 1 && apart.is_none()
     }
 
-    /// Once a case: with the numbers of the first time.
+    /// Warns once per case, with the figures of the first time.
     fn say_why_apart(&mut self, group: &[GroupMember], apart: Option<String>) {
         let Some(why) = apart else { return };
         for index in group.iter().filter_map(|member| self.states[member.pair].cases[1]) {
-            // The first process outside of lockstep brings the reason; those before it are in the record.
+            // The first process outside of lockstep has the reason; those before it are in the record.
             if self.arms[1].case(index).processes.iter().all(|process| process.lockstep) {
                 self.arms[1].warn(index, why.clone());
             }
         }
     }
 
-    /// The index of the process that a case of a pair gets next, if it gets one.
+    /// The index of the next process of a pair's case, if it gets one.
     fn next_process(&self, pair: usize, case: usize) -> Option<u32> {
         let (side, state) = (self.plan.pairs[pair].cases[case].arm, &self.states[pair]);
         let (arm, index) = (&self.arms[side], state.cases[side]?);
         let had = arm.case(index).processes.len() as u32;
-        // A control shows nothing where there is no verdict.
+        // A control is useless without a verdict.
         let shows = state.open || (had == 0 && side < 2);
         (shows && !arm.is_aborted(index)).then_some(had)
     }
 
-    /// Takes a whole round into the records and journals. `seconds`: of it all, with whatever was needed to start and end
-    /// the processes.
+    /// Adds a whole round to the records and journals. `seconds`: its total, including the start and end of processes.
     fn take(&mut self, group: &[GroupMember], processes: Vec<CaseProcess>, seconds: f64) -> Result<()> {
         for member in group {
             self.states[member.pair].seconds += seconds / group.len() as f64;
@@ -243,8 +240,8 @@ impl<'a> RoundDriver<'a> {
             arm.count_as_measured(index);
             written.push((arm.is_aborted(index), planned.arm, index));
         }
-        // Those that broke last: a kill in between leaves half a round, which is measured again, and never a pair that
-        // ended without the last process of its other side.
+        // Broken cases are written last. If the gate is killed in between, half a round is left, which is measured again, and
+        // never a finished pair that lacks the last process of its other side.
         written.sort_unstable();
         for (broke, arm, index) in written {
             let arm = &mut self.arms[arm];

@@ -4,7 +4,6 @@ use super::round::{Point, ProcessStart};
 use gbench_model::{CaseId, Params};
 use gbench_suite::plan::RoundsPlan;
 
-/// A pair that takes part in a round.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GroupMember {
     pub pair: usize,
@@ -16,9 +15,9 @@ pub(super) struct GroupMember {
     pub shared: bool,
 }
 
-/// Puts the pairs together that share their processes: points of one benchmark in the same round, as far as the same sides
-/// of them take part. Base and head are then asked for the same points. The others stay alone. Each group stands where
-/// its first pair stood.
+/// Groups the pairs that share their processes: points of one benchmark in the same round, if the same sides of them take
+/// part. Base and head are then asked for the same points. Other pairs stay alone. Each group takes the place of its first
+/// pair.
 pub(super) fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMember>> {
     let mut groups: Vec<Vec<GroupMember>> = Vec::new();
     for member in members {
@@ -42,9 +41,9 @@ pub(super) fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<Gro
 
 /// The processes of one group, in the random order of the round.
 ///
-/// Where processes are shared, the order is drawn for the benchmark, not for each of its points, and depends on whether any of
-/// them has a control, not which of them still go on: whatever is decided or resumed meanwhile, the order is the same.
-/// A shared control measures all that base measures, also what has no control, so that the two are alike.
+/// With shared processes, the order is drawn for the benchmark, not for each of its points. It depends on whether any point
+/// has a control, not on which points are still open, so it is the same whatever is decided or resumed meanwhile. A shared
+/// control measures everything that base measures, including points without a control, so that the two are alike.
 pub(super) fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
     let first = &plan.pairs[group[0].pair];
     let round = group[0].round;
@@ -59,7 +58,7 @@ pub(super) fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessSta
     };
     let mut members: Vec<&GroupMember> = group.iter().collect();
     if group[0].shared && first.cases[0].benchmark.harness.is_some() {
-        // Whoever measures behind whom is chance too, and the same on every side.
+        // The order of the points is random, too, and the same on every side.
         members.sort_by_cached_key(|member| plan.order.place(plan.pairs[member.pair].id(), round));
     }
     arms.into_iter().filter_map(|arm| start(plan, &members, arm)).collect()
@@ -87,7 +86,7 @@ mod tests {
     use gbench_suite::plan::{choose_controls, common_cases};
     use gbench_suite::{Action, Benchmark, Source, Suite};
 
-    /// `s/shared` has the points n = 0, 1, 2; `s/own` has n = 0, 1, each a process of its own.
+    /// `s/shared` has the points n = 0, 1, 2; `s/own` has n = 0, 1, each with its own process.
     fn plan(controls: usize) -> RoundsPlan {
         let benchmark = |name: &str, share: bool, points: i64| {
             let action = Action::Command(vec!["true".into()]);

@@ -1,11 +1,11 @@
-//! A round in lockstep: base and head alive together, a block of one and a block of the other.
+//! A round in lockstep: base and head are alive together and alternate blocks.
 //!
-//! The control takes its turns with a second process of the head, of which nothing is kept: base and control have then been
-//! measured in the same circumstances, and only chance can tell them apart. A control that ran alone would differ from
-//! the base by what it costs to take turns, and would cast doubt on every verdict.
+//! The control takes turns with a second process of the head, whose results are discarded. Base and control are thus measured
+//! in the same circumstances, and only chance can make them differ. A control that ran alone would differ from the base by the
+//! cost of taking turns, and would cast doubt on every verdict.
 //!
-//! A process that was ended because the other side's failed is no failure of its own: it runs once more, alone, so that
-//! the round ends as one in which they run one after the other.
+//! If a process was ended because the other side's failed, that is not its own failure: it runs again, alone, so that the
+//! round ends like one without turns.
 
 use std::time::SystemTime;
 
@@ -19,13 +19,13 @@ use gbench_model::{EndedProcess, Result};
 /// One of two processes that take turns.
 struct Partner<'a> {
     start: &'a ProcessStart,
-    /// Its place in the round; absent where nothing of it is kept.
+    /// Its place in the round; `None` if its results are discarded.
     slot: Option<u8>,
 }
 
 impl RoundRun<'_, '_> {
-    /// Base against head, and, where there is a control, control against head, before or after it by the random order: it
-    /// comes before where the order has it first, and in every other round where the order has it between the two.
+    /// Base against head, and, if there is a control, control against head, before or after it according to the random order.
+    /// If the order puts the control in between, it comes before in every other round.
     pub(super) fn in_turns(&mut self, starts: &[ProcessStart]) -> Result<()> {
         let place = |arm: usize| starts.iter().position(|start| start.arm == arm);
         let (Some(base), Some(head)) = (place(0), place(1)) else { return Ok(()) };
@@ -71,7 +71,7 @@ impl RoundRun<'_, '_> {
         let [one, other] = &executions;
         let cpu = one.cpu_seconds.zip(other.cpu_seconds).map(|(one, other)| one + other);
         let wall = one.seconds.max(other.seconds);
-        // Their stages do not tell when: waiting for a turn is in none.
+        // Their stages do not show when they measured, because waiting for a turn is not a stage.
         let ended = EndedProcess { cpu_seconds: cpu, seconds: wall, measured: None };
         let conditions = self.launcher.session.probe.as_mut().and_then(|probe| probe.end(&ended));
         let conditions = with_wait(conditions, waited);
@@ -82,7 +82,7 @@ impl RoundRun<'_, '_> {
             self.launcher.tell_end(execution);
             self.log(pair[side].start, execution, mark(&pair[side], execution))?;
         }
-        // Either may tell of it first: the other may have come to its end just before.
+        // Either may report it first: the other may have ended just before.
         let stops: Vec<bool> = executions.iter().map(|execution| self.stops(execution)).collect();
         if stops.contains(&true) {
             return Ok(());
@@ -114,7 +114,7 @@ impl RoundRun<'_, '_> {
     }
 }
 
-/// The suffix that keeps the names of logs apart.
+/// The suffix that distinguishes the names of logs.
 fn mark(partner: &Partner<'_>, execution: &Execution) -> &'static str {
     match (partner.slot, execution.stopped) {
         (None, _) => ".beside-control",

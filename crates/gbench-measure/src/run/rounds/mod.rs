@@ -1,9 +1,9 @@
-//! Carries a comparison out in rounds: base and head of every case that is still open, in a random order, until the
-//! stopping policy ends it, the time is up or the user interrupts.
+//! Carries out a comparison in rounds: base and head of every open case, in a random order, until the stopping policy ends it,
+//! the time is up or the user interrupts.
 //!
-//! A round of a case is whole or not there: what its processes gave is taken into the records only after the last of
-//! them. An interrupt, a deadline or a kill therefore costs the running round of one case and nothing else, and a
-//! comparison that goes on from its records measures what an uninterrupted one would have measured next.
+//! A round of a case is recorded completely or not at all: its results are added to the records only after its last process.
+//! An interrupt, a deadline or a kill therefore only costs the current round of one case, and a resumed comparison measures
+//! exactly what an uninterrupted one would have measured next.
 
 mod driver;
 mod grouping;
@@ -25,23 +25,23 @@ use gbench_suite::plan::RoundsPlan;
 pub struct RoundsSession<'a> {
     pub plan: &'a RoundsPlan,
     pub session: RunSession<'a>,
-    /// New, or that of the comparison to go on with.
+    /// A new folder, or that of the comparison to resume.
     pub folder: &'a ComparisonFolder,
-    /// Records to go on from, in the order of the arms, as [`crate::store::read_comparison`] gives them; empty: from the
+    /// Records to resume from, in the order of the arms, as returned by [`crate::store::read_comparison`]; empty: from the
     /// beginning.
     pub resume: Vec<RunRecord>,
 }
 
 impl RoundsSession<'_> {
-    /// Measures until the policy stops it. `headers`: one record for each arm of the plan, complete but for its cases.
-    /// Where records are gone on from, the headers say what is here now: they are held against the records, whose ids,
-    /// manifests and commands stay, and give budget, policy and most rounds from here on.
+    /// Measures until the policy stops it. `headers`: one record for each arm of the plan, complete except for its cases. When
+    /// resuming, the headers describe the current state: they are compared with the records, which keep their ids, manifests
+    /// and commands, and set budget, policy and most rounds from here on.
     ///
-    /// Each case that only one side has, or whose other side cannot run, is measured once at the end of the first round.
-    /// A case with a whole round counts as measured, also where the run was cut short.
+    /// A case that only one side has, or whose other side cannot run, is measured once at the end of the first round. A case
+    /// with a whole round is measured even if the run ended early.
     ///
-    /// Never ends early without records: deadlines, interrupts and failures become outcomes. Errors: the folder cannot
-    /// be written, or what is to be gone on with is another comparison.
+    /// Never ends early without records: deadlines, interrupts and failures become outcomes. Errors: the folder cannot be
+    /// written, or the records belong to another comparison.
     pub fn run(self, headers: Vec<RunRecord>, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
         let Self { plan, session, folder, resume } = self;
         if headers.len() != plan.arms.len() {

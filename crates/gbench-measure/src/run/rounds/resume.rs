@@ -1,4 +1,4 @@
-//! Whether records may be gone on from, and where they stand.
+//! Checks records to resume from, and determines their state.
 
 use std::time::SystemTime;
 
@@ -8,7 +8,7 @@ use gbench_model::text::count;
 use gbench_model::{CaseId, CaseRecord, Comparison, Fault, Origin, RecordState, Result, RunRecord};
 use gbench_suite::plan::{PlannedCase, PlannedPair, RoundsPlan, RunOrder};
 
-/// The records to go on from, held against what is here now and brought up to date. The machine is compared by the caller, who
+/// The records to resume from, checked against the current state and updated. The caller compares the machine, because it
 /// knows the match key.
 ///
 /// Errors: another suite file, other cases or settings, other commits, another seed or rule.
@@ -29,7 +29,7 @@ pub(super) fn checked(
         }
         let rounds = record.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
         if record.state == RecordState::Interrupted {
-            // The warning that the run is not complete: `ArmRecorder::finish` writes it last.
+            // The warning about the early end, which `ArmRecorder::finish` writes last.
             record.warnings.pop();
             record.cut_short = None;
         }
@@ -44,7 +44,7 @@ pub(super) fn checked(
     Ok(taken)
 }
 
-/// The first thing in which a record is not one of this comparison.
+/// The first difference between a record and this comparison.
 fn difference(plan: &RoundsPlan, arm: usize, header: &RunRecord, record: &RunRecord) -> Option<String> {
     if header.side != record.side || plan.arms[arm].side != record.side {
         return Some("its sides are others".into());
@@ -73,7 +73,7 @@ fn difference(plan: &RoundsPlan, arm: usize, header: &RunRecord, record: &RunRec
     plan.of_arm(arm).zip(&record.cases).find_map(|(planned, case)| other_setting(planned, case))
 }
 
-/// The first setting of a case that is not what it was. What the program itself said at run time stands above both.
+/// The first setting of a case that has changed. Settings that the program reported at run time override both.
 fn other_setting(planned: &PlannedCase, case: &CaseRecord) -> Option<String> {
     let now = planned.benchmark.settings.shown();
     case.config.iter().find_map(|(name, before)| {
@@ -83,13 +83,13 @@ fn other_setting(planned: &PlannedCase, case: &CaseRecord) -> Option<String> {
     })
 }
 
-/// Budget, policy and the most rounds may change: none of them decides what a round measures, and more rounds never
-/// unmake a decision of this rule.
+/// Budget, policy and the most rounds may change: they do not affect a round's measurements, and more rounds never undo a
+/// decision of this rule.
 fn other_comparison(now: Option<&Comparison>, before: Option<&Comparison>) -> Option<&'static str> {
     let (now, before) = match (now, before) {
         (None, None) => return None,
         (Some(now), Some(before)) => (now, before),
-        _ => return Some("one of them is no comparison in rounds"),
+        _ => return Some("one of them is not a comparison in rounds"),
     };
     let levels =
         |it: &Comparison| (it.rule.name, it.rule.alpha, it.rule.alpha_improved, it.rule.screen_rounds);
@@ -109,7 +109,7 @@ fn refused(record: &RunRecord, what: String) -> Fault {
     Fault::at(format!("comparison {id}"), format!("cannot be resumed: {what}"), next)
 }
 
-/// Where a pair stands by its records, still closed. `next`: by arm, how many cases the pairs before it have there.
+/// A pair's state from its records, not yet opened. `next`: by arm, the number of cases of the previous pairs.
 pub(super) fn state_of(pair: &PlannedPair, next: &mut [usize], arms: &[ArmRecorder]) -> PairState {
     let mut state = PairState::default();
     let mut rounds = [0; 2];

@@ -9,12 +9,11 @@ use crate::run::shared_process::split_by_case;
 use gbench_model::{CutShort, Params, Result};
 use gbench_suite::plan::{PlannedCase, RoundsPlan};
 
-/// One process of a round.
 pub(super) struct ProcessStart {
     pub arm: usize,
-    /// The points that it measures; more than one where they share it. Never empty.
+    /// The points that it measures; more than one if they share it. Never empty.
     pub points: Vec<Point>,
-    /// Its cases share it by the suite's word; also where one case alone is left.
+    /// Its cases share it by the suite's choice, even if only one case is left.
     pub shared: bool,
 }
 
@@ -24,36 +23,35 @@ pub(super) struct Point {
     /// Index of the pair in the plan, and of the case in [`gbench_suite::plan::PlannedPair::cases`].
     pub pair: usize,
     pub case: usize,
-    /// The index that the process has within its case.
+    /// The index of the process within its case.
     pub process: u32,
-    /// Measured because the other side's process measures it too, and in no record.
+    /// Measured only because the other side's process measures it, too, and not recorded.
     pub discarded: bool,
 }
 
-/// The part of one case in a process that ended by itself, or was ended for what it did.
+/// The part of one case in a process that ended by itself, or was ended for its behaviour.
 pub(super) struct CaseProcess {
     pub point: Point,
     pub execution: Execution,
     pub context: ProcessContext,
 }
 
-/// A round under way.
 pub(super) struct RoundRun<'s, 'h> {
     pub plan: &'s RoundsPlan,
     pub launcher: &'s mut Launcher<'h>,
     pub arms: &'s [ArmRecorder],
-    /// By pair: its executions are counted where its suite says so.
+    /// By pair: its executions are counted if its suite asks for it.
     pub counted: &'s [bool],
     pub round: u32,
-    /// All that took part, or fewer where it was cut short.
+    /// All processes that took part, or fewer after an early end.
     pub processes: Vec<CaseProcess>,
-    /// The reason why it was cut short: then nothing of it counts.
+    /// The reason for an early end; the round is then discarded.
     pub cut_short: Option<CutShort>,
 }
 
 impl<'s> RoundRun<'s, '_> {
-    /// Gives each case of a round its process, who goes first first. All of them run, also after one that failed: whether
-    /// the other side works is what the reader asks next.
+    /// Runs the processes of a round in order. All of them run, even after a failure: whether the other side works is the
+    /// reader's next question.
     pub(super) fn one_after_the_other(&mut self, starts: &[ProcessStart]) -> Result<()> {
         for (slot, start) in starts.iter().enumerate() {
             self.alone(start, slot as u8)?;
@@ -64,7 +62,7 @@ impl<'s> RoundRun<'s, '_> {
         Ok(())
     }
 
-    /// One process, with nothing of ours beside it.
+    /// Runs one process, without any other process of the gate at the same time.
     pub(super) fn alone(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
         self.tell_start(start);
         let first = &start.points[0];
@@ -84,13 +82,13 @@ impl<'s> RoundRun<'s, '_> {
         Ok(())
     }
 
-    /// The processes of a harness: one, and more where cases are lost with it.
+    /// The processes of a harness: one, and more if cases are lost with it.
     fn by_harness(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
         let cases: Vec<&PlannedCase> = start.points.iter().map(|point| self.planned(point)).collect();
         let processes: Vec<u32> = start.points.iter().map(|point| point.process).collect();
         let (arm, name) = (&self.arms[start.arm], self.log_name(start));
         let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
-        // A control is there for the time: counts know no order.
+        // A control only serves the time: counts do not depend on order.
         let counted = |at: usize| {
             let point = &start.points[at];
             start.arm < 2 && !point.discarded && self.counted[point.pair]
@@ -112,21 +110,21 @@ impl<'s> RoundRun<'s, '_> {
         &self.plan.pairs[point.pair].cases[point.case]
     }
 
-    /// An interrupt or a deadline: nothing of the round counts.
+    /// True for an interrupt or a deadline: the round is discarded.
     pub(super) fn stops(&mut self, execution: &Execution) -> bool {
         let cut_short = execution.cut_short();
         self.cut_short = cut_short.or(self.cut_short);
         cut_short.is_some()
     }
 
-    /// Gives each case of a process what is its own.
+    /// Splits a process's results by case.
     pub(super) fn take(&mut self, start: &ProcessStart, execution: Execution, context: ProcessContext) {
         let parts = match start.points.len() {
             1 => vec![execution],
             points => split_by_case(&execution, points),
         };
         for (&point, execution) in start.points.iter().zip(parts).filter(|(point, _)| !point.discarded) {
-            // Of those that share a process it was the doing of one.
+            // In a shared process, one case caused it.
             let timed_out = matches!(execution.stopped, Some(StopReason::Stage { .. }));
             let after_timeout = context.after_timeout.filter(|_| timed_out);
             let context = ProcessContext { process: point.process, after_timeout, ..context.clone() };
@@ -139,12 +137,12 @@ impl<'s> RoundRun<'s, '_> {
         self.launcher.tell_start(&self.planned(point).id, self.arms[start.arm].side, point.process, 0);
     }
 
-    /// Writes down what a process printed.
+    /// Keeps a process's output.
     pub(super) fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
         self.arms[start.arm].log(&format!("{}{mark}", self.log_name(start)), execution)
     }
 
-    /// The name of a process's logs; a shared one bears the name of its benchmark.
+    /// The name of a process's logs; a shared one has the name of its benchmark.
     fn log_name(&self, start: &ProcessStart) -> String {
         let point = &start.points[0];
         let id = &self.planned(point).id;
