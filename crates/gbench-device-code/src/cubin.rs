@@ -17,7 +17,6 @@ const ABI_7_ACCELERATED: u32 = 0x800;
 /// The result repeats the kernels' names; in total they are at most this many times as long as the file.
 const NAMES_RATIO: usize = 4;
 
-/// The contents of one cubin.
 pub(super) struct Cubin {
     pub arch: String,
     pub kernels: Vec<(String, ArchKernel)>,
@@ -97,7 +96,6 @@ fn kernel_section(elf: &Elf<'_>, symbol: &Symbol<'_>) -> Option<usize> {
     elf.sections[section].is_code().then_some(section)
 }
 
-/// The contents of `.nv.info` about a function.
 #[derive(Clone, Copy, Default)]
 struct Said {
     registers: Option<u32>,

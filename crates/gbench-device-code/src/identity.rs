@@ -39,7 +39,6 @@ pub(super) struct KernelHasher<'a> {
     readers: RefCell<HashMap<(usize, u8), bool>>,
 }
 
-/// Sections by number.
 #[derive(Default)]
 struct OfFunction {
     attributes: Option<usize>,
@@ -47,7 +46,6 @@ struct OfFunction {
     constants: BTreeMap<u8, usize>,
 }
 
-/// The launch limits of a kernel.
 pub(super) struct LaunchLimits {
     pub registers: Option<u32>,
     pub stack: Option<u32>,

@@ -203,7 +203,6 @@ pub(super) mod tests {
             (writes.clone(), Channel::to(writes))
         }
 
-        /// Parses each write as one event.
         pub(crate) fn events(&self) -> Vec<Event> {
             self.0.borrow().iter().map(|line| line::parse(line).unwrap()).collect()
         }

@@ -70,7 +70,6 @@ fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
     channel.validation(check, disk.wrong_blocks as f64, 0.0)
 }
 
-/// The file, its buffer and its expected contents.
 struct Disk {
     file: File,
     direct: bool,

@@ -1,6 +1,5 @@
 //! The matrix product of crate `matrixmultiply` as a safe function over slices.
 
-/// A type of matrix element.
 pub(super) trait Real: Copy + Default {
     /// Twice the unit roundoff: the distance from 1 to the next number.
     const EPSILON: f64;

@@ -12,7 +12,6 @@ use gbench_model::line::Request;
 /// Clock ticks that a sample spans at least: the clock then adds no more than 0.1 %.
 const MIN_TICKS: u32 = 1000;
 
-/// The length of a stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
     Turns(u32),

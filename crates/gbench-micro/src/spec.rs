@@ -57,7 +57,6 @@ impl MicroError {
     }
 }
 
-/// Adds the action to an I/O error.
 pub(super) trait Doing<T> {
     fn doing(self, doing: &'static str) -> Result<T, MicroError>;
 }

@@ -72,7 +72,6 @@ fn of_one_level(logarithms: &[f64], level: f64) -> Option<Drift> {
     })
 }
 
-/// The beginning of the best-fitting slope.
 fn steepest(sums: &Sums) -> Option<(usize, Hinge)> {
     let count = sums.len();
     let knots = 0..=count - LEAST_RUNS_OF_DRIFT;

@@ -176,7 +176,6 @@ mod tests {
         prop::collection::vec(-1e6..1e6_f64, 1..40)
     }
 
-    /// Describes the values before and after a change.
     fn both(values: &[f64], change: impl Fn(f64) -> f64) -> [Description; 2] {
         let changed: Vec<f64> = values.iter().map(|value| change(*value)).collect();
         [values, &changed].map(|values| summarize([values], &[]).unwrap())

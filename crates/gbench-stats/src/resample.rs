@@ -115,7 +115,6 @@ mod tests {
     use super::*;
     use crate::test_support::{LIMITS, row, uniform};
 
-    /// Six rows of twelve rounds of pure noise.
     fn of_noise(noise: f64) -> Vec<Vec<f64>> {
         let of_seed = |seed| -> Vec<f64> {
             let mut uniform = uniform(seed);

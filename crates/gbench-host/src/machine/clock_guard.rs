@@ -51,7 +51,6 @@ pub(super) struct ClockPlan {
 }
 
 impl ClockPlan {
-    /// Gives all clocks back, the last one first. Returns those that the driver refused, each with the reason.
     pub(super) fn give_back(&self, setter: &ClockSetter) -> Vec<(String, ClockDomain, String)> {
         let refused = |(uuid, domain): &(String, ClockDomain)| {
             let refusal = setter.unlock(uuid, *domain).err()?;
@@ -91,7 +90,6 @@ impl ClockGuard {
         matches!(looked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Tells the guard that all clocks are given back, so that it ends.
     pub(super) fn dismiss(self) {
         // The guard may be gone already; then it needs no message.
         let _ = (&self.0).write_all(format!("{DONE}\n").as_bytes());
@@ -140,7 +138,6 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(70) }
 }
 
-/// Starts the guard in its own session, and orphans it.
 fn leave() -> io::Result<()> {
     nix::unistd::setsid()?;
     Command::new(std::env::current_exe()?).args([CLOCKS_ARGUMENT, STAYS]).spawn().map(drop)

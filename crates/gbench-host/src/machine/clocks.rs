@@ -28,7 +28,6 @@ impl ClockRequest {
         self.sm.is_off() && self.memory.is_off()
     }
 
-    /// Each clock with its choice, in locking order.
     fn choices(&self) -> [(ClockDomain, ClockChoice); 2] {
         [(ClockDomain::Sm, self.sm), (ClockDomain::Memory, self.memory)]
     }

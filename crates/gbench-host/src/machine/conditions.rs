@@ -53,7 +53,6 @@ struct Before {
     gpu: Option<ClocksNow>,
 }
 
-/// Ticks of the processors that the process may use, since boot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ticks {
     cores: usize,

@@ -126,7 +126,6 @@ pub(super) mod tests {
     use case_files::Given;
     use gbench_model::test_support::{devices, manifest};
 
-    /// Compares facts after changes like those of `checks`.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let line = |ManifestChange { field, a, b, volatile }: ManifestChange| {
             format!("{field}: {a} became {b}{}\n", if volatile { ", as it may" } else { "" })

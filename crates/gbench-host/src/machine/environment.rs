@@ -103,7 +103,6 @@ pub(super) mod tests {
     use super::*;
     use case_files::Given;
 
-    /// The variables that are kept.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let text = given.text();
         let variables = text.lines().map(|line| line.split_once('=').unwrap());

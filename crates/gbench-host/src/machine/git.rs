@@ -100,7 +100,6 @@ fn utc(seconds: i64) -> Option<String> {
     Some(humantime::format_rfc3339_seconds(time).to_string())
 }
 
-/// The branch that HEAD names, even before its first commit.
 fn branch(repository: &Repository) -> Option<String> {
     let head = repository.find_reference("HEAD").ok()?;
     let target = head.symbolic_target().ok().flatten()?;

@@ -144,7 +144,6 @@ pub(super) mod tests {
 
     const AMPLE: Duration = Duration::from_secs(30);
 
-    /// Runs this script as a tool; `word` marks its version line.
     pub(in crate::machine) fn answer(given: &Given) -> String {
         let word = given.get("word").unwrap_or_default();
         format!("{:?}", sh(&given.text(), word.trim_end(), AMPLE))

@@ -94,7 +94,6 @@ pub(super) fn living_descendants(root: i32) -> Vec<i32> {
     below.filter(|(_, state)| !matches!(state, b'Z' | b'X')).map(|(pid, _)| pid).collect()
 }
 
-/// Process ids below `root`, zombies included, from one pass over /proc.
 pub(super) fn descendants(root: i32) -> Vec<i32> {
     descendants_and_states(root).into_iter().map(|(pid, _)| pid).collect()
 }

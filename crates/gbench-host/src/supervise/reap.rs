@@ -7,7 +7,6 @@ use std::process::ExitStatus;
 
 use nix::libc;
 
-/// Usage of the reaped processes and of those that they had waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     pub cpu_seconds: f64,

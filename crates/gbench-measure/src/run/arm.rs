@@ -33,7 +33,6 @@ pub struct Finished {
     pub gpu_missing: bool,
 }
 
-/// Outcomes that settle cases before they run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DecidedEarly {
     by_benchmark: BTreeMap<String, Outcome>,
@@ -49,7 +48,6 @@ impl DecidedEarly {
         self.by_case.insert((benchmark.id.to_string(), params.clone()), outcome);
     }
 
-    /// True if all cases of a benchmark are settled together.
     pub(super) fn settles(&self, benchmark: &Benchmark) -> bool {
         self.by_benchmark.contains_key(benchmark.id.as_str())
     }
@@ -165,7 +163,6 @@ impl ArmRecorder {
         &self.record.cases[index]
     }
 
-    /// Parameters of a benchmark's cases.
     pub(super) fn points(&self, benchmark: &Benchmark) -> Vec<Params> {
         let planned = self.recorders.iter().map(CaseRecorder::planned);
         planned.filter(|case| case.benchmark.id == benchmark.id).map(|case| case.id.params.clone()).collect()
@@ -195,7 +192,6 @@ impl ArmRecorder {
         self.recorders[index].set_jobs(&mut self.record.cases[index], jobs);
     }
 
-    /// True if the case needs no more processes.
     pub(super) fn is_over(&self, index: usize) -> bool {
         self.is_aborted(index) || self.record.cases[index].outcome.is_measured()
     }
@@ -215,7 +211,6 @@ impl ArmRecorder {
         self.recorders[index].add(case, &self.record.manifest, execution, context);
     }
 
-    /// Adds a warning to a case, once.
     pub(super) fn warn(&mut self, index: usize, text: String) {
         warn_once(&mut self.record.cases[index], text);
     }
@@ -227,7 +222,6 @@ impl ArmRecorder {
         }
     }
 
-    /// Ends a case: see [`CaseRecorder::finish`].
     pub(super) fn end_case(&mut self, index: usize, complete: bool) {
         self.recorders[index].finish(&mut self.record.cases[index], complete);
     }
@@ -302,7 +296,6 @@ pub(super) fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outco
     Some((outcome, gpu))
 }
 
-/// A case's name, made suitable for a file name.
 pub(super) fn slug(name: &str) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
     name.chars().take(80).map(word).collect::<String>().trim_matches(['-', '.']).to_owned()

@@ -177,7 +177,6 @@ fn first_error(lines: &[String]) -> Option<String> {
     Some(place.map_or_else(|| lines[at].clone(), |place| format!("{} ({place})", lines[at])))
 }
 
-/// The last line that is not empty.
 fn last_line(output: &str) -> String {
     output.lines().rfind(|line| !line.trim().is_empty()).map(first_line).unwrap_or_default()
 }

@@ -458,7 +458,6 @@ fn shown_variable((name, value): (&String, &String)) -> (String, String) {
     (name.clone(), value)
 }
 
-/// A case that is planned and has not ended.
 fn not_finished() -> Outcome {
     let cause = "the run ended before this case did".into();
     not_run(OutcomeCode::Unfinished, cause, "run again, or raise `deadline` in [run]")

@@ -18,7 +18,6 @@ const MAX_ALL: u64 = 1 << 30;
 const MAX_FILES: usize = 200;
 const MAX_ENTRIES: usize = 100_000;
 
-/// The device code in a benchmark's files.
 #[derive(Debug, Default)]
 pub(super) struct FilesCode {
     pub code: Option<DeviceCode>,

@@ -98,7 +98,6 @@ impl ContainerLaunch {
     }
 }
 
-/// The runtime to use, if it is installed.
 pub(super) fn runtime(container: &Container, dir: &Path) -> Option<ContainerRuntime> {
     let is_here = |runtime: &ContainerRuntime| has_binary(runtime.into_str(), dir);
     match container.runtime {

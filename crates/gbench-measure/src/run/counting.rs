@@ -52,7 +52,6 @@ enum Tool {
     Valgrind(PathBuf),
 }
 
-/// The counts of one process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Executed {
     /// Executions of the benchmarked code.
@@ -63,7 +62,6 @@ struct Executed {
     whole: bool,
 }
 
-/// Why there is no number.
 enum Stop {
     /// A clause that follows "its instructions are not counted".
     NoCount(String),
@@ -77,7 +75,6 @@ impl<S: Into<String>> From<S> for Stop {
     }
 }
 
-/// Keeps the output of a counting process.
 type Log<'l> = &'l mut dyn FnMut(&Execution) -> Result<()>;
 
 /// [`harness::measure`], then counts an execution of each case if the suite asks for it, and adds the counts to the results.
@@ -156,14 +153,12 @@ fn tool(counting: Counting, benchmark: &Benchmark, harness: Harness) -> std::res
     }
 }
 
-/// The program of that name on the benchmark's path.
 fn on_path(benchmark: &Benchmark, name: &str) -> Option<PathBuf> {
     let env = environment::of_benchmark(benchmark);
     let (_, path) = env.iter().rev().find(|(variable, _)| variable == "PATH")?;
     std::env::split_paths(path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// The counting of one case and process.
 struct CountRun<'l, 'h, 'c> {
     launcher: &'l mut Launcher<'h>,
     tool: Tool,

@@ -6,14 +6,12 @@ use gbench_suite::is_each;
 /// Variable that hides GPUs from a CUDA program.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The machine's GPUs, as far as they are known.
 pub(super) struct Devices<'m> {
     here: &'m Probe<GpuFacts>,
     /// The value in the gate's own environment, if set.
     visible: Option<&'m str>,
 }
 
-/// The objection to a device that a program claims.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Claim {
     /// The machine has no such device.

@@ -55,7 +55,6 @@ pub trait ConditionsProbe: Send {
     /// Called right before a process, or a lock-step pair, starts.
     fn begin(&mut self);
 
-    /// Called right after its end.
     fn end(&mut self, ended: &EndedProcess) -> Option<Conditions>;
 
     /// Why the machine is not idle now, while no process of the run is on it; empty: it is, or nothing is observed. `waited`:
@@ -106,7 +105,6 @@ impl Launch {
         self.sandbox.as_ref().filter(|_| !is_podman)
     }
 
-    /// Lets it write to a file or folder of the gate.
     pub(super) fn allow(&mut self, path: &Path) {
         if let Some(sandbox) = &mut self.sandbox {
             sandbox.allow(path);

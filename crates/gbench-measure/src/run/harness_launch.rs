@@ -32,7 +32,6 @@ fn program(benchmark: &Benchmark) -> Option<&DirectProgram> {
     benchmark.harness.as_ref()?.program.as_ref()
 }
 
-/// How much of a case a process measures.
 pub(super) fn amount(settings: &Settings) -> Amount {
     Amount {
         seconds: settings.duration.value.max(1e-6),

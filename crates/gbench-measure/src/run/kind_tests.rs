@@ -50,7 +50,6 @@ fn every_case_is_answered_as_its_file_says() {
     walk(env!("CARGO_MANIFEST_DIR"), KINDS, 263);
 }
 
-/// Calls a function with arguments given as JSON.
 fn ask<A: DeserializeOwned, R: Debug>(arguments: &str, function: impl FnOnce(A) -> R) -> String {
     format!("{:?}", function(serde_json::from_str(arguments).unwrap()))
 }
@@ -99,7 +98,6 @@ fn printed(given: &Given) -> Execution {
     execution
 }
 
-/// The sign that a program's output shows that it declined.
 fn refusal(given: &Given) -> String {
     let mut benchmark = benchmark(&["true"], Path::new("/"));
     benchmark.timing = Timing::Process;

@@ -45,7 +45,6 @@ pub struct RunSession<'a> {
     pub after_timeout: (Vec<String>, PathBuf),
 }
 
-/// Starts the processes of a plan, and reports to the observer.
 pub(super) struct Launcher<'a> {
     pub session: RunSession<'a>,
     until: Option<Instant>,
@@ -365,7 +364,6 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// The machine's state, with the wait before the process.
 pub(super) fn with_wait(conditions: Option<Conditions>, waited: Option<Box<CalmWait>>) -> Option<Conditions> {
     match waited {
         None => conditions,

@@ -11,7 +11,6 @@ use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, open, openat2, renameat};
 use nix::sys::stat::Mode;
 
-/// The content of each file, or why it cannot be used.
 pub(super) type LeftFiles = BTreeMap<String, Result<Vec<u8>, String>>;
 
 /// The most bytes of a file.

@@ -231,7 +231,6 @@ impl CaseLister<'_> {
     }
 }
 
-/// The warning about patterns in `cases` that match nothing.
 fn unmatched(benchmark: &Benchmark, side: Option<Side>) -> Option<String> {
     let patterns: Vec<String> =
         benchmark.harness.as_ref()?.unmatched.iter().map(|pattern| format!("`{pattern}`")).collect();

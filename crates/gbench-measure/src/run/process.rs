@@ -224,7 +224,6 @@ impl RunningProcess {
         self.lines.is_bad()
     }
 
-    /// From now on it waits for its turn.
     pub(super) fn rest(&mut self, now: Instant) {
         self.clock.pause(now);
     }
@@ -244,7 +243,6 @@ impl RunningProcess {
         self.supervisor.id()
     }
 
-    /// CPU time of all its processes.
     pub(super) fn cpu(&self) -> Duration {
         self.supervisor.cpu_below()
     }
@@ -260,7 +258,6 @@ impl RunningProcess {
         serde_json::from_slice(&self.report).ok()
     }
 
-    /// It has reported a reason for ending early.
     pub(super) fn said_why(&self) -> bool {
         let why = |event: &Event| matches!(event, Event::Skip { .. } | Event::Error { .. });
         self.lines.events.iter().any(why)

@@ -71,7 +71,6 @@ pub(super) fn measure(
     Ok(Ok(parts.into_iter().flatten().collect()))
 }
 
-/// The information that one process gives about a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// The messages that the process sent about it are final.

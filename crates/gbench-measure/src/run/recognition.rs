@@ -52,7 +52,6 @@ fn by_sources(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
     ALL.iter().find(starts).map(|adapter| Harness(*adapter))
 }
 
-/// The word after a flag.
 fn after<'c>(command: &'c [String], flag: &str) -> Option<&'c String> {
     let place = command.iter().position(|word| word == flag)?;
     command.get(place + 1)

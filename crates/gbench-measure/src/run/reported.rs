@@ -34,7 +34,6 @@ const NAMES: [(&str, Meaning); 13] = [
     ("modulenotfounderror", Meaning::Import),
 ];
 
-/// An `error` event with bounded texts.
 pub(super) fn bounded(message: &str, kind: Option<&str>, trace: Option<&str>) -> ReportedError {
     ReportedError {
         kind: kind.map(|kind| within(kind, MAX_KIND)),

@@ -47,14 +47,12 @@ pub(super) struct CollectedSamples {
     peaks: BTreeMap<&'static str, u64>,
 }
 
-/// Why the benchmark did not run, in its own words.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Skip {
     pub reason: String,
     pub lacks: Option<Lack>,
 }
 
-/// A process's report about samples on a throttled device.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Throttled {
     pub samples: u32,

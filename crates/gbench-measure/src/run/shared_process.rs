@@ -98,7 +98,6 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// It skipped or failed before any case, and reported why.
     fn says_why(&self) -> bool {
         self.common.iter().any(|event| matches!(event, Event::Skip { .. } | Event::Error { .. }))
     }

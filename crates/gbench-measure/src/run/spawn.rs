@@ -46,7 +46,6 @@ pub struct Supervised {
     standings: Vec<(u32, ProcessStanding)>,
 }
 
-/// The parts that a process leaves to the next one.
 struct Free {
     supervisor: Supervisor,
     /// Not checked yet: see [`channel::for_the_next`].

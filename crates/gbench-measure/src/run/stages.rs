@@ -39,7 +39,6 @@ impl StageClock {
         self.current
     }
 
-    /// Seconds that the current stage may take.
     pub(super) fn limit(&self) -> f64 {
         self.plan
             .deadlines
@@ -117,7 +116,6 @@ impl StageClock {
         });
     }
 
-    /// The reports of all stages, the last one closed with `status`.
     pub(super) fn finish(mut self, status: StageStatus, now: Instant) -> Vec<StageReport> {
         self.close(status, now);
         self.done

@@ -10,7 +10,6 @@ use super::lines::first_line;
 /// The searched part of an output, at its end. A stack is printed after the error.
 const SEARCHED: usize = 32 << 10;
 
-/// A line of output, cleaned for a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Telling {
     pub line: String,

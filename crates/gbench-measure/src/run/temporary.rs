@@ -87,7 +87,6 @@ impl Temporary {
         &self.path
     }
 
-    /// The folder itself, to work below.
     pub(super) fn folder(&self) -> &File {
         &self.folder
     }

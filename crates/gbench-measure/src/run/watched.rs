@@ -11,7 +11,6 @@ use std::time::{Duration, SystemTime};
 
 use gbench_model::RunTimes;
 
-/// Identifies a file and its state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -33,7 +32,6 @@ impl Watched {
         Self { folders: folders.to_vec(), before: stamps(folders) }
     }
 
-    /// The first file, by name, that is new, gone or changed.
     pub(super) fn changed(&self) -> Option<PathBuf> {
         let after = stamps(&self.folders);
         let all = self.before.keys().chain(after.keys());

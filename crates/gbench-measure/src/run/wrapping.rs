@@ -7,7 +7,6 @@ use super::executor::{Launch, StagePlan};
 use gbench_model::line::env::NVTX;
 use gbench_model::{Setting, Stage};
 
-/// Turns a process of a case into one under a profiler.
 #[derive(Clone, Debug)]
 pub(super) struct Wrapping {
     /// Precede the case's command.

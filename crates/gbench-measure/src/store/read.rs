@@ -28,7 +28,6 @@ pub fn read_two_records(first: &Path, second: &Path) -> (Result<RunRecord>, Resu
     })
 }
 
-/// The text of a record, with its file.
 enum Source {
     /// A separate file, whose checksum is verified if there is one.
     Record(PathBuf, String),

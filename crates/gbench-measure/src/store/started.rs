@@ -37,7 +37,6 @@ pub(super) fn in_order(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Vec<Pa
     folders
 }
 
-/// Folders with names of runs and comparisons.
 fn below(artifacts: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(artifacts).into_iter().flatten().flatten();
     let is_named = |entry: &std::fs::DirEntry| {

@@ -9,7 +9,6 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::TreeEntry;
 
-/// The path of a git entry, from the root of the walk.
 pub(super) fn path_of(parent: &str, entry: &TreeEntry<'_>) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&[parent.as_bytes(), entry.name_bytes()].concat()))
 }

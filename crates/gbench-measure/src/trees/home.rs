@@ -22,7 +22,6 @@ use nix::fcntl::{OFlag, openat, readlinkat};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
-/// The treatment of an entry of the user's home.
 enum Entry {
     /// A link to it.
     Link,

@@ -20,7 +20,6 @@ pub(super) const GITLINK: u32 = 0o160_000;
 /// The flag of an index entry whose file a sparse checkout leaves out.
 const SKIP_WORKTREE: u16 = 1 << 14;
 
-/// A path that differs from the commit, relative to the repository's root.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TreeChange {
     pub path: PathBuf,

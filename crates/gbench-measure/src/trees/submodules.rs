@@ -13,7 +13,6 @@ use super::overlay::GITLINK;
 use gbench_host::machine;
 use gbench_model::{Fault, Result};
 
-/// A submodule that a tree asks for.
 #[derive(Debug)]
 pub(super) struct Submodule {
     /// Its path relative to its parent's root.

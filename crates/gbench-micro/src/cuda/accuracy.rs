@@ -1,4 +1,3 @@
-/// The difference between an answer and the right one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Accuracy {
     /// The worst error as a share of the allowed one: right up to 1. NaN is wrong.

@@ -52,7 +52,6 @@ type Gemm = unsafe extern "C" fn(
     c_int,
 ) -> Code;
 
-/// The product of two square row-major matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SquareProduct {
     pub dtype: DType,
@@ -60,7 +59,6 @@ pub(super) struct SquareProduct {
     pub n: u32,
 }
 
-/// The opened library with its handle.
 pub(super) struct Cublas {
     handle: Handle,
     gemm: Gemm,

@@ -19,7 +19,6 @@ use gbench_model::KernelLaunch;
 
 type Result<T> = std::result::Result<T, CudaError>;
 
-/// The driver's facts about a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Facts {
     pub name: String,
@@ -125,7 +124,6 @@ impl CudaDevice {
         self.0.stream
     }
 
-    /// Bytes of device memory that are free now.
     pub(super) fn free_memory(&self) -> Result<usize> {
         let (mut free, mut total) = (0, 0);
         // SAFETY: two places for numbers.
@@ -215,7 +213,6 @@ impl CudaDevice {
         })
     }
 
-    /// Queues a copy of page-locked memory to the device.
     pub(super) fn upload(&self, target: &Buffer, source: &SharedWords) -> Result<()> {
         let bytes = target.bytes.min(source.length * size_of::<u64>());
         // SAFETY: both have so many bytes, and the caller's handles keep them until it has waited.
@@ -224,7 +221,6 @@ impl CudaDevice {
         })
     }
 
-    /// Queues a copy from the device into page-locked memory.
     pub(super) fn download(&self, target: &SharedWords, source: &Buffer) -> Result<()> {
         let bytes = source.bytes.min(target.length * size_of::<u64>());
         // SAFETY: as of [`CudaDevice::upload`].
@@ -233,7 +229,6 @@ impl CudaDevice {
         })
     }
 
-    /// Waits for everything that was queued.
     pub(super) fn wait(&self) -> Result<()> {
         // SAFETY: the stream is ours.
         check("cuStreamSynchronize", unsafe { (self.0.api.cuStreamSynchronize)(self.0.stream) })
@@ -260,7 +255,6 @@ impl CudaDevice {
         Ok(StreamEvent { gpu: self.clone(), handle })
     }
 
-    /// Queues the recording of an event.
     pub(super) fn record(&self, event: &StreamEvent) -> Result<()> {
         // SAFETY: both handles live.
         check("cuEventRecord", unsafe { (self.0.api.cuEventRecord)(event.handle, self.0.stream) })
@@ -494,7 +488,6 @@ impl Module {
     }
 }
 
-/// One kernel.
 pub(super) struct Function {
     name: String,
     handle: CUfunction,

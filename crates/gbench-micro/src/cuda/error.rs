@@ -55,7 +55,6 @@ pub enum CudaError {
     Parameters { kernel: String, takes: Vec<usize>, given: Vec<usize> },
 }
 
-/// Advice for a code, as the end of the sentence.
 fn hint(code: u32) -> &'static str {
     if ILLEGAL_ADDRESS.contains(&code) {
         "; a kernel reached beyond its buffers: check each `length` and the grid, or run it under compute-sanitizer"

@@ -25,7 +25,6 @@ use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, Stage
 /// Share of the free device memory that copies of a kernel's buffers may take.
 const COPIES_SHARE: usize = 4;
 
-/// A kernel with everything that a launch needs.
 pub(super) struct Kernel {
     pub source: KernelSource,
     /// The target architecture: `sm_90`.
@@ -46,7 +45,6 @@ pub(super) struct Loaded {
     arguments: Vec<KernelArgument>,
 }
 
-/// The target of a call.
 enum Callee {
     Kernel { module: Module, compiled: Compiled, function: Function },
     Cublas { library: Cublas, product: SquareProduct },
@@ -98,7 +96,6 @@ fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Resu
     Ok(())
 }
 
-/// The machine code of one kernel among those compiled with it.
 fn code_of(compiled: &Compiled, entry: &str) -> Option<DeviceCode> {
     let (name, kernel) = compiled.code.kernels.get_key_value(compiled.about.names.get(entry)?)?;
     let kernels = BTreeMap::from([(name.clone(), kernel.clone())]);
@@ -165,7 +162,6 @@ impl Slots {
         Ok(())
     }
 
-    /// The current contents of all buffers.
     fn read(&self, arguments: &[KernelArgument]) -> Result<Vec<HostBuffer>, CudaError> {
         let dtypes = arguments.iter().filter_map(|argument| match argument {
             KernelArgument::Buffer { dtype, .. } => Some(*dtype),

@@ -24,7 +24,6 @@ pub(super) fn candidates(names: &[&str], packages: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// Folders of CUDA toolkits.
 pub(super) fn toolkits() -> impl Iterator<Item = PathBuf> {
     ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(variable).chain(["/usr/local/cuda".into()])
 }

@@ -203,7 +203,6 @@ fn is_settled(samples: &[TimedSample]) -> bool {
     variation(&times) <= SETTLED && variation(&clocks) <= SETTLED
 }
 
-/// The coefficient of variation; 0 for fewer than two values.
 fn variation(values: &[f64]) -> f64 {
     stats::sample_stddev(values).zip(stats::mean(values)).map_or(0.0, |(deviation, mean)| deviation / mean)
 }

@@ -41,7 +41,6 @@ pub use compiler::compiler_in_use;
 pub use error::CudaError;
 pub(super) use user_kernel::KERNEL;
 
-/// The workloads of the micro suite that run on a GPU.
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {
     let operators = operators::OPERATORS.into_iter().map(operator::workload);
     operators.chain([launches::LATENCY, launches::PCIE])

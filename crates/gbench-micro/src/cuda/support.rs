@@ -19,7 +19,6 @@ pub(super) fn function(
     module.function(name, takes, shared_bytes)
 }
 
-/// The kernels that support measuring.
 pub(super) struct Support {
     module: Module,
     compiled: Compiled,

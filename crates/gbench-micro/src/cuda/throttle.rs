@@ -24,7 +24,6 @@ pub(super) struct MeasuringAttempt {
     pub last_look: Option<ThrottleState>,
 }
 
-/// The driver's state for a group of samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Said {
     /// Hardware limited the clocks, for heat or a fault.
@@ -39,7 +38,6 @@ impl MeasuringAttempt {
         Self { before: before.max(usual_clock(earlier)), ..Self::default() }
     }
 
-    /// The attempt that follows this one.
     pub(super) fn again(&self) -> Self {
         Self::after(&self.samples, self.before)
     }

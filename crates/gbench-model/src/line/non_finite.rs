@@ -58,7 +58,6 @@ pub(super) fn quote_non_finite(text: &str) -> Quoted {
     quoted
 }
 
-/// The non-finite literal behind this value, if there is one.
 pub(super) fn literal_of(value: &Value) -> Option<&str> {
     value.as_str()?.strip_prefix(MARK)
 }
@@ -69,7 +68,6 @@ pub(super) fn absent_if_non_finite(value: &mut Value) {
     }
 }
 
-/// Makes every literal null, at any depth.
 pub(super) fn absent_everywhere(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(absent_everywhere),

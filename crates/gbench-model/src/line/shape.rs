@@ -6,14 +6,12 @@ use serde_json::Value;
 
 use crate::Stage;
 
-/// A key of an event.
 pub(super) struct Field {
     pub key: &'static str,
     pub form: Form,
     pub required: bool,
 }
 
-/// The form of a key's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
@@ -152,7 +150,6 @@ const EVENTS: [(&str, &[Field]); 15] = [
     ("end", &[]),
 ];
 
-/// The event with that name, with the name as a constant.
 pub(super) fn event(name: &str) -> Option<(&'static str, &'static [Field])> {
     EVENTS.iter().find(|(event, _)| *event == name).copied()
 }

@@ -107,7 +107,6 @@ pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
     Some(points)
 }
 
-/// The points that one look sees.
 fn seen(logarithms: &[f64], level: f64) -> Vec<ChangePoint> {
     Search::new(logarithms, level).points()
 }
@@ -202,7 +201,6 @@ impl<'a> Search<'a> {
         before.len().min(after.len()) >= CLEAR_RUNS && (high < other_low || other_high < low)
     }
 
-    /// Two-sided p value of a step by Student's t.
     fn by_size(&self, start: usize, at: usize, end: usize) -> f64 {
         let (size, error, freedom) = self.step_of(start, at, end);
         2.0 * t_tail((size / error).abs(), freedom)

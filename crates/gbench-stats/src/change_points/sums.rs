@@ -50,13 +50,11 @@ impl Sums {
         self.sum(start, end) * self.inverse[end - start]
     }
 
-    /// Residual sum of squares about the mean.
     pub(crate) fn squares(&self, start: usize, end: usize) -> f64 {
         let sum = self.sum(start, end);
         (self.squared[end] - self.squared[start] - sum * sum * self.inverse[end - start]).max(0.0)
     }
 
-    /// Residual sum of squares about a step at `at`.
     pub(crate) fn step(&self, start: usize, at: usize, end: usize) -> f64 {
         self.squares(start, at) + self.squares(at, end)
     }
@@ -76,7 +74,6 @@ impl Sums {
         self.hinge(start, end, end - knot, 1.0, cross)
     }
 
-    /// A slope before `knot`, flat from there on.
     pub(crate) fn slope_then_flat(&self, start: usize, knot: usize, end: usize) -> Hinge {
         let cross = self.weighted[knot] - self.weighted[start] - knot as f64 * self.sum(start, knot);
         self.hinge(start, end, knot - start, -1.0, cross)

@@ -9,7 +9,6 @@ fn series(seed: u64, runs: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
     test_support::series(seed, runs, (7.0, 0.015), level)
 }
 
-/// A level of 0, and another one from `at` on.
 fn step(seed: u64, runs: usize, at: usize, size: f64) -> Vec<f64> {
     series(seed, runs, |run| if run < at { 0.0 } else { size })
 }

@@ -142,7 +142,6 @@ impl Belief {
     }
 }
 
-/// The change over all splits and drifts, weighted by probability.
 #[derive(Default)]
 struct ShiftMoments {
     weight: f64,

@@ -54,7 +54,6 @@ struct RoundSums {
     square: f64,
 }
 
-/// The normal equations of level and change.
 #[derive(Clone, Copy)]
 struct SolvedSplit {
     level: f64,
@@ -109,7 +108,6 @@ impl Split<'_> {
         SplitFit { evidence: total, change: best.change, error, noise, middle, freedom, above }
     }
 
-    /// The evidence if no figure is an outlier.
     #[cfg(test)]
     pub(super) fn evidence_without_outliers(&self, drift: f64) -> f64 {
         self.solve(drift, &vec![false; self.figures.len()]).evidence

@@ -75,7 +75,6 @@ impl Version {
         }
     }
 
-    /// ln of one bet's factor in a round.
     pub(super) fn ln_factor(self, (lambda, weight): Bet, x: f64) -> f64 {
         match self {
             Version::One | Version::Two => ln_factor(weight, lambda * x),
@@ -125,7 +124,6 @@ pub(super) fn ln_mean(ln: &[f64]) -> f64 {
     largest + (sum / ln.len() as f64).ln()
 }
 
-/// ln cosh y without overflow.
 fn ln_cosh(y: f64) -> f64 {
     let size = y.abs();
     size + (-2.0 * size).exp().ln_1p() - std::f64::consts::LN_2

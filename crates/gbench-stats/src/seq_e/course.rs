@@ -7,7 +7,6 @@ use super::{
     Status, TQuantiles, Version, mean, median, signed_ranks, slots, variance,
 };
 
-/// The evidence of one direction against one effect.
 struct Evidence {
     direction: Direction,
     effect: f64,
@@ -160,7 +159,6 @@ impl<'a> Course<'a> {
         unresolved == 0.0 || self.ln_against(self.series.min_effect + unresolved, direction) >= needed
     }
 
-    /// Certifies by the rounds of the screen.
     pub(super) fn certify_screen(&mut self, quantiles: &mut TQuantiles) {
         if self.inside(self.level(), quantiles) {
             self.status = Status::Unchanged;

@@ -79,12 +79,10 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// The first round that is evidence.
     fn confirms_from(&self, limits: &SequentialLimits) -> usize {
         limits.confirms_from(self.shared)
     }
 
-    /// The first round that an estimate after `rounds` rounds uses.
     fn estimates_from(&self, rounds: usize, limits: &SequentialLimits) -> usize {
         let from = self.confirms_from(limits);
         if self.shared > 0 && rounds > from { from } else { 0 }
@@ -236,7 +234,6 @@ const MIN_SCALE: f64 = 2e-4;
 pub const MAX_UNRESOLVED: f64 = 0.5;
 
 impl SequentialLimits {
-    /// The first round that is evidence, after this many shared rounds.
     fn confirms_from(&self, shared: usize) -> usize {
         match self.version {
             Version::One | Version::Two => shared.max(self.screen_rounds),

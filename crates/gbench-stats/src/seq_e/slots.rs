@@ -32,7 +32,6 @@ pub(super) fn slot_t<'a>(rows: impl Iterator<Item = &'a Series<'a>>) -> f64 {
     (mean / (deviation / (effects.len() as f64).sqrt()).max(1e-12)).abs()
 }
 
-/// True if rows of a family share an order effect.
 pub(super) fn is_clear<'a>(rows: impl Iterator<Item = &'a Series<'a>>) -> bool {
     slot_t(rows) > CLEAR
 }

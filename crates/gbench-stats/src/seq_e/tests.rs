@@ -45,7 +45,6 @@ fn r1_statuses_and_rounds_of_seq_e_3_and_its_order_effects_are_those_of_the_refe
     });
 }
 
-/// In the form of the references.
 fn said(results: &[SequentialResult]) -> Value {
     let words: Vec<_> = results.iter().map(|result| word(result.status)).collect();
     let rounds: Vec<_> = results.iter().map(|result| result.rounds).collect();
@@ -102,7 +101,6 @@ fn constant_differences_have_a_scale() {
     assert_eq!(results[1].scale, MIN_SCALE);
 }
 
-/// Forty differences about `shift`.
 fn about(shift: f64, uniform: &mut impl FnMut() -> f64) -> Vec<f64> {
     (0..40).map(|_| shift + 0.02 * uniform()).collect()
 }

@@ -54,7 +54,6 @@ pub(super) fn problem(finding: impl Into<String>, advice: &'static str) -> Check
     (CheckSeverity::Problem, finding.into(), advice)
 }
 
-/// The text of a fact, or why it is unknown.
 pub(super) fn shown<T: ToString>(probe: &Probe<T>) -> String {
     match probe {
         Probe::Known(value) => value.to_string(),

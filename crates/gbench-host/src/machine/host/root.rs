@@ -27,7 +27,6 @@ impl Root {
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// The file's text. Errors: names the file.
     pub(super) fn needed(&self, below: &str) -> Result<String, String> {
         self.text(below).ok_or_else(|| format!("/{below} cannot be read"))
     }

@@ -17,7 +17,6 @@ const TRIES: usize = 8;
 /// Does not follow links, and does not wait for the other end of a FIFO.
 const DISTRUST: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK);
 
-/// A locked file, released on drop.
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
@@ -125,7 +124,6 @@ fn existing(path: &Path) -> Result<Option<File>, String> {
     }
 }
 
-/// True if the path still names this file.
 fn is_at(file: &File, path: &Path) -> bool {
     let (here, there) = (file.metadata(), fs::symlink_metadata(path));
     here.is_ok_and(|here| there.is_ok_and(|there| (here.dev(), here.ino()) == (there.dev(), there.ino())))

@@ -43,7 +43,6 @@ impl LockHolder {
         }
     }
 
-    /// The text to write into a lock that is taken now.
     pub(super) fn text(&self) -> String {
         // Numbers and text always convert to JSON.
         serde_json::to_string(&Self { since: now(), ..self.clone() }).unwrap_or_default()
@@ -76,13 +75,11 @@ impl fmt::Display for LockHolder {
     }
 }
 
-/// The holder described in a lock's file.
 pub(super) fn of(path: &Path) -> String {
     let holder = LockHolder::read(&file::text_of(path, MOST_BYTES));
     holder.map_or_else(|| "a process that does not say who it is".into(), |holder| holder.to_string())
 }
 
-/// Removes terminal control characters.
 fn plain(word: &str) -> String {
     let shown = |c: char| if c.is_control() || is_unseen(c) { '?' } else { c };
     word.chars().take(MOST_CHARACTERS).map(shown).collect()

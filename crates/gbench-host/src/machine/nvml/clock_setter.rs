@@ -39,7 +39,6 @@ impl From<NvmlError> for ClockRefusal {
 }
 
 impl ClockSetter {
-    /// Errors: why no clock can be set at all.
     pub(crate) fn open() -> Result<Self, String> {
         let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
         NvmlLibrary::open(named.as_deref()).map(Self).map_err(|probe| match probe {

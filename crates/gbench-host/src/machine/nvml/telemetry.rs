@@ -34,7 +34,6 @@ pub(in crate::machine) fn telemetry() -> impl FnMut() -> Vec<GpuReading> {
     }
 }
 
-/// Properties of a GPU that never change.
 struct GpuName {
     index: u32,
     uuid: Option<String>,

@@ -21,7 +21,6 @@ pub(super) const ROCM_SMI: &[&str] = &[
     "--json",
 ];
 
-/// `None`: this is not JSON of this program.
 pub(super) fn read_amd_smi(text: &str) -> Option<Vec<GpuReading>> {
     let document: Value = serde_json::from_str(text).ok()?;
     // Newer versions wrap the list in an object.
@@ -54,7 +53,6 @@ fn quantity(value: &Value) -> Option<f64> {
     number.as_f64().filter(|number| number.is_finite())
 }
 
-/// `None`: this is not JSON of this program.
 pub(super) fn read_rocm_smi(text: &str) -> Option<Vec<GpuReading>> {
     // Warnings may precede the object.
     let document: Map<String, Value> = serde_json::from_str(&text[text.find('{')?..]).ok()?;

@@ -8,7 +8,6 @@ use crate::machine::host::Root;
 /// Only the first lines are needed: one line of processors, three of memory.
 const HEAD_BYTES: usize = 512;
 
-/// Reads processor utilisation between two looks, and memory in use.
 pub(super) struct HostReader {
     stat: KeptFile,
     meminfo: KeptFile,
@@ -39,7 +38,6 @@ impl KeptFile {
     }
 }
 
-/// Ticks of all processors since boot.
 #[derive(Clone, Copy)]
 struct Ticks {
     busy: u64,

@@ -3,7 +3,6 @@ use std::time::{Instant, SystemTime};
 use crate::machine::gpu_reading::GpuReading;
 use gbench_model::MonitorRecord;
 
-/// The machine at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MachineReading {
     pub at: Instant,

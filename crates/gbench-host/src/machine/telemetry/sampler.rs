@@ -38,7 +38,6 @@ pub struct MachineSampler {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The readings that a window still needs.
 #[derive(Default)]
 struct Kept {
     readings: Vec<MachineReading>,
@@ -134,7 +133,6 @@ impl Drop for MachineSampler {
     }
 }
 
-/// GPUs that have answered at least once.
 struct OpenSource {
     source: GpuSource,
     probe: PatientProbe<(Vec<GpuReading>, f64)>,

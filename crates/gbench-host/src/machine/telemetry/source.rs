@@ -67,7 +67,6 @@ fn printed(source: GpuSource, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// CPU seconds of the calling thread.
 pub(super) fn own_cpu() -> f64 {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)

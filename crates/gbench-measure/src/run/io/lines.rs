@@ -57,7 +57,6 @@ impl Lines {
         }
     }
 
-    /// A line was bad: no later one is read.
     pub(crate) fn is_bad(&self) -> bool {
         self.bad_line.is_some()
     }

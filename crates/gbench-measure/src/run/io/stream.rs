@@ -57,7 +57,6 @@ impl Stream {
         self.source.as_ref().map(File::as_fd)
     }
 
-    /// Reads the available bytes, without waiting.
     pub(crate) fn drain(&mut self) -> std::io::Result<()> {
         let Some(source) = &mut self.source else { return Ok(()) };
         if read_available(source, |bytes| self.capture.push(bytes))? {

@@ -8,7 +8,6 @@ use gbench_suite::plan::PlannedPair;
 /// The beginning of the reason in the head case's warning.
 const ALTERNATING: &str = "one after the other instead of in turns: ";
 
-/// True if the comparison asks for turns.
 pub(crate) fn wants_lockstep(arms: &[ArmRecorder]) -> bool {
     let comparison = arms.first().and_then(|arm| arm.record.comparison.as_ref());
     comparison.is_some_and(|comparison| comparison.interleaving == Interleaving::Lockstep)

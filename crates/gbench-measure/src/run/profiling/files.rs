@@ -35,7 +35,6 @@ impl ProfileFiles {
         })
     }
 
-    /// The profiler's own table, as text.
     pub(super) fn table(&self) -> PathBuf {
         self.at("_torch_table.txt")
     }
@@ -60,7 +59,6 @@ impl ProfileFiles {
         Ok(())
     }
 
-    /// The existing ones, as paths in the run's folder.
     pub(super) fn reports(&self) -> Vec<String> {
         let there = [self.report(), self.table()].into_iter().filter(|path| path.is_file());
         let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());

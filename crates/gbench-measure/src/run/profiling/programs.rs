@@ -44,7 +44,6 @@ fn here(profiler: Profiler) -> ProfilerProgram {
     find(profiler, |name| std::env::var_os(name))
 }
 
-/// Advice about a missing profiler.
 fn advice(profiler: Profiler, program: &str) -> Option<String> {
     let (_, variable, product) = known_as(profiler)?;
     Some(format!("`{program}` is not here: install {product}, or name its program by {variable}"))

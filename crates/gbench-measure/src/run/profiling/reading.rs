@@ -13,7 +13,6 @@ use gbench_formats::profile::{read_ncu_csv, read_torch_trace};
 use gbench_model::{KernelProfile, ProfileOutcome, Profiler};
 use gbench_suite::plan::PlannedCase;
 
-/// The results of a process under a profiler.
 pub(super) struct Left<'a> {
     pub files: &'a ProfileFiles,
     pub profiler: Profiler,

@@ -185,7 +185,6 @@ impl<'a> RoundDriver<'a> {
         processes.iter().any(Option::is_some).then_some(GroupMember { pair, round, processes, shared })
     }
 
-    /// The number of processes that a group will start.
     fn processes_of(&self, group: &[GroupMember]) -> usize {
         let starts = starts(self.plan, group);
         let has = |arm: usize| starts.iter().any(|start| start.arm == arm);
@@ -193,7 +192,6 @@ impl<'a> RoundDriver<'a> {
         starts.len() + usize::from(turns && has(2))
     }
 
-    /// Why a pair does not take turns although the comparison asks for it.
     fn why_apart(&self, group: &[GroupMember]) -> Option<String> {
         let pair = group.first()?.pair;
         let asked = wants_lockstep(&self.arms) && self.states[pair].open;

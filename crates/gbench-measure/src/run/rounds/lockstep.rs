@@ -16,7 +16,6 @@ use crate::run::launcher::with_wait;
 use crate::run::lockstep::schedule::Turns;
 use gbench_model::{EndedProcess, Result};
 
-/// One of two processes that take turns.
 struct Partner<'a> {
     start: &'a ProcessStart,
     /// Its place in the round; `None` if its results are discarded.

@@ -17,7 +17,6 @@ pub(super) struct ProcessStart {
     pub shared: bool,
 }
 
-/// One case that a process measures.
 #[derive(Clone, Copy)]
 pub(super) struct Point {
     /// Index of the pair in the plan, and of the case in [`gbench_suite::plan::PlannedPair::cases`].
@@ -137,7 +136,6 @@ impl<'s> RoundRun<'s, '_> {
         self.launcher.tell_start(&self.planned(point).id, self.arms[start.arm].side, point.process, 0);
     }
 
-    /// Keeps a process's output.
     pub(super) fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
         self.arms[start.arm].log(&format!("{}{mark}", self.log_name(start)), execution)
     }

@@ -9,7 +9,6 @@ use gbench_model::{Access, DType, Fill, KernelArgument, KernelLaunch, Params};
 use super::point::CasePoint;
 use super::tolerance::CheckedElements;
 
-/// A workload of the suite that is one kernel.
 pub(crate) struct Operator {
     pub name: &'static str,
     pub description: &'static str,
@@ -68,7 +67,6 @@ pub(super) trait RightAnswer {
 }
 
 impl KernelCase {
-    /// The complete source.
     pub(crate) fn text(&self) -> String {
         self.source.concat()
     }
@@ -106,13 +104,11 @@ pub(super) const PRELUDE: &str = include_str!("../kernels/prelude.cuh");
 /// Cold by default: data that others leave in the cache must not matter. `false` keeps the data of the previous calls.
 pub(in crate::cuda) const FLUSH_L2: (&str, &[&str]) = ("flush_l2", &["true"]);
 
-/// The define that sets a source's element type.
 pub(super) fn dtype_option(dtype: DType) -> String {
     let name: &str = dtype.into();
     format!("-DGB_DTYPE_{}", name.to_uppercase())
 }
 
-/// The header that a source with this element type includes.
 pub(super) fn dtype_headers(dtype: DType) -> &'static [&'static str] {
     match dtype {
         DType::F16 => &["cuda_fp16.h"],
@@ -162,7 +158,6 @@ pub(super) fn plain(
     }
 }
 
-/// A one-dimensional grid.
 pub(super) fn line(blocks: u64, threads: u32) -> KernelLaunch {
     // `CasePoint` keeps the number of blocks within the card's limit.
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);

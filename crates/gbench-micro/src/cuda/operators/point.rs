@@ -30,7 +30,6 @@ impl<'a> CasePoint<'a> {
         }
     }
 
-    /// An error that lists the accepted values.
     pub(super) fn refuse(&self, name: &'static str, known: String) -> MicroError {
         MicroError::Param { name, value: self.value(name), known }
     }
@@ -52,7 +51,6 @@ impl<'a> CasePoint<'a> {
         })
     }
 
-    /// The floating type of the elements.
     pub(super) fn dtype(&self) -> Result<DType, MicroError> {
         Ok(match self.choice("dtype", &FLOATS)? {
             "f16" => DType::F16,

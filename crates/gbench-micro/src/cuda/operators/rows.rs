@@ -80,13 +80,11 @@ impl Rows {
         self.width.div_ceil(pack(self.dtype) * u64::from(self.threads()))
     }
 
-    /// Additions that an element goes through in the sum of a row.
     fn additions(self) -> f64 {
         // If a row is not a multiple of 16 bytes, a thread adds no more than with whole vectors.
         chain(self.turns() * pack(self.dtype), self.threads())
     }
 
-    /// The checked rows.
     fn sample(self, sample: &mut CheckedElements) -> Vec<usize> {
         sample.of(self.rows as usize, (LOOKED_AT / self.width as usize).max(16))
     }

@@ -66,7 +66,6 @@ impl Worst {
     }
 }
 
-/// Chooses the elements to check.
 pub(super) struct CheckedElements(Pcg64);
 
 impl CheckedElements {
