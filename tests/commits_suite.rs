@@ -99,7 +99,7 @@ fn n26_a_suite_file_that_is_named_measures_both_sides_and_the_bases_own_still_ju
     std::fs::write(&file, text).unwrap();
 
     let ran = by_a_person(&repository, &format!("HEAD~1..HEAD --suite-file {}", file.display()));
-    ran.exits(1).says("s/c2").says("how they are judged says the base's own");
+    ran.exits(1).says("s/c2").says("the base's own file decides how they are judged");
     let document = repository.verdict();
     assert_eq!(document.method.alpha, 0.02);
     assert!(

@@ -272,7 +272,7 @@ fn files_that_tell_nothing_are_a_warning_and_no_failure() {
     assert_eq!((case.outcome, case.device_code), (Outcome::Measured, None));
     assert_eq!(case.warnings.len(), 2, "{:?}", case.warnings);
     assert_eq!(case.warnings[0], "`device_code`: no file fits `build/*.cubin`");
-    assert!(case.warnings[1].starts_with("`device_code`: lib.so tells nothing: "), "{}", case.warnings[1]);
+    assert!(case.warnings[1].starts_with("`device_code`: lib.so cannot be used: "), "{}", case.warnings[1]);
     for (wrong, what) in [
         ("'../x'", "`../x` is no path below the benchmark's folder"),
         ("'/x'", "`/x` is no path below the benchmark's folder"),

@@ -49,7 +49,7 @@ fn n25_a_word_that_names_nothing_is_answered_by_the_names_that_are_near() {
     // A baseline is there: only now the flag is what does not fit.
     ran(&here, "compare nightly --rounds 5").exits(2).says("--rounds").says("speaks of rounds");
     // Too short for a commit's digits, whatever libgit2 says of it.
-    ran(&here, "compare b..HEAD").exits(2).says("no branch, tag or commit is called so");
+    ran(&here, "compare b..HEAD").exits(2).says("no branch, tag or commit has this name");
     // Without a repository there are baselines alone.
     std::fs::write(folder.path().join("gbench.toml"), SUITE).unwrap();
     ran(folder.path(), "compare mian").exits(2).says("no such baseline");

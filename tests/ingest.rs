@@ -562,7 +562,7 @@ fn a_case_that_some_files_lack_is_not_judged_by_the_others() {
     let lost: Vec<i64> =
         document.rows.iter().filter(|row| row.verdict == Verdict::Invalid).map(size).collect();
     assert_eq!(lost, [1 << 20, 1 << 20]);
-    ran(folder.path(), "compare base head").exits(4).says("stands in 2 of 5 files only");
+    ran(folder.path(), "compare base head").exits(4).says("is in only 2 of 5 files");
 }
 
 #[test]

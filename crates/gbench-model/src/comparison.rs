@@ -82,8 +82,8 @@ impl CommonSuite {
     /// A sentence for readers of a verdict.
     pub fn sentence(&self) -> String {
         let judge = match self.judge {
-            Judge::Base => "how they are judged says the base's own",
-            Judge::Common => "it also says how they are judged, because the base has none",
+            Judge::Base => "the base's own file decides how they are judged",
+            Judge::Common => "it also decides how they are judged, because the base has none",
         };
         let sum: String = self.sha256.chars().take(10).collect();
         format!(

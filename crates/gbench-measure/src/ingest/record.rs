@@ -107,7 +107,7 @@ fn belong_together(files: &[FileRun]) -> Result<()> {
     for (index, file) in files.iter().enumerate() {
         let fault = |what: String, next: &str| Err(Fault::at_path(&file.path, what, next));
         if let Some(twice) = files[..index].iter().find(|other| other.sha256 == file.sha256) {
-            let next = "give each run's own file: a copy says nothing of how runs differ";
+            let next = "give each run's own file: a copy does not show how runs differ";
             return fault(format!("it has the same content as {}", twice.path), next);
         }
         let Some(first) = files.first() else { continue };
@@ -327,8 +327,8 @@ impl Case<'_> {
         };
         Some(Outcome::Failed {
             kind: FailureKind::Harness,
-            cause: format!("{what} stands in {count} of {files} files only"),
-            advice: "see why the others lack it: a run that broke off leaves no row".into(),
+            cause: format!("{what} is in only {count} of {files} files"),
+            advice: "check why the others lack it: an aborted run leaves no row".into(),
         })
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn read(patterns: &[String], folder: &Path, manifest: &Manifest) -> F
         match read_file(&folder.join(&file), &mut left) {
             Ok(found) => codes.extend(fitting(found, capability)),
             Err(why) => {
-                warnings.push(format!("`device_code`: {} tells nothing: {why}", file.display()));
+                warnings.push(format!("`device_code`: {} cannot be used: {why}", file.display()));
             }
         }
     }
@@ -206,6 +206,10 @@ mod tests {
         assert_eq!(warnings[0], "`device_code`: no file fits `build/*.fatbin`");
         let read = read(&["lib.so".into()], folder.path(), &gbench_model::test_support::manifest());
         assert!(read.code.is_none());
-        assert!(read.warnings[0].starts_with("`device_code`: lib.so tells nothing: "), "{:?}", read.warnings);
+        assert!(
+            read.warnings[0].starts_with("`device_code`: lib.so cannot be used: "),
+            "{:?}",
+            read.warnings
+        );
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn to_know(metadata: &BTreeMap<String, Value>) -> Vec<String> {
 pub(super) fn of_import(collected: &CollectedSamples) -> String {
     let interpreter = collected.metadata.get("interpreter").and_then(|value| value.as_str());
     let who = interpreter.map_or("the interpreter that measures".to_owned(), |path| format!("`{path}`"));
-    format!("install what it imports into {who}, or mend the import; its trace is in the record")
+    format!("install what it imports into {who}, or fix the import; its trace is in the record")
 }
 
 #[cfg(test)]

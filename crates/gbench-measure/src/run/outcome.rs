@@ -320,7 +320,7 @@ fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Ben
     }
     if let Some(message) = &collected.invalid {
         let cause = format!("validation failed: {}", first_line(message));
-        let advice = "a wrong answer is not measured: mend the benchmark or the code under it";
+        let advice = "a wrong answer is not measured: fix the benchmark or the code under it";
         return Some(invalid(OutcomeCode::WrongAnswer, cause, advice));
     }
     if let Some(metric) = collected.not_finite.first() {
@@ -330,7 +330,7 @@ fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Ben
     }
     if let Some((metric, value)) = collected.impossible_time(benchmark) {
         let cause = format!("metric `{metric}` is {value}: nothing takes that time");
-        let advice = "see by hand whether what it measures ran at all";
+        let advice = "check by hand whether the measured work ran at all";
         return Some(invalid(OutcomeCode::ImpossibleTime, cause, advice));
     }
     if let Some(error) = &collected.extract_error {

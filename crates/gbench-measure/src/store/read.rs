@@ -192,7 +192,7 @@ fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
         return Err(wrong_schema(path, Some(&record.schema)));
     }
     if let Some(twice) = record.repeated() {
-        let what = format!("{twice} stands in it twice");
+        let what = format!("{twice} is in it twice");
         return Err(Fault::at_path(path, what, "give a record that gbench-ci wrote, unedited"));
     }
     Ok(record)

@@ -136,7 +136,11 @@ pub(super) fn no_revision(repository: &Repository, name: &str, error: &Error) ->
     let place = format!("revision `{name}`");
     // For fewer digits, libgit2 reports this without looking.
     if error.code() == ErrorCode::Ambiguous && name.len() >= MIN_DIGITS {
-        return Fault::at(place, "more than one commit begins so", "write more digits of the commit");
+        return Fault::at(
+            place,
+            "more than one commit begins with these digits",
+            "write more digits of the commit",
+        );
     }
     if name.is_empty() {
         let next = "name a branch, a tag or a commit, or leave the word out for the default branch";
@@ -152,7 +156,7 @@ pub(super) fn no_revision(repository: &Repository, name: &str, error: &Error) ->
         ([], names) => format!("fetch it first (`git fetch`), or use one of {}", listed(names)),
         _ => advise(stem(name), &names),
     };
-    Fault::at(place, "no branch, tag or commit is called so", next)
+    Fault::at(place, "no branch, tag or commit has this name", next)
 }
 
 pub(super) fn no_merge_base(repository: &Repository, name: &str, head: &str) -> Fault {

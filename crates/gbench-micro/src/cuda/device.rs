@@ -163,8 +163,8 @@ impl CudaDevice {
 
     pub(super) fn module(&self, cubin: &[u8]) -> Result<Module> {
         let mut handle: CUmodule = ptr::null_mut();
-        // SAFETY: the driver reads the image by the sizes that stand in it; `compiler::compile` gives only what
-        // `device_code` has read whole.
+        // SAFETY: the driver reads the image by the sizes in it; `compiler::compile` only returns code that
+        // `device_code` has parsed completely.
         check("cuModuleLoadData", unsafe {
             (self.0.api.cuModuleLoadData)(&mut handle, cubin.as_ptr().cast())
         })?;

@@ -234,7 +234,7 @@ fn compiler(readings: &Readings) -> CheckResult {
         Probe::Known(found) => ok(found),
         Probe::Absent(reason) | Probe::Failed(reason) => warning(
             reason,
-            "mend it, or the built-in GPU benchmarks and those of `[benchmark.cuda]` are skipped",
+            "fix it, or the built-in GPU benchmarks and those of `[benchmark.cuda]` are skipped",
         ),
     }
 }
