@@ -130,7 +130,7 @@ impl Sampler {
             self.gpu.launch(&self.hold, &ONE, &parameters)?;
         }
         // The device is always unblocked, even after an error.
-        let queued = self.queue(calls, call);
+        let queued = self.queue(calls, call).and_then(|()| self.queue_stamp(&self.stamps[1]));
         self.words.set(GO, 1);
         let waited = self.gpu.wait();
         queued?;
@@ -148,8 +148,7 @@ impl Sampler {
         for number in 0..calls {
             call(number)?;
         }
-        self.gpu.record(&self.end)?;
-        self.queue_stamp(&self.stamps[1])
+        self.gpu.record(&self.end)
     }
 
     fn queue_stamp(&self, stamp: &Buffer) -> Result<()> {
@@ -169,11 +168,7 @@ impl Sampler {
         for _ in 0..3 {
             self.gpu.wait_for_device()?;
             let begun = Instant::now();
-            self.gpu.record(&self.begin)?;
-            for number in 0..calls {
-                call(number)?;
-            }
-            self.gpu.record(&self.end)?;
+            self.queue(calls, &mut call)?;
             self.gpu.wait_for_device()?;
             let device = begun.elapsed().as_secs_f64();
             let events = self.gpu.seconds_between(&self.begin, &self.end)?;

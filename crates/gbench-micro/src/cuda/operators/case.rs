@@ -6,7 +6,7 @@ use crate::cuda::host_buffer::HostBuffer;
 use crate::spec::MicroError;
 use gbench_model::{Access, DType, Fill, KernelArgument, KernelLaunch, Params};
 
-use super::point::CasePoint;
+use super::point::{CasePoint, FLOATS};
 use super::tolerance::CheckedElements;
 
 pub(crate) struct Operator {
@@ -103,6 +103,15 @@ pub(super) const PRELUDE: &str = include_str!("../kernels/prelude.cuh");
 
 /// Cold by default: data that others leave in the cache must not matter. `false` keeps the data of the previous calls.
 pub(in crate::cuda) const FLUSH_L2: (&str, &[&str]) = ("flush_l2", &["true"]);
+
+/// Types and shapes of operators over the elements or rows of a tensor.
+pub(super) const TENSOR: &[(&str, &[&str])] = &[
+    ("dtype", &FLOATS),
+    ("batch_size", &["8"]),
+    ("sequence_length", &["512"]),
+    ("tensor_dimension", &["1024", "4096"]),
+    FLUSH_L2,
+];
 
 pub(super) fn dtype_option(dtype: DType) -> String {
     let name: &str = dtype.into();

@@ -2,7 +2,9 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
-use super::case::{FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, pack, scalar, typed};
+use super::case::{
+    FLUSH_L2, KernelCase, Operator, RightAnswer, TENSOR, input, line, output, pack, scalar, typed,
+};
 use super::point::{CasePoint, FLOATS};
 use super::tolerance::{CheckedElements, FUNCTION, U, Worst, rounded};
 use crate::cuda::accuracy::Accuracy;
@@ -24,18 +26,8 @@ pub(super) const GELU: Operator = Operator {
     case: gelu,
 };
 
-pub(super) const SWISH: Operator = Operator {
-    name: "swish",
-    description: "x / (1 + exp(-x))",
-    params: &[
-        ("dtype", &FLOATS),
-        ("batch_size", &["8"]),
-        ("sequence_length", &["512"]),
-        ("tensor_dimension", &["1024", "4096"]),
-        FLUSH_L2,
-    ],
-    case: swish,
-};
+pub(super) const SWISH: Operator =
+    Operator { name: "swish", description: "x / (1 + exp(-x))", params: TENSOR, case: swish };
 
 const THREADS: u32 = 256;
 /// The number of checked elements.

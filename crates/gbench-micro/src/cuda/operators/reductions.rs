@@ -1,9 +1,9 @@
 //! `mse`: reduces a whole array to one number.
 
 use super::case::{
-    FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, pack, scalar, state, typed,
+    KernelCase, Operator, RightAnswer, TENSOR, input, line, output, pack, scalar, state, typed,
 };
-use super::point::{CasePoint, FLOATS};
+use super::point::CasePoint;
 use super::tolerance::{CheckedElements, U, Worst, chain, rounded};
 use crate::cuda::accuracy::Accuracy;
 use crate::cuda::host_buffer::HostBuffer;
@@ -13,13 +13,7 @@ use gbench_model::DType;
 pub(super) const MSE: Operator = Operator {
     name: "mse",
     description: "Mean of the squared differences of two arrays, in one launch and always in the same order",
-    params: &[
-        ("dtype", &FLOATS),
-        ("batch_size", &["8"]),
-        ("sequence_length", &["512"]),
-        ("tensor_dimension", &["1024", "4096"]),
-        FLUSH_L2,
-    ],
+    params: TENSOR,
     case,
 };
 

@@ -1,6 +1,8 @@
 //! `layernorm`, `softmax` and `cross_entropy`: one block per row.
 
-use super::case::{FLUSH_L2, KernelCase, Operator, RightAnswer, input, line, output, pack, scalar, typed};
+use super::case::{
+    FLUSH_L2, KernelCase, Operator, RightAnswer, TENSOR, input, line, output, pack, scalar, typed,
+};
 use super::point::{CasePoint, FLOATS};
 use super::tolerance::{CheckedElements, FUNCTION, U, Worst, chain, rounded};
 use crate::cuda::accuracy::Accuracy;
@@ -11,26 +13,14 @@ use gbench_model::DType;
 pub(super) const LAYERNORM: Operator = Operator {
     name: "layernorm",
     description: "(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimension",
-    params: &[
-        ("dtype", &FLOATS),
-        ("batch_size", &["8"]),
-        ("sequence_length", &["512"]),
-        ("tensor_dimension", &["1024", "4096"]),
-        FLUSH_L2,
-    ],
+    params: TENSOR,
     case: layernorm,
 };
 
 pub(super) const SOFTMAX: Operator = Operator {
     name: "softmax",
     description: "exp(x - max) / sum of exp(x - max) over the last dimension",
-    params: &[
-        ("dtype", &FLOATS),
-        ("batch_size", &["8"]),
-        ("sequence_length", &["512"]),
-        ("tensor_dimension", &["1024", "4096"]),
-        FLUSH_L2,
-    ],
+    params: TENSOR,
     case: softmax,
 };
 
