@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::time::SystemTime;
 
-use crate::run::summary_of;
+use crate::run::record::case_record::summary_of;
 use gbench_formats::adapters::formats::RunReading;
 use gbench_formats::adapters::{CaseName, End, MetricReading, Reading};
 use gbench_model::{

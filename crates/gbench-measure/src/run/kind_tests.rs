@@ -8,15 +8,25 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
-use super::bound_gpus::{InheritedGpus, bound_list, gpus_of_list};
-use super::devices::Devices;
-use super::io::capture::Capture;
-use super::io::lines::Lines;
-use super::reported::{bounded, meaning};
-use super::requires::missing;
-use super::stages::StageClock;
-use super::*;
-use crate::trees::Range;
+use crate::run::gpus::bound::{InheritedGpus, bound_list, gpus_of_list};
+use crate::run::gpus::devices::Devices;
+use crate::run::gpus::queues::gpu_queues;
+use crate::run::gpus::{energy, peaks};
+use crate::run::harness::recognition;
+use crate::run::harness::shared_process::split_by_case;
+use crate::run::outcome::first_line::first_line;
+use crate::run::outcome::reported::{bounded, meaning};
+use crate::run::outcome::requirements::missing;
+use crate::run::outcome::{nothing_done, telling_line};
+use crate::run::process::binaries::has_binary;
+use crate::run::process::environment;
+use crate::run::process::executor::{Execution, ExecutionEnd, StagePlan, StopReason};
+use crate::run::process::io::capture::Capture;
+use crate::run::process::io::event_lines::Lines;
+use crate::run::process::stages::StageClock;
+use crate::run::samples::extract;
+use crate::run::session::{build, counting};
+use crate::trees::range::Range;
 use case_files::{Answer, Given, walk};
 use gbench_model::line::{self, Event, Request};
 use gbench_model::test_support::{devices, gpu, manifest};
@@ -31,9 +41,9 @@ const KINDS: [(&str, Answer); 15] = [
     ("environments", environment),
     ("extractions", extraction),
     ("gpu-lists", gpu_list),
-    ("interpreters", |given| of_command(given, nothing::tests::interpreter)),
+    ("interpreters", |given| of_command(given, nothing_done::tests::interpreter)),
     ("outputs", |given| {
-        let told = telling::telling(&printed(given).stdout);
+        let told = telling_line::telling(&printed(given).stdout);
         told.map_or("nothing".into(), |told| format!("{}: {}", told.verb(), told.line))
     }),
     ("power", power),
@@ -57,7 +67,7 @@ fn ask<A: DeserializeOwned, R: Debug>(arguments: &str, function: impl FnOnce(A) 
 fn word(given: &Given) -> String {
     let (function, it) = (given.get("of").unwrap(), &given.text());
     match function.trim_end() {
-        "first_line" => ask(it, |text: String| lines::first_line(&text)),
+        "first_line" => ask(it, |text: String| first_line(&text)),
         "has_binary" => ask(it, |[name, folder]: [String; 2]| has_binary(&name, Path::new(&folder))),
         "lines" => ask(it, |chunks: Vec<String>| {
             let mut lines = Lines::default();
@@ -101,7 +111,7 @@ fn printed(given: &Given) -> Execution {
 fn refusal(given: &Given) -> String {
     let mut benchmark = benchmark(&["true"], Path::new("/"));
     benchmark.timing = Timing::Process;
-    format!("{:?}", nothing::signs(&printed(given), &benchmark, &[], None))
+    format!("{:?}", nothing_done::signs(&printed(given), &benchmark, &[], None))
 }
 
 /// Applies `say` to a command, with `file`s in its folder.

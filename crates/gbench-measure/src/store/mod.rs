@@ -3,14 +3,14 @@
 mod atomic;
 mod baselines;
 mod bisect;
-mod comparison;
+pub(crate) mod comparison;
 mod frames;
-mod held;
+pub(crate) mod held;
 mod housekeeping;
-mod journal;
+pub(crate) mod journal;
 mod read;
-mod remove;
-mod started;
+pub(crate) mod remove;
+pub(crate) mod started;
 
 pub use atomic::{without_temporary, write_atomically};
 pub use baselines::{BaselineEntry, Store};
@@ -25,5 +25,3 @@ pub use housekeeping::{ArtifactsEntry, ArtifactsFolder, ArtifactsKind, INGEST};
 pub use journal::{RunFolder, create_ignored_dir, latest_run};
 pub use read::{read_record, read_two_records};
 pub use started::note_start;
-
-pub(crate) use remove::{FOLDER, MAX_DEPTH, empty, open_folder, remove_below};

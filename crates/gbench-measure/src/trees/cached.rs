@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use git2::{ObjectType, Oid, Repository, TreeWalkMode, TreeWalkResult};
 
 use super::checkout::{self, TreeState};
+use super::files;
+use super::home;
 use super::link::RootKind;
 use super::revision::{self, Revision};
-use super::{files, home};
-use crate::store::create_ignored_dir;
+use crate::store::journal::create_ignored_dir;
 use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Sandbox, Side};
 
 /// A prepared tree. While it exists, no other gate can prepare the same one.

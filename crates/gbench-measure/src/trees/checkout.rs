@@ -14,9 +14,12 @@ use std::path::{Path, PathBuf};
 use git2::build::CheckoutBuilder;
 use git2::{ObjectType, Oid, Repository, Status, StatusOptions, TreeWalkMode, TreeWalkResult};
 
+use super::advice;
+use super::files;
+use super::lfs;
 use super::link::{RootKind, link};
 use super::overlay::{self, Times};
-use super::{advice, files, lfs, submodules};
+use super::submodules;
 use gbench_model::{Fault, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ mod home;
 mod lfs;
 mod link;
 mod overlay;
-mod range;
+pub(crate) mod range;
 mod revision;
 mod submodules;
 

@@ -28,7 +28,7 @@ impl Range {
     /// | `A`, `A...` | merge base of A and `HEAD` | the working tree |
     /// | nothing | merge base of the default branch and `HEAD` | the working tree |
     ///
-    /// As in git, nothing before the dots is `HEAD`. Any text is a range; [`resolve`](super::resolve()) finds out
+    /// As in git, nothing before the dots is `HEAD`. Any text is a range; [`resolve`](super::revision::resolve()) finds out
     /// whether its names are there.
     pub fn parse(text: Option<&str>) -> Self {
         let Some(text) = text else { return Self { base: Base::Default, head: None } };

@@ -1,6 +1,6 @@
 //! Decides whether the processes of a pair take turns in a round, or run one after the other.
 
-use crate::run::arm::ArmRecorder;
+use crate::run::record::arm::ArmRecorder;
 use gbench_model::{Interleaving, Manifest, Probe, Thermal};
 use gbench_suite::Benchmark;
 use gbench_suite::plan::PlannedPair;

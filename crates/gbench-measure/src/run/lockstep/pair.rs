@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::schedule::{NextTurn, TurnFault, TurnToken};
-use crate::run::executor::StopReason;
-use crate::run::process::{RunningProcess, Sign};
+use crate::run::process::executor::StopReason;
+use crate::run::process::running::{RunningProcess, Sign};
 use gbench_host::supervise::Report;
 use gbench_model::ProcessEnd;
 

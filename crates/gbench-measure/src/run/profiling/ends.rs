@@ -1,8 +1,8 @@
 //! Ends of a process under a profiler that spoil its profile.
 
-use crate::run::executor::{Execution, ExecutionEnd, StopReason};
-use crate::run::outcome::signal_name;
-use crate::run::telling::telling_of;
+use crate::run::outcome::classify::signal_name;
+use crate::run::outcome::telling_line::telling_of;
+use crate::run::process::executor::{Execution, ExecutionEnd, StopReason};
 use gbench_model::line::Event;
 use gbench_model::{ProcessEnd, ProfileOutcome, Profiler};
 
@@ -64,7 +64,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::io::capture::Capture;
+    use crate::run::process::io::capture::Capture;
     use gbench_model::Stage;
 
     fn ended(end: ExecutionEnd) -> Execution {

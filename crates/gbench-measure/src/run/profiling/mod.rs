@@ -9,30 +9,30 @@
 //! The result becomes an outcome in the record; the measurements stay as they are.
 
 mod ends;
-mod files;
 mod nsys;
-mod programs;
+mod profile_files;
+mod profiler_command;
+mod profiler_programs;
 mod reading;
 mod step;
-mod words;
 
-use super::arm::{Finished, slug};
-use super::event::Progress;
-use super::executor::Execution;
-use super::harness_launch::native;
-use super::launcher::{Launcher, RunSession};
-use super::wrapping::Wrapping;
-use crate::store::RunFolder;
+use crate::run::harness::invocation::native;
+use crate::run::process::executor::Execution;
+use crate::run::process::wrapping::Wrapping;
+use crate::run::record::arm::{Finished, slug};
+use crate::run::session::event::Progress;
+use crate::run::session::launcher::{Launcher, RunSession};
+use crate::store::journal::RunFolder;
 use gbench_model::{CutShort, Profile, ProfileOutcome, Profiler, Result, Side};
 use gbench_suite::ProfileOptions;
 use gbench_suite::plan::{PlannedCase, RoundsPlan};
 
-use files::ProfileFiles;
-use programs::{ProfilerProgram, Programs};
+use profile_files::ProfileFiles;
+use profiler_command::{limit_of, wrapping};
+use profiler_programs::{ProfilerProgram, Programs};
 use reading::Left;
-use words::{limit_of, wrapping};
 
-pub use programs::missing_profilers;
+pub use profiler_programs::missing_profilers;
 
 /// Profiles cases of a comparison whose records are finished.
 pub struct ProfileSession<'a> {

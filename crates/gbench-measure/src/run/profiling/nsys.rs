@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::files::ProfileFiles;
+use super::profile_files::ProfileFiles;
 use super::step::{KernelsRead, printed, step, unread};
-use crate::run::launcher::Launcher;
+use crate::run::session::launcher::Launcher;
 use gbench_formats::profile::read_nsys_stats;
 use gbench_suite::plan::PlannedCase;
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::ends::told;
-use super::files::ProfileFiles;
 use super::nsys;
+use super::profile_files::ProfileFiles;
 use super::step::{KernelsRead, printed, step, unread};
-use crate::run::executor::Execution;
-use crate::run::launcher::Launcher;
-use crate::run::left_files;
+use crate::run::harness::left_files;
+use crate::run::process::executor::Execution;
+use crate::run::session::launcher::Launcher;
 use gbench_formats::profile::{read_ncu_csv, read_torch_trace};
 use gbench_model::{KernelProfile, ProfileOutcome, Profiler};
 use gbench_suite::plan::PlannedCase;

@@ -1,9 +1,9 @@
 //! Steps of a profiler's program outside of a case's processes: its version, its report as text.
 
 use super::ends::told;
-use crate::run::environment;
-use crate::run::executor::{Execution, ExecutionEnd, Launch};
-use crate::run::launcher::Launcher;
+use crate::run::process::environment;
+use crate::run::process::executor::{Execution, ExecutionEnd, Launch};
+use crate::run::session::launcher::Launcher;
 use gbench_formats::profile::ProfileReadError;
 use gbench_model::{KernelProfile, Origin, ProcessEnd, Setting, Stage};
 use gbench_suite::plan::PlannedCase;

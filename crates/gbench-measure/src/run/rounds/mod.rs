@@ -5,21 +5,21 @@
 //! An interrupt, a deadline or a kill therefore only costs the current round of one case, and a resumed comparison measures
 //! exactly what an uninterrupted one would have measured next.
 
-mod driver;
 mod grouping;
-mod lockstep;
+mod lockstep_round;
 mod resume;
 mod round;
+mod round_driver;
 mod stopping_policy;
 
 pub use stopping_policy::{NextRound, PairState, RoundsState, StoppingPolicy};
 
-use super::arm::{ArmRecorder, Finished};
-use super::launcher::{Launcher, RunSession};
-use crate::store::ComparisonFolder;
-use driver::RoundDriver;
+use crate::run::record::arm::{ArmRecorder, Finished};
+use crate::run::session::launcher::{Launcher, RunSession};
+use crate::store::comparison::ComparisonFolder;
 use gbench_model::{DEFECT, Fault, Result, RunRecord, Side};
 use gbench_suite::plan::RoundsPlan;
+use round_driver::RoundDriver;
 
 /// A comparison in rounds, ready to run with a stopping policy.
 pub struct RoundsSession<'a> {

@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use super::PairState;
-use crate::run::arm::ArmRecorder;
+use super::stopping_policy::PairState;
+use crate::run::record::arm::ArmRecorder;
 use gbench_model::text::count;
 use gbench_model::{CaseId, CaseRecord, Comparison, Fault, Origin, RecordState, Result, RunRecord};
 use gbench_suite::plan::{PlannedCase, PlannedPair, RoundsPlan, RunOrder};

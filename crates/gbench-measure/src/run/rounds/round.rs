@@ -1,11 +1,11 @@
 //! The processes of one round of a case, or of the cases that share their processes.
 
-use crate::run::arm::{ArmRecorder, slug};
-use crate::run::case_record::ProcessContext;
-use crate::run::counting;
-use crate::run::executor::{Execution, StopReason};
-use crate::run::launcher::Launcher;
-use crate::run::shared_process::split_by_case;
+use crate::run::harness::shared_process::split_by_case;
+use crate::run::process::executor::{Execution, StopReason};
+use crate::run::record::arm::{ArmRecorder, slug};
+use crate::run::record::case_record::ProcessContext;
+use crate::run::session::counting;
+use crate::run::session::launcher::Launcher;
 use gbench_model::{CutShort, Params, Result};
 use gbench_suite::plan::{PlannedCase, RoundsPlan};
 

@@ -1,0 +1,67 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::store::journal::RunFolder;
+use gbench_model::Profiler;
+
+/// The subfolder for reports of profilers.
+const PROFILES: &str = "profiles";
+
+pub(super) struct ProfileFiles {
+    folder: PathBuf,
+    stem: String,
+    profiler: Profiler,
+}
+
+impl ProfileFiles {
+    pub(super) fn new(folder: &RunFolder, stem: &str, profiler: Profiler) -> Self {
+        Self { folder: folder.root().join(PROFILES), stem: stem.to_owned(), profiler }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn at(&self, suffix: &str) -> PathBuf {
+        self.folder.join(format!("{}{suffix}", self.stem))
+    }
+
+    /// The profiler's output, under its own suffix.
+    pub(super) fn report(&self) -> PathBuf {
+        self.at(match self.profiler {
+            Profiler::Nsys => ".nsys-rep",
+            Profiler::Ncu => ".ncu-rep",
+            Profiler::Torch => "_torch_trace.json",
+        })
+    }
+
+    pub(super) fn table(&self) -> PathBuf {
+        self.at("_torch_table.txt")
+    }
+
+    /// The file that nsys writes before its report, in the same folder.
+    pub(super) fn stream(&self) -> PathBuf {
+        self.at(".qdstrm")
+    }
+
+    pub(super) fn export(&self) -> PathBuf {
+        self.at(".sqlite")
+    }
+
+    /// Removes files of an earlier process with the same names, which must not be taken for this one's.
+    pub(super) fn clear(&self) -> std::io::Result<()> {
+        for path in [self.report(), self.table(), self.stream(), self.export()] {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn reports(&self) -> Vec<String> {
+        let there = [self.report(), self.table()].into_iter().filter(|path| path.is_file());
+        let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        there.filter_map(name).map(|name| format!("{PROFILES}/{name}")).collect()
+    }
+}
