@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::*;
+use crate::{Action, Benchmark, Gate, MetricRule, ProfileOptions, Suite};
 use case_files::Given;
-use gbench_model::{Exit, Fault, ParamValue};
+use gbench_model::{Exit, Fault, KernelCall, MetricDeclaration, ParamValue, Params, Settings, Timing};
 
 /// Lines of the fields whose values differ. It names all fields of the type, so that a new one cannot be forgotten.
 macro_rules! differing {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::found_kernel::FoundKernel;
-use super::layouts::{FoundLayout, FoundSources};
-use crate::Extract;
+use super::found_layout::{FoundLayout, FoundSources};
+use crate::benchmark::extraction::Extract;
+use crate::discover::cuda::found_kernel::FoundKernel;
 use gbench_formats::adapters::layouts::PassedOver;
 use gbench_formats::adapters::{BuildStep, Harness};
 

@@ -5,33 +5,25 @@
 //! A program that calibrates itself is never proposed to be timed from outside: it does as much work as fits into a fixed
 //! time, so that a slower function goes unseen.
 
-mod calibrating;
-mod cuda_kernels;
-mod cuda_pairs;
-mod cuda_parameter;
-mod cuda_source;
-mod cuda_text;
+mod cuda;
 mod files;
-mod findings;
-mod found_kernel;
+pub(crate) mod findings;
+pub(crate) mod found_layout;
 mod harnesses;
-mod javascript;
-mod layouts;
-mod linpack;
-mod makefile;
 mod programs;
 mod python;
-mod rows;
-mod sources;
-mod tree;
+pub(crate) mod tree;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+pub use cuda::found_kernel::{FoundArgument, FoundKernel, FoundValue};
+use cuda::{kernels, pairs};
 use findings::Findings;
 pub use findings::{Discovered, Discovery, id_word, literal};
-pub use found_kernel::{FoundArgument, FoundKernel, FoundValue};
-pub use layouts::{FoundLayout, FoundSources};
+pub use found_layout::{FoundLayout, FoundSources};
+use programs::{javascript, linpack, makefile, sources, started};
+use python::{layouts, row_scripts};
 pub use tree::FolderTree;
 
 /// Everything in `folder` that looks like a benchmark. What cannot be read is not there. `ignored`: whether a file or folder, by
@@ -40,17 +32,17 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     let tree = FolderTree::walk(folder, ignored);
     let mut findings = Findings::default();
     harnesses::add(&tree, &mut findings);
-    python::add(&tree, &mut findings);
-    cuda_pairs::add(&tree, &mut findings);
-    rows::add(&tree, &mut findings);
+    layouts::add(&tree, &mut findings);
+    pairs::add(&tree, &mut findings);
+    row_scripts::add(&tree, &mut findings);
     javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
-    programs::add(folder, &tree, &mut findings);
+    started::add(folder, &tree, &mut findings);
     // A makefile knows how its programs are built.
     if !makefile::add(&tree, &mut findings) {
         sources::add(folder, &tree, &mut findings);
     }
-    cuda_kernels::add(&tree, &mut findings);
+    kernels::add(&tree, &mut findings);
     let mut found = findings.found;
     found.unclear.extend(tree.left_out());
     found.passed_over.sort();

@@ -10,10 +10,10 @@ use gbench_formats::adapters::BuildStep;
 
 /// The kinds of cases that this folder answers.
 pub(crate) const KINDS: [(&str, Answer); 5] = [
-    ("calibrating", calibrating::tests::answer),
-    ("cuda-parameters", cuda_parameter::tests::answer),
-    ("cuda-sources", cuda_source::tests::answer),
-    ("rows", rows::tests::answer),
+    ("calibrating", programs::calibrating::tests::answer),
+    ("cuda-parameters", cuda::parameter::tests::answer),
+    ("cuda-sources", cuda::source::tests::answer),
+    ("rows", python::row_scripts::tests::answer),
     ("trees", tree_answer),
 ];
 

@@ -12,7 +12,7 @@ use gbench_model::{
     RunRecord, Thermal,
 };
 
-use super::RunOrder;
+use super::order::RunOrder;
 
 /// Checks base, head and, where there is one, control, as they were read and before half a round is left out. Records that
 /// are not of one comparison are not checked here: the comparison refuses them.

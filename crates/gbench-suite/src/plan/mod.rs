@@ -11,7 +11,8 @@ mod shard;
 
 use std::sync::Arc;
 
-use crate::{Benchmark, Suite};
+use crate::benchmark::definition::Benchmark;
+use crate::suite::Suite;
 use gbench_model::{CaseId, Params, Side};
 
 pub use claims::check_claims;
@@ -89,7 +90,8 @@ pub fn case_id(benchmark: &Benchmark, point: &Params) -> CaseId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Source};
+    use crate::benchmark::launch::Action;
+    use crate::suite::Source;
 
     fn suite(names: &[&str], processes: u32) -> Suite {
         let benchmark = |name: &&str| {

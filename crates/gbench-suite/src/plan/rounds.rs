@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use rand::{RngExt, SeedableRng};
 
-use super::{Arm, PlannedCase, RunOrder, case_ids};
-use crate::Suite;
+use super::order::RunOrder;
+use super::{Arm, PlannedCase, case_ids};
+use crate::suite::Suite;
 use gbench_model::{CaseId, Counting, Side};
 
 /// Everything that a comparison in rounds may measure.
@@ -133,8 +134,10 @@ pub fn choose_controls(cases: &[CaseId], most: usize, seed: u64) -> Vec<CaseId> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::benchmark::definition::Benchmark;
+    use crate::benchmark::launch::Action;
     use crate::plan::case_id;
-    use crate::{Action, Benchmark, Source};
+    use crate::suite::Source;
     use gbench_model::{ParamValue, Params};
 
     fn suite(names: &[&str]) -> Suite {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{case_id, case_ids};
-use crate::Suite;
+use crate::suite::Suite;
 use gbench_model::{CaseId, Shard};
 
 /// Keeps of suites that are measured together the cases of one shard: each case of any of them is in exactly one shard,
@@ -47,7 +47,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Action, Benchmark, Source};
+    use crate::benchmark::definition::Benchmark;
+    use crate::benchmark::launch::Action;
+    use crate::suite::Source;
     use gbench_model::{ParamValue, Params};
 
     fn cases_of(suite: &Suite) -> HashSet<CaseId> {

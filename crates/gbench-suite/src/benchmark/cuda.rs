@@ -1,0 +1,311 @@
+//! A `[[benchmark]]` that is a CUDA kernel of a `.cu` file, measured without host code: `[benchmark.cuda]`. What it says becomes, for
+//! each case, the [`KernelCall`] that the child is given.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::element_type::ElementType;
+use super::kernel_number::{KernelNumber, whole};
+use super::template::substitute;
+use gbench_model::{
+    Access, DType, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, ParamValue, Params,
+};
+
+/// The parameter of a case whose data may lie in the L2 cache: a hot one is another case than a cold one, which is the usual.
+pub(crate) const FLUSH_L2: &str = "cuda.flush_l2";
+
+/// Most blocks by axis, threads by axis and threads of a block: the same for every device that there is.
+pub(crate) const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65_535, 65_535];
+pub(crate) const MAX_BLOCK: [u64; 3] = [1024, 1024, 64];
+pub(super) const MAX_THREADS: u64 = 1024;
+/// Elements of a buffer: more than any device holds.
+pub(crate) const MAX_LENGTH: u64 = 1 << 50;
+
+/// What `[benchmark.cuda]` says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CudaEntry {
+    /// From the benchmark's folder.
+    pub file: String,
+    /// `{name}` stands for a parameter, here and in `options`.
+    pub entry: String,
+    pub options: Vec<String>,
+    /// Folders, from the benchmark's.
+    pub include: Vec<String>,
+    #[serde(flatten)]
+    pub launch: CudaLaunch,
+    /// In the order of the kernel's parameters.
+    pub arguments: Vec<CudaArgument>,
+    pub reference: Option<CudaReference>,
+    /// Cold, hot or both: as they stand in the file.
+    pub flush_l2: Vec<bool>,
+}
+
+/// Axes that are not said have one block, or thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CudaLaunch {
+    pub grid: Vec<KernelNumber>,
+    pub block: Vec<KernelNumber>,
+    /// Bytes of dynamic shared memory.
+    pub shared: Option<KernelNumber>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum CudaArgument {
+    Buffer { access: Access, dtype: ElementType, length: KernelNumber, fill: CudaFill },
+    Scalar { dtype: ElementType, value: KernelNumber },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum CudaFill {
+    Uniform {
+        low: KernelNumber,
+        high: KernelNumber,
+    },
+    /// Random numbers of the range that is usual for the type, which a parameter names.
+    Usual,
+    Value {
+        value: f64,
+    },
+    Index,
+}
+
+/// The kernel whose answer is right.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CudaReference {
+    pub entry: String,
+    #[serde(flatten)]
+    pub launch: CudaLaunch,
+    /// `None`: the usual one of the types that are written, which parameters name.
+    pub absolute: Option<f64>,
+    pub relative: Option<f64>,
+}
+
+impl CudaLaunch {
+    /// Errors: what cannot be computed for these parameters, in words.
+    pub fn of(&self, params: &Params) -> Result<KernelLaunch, String> {
+        let shared = |shared: &KernelNumber| shared.whole(params, &(0..=u64::from(u32::MAX)));
+        let shared = self.shared.as_ref().map_or(Ok(0), shared).map_err(|why| format!("`shared`: {why}"))?;
+        let launch = KernelLaunch {
+            grid: axes(&self.grid, params, MAX_GRID).map_err(|why| format!("`grid`: {why}"))?,
+            block: axes(&self.block, params, MAX_BLOCK).map_err(|why| format!("`block`: {why}"))?,
+            shared_bytes: shared as u32,
+        };
+        threads(launch.block)?;
+        Ok(launch)
+    }
+}
+
+/// Errors: there are more threads in a block than any device takes.
+pub(crate) fn threads(block: [u32; 3]) -> Result<u64, String> {
+    let threads = block.into_iter().map(u64::from).product();
+    if threads > MAX_THREADS {
+        return Err(format!("`block`: {threads} threads, and a block has at most {MAX_THREADS}"));
+    }
+    Ok(threads)
+}
+
+pub(crate) fn axes(said: &[KernelNumber], params: &Params, most: [u64; 3]) -> Result<[u32; 3], String> {
+    let mut axes = [1; 3];
+    for ((axis, number), most) in axes.iter_mut().zip(said).zip(most) {
+        *axis = number.whole(params, &(1..=most))? as u32;
+    }
+    Ok(axes)
+}
+
+impl CudaArgument {
+    /// Errors: what cannot be computed for these parameters, in words.
+    fn of(&self, params: &Params) -> Result<KernelArgument, String> {
+        match self {
+            CudaArgument::Scalar { dtype, value } => {
+                let (dtype, value) = (dtype.of(params)?, value.of(params)?);
+                fits(dtype, value)?;
+                Ok(KernelArgument::Scalar { dtype, value })
+            }
+            CudaArgument::Buffer { access, dtype, length, fill } => {
+                let dtype = dtype.of(params)?;
+                let fill = match fill {
+                    CudaFill::Index => Fill::Index,
+                    CudaFill::Value { value } => {
+                        fits(dtype, *value)?;
+                        Fill::Value { value: *value }
+                    }
+                    CudaFill::Usual => {
+                        let (low, high) = usual_range(dtype);
+                        Fill::Uniform { low, high }
+                    }
+                    CudaFill::Uniform { low, high } => {
+                        let (low, high) = (low.of(params)?, high.of(params)?);
+                        check_range(dtype, low, high)?;
+                        Fill::Uniform { low, high }
+                    }
+                };
+                let length = length.whole(params, &(1..=MAX_LENGTH))?;
+                Ok(KernelArgument::Buffer { dtype, length, access: *access, fill })
+            }
+        }
+    }
+}
+
+/// From -1 to 1; of whole numbers 0 to 99, which are an index into most buffers.
+pub(crate) fn usual_range(dtype: DType) -> (f64, f64) {
+    if bounds(dtype).is_some() { (0.0, 100.0) } else { (-1.0, 1.0) }
+}
+
+/// How far a right answer may be off, by the coarsest of the types that are written. `None`: none is.
+pub(crate) fn usual_tolerance(written: impl IntoIterator<Item = DType>) -> Option<f64> {
+    let of = |dtype| match dtype {
+        DType::F64 => 1e-9,
+        DType::F32 => 1e-5,
+        DType::F16 => 2e-3,
+        DType::Bf16 => 2e-2,
+        _ => 0.0,
+    };
+    written.into_iter().map(of).max_by(f64::total_cmp)
+}
+
+/// Random numbers of a type are from `low` to `high`, integers below `high`. Errors: in words.
+pub(crate) fn check_range(dtype: DType, low: f64, high: f64) -> Result<(), String> {
+    if low >= high {
+        return Err(format!("the range from {low} to {high} is empty"));
+    }
+    fits(dtype, low)?;
+    // The end itself is no value of an integer.
+    fits(dtype, if bounds(dtype).is_some() { high - 1.0 } else { high })
+}
+
+/// Whether a type holds a number. Errors: in words.
+pub(crate) fn fits(dtype: DType, value: f64) -> Result<(), String> {
+    let name: &str = dtype.into();
+    if let Some((low, high)) = bounds(dtype) {
+        if value.fract() != 0.0 {
+            return Err(format!("it gives {value}, not a whole number, which `{name}` is"));
+        }
+        if value < low || value > high {
+            return Err(format!("it gives {value}, and `{name}` goes from {low} to {high}"));
+        }
+        return Ok(());
+    }
+    let most = match dtype {
+        DType::F16 => 65_504.0,
+        DType::F32 | DType::Bf16 => f64::from(f32::MAX),
+        _ => f64::MAX,
+    };
+    if value.abs() > most {
+        return Err(format!("it gives {value}, and `{name}` ends at {most}"));
+    }
+    Ok(())
+}
+
+/// The least and the greatest number of an integer type; those of 64 bits as far as a number of the file is exact.
+fn bounds(dtype: DType) -> Option<(f64, f64)> {
+    use super::kernel_number::EXACT;
+    match dtype {
+        DType::F64 | DType::F32 | DType::F16 | DType::Bf16 => None,
+        DType::I64 => Some((-EXACT, EXACT)),
+        DType::U64 => Some((0.0, EXACT)),
+        DType::I32 => Some((f64::from(i32::MIN), f64::from(i32::MAX))),
+        DType::U32 => Some((0.0, f64::from(u32::MAX))),
+        DType::I8 => Some((f64::from(i8::MIN), f64::from(i8::MAX))),
+        DType::U8 => Some((0.0, f64::from(u8::MAX))),
+    }
+}
+
+impl fmt::Display for CudaLaunch {
+    /// As the file has it: `grid ceil_div(n, 256), block 256`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let axes =
+            |said: &[KernelNumber]| said.iter().map(KernelNumber::to_string).collect::<Vec<_>>().join(" x ");
+        write!(f, "grid {}, block {}", axes(&self.grid), axes(&self.block))?;
+        self.shared.as_ref().map_or(Ok(()), |shared| write!(f, ", shared {shared} B"))
+    }
+}
+
+/// `256`, `16x16`.
+pub fn shown_axes(axes: [u32; 3]) -> String {
+    let said = 3 - axes.iter().rev().take_while(|axis| **axis == 1).count();
+    axes[..said.max(1)].iter().map(u32::to_string).collect::<Vec<_>>().join("x")
+}
+
+impl CudaEntry {
+    /// What the child of a case is asked for. `dir`: the benchmark's folder. `work`: of one launch, by unit. Errors: what cannot be
+    /// computed for these parameters, in words.
+    pub(crate) fn call(
+        &self,
+        params: &Params,
+        dir: &Path,
+        work: &[(&'static str, f64)],
+    ) -> Result<KernelCall, String> {
+        let one = |text: &String| substitute(std::slice::from_ref(text), params).concat();
+        let arguments: Result<Vec<_>, String> = (1..)
+            .zip(&self.arguments)
+            .map(|(at, argument)| argument.of(params).map_err(|why| format!("argument {at}: {why}")))
+            .collect();
+        let arguments = arguments?;
+        let written = arguments.iter().filter_map(|argument| match argument {
+            KernelArgument::Buffer { dtype, access, .. } => (*access != Access::Input).then_some(*dtype),
+            KernelArgument::Scalar { .. } => None,
+        });
+        let usual = usual_tolerance(written).unwrap_or(0.0);
+        let reference = self.reference.as_ref().map(|reference| {
+            let launch = reference.launch.of(params).map_err(|why| format!("`reference`: {why}"))?;
+            let [absolute, relative] = [reference.absolute, reference.relative].map(|it| it.unwrap_or(usual));
+            Ok::<_, String>(KernelReference { entry: one(&reference.entry), launch, absolute, relative })
+        });
+        let amount = |unit: &str| work.iter().find(|(other, _)| *other == unit).map(|(_, amount)| *amount);
+        Ok(KernelCall {
+            file: self.path(dir),
+            entry: one(&self.entry),
+            options: substitute(&self.options, params),
+            include: self.include.iter().map(|folder| dir.join(folder)).collect(),
+            launch: self.launch.of(params)?,
+            arguments,
+            reference: reference.transpose()?,
+            flush_l2: params.get(FLUSH_L2) != Some(&ParamValue::Bool(false)),
+            bytes: amount("bytes"),
+            flops: amount("flops"),
+        })
+    }
+
+    /// The file. `dir`: the benchmark's folder.
+    pub fn path(&self, dir: &Path) -> PathBuf {
+        dir.join(&self.file)
+    }
+}
+
+/// An axis of the file. Errors: in words.
+pub(crate) fn check_axis(value: f64, most: u64) -> Result<(), String> {
+    whole(value, &(1..=most)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_that_hold_one_are_not_shown() {
+        assert_eq!(shown_axes([4096, 1, 1]), "4096");
+        assert_eq!(shown_axes([1, 1, 1]), "1");
+        assert_eq!(shown_axes([1, 8, 1]), "1x8");
+        assert_eq!(shown_axes([2, 1, 3]), "2x1x3");
+    }
+
+    #[test]
+    fn a_type_holds_what_it_holds() {
+        for (dtype, value) in
+            [(DType::I8, -128.0), (DType::U8, 255.0), (DType::F16, 65_504.0), (DType::F64, 1e308)]
+        {
+            assert_eq!(fits(dtype, value), Ok(()));
+        }
+        for (dtype, value) in
+            [(DType::I8, 128.0), (DType::U32, -1.0), (DType::I32, 1.5), (DType::F16, 7e4), (DType::F32, 1e39)]
+        {
+            assert!(fits(dtype, value).is_err(), "{dtype:?} {value}");
+        }
+        assert_eq!(check_range(DType::U8, 0.0, 256.0), Ok(()));
+        assert!(check_range(DType::U8, 0.0, 257.0).is_err() && check_range(DType::F32, 1.0, 1.0).is_err());
+    }
+}

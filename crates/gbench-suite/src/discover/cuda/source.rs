@@ -1,0 +1,269 @@
+//! The kernels of a CUDA source, by its text: names, parameters, and what their bodies say of a launch.
+//!
+//! A reader of declarations, not a compiler: it expands no macro and follows no `#include`. What it does not understand it says.
+
+use std::collections::BTreeMap;
+
+use super::code_text::{CodeText, CodeToken, tokens};
+use super::parameter::{KernelParameter, element, parameter};
+
+/// What a source says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct CudaSource {
+    pub kernels: Vec<FoundSignature>,
+    /// What a compiler of device code alone stops at; `None`: nothing that was seen.
+    pub host: Option<String>,
+}
+
+/// A kernel with its body.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FoundSignature {
+    /// With its namespaces.
+    pub name: String,
+    /// Errors: why it cannot be called without its author.
+    pub parameters: Result<Vec<KernelParameter>, String>,
+    /// Axes of the grid that the body looks at: 1 to 3.
+    pub axes: usize,
+    /// Bytes by thread of the dynamic shared memory that it declares.
+    pub shared: Option<u32>,
+}
+
+/// What stands around a declaration.
+enum Scope {
+    Namespace(String),
+    /// `extern "C" {`, and a namespace without a name.
+    Transparent,
+}
+
+impl CudaSource {
+    pub(crate) fn read(text: &str) -> Self {
+        let text = CodeText::new(text);
+        let mut source = CudaSource::default();
+        let tokens = tokens(&text.code);
+        source.host = text.host_header.map(|name| format!("it includes <{name}>"));
+        if source.host.is_none() && text.code.contains("<<<") {
+            source.host = Some("it launches kernels itself (`<<<`)".into());
+        }
+        let (mut scopes, mut aliases): (Vec<Scope>, BTreeMap<&str, Vec<CodeToken>>) = Default::default();
+        let (mut start, mut at) = (0, 0);
+        while at < tokens.len() {
+            match tokens[at] {
+                ";" => {
+                    note_alias(&tokens[start..at], &mut aliases);
+                    (start, at) = (at + 1, at + 1);
+                }
+                "}" => {
+                    scopes.pop();
+                    (start, at) = (at + 1, at + 1);
+                }
+                "{" => {
+                    let declaration = &tokens[start..at];
+                    if let Some(scope) = scope(declaration) {
+                        scopes.push(scope);
+                        (start, at) = (at + 1, at + 1);
+                        continue;
+                    }
+                    let end = closing(&tokens, at);
+                    let body = &tokens[at + 1..end.min(tokens.len())];
+                    if declaration.contains(&"__global__") {
+                        source.kernels.extend(kernel(declaration, body, &scopes, &aliases));
+                    } else if let Some(name) = host_function(declaration) {
+                        source.host.get_or_insert(format!("`{name}` is code of the host"));
+                    }
+                    at = end + 1;
+                    // `struct x { } y;` and `int x[] = { };` go on to their `;`.
+                    if declaration.last() == Some(&")") || is_function(declaration) {
+                        start = at;
+                    }
+                }
+                _ => at += 1,
+            }
+        }
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        source.kernels.iter().for_each(|kernel| *seen.entry(kernel.name.clone()).or_default() += 1);
+        for kernel in &mut source.kernels {
+            if seen[&kernel.name] > 1 && kernel.parameters.is_ok() {
+                kernel.parameters =
+                    Err("has several signatures, so that its name alone does not say which".into());
+            }
+        }
+        source.kernels.dedup_by(|one, other| one.name == other.name && one.parameters == other.parameters);
+        source
+    }
+}
+
+/// The index of the brace that closes the one at `open`, or the end.
+fn closing(tokens: &[CodeToken], open: usize) -> usize {
+    let mut depth = 0;
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match *token {
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    tokens.len()
+}
+
+/// The scope that a brace opens behind these words, where it is one that declarations stand in.
+fn scope(words: &[CodeToken]) -> Option<Scope> {
+    if words.contains(&"(") {
+        return None;
+    }
+    if let Some(at) = words.iter().position(|word| *word == "namespace") {
+        let name: String = words[at + 1..].concat();
+        return Some(if name.is_empty() { Scope::Transparent } else { Scope::Namespace(name) });
+    }
+    // The language's name is text, which is blank here.
+    (words == ["extern"]).then_some(Scope::Transparent)
+}
+
+/// `using real = float;`, `typedef float real;`
+fn note_alias<'t>(words: &[CodeToken<'t>], aliases: &mut BTreeMap<&'t str, Vec<CodeToken<'t>>>) {
+    match words {
+        ["using", name, "=", of @ ..] => _ = aliases.insert(name, of.to_vec()),
+        ["typedef", of @ .., name] => _ = aliases.insert(name, of.to_vec()),
+        _ => {}
+    }
+}
+
+fn is_function(words: &[CodeToken]) -> bool {
+    let of_type = ["struct", "class", "union", "enum"].iter().any(|word| words.first() == Some(word));
+    words.contains(&"(") && !words.contains(&"=") && !of_type
+}
+
+/// The name of a function that only the host can have.
+fn host_function<'t>(words: &[CodeToken<'t>]) -> Option<&'t str> {
+    if !is_function(words) || words.iter().any(|word| ["__device__", "constexpr", "template"].contains(word))
+    {
+        return None;
+    }
+    let at = words.iter().position(|word| *word == "(")?;
+    // A macro of the project may stand for `__device__`.
+    let is_macro = |word: &&str| {
+        word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    let name = *words[..at].last()?;
+    (!words[..at].iter().any(is_macro) && is_name(name)).then_some(name)
+}
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// `None`: what stands there is no kernel that was understood as one.
+fn kernel(
+    words: &[CodeToken],
+    body: &[CodeToken],
+    scopes: &[Scope],
+    aliases: &BTreeMap<&str, Vec<CodeToken>>,
+) -> Option<FoundSignature> {
+    let global = words.iter().position(|word| *word == "__global__")?;
+    let (name, inside) = signature(&words[global + 1..])?;
+    let namespaces = scopes.iter().filter_map(|scope| match scope {
+        Scope::Namespace(name) => Some(format!("{name}::")),
+        Scope::Transparent => None,
+    });
+    let name: String = namespaces.chain([name.to_owned()]).collect();
+    let parameters = if words[..global].contains(&"template") {
+        Err(format!("is a template: write an entry with its arguments, such as `entry = \"{name}<float>\"`"))
+    } else {
+        list(inside).into_iter().map(|words| parameter(words, aliases)).collect()
+    };
+    let looks_at = |axis: &str| {
+        let of_index = ["blockIdx", "threadIdx"];
+        body.windows(3).any(|it| of_index.contains(&it[0]) && it[1] == "." && it[2] == axis)
+    };
+    let axes = if looks_at("z") {
+        3
+    } else if looks_at("y") {
+        2
+    } else {
+        1
+    };
+    Some(FoundSignature { name, parameters, axes, shared: dynamic_shared(body, aliases) })
+}
+
+/// The name and the parameters of what stands behind `__global__`: the first word before parentheses that is no attribute.
+fn signature<'w, 't>(words: &'w [CodeToken<'t>]) -> Option<(&'t str, &'w [CodeToken<'t>])> {
+    let mut at = 0;
+    loop {
+        let open = at + words[at..].iter().position(|word| *word == "(")?;
+        let close = matching(words, open)?;
+        let name = *words[..open].last()?;
+        let goes_on = words.get(close + 1).is_some_and(|word| is_name(word) && *word != "noexcept");
+        if is_name(name) && !name.starts_with("__") && !goes_on {
+            return Some((name, &words[open + 1..close]));
+        }
+        at = close + 1;
+    }
+}
+
+fn matching(words: &[CodeToken], open: usize) -> Option<usize> {
+    let mut depth = 0;
+    for (at, word) in words.iter().enumerate().skip(open) {
+        match *word {
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The parts between the commas that stand in no bracket.
+fn list<'w, 't>(words: &'w [CodeToken<'t>]) -> Vec<&'w [CodeToken<'t>]> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, word) in words.iter().enumerate() {
+        match *word {
+            "(" | "<" | "[" | "{" => depth += 1,
+            ")" | ">" | "]" | "}" => depth -= 1,
+            "," if depth == 0 => {
+                parts.push(&words[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&words[start..]);
+    parts.retain(|part| !part.is_empty() && *part != ["void"]);
+    parts
+}
+
+/// `extern __shared__ float tile[];`
+fn dynamic_shared(body: &[CodeToken], aliases: &BTreeMap<&str, Vec<CodeToken>>) -> Option<u32> {
+    const LARGEST: u32 = 16;
+    let at = body.windows(2).position(|words| words.contains(&"extern") && words.contains(&"__shared__"))?;
+    let rest = &body[at + 2..];
+    let end = rest.iter().position(|word| *word == ";").unwrap_or(rest.len());
+    let words: Vec<CodeToken> = rest[..end].iter().copied().take_while(|word| *word != "[").collect();
+    let (_, of) = words.split_last()?;
+    Some(element(of, aliases).map_or(LARGEST, |(dtype, lanes)| dtype.size() as u32 * lanes))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::discover::cuda::parameter::tests::parameter_text;
+    use case_files::Given;
+
+    /// Of a source, what it has of the host and its kernels.
+    pub(crate) fn answer(given: &Given) -> String {
+        let CudaSource { kernels, host } = CudaSource::read(&given.text());
+        let mut text = format!("host: {}\n", host.as_deref().unwrap_or("nothing"));
+        for FoundSignature { name, parameters, axes, shared } in kernels {
+            let parameters = match parameters {
+                Ok(parameters) => parameters.iter().map(parameter_text).collect::<Vec<_>>().join(", "),
+                Err(why) => format!("it {why}"),
+            };
+            text += &format!("kernel {name}({parameters}): axes {axes}, shared {shared:?}\n");
+        }
+        text
+    }
+}

@@ -1,0 +1,203 @@
+//! Reads `[[benchmark.cuda.arguments]]`: what the kernel is called with, in the order of its parameters.
+
+use strum::IntoEnumIterator;
+use toml::de::DeValue;
+
+use super::action_reader::check_text;
+use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
+use crate::benchmark::cuda::{CudaArgument, CudaFill, MAX_LENGTH, check_range, fits, usual_range};
+use crate::benchmark::element_type::ElementType;
+use crate::benchmark::kernel_number::{KernelNumber, whole};
+use crate::benchmark::template::{Piece, pieces};
+use crate::reader::item::{Item, refuse_each};
+use crate::reader::table::Table;
+use crate::words::{advise, listed};
+use gbench_model::text::count;
+use gbench_model::{Access, DType, Params};
+
+const EXAMPLE: &str =
+    "a list such as [{ input = \"f32\", length = \"n\" }, { value = \"n\", type = \"i32\" }]";
+
+/// `None` if one of them is wrong.
+pub(super) fn read_arguments(item: &Item, sweep: &SweptParams) -> Option<Vec<CudaArgument>> {
+    let members = item.list(EXAMPLE)?;
+    // Every argument is looked at before the first bad one ends it.
+    let read: Vec<_> = members.iter().map(|member| argument(member, sweep)).collect();
+    read.into_iter().collect()
+}
+
+fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
+    let mut table = item.table()?;
+    table.name = "[[benchmark.cuda.arguments]]".into();
+    let nothing = (
+        "this argument does not say what it is",
+        "write `input`, `output` or `inout` with the type of an element, or `value` for a number",
+    );
+    let first =
+        table.one_of(["input", "output", "inout", "value"], "an argument", nothing, "keep one of them");
+    let (length, fill, range) = (table.take("length"), table.take("fill"), table.take("range"));
+    let of_value = table.take("type");
+    let argument = first.and_then(|first| match first.key {
+        "value" => {
+            let next = "take it out, or write `input` in place of `value`";
+            refuse_each([length, fill, range].into_iter().flatten(), "is for a buffer", next);
+            scalar(&table, of_value, &first, sweep)
+        }
+        _ => {
+            if let Some(other) = &of_value {
+                other.fault(
+                    format!("`type` is for a `value`: `{}` has the type of its elements", first.key),
+                    "take it out",
+                );
+            }
+            buffer(&table, &first, [length, fill, range], sweep)
+        }
+    });
+    table.close();
+    argument
+}
+
+fn scalar(table: &Table, of_value: Option<Item>, value: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
+    let Some(of_value) = of_value else {
+        let what = "this argument does not say which type its `value` has";
+        table.page.fault(table.span.clone(), what, "add `type = \"i32\"`");
+        return None;
+    };
+    let dtype = read_type(&of_value, sweep)?;
+    let check = |it: f64, point: &Params| fits(dtype.of(point)?, it);
+    let next = format!("write a number that `{dtype}` holds, or another `type`");
+    let value = number(value, sweep, &NumberRule { check: &check, next: &next })?;
+    Some(CudaArgument::Scalar { dtype, value })
+}
+
+fn buffer(
+    table: &Table,
+    first: &Item,
+    [length, fill, range]: [Option<Item>; 3],
+    sweep: &SweptParams,
+) -> Option<CudaArgument> {
+    let access = match first.key {
+        "input" => Access::Input,
+        "output" => Access::Output,
+        _ => Access::InputOutput,
+    };
+    let dtype = read_type(first, sweep)?;
+    let Some(length) = length else {
+        let what = format!("this `{}` has no `length`", first.key);
+        table.page.fault(table.span.clone(), what, "add `length = \"n\"`, its number of elements");
+        return None;
+    };
+    let check = |it: f64, _: &Params| whole(it, &(1..=MAX_LENGTH)).map(drop);
+    let next = "write its number of elements, at least 1: `length = \"n\"`";
+    let length = number(&length, sweep, &NumberRule { check: &check, next });
+    let fill = read_fill(fill, range, (access, &dtype), sweep);
+    Some(CudaArgument::Buffer { access, dtype, length: length?, fill: fill? })
+}
+
+/// What fills a buffer that is read: random numbers; one that is only written: nothing but zeros.
+fn read_fill(
+    fill: Option<Item>,
+    range: Option<Item>,
+    (access, dtype): (Access, &ElementType),
+    sweep: &SweptParams,
+) -> Option<CudaFill> {
+    const WORDS: [(&str, SaidFill); 3] =
+        [("random", SaidFill::Random), ("zero", SaidFill::Zero), ("index", SaidFill::Index)];
+    let said = match &fill {
+        None if access == Access::Output && range.is_none() => SaidFill::Zero,
+        None => SaidFill::Random,
+        Some(item) => match item.value {
+            DeValue::String(word) => {
+                let Some((_, said)) = WORDS.iter().find(|(name, _)| name == word) else {
+                    let next =
+                        format!("{}, or a number: `fill = 1`", advise(word, &WORDS.map(|(name, _)| name)));
+                    return item.refuse(format!("`fill` cannot be `{word}`"), next);
+                };
+                *said
+            }
+            _ => {
+                let value = item.number()?;
+                let wrong = |point: &Params| fits(dtype.of(point).ok()?, value).err();
+                if let Some(why) = sweep.points.iter().find_map(wrong) {
+                    let why = why.trim_start_matches("it gives ");
+                    let next = format!("write a number that `{dtype}` holds");
+                    return item.refuse(format!("`fill` is {why}"), next);
+                }
+                SaidFill::Number(value)
+            }
+        },
+    };
+    if let Some(item) = range.as_ref().filter(|_| said != SaidFill::Random) {
+        return item.refuse("`range` is for random numbers", "take it out, or write `fill = \"random\"`");
+    }
+    Some(match said {
+        SaidFill::Zero => CudaFill::Value { value: 0.0 },
+        SaidFill::Number(value) => CudaFill::Value { value },
+        SaidFill::Index => CudaFill::Index,
+        SaidFill::Random => match (range, dtype) {
+            (Some(item), _) => {
+                let (low, high) = read_range(&item, dtype, sweep)?;
+                CudaFill::Uniform { low, high }
+            }
+            (None, ElementType::Fixed(dtype)) => {
+                let (low, high) = usual_range(*dtype);
+                CudaFill::Uniform { low: KernelNumber::Number(low), high: KernelNumber::Number(high) }
+            }
+            (None, ElementType::OfParameter(_)) => CudaFill::Usual,
+        },
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum SaidFill {
+    Random,
+    Zero,
+    Index,
+    Number(f64),
+}
+
+fn read_range(item: &Item, dtype: &ElementType, sweep: &SweptParams) -> Option<(KernelNumber, KernelNumber)> {
+    let members = item.list("two numbers, such as [0, 1]")?;
+    let [low, high] = members.as_slice() else {
+        let what = format!("`range` has {}", count(members.len(), "number"));
+        return item.refuse(what, "write two: `range = [0, 1]`");
+    };
+    let any = NumberRule { check: &|_, _| Ok(()), next: "" };
+    let (low, high) = (number(low, sweep, &any), number(high, sweep, &any));
+    let (low, high) = (low?, high?);
+    let wrong = sweep.points.iter().find_map(|point| {
+        let checked = check_range(dtype.of(point).ok()?, low.of(point).ok()?, high.of(point).ok()?);
+        Some((point, checked.err()?))
+    });
+    if let Some((point, why)) = wrong {
+        let next = format!("write a low and a high end that `{dtype}` holds: `range = [0, 1]`");
+        let why = why.trim_start_matches("it gives ");
+        return item.refuse(format!("{}`range`: {why}", for_point(point)), next);
+    }
+    Some((low, high))
+}
+
+/// `"f32"`, or `"{name}"` of a parameter that names a type in every case.
+pub(super) fn read_type(item: &Item, sweep: &SweptParams) -> Option<ElementType> {
+    let text = item.text()?;
+    if !text.contains(['{', '}']) {
+        return item.variant().map(ElementType::Fixed);
+    }
+    let found = pieces(text).unwrap_or_default();
+    let [Piece::Literal(""), Piece::Param(name), Piece::Literal("")] = found[..] else {
+        let what = format!("`{}` cannot be `{text}`", item.key);
+        return item
+            .refuse(what, "write a type, or a parameter that names one and nothing beside it: \"{t}\"");
+    };
+    let name = name.to_owned();
+    if !sweep.names.contains(&name) {
+        check_text(item, sweep.names);
+        return None;
+    }
+    let it = ElementType::OfParameter(name);
+    if let Some((point, why)) = sweep.points.iter().find_map(|point| Some((point, it.of(point).err()?))) {
+        let known: Vec<&str> = DType::iter().map(Into::into).collect();
+        return item.refuse(format!("{}{why}", for_point(point)), format!("use one of {}", listed(&known)));
+    }
+    Some(it)
+}

@@ -1,0 +1,285 @@
+//! Reads `[benchmark.cuda]`: the kernel, its launch, what it is held against. Every expression is computed for every case, so that a
+//! launch that no device takes is a mistake of the file.
+
+use std::path::Path;
+
+use toml::de::DeValue;
+
+use super::action_reader::check_text;
+use super::cuda_argument_reader::read_arguments;
+use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
+use super::sweep_reader::MAX_POINTS;
+use crate::benchmark::cuda::{
+    CudaArgument, CudaEntry, CudaLaunch, CudaReference, FLUSH_L2, MAX_BLOCK, MAX_GRID, axes, check_axis,
+    threads, usual_tolerance,
+};
+use crate::benchmark::definition::Benchmark;
+use crate::benchmark::element_type::ElementType;
+use crate::benchmark::kernel_number::{KernelNumber, whole};
+use crate::benchmark::launch::Action;
+use crate::benchmark::template::substitute;
+use crate::reader::item::{Item, optional};
+use crate::reader::table::Table;
+use gbench_model::{Access, ParamValue, Params, Timing};
+
+/// Reads the table, after the parameters. `looks`: whether the source has to be there. `budget`: combinations that the file may still
+/// make.
+pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks: bool, budget: &mut usize) {
+    // Whatever `extract` or `timing` say, which is reported with the other keys that have no meaning here.
+    it.timing = Timing::Protocol;
+    it.extract.clear();
+    let sweep = SweptParams { names, points: &it.points };
+    let Some(mut table) = item.table() else { return };
+    table.name = "[benchmark.cuda]".into();
+    let entry = read_entry(&mut table, &sweep);
+    // A build step may make it.
+    if let (Some(item), true, true) = (table.again("file"), looks, it.build.is_none()) {
+        look_for(&item, &it.dir);
+    }
+    table.close();
+    let Some(entry) = entry else { return };
+    spread(it, &entry.flush_l2, item, budget);
+    it.action = Action::Cuda(Box::new(entry));
+}
+
+fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
+    let file = table.need("file", "`file = \"saxpy.cu\"`").and_then(|item| below(&item));
+    let entry =
+        table.need("entry", "`entry = \"saxpy\"`, the kernel's name").and_then(|item| name(&item, sweep));
+    let options = table.take("options").and_then(|item| options(&item, sweep)).unwrap_or_default();
+    let include = table.take("include").and_then(|item| item.texts("[\"include\"]")).unwrap_or_default();
+    let grid = table.need("grid", "`grid = \"ceil_div(n, 256)\"`, the number of blocks");
+    let grid = grid.and_then(|item| read_axes(&item, sweep, MAX_GRID));
+    let block = table.need("block", "`block = 256`, the threads of a block");
+    let block = block.and_then(|item| read_block(&item, sweep));
+    let shared = table.take("shared").and_then(|item| shared(&item, sweep));
+    let arguments = table.take("arguments").map_or(Some(Vec::new()), |item| read_arguments(&item, sweep));
+    let reference = table.take("reference");
+    let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
+    let launch = CudaLaunch { grid: grid?, block: block?, shared };
+    let reference = optional(reference, |item| read_reference(item, sweep, &launch, arguments.as_deref()))?;
+    let (file, entry, arguments) = (file?, entry?, arguments?);
+    Some(CudaEntry { file, entry, options, include, launch, arguments, reference, flush_l2 })
+}
+
+/// A file below the benchmark's folder: a comparison of commits has one in each tree.
+fn below(item: &Item) -> Option<String> {
+    let file = item.filled()?;
+    if !is_below(file) {
+        return item.refuse(
+            format!("`file = \"{file}\"` leaves the benchmark's folder"),
+            "write the path from there, or set `dir`",
+        );
+    }
+    Some(file.to_owned())
+}
+
+/// Refuses a source that is not there.
+fn look_for(item: &Item, dir: &Path) {
+    let Some(file) = item.value.as_str().filter(|file| !file.trim().is_empty()) else { return };
+    let path = dir.join(file);
+    if is_below(file) && !path.is_file() {
+        let what = if path.is_dir() { "is a folder" } else { "is not there" };
+        let next = format!("write the path from {}, or set `dir`", dir.display());
+        item.fault(format!("`file = \"{file}\"` {what}"), next);
+    }
+}
+
+fn is_below(file: &str) -> bool {
+    !file.starts_with('/') && file.split('/').all(|part| part != "..")
+}
+
+/// A kernel's name: `saxpy`, `blur<float, {tile}>`.
+fn name(item: &Item, sweep: &SweptParams) -> Option<String> {
+    let text = item.filled()?;
+    if text.contains(['(', ';']) || text.chars().any(char::is_control) {
+        return item.refuse(
+            format!("`{text}` is no kernel's name"),
+            "write the name alone, of a template with its arguments: \"blur<float, 4>\"",
+        );
+    }
+    check_text(item, sweep.names);
+    Some(text.to_owned())
+}
+
+/// Beginnings of options that the gate does not pass on, with what they are and what to do.
+const REFUSED: [(&[&str], &str, &str); 5] = [
+    (&["-I", "--include-path"], "is a folder of headers", "write it into `include = [\"folder\"]`"),
+    (
+        &["-arch", "--gpu-architecture"],
+        "names an architecture",
+        "take it out: the kernel is compiled for the GPU that it runs on",
+    ),
+    (
+        &["-rdc", "--relocatable-device-code", "-dc", "--device-c"],
+        "leaves code that has to be linked",
+        "take it out: one file is compiled, and loaded as it is",
+    ),
+    (
+        &["-dlto", "--dlink-time-opt", "-lto", "-gen-opt-lto", "--gen-opt-lto", "-optix-ir", "--optix-ir"],
+        "makes no machine code",
+        "take it out: what is compiled is loaded as it is",
+    ),
+    (
+        &[
+            "-time",
+            "--time",
+            "-fdevice-time-trace",
+            "--fdevice-time-trace",
+            "-pch",
+            "--pch",
+            "-create-pch",
+            "--create-pch",
+            "-use-pch",
+            "--use-pch",
+        ],
+        "reads or writes a file beside the source",
+        "take it out: a run compiles each kernel once and keeps nothing",
+    ),
+];
+
+fn options(item: &Item, sweep: &SweptParams) -> Option<Vec<String>> {
+    for member in item.list("a list of options, such as [\"-DTILE=32\", \"--use_fast_math\"]")? {
+        let Some(text) = member.filled() else { continue };
+        check_text(&member, sweep.names);
+        let raw = [text.to_owned()];
+        // As it is with the values of each case, which may make another option of it.
+        let refused = |point: &Params| {
+            let option = substitute(&raw, point).concat();
+            let (what, next) = wrong_option(&option)?;
+            let case = if option == text { String::new() } else { for_point(point) };
+            Some((format!("{case}`{option}` {what}"), next))
+        };
+        if let Some((what, next)) = sweep.points.iter().find_map(refused) {
+            member.fault(what, next);
+        }
+    }
+    item.texts("[\"-DTILE=32\"]")
+}
+
+/// Why an option is not passed on, and what to do; `None`: it is.
+fn wrong_option(option: &str) -> Option<(&'static str, &'static str)> {
+    if !option.starts_with('-') {
+        return Some(("is no option", "write options of NVRTC, each as one word, such as \"-DTILE=32\""));
+    }
+    let is = |beginnings: &[&str]| beginnings.iter().any(|beginning| option.starts_with(beginning));
+    REFUSED.iter().find(|(beginnings, ..)| is(beginnings)).map(|(_, what, next)| (*what, *next))
+}
+
+/// One number, or up to three, with what each axis may hold.
+fn read_axes(item: &Item, sweep: &SweptParams, most: [u64; 3]) -> Option<Vec<KernelNumber>> {
+    let members = match item.value {
+        DeValue::Array(_) => item.list("up to three numbers")?,
+        _ => vec![item.clone()],
+    };
+    if members.is_empty() || members.len() > 3 {
+        let what = format!("`{}` has {} axes", item.key, members.len());
+        return item.refuse(what, "write a number, or a list of up to three: x, y, z");
+    }
+    let next = match item.key {
+        "grid" => "write a number of blocks, or an expression such as \"ceil_div(n, 256)\"",
+        _ => "write a number of threads: 256, or [16, 16]",
+    };
+    let read = members.iter().zip(most).map(|(member, most)| {
+        let check = |it: f64, _: &Params| check_axis(it, most);
+        number(member, sweep, &NumberRule { check: &check, next })
+    });
+    // Every axis is looked at before the first bad one ends it.
+    read.collect::<Vec<_>>().into_iter().collect()
+}
+
+fn read_block(item: &Item, sweep: &SweptParams) -> Option<Vec<KernelNumber>> {
+    let block = read_axes(item, sweep, MAX_BLOCK)?;
+    let many = |point: &Params| threads(axes(&block, point, MAX_BLOCK).ok()?).err();
+    let many = sweep.points.iter().find_map(|point| Some((many(point)?, point)));
+    if let Some((what, point)) = many {
+        return item
+            .refuse(format!("{}{what}", for_point(point)), "write fewer threads, and more blocks in `grid`");
+    }
+    Some(block)
+}
+
+fn shared(item: &Item, sweep: &SweptParams) -> Option<KernelNumber> {
+    let check = |it: f64, _: &Params| whole(it, &(0..=u64::from(u32::MAX))).map(drop);
+    number(item, sweep, &NumberRule { check: &check, next: "write a number of bytes: `shared = \"4 * n\"`" })
+}
+
+/// The kernel whose answer is right. `own`: the launch of the kernel that is measured. `arguments`: `None` where they are wrong, so
+/// that what is written is not known.
+fn read_reference(
+    item: &Item,
+    sweep: &SweptParams,
+    own: &CudaLaunch,
+    arguments: Option<&[CudaArgument]>,
+) -> Option<CudaReference> {
+    let mut table = item.table()?;
+    table.name = "[benchmark.cuda.reference]".into();
+    let next = "`entry = \"saxpy_plain\"`, a kernel of the same file with the same parameters";
+    let entry = table.need("entry", next).and_then(|item| name(&item, sweep));
+    let grid = table.take("grid").map(|item| read_axes(&item, sweep, MAX_GRID));
+    let block = table.take("block").map(|item| read_block(&item, sweep));
+    let shared_bytes = table.take("shared").map(|item| shared(&item, sweep));
+    let written: Vec<&ElementType> = arguments.unwrap_or_default().iter().filter_map(written).collect();
+    // Types that parameters name are known by the case.
+    let fixed = |dtype: &&ElementType| match dtype {
+        ElementType::Fixed(dtype) => Some(*dtype),
+        ElementType::OfParameter(_) => None,
+    };
+    let usual = written.iter().map(fixed).collect::<Option<Vec<_>>>().and_then(usual_tolerance);
+    let mut tolerance = |key| {
+        let read = |item: Item| item.number_that(|it| it >= 0.0, "write a number of at least 0").map(Some);
+        table.take(key).map_or(Some(usual), read)
+    };
+    let (absolute, relative) = (tolerance("absolute"), tolerance("relative"));
+    table.close();
+    if arguments.is_some() && written.is_empty() {
+        item.fault(
+            "`reference` has nothing to hold: no argument is an `output` or `inout`",
+            "say in `arguments` what the kernel writes, or take `reference` out",
+        );
+    }
+    let launch = CudaLaunch {
+        grid: grid.unwrap_or_else(|| Some(own.grid.clone()))?,
+        block: block.unwrap_or_else(|| Some(own.block.clone()))?,
+        shared: match shared_bytes {
+            Some(read) => Some(read?),
+            None => own.shared.clone(),
+        },
+    };
+    Some(CudaReference { entry: entry?, launch, absolute: absolute?, relative: relative? })
+}
+
+/// The type of the elements that the kernel writes.
+fn written(argument: &CudaArgument) -> Option<&ElementType> {
+    match argument {
+        CudaArgument::Buffer { access: Access::Input, .. } | CudaArgument::Scalar { .. } => None,
+        CudaArgument::Buffer { dtype, .. } => Some(dtype),
+    }
+}
+
+fn flush(item: &Item) -> Option<Vec<bool>> {
+    let DeValue::Array(_) = item.value else { return Some(vec![item.flag()?]) };
+    let members = item.list("true, false, or both")?;
+    let flags: Vec<bool> = members.iter().filter_map(Item::flag).collect();
+    let twice = flags.len() == 2 && flags[0] == flags[1];
+    if members.is_empty() || members.len() > 2 || twice {
+        let next = "write `true`, `false`, or `[true, false]` for a cold and a hot case";
+        return item.refuse("`flush_l2` names each of `true` and `false` once at most", next);
+    }
+    Some(flags)
+}
+
+/// Gives each point its cold and its hot case. A cold one keeps its name: it is the usual.
+fn spread(it: &mut Benchmark, flush_l2: &[bool], item: &Item, budget: &mut usize) {
+    let more = it.points.len() * (flush_l2.len().max(1) - 1);
+    let Some(left) = budget.checked_sub(more) else {
+        let what = format!("with `flush_l2` the file makes more than {MAX_POINTS} cases");
+        return item.fault(what, "shorten the lists of `matrix`, or write one value");
+    };
+    *budget = left;
+    let of = |point: &Params, cold: bool| {
+        let hot = (!cold).then(|| (FLUSH_L2.to_owned(), ParamValue::Bool(false)));
+        point.clone().into_iter().chain(hot).collect::<Params>()
+    };
+    it.points = it.points.iter().flat_map(|point| flush_l2.iter().map(|cold| of(point, *cold))).collect();
+}
