@@ -69,7 +69,7 @@ fn n7_records_that_break_their_own_claims_are_refused_before_any_verdict() {
             ("SHA256SUMS does not name the record", &|folder| {
                 std::fs::write(folder.join("base/results/SHA256SUMS"), "").unwrap();
             }),
-            ("another order than the seed gives", &|folder| {
+            ("another order than the seed implies", &|folder| {
                 for side in ["base", "head"] {
                     edit(folder, side, |record| {
                         let slot = record.cases[1].processes[2].slot.as_mut().unwrap();
@@ -77,16 +77,16 @@ fn n7_records_that_break_their_own_claims_are_refused_before_any_verdict() {
                     });
                 }
             }),
-            ("two sides stand in one place", &|folder| {
+            ("two sides have the same position", &|folder| {
                 edit(folder, "head", |record| {
                     let slot = record.cases[1].processes[0].slot.as_mut().unwrap();
                     *slot = 1 - *slot;
                 });
             }),
-            ("does not say which side went first", &|folder| {
+            ("does not record which side went first", &|folder| {
                 edit(folder, "head", |record| record.cases[1].processes[0].slot = None);
             }),
-            ("round 1 of s/c2 is not there", &|folder| {
+            ("round 1 of s/c2 is missing", &|folder| {
                 for side in ["base", "head"] {
                     edit(folder, side, |record| {
                         record.cases[2].processes.remove(1);
@@ -94,7 +94,7 @@ fn n7_records_that_break_their_own_claims_are_refused_before_any_verdict() {
                     });
                 }
             }),
-            ("round 1 of s/c2 stands twice", &|folder| {
+            ("round 1 of s/c2 appears twice", &|folder| {
                 for side in ["base", "head"] {
                     edit(folder, side, |record| {
                         let case = &mut record.cases[2];
@@ -116,7 +116,7 @@ fn n7_records_that_break_their_own_claims_are_refused_before_any_verdict() {
                     case.metrics[0].processes.truncate(last);
                 });
             }),
-            ("do not name the same seed", &|folder| {
+            ("differ in their seed", &|folder| {
                 edit(folder, "head", |record| record.comparison.as_mut().unwrap().seed = 12);
             }),
             ("the order was drawn with 11", &|folder| {
@@ -124,12 +124,12 @@ fn n7_records_that_break_their_own_claims_are_refused_before_any_verdict() {
                     edit(folder, side, |record| record.comparison.as_mut().unwrap().seed = 12);
                 }
             }),
-            ("do not name the same policy", &|folder| {
+            ("differ in their policy", &|folder| {
                 edit(folder, "head", |record| {
                     record.comparison.as_mut().unwrap().policy.threshold = Some(0.5);
                 });
             }),
-            ("do not name the same rule", &|folder| {
+            ("differ in their rule", &|folder| {
                 edit(folder, "head", |record| record.comparison.as_mut().unwrap().rule.alpha = 0.5);
             }),
         ],
@@ -146,7 +146,7 @@ fn n7_a_seed_that_does_not_give_the_order_is_refused() {
             record.config.get_mut("coin_seed").unwrap().value = 12.into();
         });
     }
-    is_refused(&it, "another order than the seed gives");
+    is_refused(&it, "another order than the seed implies");
 }
 
 /// The folder of every comparison that is kept here, whatever is missing in it.

@@ -46,7 +46,7 @@ fn the_exit_code_says_what_became_of_the_run() {
     run("").exits(4).says("stderr ends: something went wrong");
     run("--benchmark tool").exits(4).says("the program `no-such-tool` is not on PATH");
     run("--benchmark gpu").exits(5).says("run on a machine");
-    run("--benchmark nobody").exits(2).says("no benchmark is called so");
+    run("--benchmark nobody").exits(2).says("no benchmark has this name");
     run("--processes 0").exits(2).says("--processes 0");
     run("--no-such-flag").exits(2);
     run("--export nowhere/record.json").exits(2).says("its folder is not there");

@@ -274,10 +274,10 @@ fn files_that_tell_nothing_are_a_warning_and_no_failure() {
     assert_eq!(case.warnings[0], "`device_code`: no file fits `build/*.cubin`");
     assert!(case.warnings[1].starts_with("`device_code`: lib.so cannot be used: "), "{}", case.warnings[1]);
     for (wrong, what) in [
-        ("'../x'", "`../x` is no path below the benchmark's folder"),
-        ("'/x'", "`/x` is no path below the benchmark's folder"),
+        ("'../x'", "`../x` leaves the benchmark's folder"),
+        ("'/x'", "`/x` leaves the benchmark's folder"),
         ("'a[b'", "`a[b` is no glob"),
-        ("", "`device_code` names nothing"),
+        ("", "`device_code` is empty"),
     ] {
         let folder = protocol("", &format!("device_code = [{wrong}]\n"));
         ran(folder.path(), "run --quiet").exits(2).says(what);

@@ -131,7 +131,7 @@ fn a_sweep_over_operators_is_measured_by_its_own_file() {
     assert_eq!(
         found["benchmarks"][0],
         json!({"id": "bench_sweep", "harness": "operator-list", "command": ["python3", "bench_sweep.py"], "file": "results.json", "dir": "",
-               "gpu": false, "why": "bench_sweep.py builds every key of the rows of operator-list and leaves them in results.json"})
+               "gpu": false, "why": "bench_sweep.py builds every key of the rows of operator-list and writes them to results.json"})
     );
     ran(folder.path(), "init").exits(0);
     ran(folder.path(), "list --cases").exits(0).says("operation=x");

@@ -71,7 +71,7 @@ fn n30_a_suite_file_is_bounded_by_its_cases_and_by_its_size() {
     let file = folder.path().join("gbench.toml");
     let many: Vec<String> = (0..100_001).map(|id| format!("{{id=\"{id}\",command=[\"a\"]}}")).collect();
     std::fs::write(&file, format!("benchmark=[{}]\n", many.join(","))).unwrap();
-    let ran_ = ran(folder.path(), "list").exits(2).says("a file may make 100000 cases");
+    let ran_ = ran(folder.path(), "list").exits(2).says("the maximum number of cases of a file is 100000");
     ran_.says("this is benchmark 100001 of 100001").says("`matrix`");
     let long: Vec<String> =
         (0..250_000).map(|id| format!("[[benchmark]]\nid=\"b{id}\"\ncommand=[\"true\"]\n")).collect();

@@ -76,11 +76,11 @@ fn n23_what_nothing_reads_is_a_warning_and_what_decides_verdicts_is_refused() {
     let compare = format!("compare {} {}", sides.join("base").display(), sides.join("head").display());
     with(folder.path(), "run --quiet", &[("GBENCH_ITERATION", "7")])
         .exits(0)
-        .says("warning: nothing reads the variable `GBENCH_ITERATION`: did you mean `GBENCH_ITERATIONS`?");
+        .says("warning: the variable `GBENCH_ITERATION` has no effect: did you mean `GBENCH_ITERATIONS`?");
     for line in ["run", "config show", "describe a", "calibrate", "ci", &compare] {
         with(folder.path(), line, &[("GBENCH_THRESHOLD", "50%")])
             .exits(2)
-            .says("GBENCH_THRESHOLD: the environment says how much is measured, and not what `threshold` is")
+            .says("GBENCH_THRESHOLD: the environment cannot set `threshold`")
             .says("or give `--threshold`");
         with(folder.path(), line, &[("GBENCH_GATE_INCONCLUSIVE", "pass")]).exits(2).says("in the suite file");
     }
@@ -122,7 +122,7 @@ fn n23_the_actions_own_variables_are_no_mistakes_within_it() {
     with(folder.path(), "config show", &variables).exits(2).says("what `budget` is").says("what `store` is");
     with(folder.path(), "config show", &[("GBENCH_LABEL", "h100")])
         .exits(0)
-        .says("nothing reads the variable `GBENCH_LABEL`");
+        .says("the variable `GBENCH_LABEL` has no effect");
     variables.push(("GITHUB_ACTION_PATH", "/action"));
     assert_eq!(with(folder.path(), "config show", &variables).exits(0).err, "");
 }

@@ -186,7 +186,7 @@ fn without_a_number_nothing_is_removed_and_the_suite_file_may_hold_it() {
     }
     ran(kept.root(), "config show").exits(0).says("run.keep_runs 3");
     fs::write(kept.root().join("gbench.toml"), suite("[run]\nkeep_runs = 0", "")).unwrap();
-    kept.gc("--keep 1").exits(2).says("`keep_runs`: `0` keeps nothing").says("an age such as 30d");
+    kept.gc("--keep 1").exits(2).says("`keep_runs`: `0` keeps no runs").says("an age such as 30d");
     assert!(kept.artifacts().join(&ids[1]).exists());
 }
 

@@ -248,8 +248,8 @@ fn a_program_is_known_by_what_its_harness_leaves_in_it() {
 #[test]
 fn what_has_no_meaning_beside_a_harness_is_refused() {
     let refused = [
-        ("matrix = {n = [1]}", "`matrix` has no meaning beside `harness`"),
-        ("timing = \"process\"", "`timing` has no meaning beside `harness`"),
+        ("matrix = {n = [1]}", "`matrix` cannot be combined with `harness`"),
+        ("timing = \"process\"", "`timing` cannot be combined with `harness`"),
         ("isolation = \"proces\"", "`isolation` cannot be `proces`"),
         ("cases = [\"[*\"]", "is no glob"),
         ("share = true", "`share` is for programs that speak the protocol"),

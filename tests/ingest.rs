@@ -469,7 +469,7 @@ fn the_rows_that_extract_describes_are_cases_with_parameters() {
         )
     };
     write(folder.path(), "gbench.toml", suite(&(csv("gelu", "gelu") + &csv("swish", "swish"))));
-    ran(folder.path(), "list").exits(2).says("take their rows in different ways");
+    ran(folder.path(), "list").exits(2).says("select different rows");
     // Without parameters all chosen rows are samples of one case.
     write(folder.path(), "gbench.toml", suite(&time));
     ran(folder.path(), "run --quiet").exits(0);
@@ -480,7 +480,7 @@ fn the_rows_that_extract_describes_are_cases_with_parameters() {
     ran(folder.path(), "run --quiet").exits(4).says("it stands there twice");
     write(folder.path(), "gbench.toml", suite(&format!("{time}{parameters}{rate}")));
     let differ = ran(folder.path(), "list").exits(2);
-    assert!(differ.err.contains("take their rows in different ways"), "{}", differ.err);
+    assert!(differ.err.contains("select different rows"), "{}", differ.err);
 }
 
 #[test]

@@ -103,14 +103,14 @@ fn init_writes_an_entry_for_cuda_pairs_and_leaves_those_out_that_a_module_starts
     let files: Vec<(&str, &str)> = files.chain(no_program).collect();
     let folder = folder(&files);
     let init = ran(folder.path(), "init").exits(0);
-    init.says("2 CUDA sources of pairs without a `main` of their own");
+    init.says("2 CUDA sources of pairs have no `main`");
     let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
     let entry = "id = \"cuda_pairs\"\ncommand = [\"./{program}\"]\n\
         build = [\"nvcc\", \"-O3\", \"-o\", \"{program}\", \"{source}\"]\n\
         requires = { binary = [\"nvcc\"], gpus = 1 }\n\n\
         [benchmark.pairs]\nextension = \"cu\"\nroots = [\"ch1\"]\n";
     assert!(text.contains(entry), "{text}");
-    ran(folder.path(), "discover --verbose").exits(0).says("the Python module beside it has the same name");
+    ran(folder.path(), "discover --verbose").exits(0).says("the Python module next to it has the same name");
     let listed = ran(folder.path(), "list --cases --benchmark cuda_pairs").exits(0);
     listed.says("case=a,chapter=ch1,variant=optimized");
     if !Path::new("/dev/nvidiactl").exists() {
@@ -124,7 +124,7 @@ fn init_writes_an_entry_for_cuda_pairs_and_leaves_those_out_that_a_module_starts
 #[test]
 fn what_pairs_of_sources_cannot_have_is_refused() {
     for (more, what) in [
-        ("[benchmark.matrix]\nn = [1]\n", "`matrix` has no meaning beside `pairs`"),
+        ("[benchmark.matrix]\nn = [1]\n", "`matrix` cannot be combined with `pairs`"),
         ("roots = [\"ch[\"]\n", "`ch[` is no glob"),
     ] {
         let folder = folder(&[("gbench.toml", &format!("{SUITE}{more}"))]);

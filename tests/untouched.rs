@@ -105,9 +105,9 @@ fn n17_only_the_base_says_what_is_measured() {
 #[test]
 fn n17_paths_that_mean_nothing_are_refused_where_they_stand() {
     for (gate, words) in [
-        ("paths = []", "`paths` names nothing"),
-        ("paths = [\"/src\"]", "`/src` is no path in the repository"),
-        ("paths = [\"../src\"]", "`../src` is no path in the repository"),
+        ("paths = []", "`paths` is empty"),
+        ("paths = [\"/src\"]", "`/src` is not a path in the repository"),
+        ("paths = [\"../src\"]", "`../src` is not a path in the repository"),
         ("paths = [\"src/[\"]", "`src/[` is no glob"),
         ("paths = \"src\"", "a list of paths"),
     ] {

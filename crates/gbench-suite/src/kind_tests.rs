@@ -8,7 +8,7 @@ use crate::reader::file_patterns;
 use crate::settings::environment;
 use crate::{discover, suite_case_tests, words};
 
-/// Beside those of `discover`.
+/// In addition to those of `discover`.
 const KINDS: [(&str, Answer); 6] = [
     ("environments", environment::tests::answer),
     ("kernel-numbers", kernel_number::tests::answer),

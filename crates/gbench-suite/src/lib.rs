@@ -1,7 +1,16 @@
-//! The suite, which says what can be measured: `gbench.toml` and the built-in suite become one [`Suite`].
+//! The suite: `gbench.toml` or the built-in benchmarks, checked.
+//!
+//! ```text
+//! reader      gbench.toml, with every mistake and its place
+//! benchmark   one benchmark: program, parameters, numbers
+//! settings    [run], [gate], [profile], the environment, the command line
+//! cases       cases from files and harnesses, and their selection
+//! discover    benchmarks in a folder, for init
+//! plan        the processes and their order
+//! ```
 
 #![forbid(unsafe_code)]
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod benchmark;

@@ -9,7 +9,6 @@ use crate::settings::options::ProfileOptions;
 use crate::settings::options::RunOptions;
 use gbench_model::{BenchmarkId, Component};
 
-/// Everything a suite file says, checked; or the built-in suite.
 #[derive(Clone, Debug)]
 pub struct Suite {
     pub name: String,
@@ -17,7 +16,7 @@ pub struct Suite {
     pub source: Source,
     /// In the file's order. Never empty after loading.
     pub benchmarks: Vec<Benchmark>,
-    /// `[components]`: what `--component` means where it is declared; an id may be a built-in's.
+    /// `[components]`: the meaning of `--component`; ids may be built-in ones.
     pub components: BTreeMap<Component, Vec<BenchmarkId>>,
     pub gate: Gate,
     pub run: RunOptions,
@@ -25,7 +24,6 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// A suite with nothing else said about it.
     pub fn new(name: impl Into<String>, source: Source, benchmarks: Vec<Benchmark>) -> Self {
         Self {
             name: name.into(),
@@ -39,8 +37,8 @@ impl Suite {
         }
     }
 
-    /// Gives benchmarks of the base the names that they have in the head, where the head says so, and afterwards only those say what
-    /// they were called. What the head's name means in the base already stays as it is.
+    /// Gives benchmarks of the base their names in the head, by the head's `renamed_from`; their own `renamed_from` becomes the
+    /// old name. A name that the base already has does not change.
     pub fn follow_renames(&mut self, head: &Suite) {
         let known: BTreeSet<BenchmarkId> =
             self.benchmarks.iter().map(|benchmark| benchmark.id.clone()).collect();
@@ -53,7 +51,6 @@ impl Suite {
     }
 }
 
-/// Where a suite came from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// `path` as opened, SHA-256 in hexadecimal.

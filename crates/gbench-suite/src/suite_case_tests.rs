@@ -19,7 +19,7 @@ macro_rules! differing {
 
 pub(crate) use differing;
 
-/// Members of the micro suite: `mem` has parameters and a metric rule of its own, `bare` has neither.
+/// Members of the micro suite: `mem` has parameters and a metric rule, `bare` has neither.
 fn members() -> [Benchmark; 2] {
     let member = |name: &str| {
         let action = Action::Builtin(name.into());
@@ -77,7 +77,7 @@ fn benchmark_text(benchmark: &Benchmark) -> String {
     let mut text = format!("{} at {}\n", benchmark.id, benchmark.declared);
     let mut fresh =
         Benchmark::new(benchmark.id.clone(), Action::Command(vec!["true".into()]), "/suite".into());
-    // They stand below it.
+    // Printed below, point by point and setting by setting.
     fresh.declared = benchmark.declared.clone();
     (fresh.points, fresh.settings) = (benchmark.points.clone(), benchmark.settings.clone());
     if let Some(entry) = benchmark.cuda() {

@@ -1,10 +1,9 @@
-//! How people write quantities, and which name they probably meant. The suite file and the command line
-//! share these, so that `2s`, `8 GiB` and `5%` mean one thing everywhere.
+//! Quantities as people write them, and suggestions for misspelt names. The suite file and the command line share these, so
+//! that `2s`, `8 GiB` and `5%` have one meaning everywhere.
 
 use gbench_model::{ClockChoice, Margin, near};
 
-/// Seconds, from `90s`, `1m 30s`, `500ms` or a plain number of seconds. Not negative, at most 365 days.
-/// Error: what is wrong with the text.
+/// Seconds, from `90s`, `1m 30s`, `500ms` or a number of seconds. Not negative, at most 365 days. Error: the reason.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let seconds = match text.parse::<f64>() {
@@ -16,10 +15,9 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
     check_seconds(seconds)
 }
 
-/// Most seconds that a duration may hold: deadlines and their multiplier stay far from overflowing.
+/// Maximum of a duration: deadlines and their multiplier stay far from overflow.
 const YEAR: f64 = 365.0 * 86_400.0;
 
-/// The bounds of [`parse_seconds`] for a number that is already one.
 pub(crate) fn check_seconds(seconds: f64) -> Result<f64, String> {
     match seconds {
         _ if !seconds.is_finite() => Err(format!("{seconds} is not a number of seconds")),
@@ -29,15 +27,16 @@ pub(crate) fn check_seconds(seconds: f64) -> Result<f64, String> {
     }
 }
 
-/// The clock of a GPU's memory: `max`, `off` or MHz. Error: what is wrong with the text.
+/// The clock of a GPU's memory: `max`, `off` or MHz. Error: the reason.
 pub fn parse_memory_clock(text: &str) -> Result<ClockChoice, String> {
     match text.parse()? {
-        ClockChoice::Base => Err("`base` is a clock of the multiprocessors, and the memory has none".into()),
+        ClockChoice::Base => {
+            Err("`base` is a clock of the multiprocessors, which the memory does not have".into())
+        }
         choice => Ok(choice),
     }
 }
 
-/// Units of size by name, in bytes.
 pub(crate) const SIZE_UNITS: [(&str, u64); 10] = [
     ("B", 1),
     ("KB", 1_000),
@@ -51,7 +50,7 @@ pub(crate) const SIZE_UNITS: [(&str, u64); 10] = [
     ("TiB", 1 << 40),
 ];
 
-/// Bytes, from `8 GiB`, `1.5MB` or a plain number of bytes. Error: what is wrong with the text.
+/// Bytes, from `8 GiB`, `1.5MB` or a number of bytes. Error: the reason.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
@@ -68,16 +67,16 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     if bytes < (1u64 << 53) as f64 {
         Ok(bytes.round() as u64)
     } else {
-        Err(format!("`{text}` is more than any machine holds"))
+        Err(format!("`{text}` is larger than any machine's memory"))
     }
 }
 
-/// An absolute difference from `50 ns`, `64KiB` or a plain number. Error: what is wrong with the text.
+/// An absolute difference, from `50 ns`, `64KiB` or a number. Error: the reason.
 pub(crate) fn parse_margin(text: &str) -> Result<Margin, String> {
     let text = text.trim();
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let mut split = digits(text);
-    // `1e-6` is a number as a whole; the `e` of a unit has no digit behind it.
+    // `1e-6` is a number as a whole; the `e` of a unit has no digit after it.
     if let Some(power) = text[split..].strip_prefix(['e', 'E']) {
         let sign = usize::from(power.starts_with(['-', '+']));
         let whole = power[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(power.len() - sign);
@@ -91,8 +90,8 @@ pub(crate) fn parse_margin(text: &str) -> Result<Margin, String> {
     }
 }
 
-/// A relative change from `5%` or `0.05`, above 0 and at most 1000 %. Without `%` it is a share below 1: `5` might mean
-/// 5 % as well as 500 %. Error: what is wrong.
+/// A relative change from `5%` or `0.05`, above 0 and at most 1000 %. Without `%` it is below 1: `5` might mean 5 % as well as
+/// 500 %. Error: the reason.
 pub fn parse_ratio(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let number = |text: &str| -> Result<f64, String> {
@@ -105,7 +104,6 @@ pub fn parse_ratio(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A relative change from a number without `%`: above 0 and below 1.
 pub(crate) fn check_ratio(ratio: f64) -> Result<f64, String> {
     match ratio {
         _ if ratio > 0.0 && ratio < 1.0 => Ok(ratio),
@@ -116,7 +114,7 @@ pub(crate) fn check_ratio(ratio: f64) -> Result<f64, String> {
     }
 }
 
-/// A relative change as [`parse_ratio`] reads it back.
+/// A relative change as [`parse_ratio`] reads it.
 pub fn ratio_text(ratio: f64) -> String {
     if ratio < 1.0 { ratio.to_string() } else { as_percent(ratio) }
 }
@@ -128,7 +126,7 @@ fn as_percent(ratio: f64) -> String {
     format!("{percent}%")
 }
 
-/// An instruction for the author of an unknown name: the near ones, else every known one.
+/// Advice for an unknown name: the near ones, else every known one.
 pub fn advise(word: &str, known: &[&str]) -> String {
     let near = near(word, known);
     match near.as_slice() {
@@ -148,7 +146,7 @@ pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
     }
 }
 
-/// `8 GiB`, `64 kB`, `1000003 B`: the largest unit that tells the number exactly.
+/// `8 GiB`, `64 kB`, `1000003 B`: the largest unit that is exact.
 pub fn format_size(bytes: u64) -> String {
     let exact = SIZE_UNITS.iter().filter(|(_, scale)| bytes >= *scale && bytes.is_multiple_of(*scale));
     let (unit, scale) = exact.max_by_key(|(_, scale)| *scale).unwrap_or(&("B", 1));
@@ -160,7 +158,7 @@ pub(super) mod tests {
     use super::*;
     use case_files::Given;
 
-    /// Of a text that is a `duration`, a `size` or a `threshold`.
+    /// Input: a text that is a `duration`, a `size` or a `threshold`.
     pub(crate) fn answer(given: &Given) -> String {
         let text = given.text();
         let amount = match given.get("of").unwrap().trim_end() {

@@ -1,16 +1,13 @@
-//! Where a benchmark's processes run, unless on the host.
+//! The container of a benchmark's processes.
 
-/// Where a command runs that is not to run on the host itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
     pub image: String,
     /// `None`: docker where it is on PATH, else podman.
     pub runtime: Option<ContainerRuntime>,
-    /// Whether it may reach the network; off unless the file says so.
     pub network: bool,
-    /// As the runtime takes it: `all`, `device=0`; `None`: none.
+    /// As the runtime expects it: `all`, `device=0`.
     pub gpus: Option<String>,
-    /// More words for the runtime, before the image.
     pub options: Vec<String>,
 }
 

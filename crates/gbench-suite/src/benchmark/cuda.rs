@@ -1,5 +1,4 @@
-//! A `[[benchmark]]` that is a CUDA kernel of a `.cu` file, measured without host code: `[benchmark.cuda]`. What it says becomes, for
-//! each case, the [`KernelCall`] that the child is given.
+//! `[benchmark.cuda]`: a kernel of a `.cu` file, measured without host code. Each case becomes a [`KernelCall`] for the child.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,36 +12,34 @@ use gbench_model::{
     Access, DType, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, ParamValue, Params,
 };
 
-/// The parameter of a case whose data may lie in the L2 cache: a hot one is another case than a cold one, which is the usual.
+/// The parameter of a case whose data may be in the L2 cache. Cold is the default and has no parameter.
 pub(crate) const FLUSH_L2: &str = "cuda.flush_l2";
 
-/// Most blocks by axis, threads by axis and threads of a block: the same for every device that there is.
+/// Maxima of every CUDA device: blocks by axis, threads by axis, threads of a block.
 pub(crate) const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65_535, 65_535];
 pub(crate) const MAX_BLOCK: [u64; 3] = [1024, 1024, 64];
 pub(super) const MAX_THREADS: u64 = 1024;
-/// Elements of a buffer: more than any device holds.
+/// Maximum number of elements: larger than any device's memory.
 pub(crate) const MAX_LENGTH: u64 = 1 << 50;
 
-/// What `[benchmark.cuda]` says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CudaEntry {
-    /// From the benchmark's folder.
+    /// Relative to the benchmark's folder.
     pub file: String,
-    /// `{name}` stands for a parameter, here and in `options`.
+    /// `{name}` is replaced by a parameter, here and in `options`.
     pub entry: String,
     pub options: Vec<String>,
-    /// Folders, from the benchmark's.
+    /// Folders, relative to the benchmark's.
     pub include: Vec<String>,
     #[serde(flatten)]
     pub launch: CudaLaunch,
-    /// In the order of the kernel's parameters.
     pub arguments: Vec<CudaArgument>,
     pub reference: Option<CudaReference>,
-    /// Cold, hot or both: as they stand in the file.
+    /// Cold, hot or both, as in the file.
     pub flush_l2: Vec<bool>,
 }
 
-/// Axes that are not said have one block, or thread.
+/// Missing axes have one block, or thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CudaLaunch {
     pub grid: Vec<KernelNumber>,
@@ -65,7 +62,7 @@ pub enum CudaFill {
         low: KernelNumber,
         high: KernelNumber,
     },
-    /// Random numbers of the range that is usual for the type, which a parameter names.
+    /// Random numbers of the type's usual range. A parameter names the type.
     Usual,
     Value {
         value: f64,
@@ -73,19 +70,18 @@ pub enum CudaFill {
     Index,
 }
 
-/// The kernel whose answer is right.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CudaReference {
     pub entry: String,
     #[serde(flatten)]
     pub launch: CudaLaunch,
-    /// `None`: the usual one of the types that are written, which parameters name.
+    /// `None`: the default of the written types, which parameters name.
     pub absolute: Option<f64>,
     pub relative: Option<f64>,
 }
 
 impl CudaLaunch {
-    /// Errors: what cannot be computed for these parameters, in words.
+    /// Errors: why it cannot be computed for these parameters.
     pub fn of(&self, params: &Params) -> Result<KernelLaunch, String> {
         let shared = |shared: &KernelNumber| shared.whole(params, &(0..=u64::from(u32::MAX)));
         let shared = self.shared.as_ref().map_or(Ok(0), shared).map_err(|why| format!("`shared`: {why}"))?;
@@ -99,7 +95,6 @@ impl CudaLaunch {
     }
 }
 
-/// Errors: there are more threads in a block than any device takes.
 pub(crate) fn threads(block: [u32; 3]) -> Result<u64, String> {
     let threads = block.into_iter().map(u64::from).product();
     if threads > MAX_THREADS {
@@ -117,7 +112,6 @@ pub(crate) fn axes(said: &[KernelNumber], params: &Params, most: [u64; 3]) -> Re
 }
 
 impl CudaArgument {
-    /// Errors: what cannot be computed for these parameters, in words.
     fn of(&self, params: &Params) -> Result<KernelArgument, String> {
         match self {
             CudaArgument::Scalar { dtype, value } => {
@@ -150,12 +144,12 @@ impl CudaArgument {
     }
 }
 
-/// From -1 to 1; of whole numbers 0 to 99, which are an index into most buffers.
+/// From -1 to 1. Integers from 0 to 99, which are a valid index into most buffers.
 pub(crate) fn usual_range(dtype: DType) -> (f64, f64) {
     if bounds(dtype).is_some() { (0.0, 100.0) } else { (-1.0, 1.0) }
 }
 
-/// How far a right answer may be off, by the coarsest of the types that are written. `None`: none is.
+/// The tolerated error, by the coarsest written type. `None`: no type is written.
 pub(crate) fn usual_tolerance(written: impl IntoIterator<Item = DType>) -> Option<f64> {
     let of = |dtype| match dtype {
         DType::F64 => 1e-9,
@@ -167,25 +161,23 @@ pub(crate) fn usual_tolerance(written: impl IntoIterator<Item = DType>) -> Optio
     written.into_iter().map(of).max_by(f64::total_cmp)
 }
 
-/// Random numbers of a type are from `low` to `high`, integers below `high`. Errors: in words.
+/// Random numbers are from `low` to `high`, integers below `high`.
 pub(crate) fn check_range(dtype: DType, low: f64, high: f64) -> Result<(), String> {
     if low >= high {
         return Err(format!("the range from {low} to {high} is empty"));
     }
     fits(dtype, low)?;
-    // The end itself is no value of an integer.
     fits(dtype, if bounds(dtype).is_some() { high - 1.0 } else { high })
 }
 
-/// Whether a type holds a number. Errors: in words.
 pub(crate) fn fits(dtype: DType, value: f64) -> Result<(), String> {
     let name: &str = dtype.into();
     if let Some((low, high)) = bounds(dtype) {
         if value.fract() != 0.0 {
-            return Err(format!("it gives {value}, not a whole number, which `{name}` is"));
+            return Err(format!("{value} is not a whole number, which `{name}` needs"));
         }
         if value < low || value > high {
-            return Err(format!("it gives {value}, and `{name}` goes from {low} to {high}"));
+            return Err(format!("{value} does not fit `{name}`, which ranges from {low} to {high}"));
         }
         return Ok(());
     }
@@ -195,12 +187,12 @@ pub(crate) fn fits(dtype: DType, value: f64) -> Result<(), String> {
         _ => f64::MAX,
     };
     if value.abs() > most {
-        return Err(format!("it gives {value}, and `{name}` ends at {most}"));
+        return Err(format!("{value} does not fit `{name}`, whose maximum is {most}"));
     }
     Ok(())
 }
 
-/// The least and the greatest number of an integer type; those of 64 bits as far as a number of the file is exact.
+/// Minimum and maximum of an integer type; of 64 bits only as far as an `f64` is exact.
 fn bounds(dtype: DType) -> Option<(f64, f64)> {
     use super::kernel_number::EXACT;
     match dtype {
@@ -215,7 +207,6 @@ fn bounds(dtype: DType) -> Option<(f64, f64)> {
 }
 
 impl fmt::Display for CudaLaunch {
-    /// As the file has it: `grid ceil_div(n, 256), block 256`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let axes =
             |said: &[KernelNumber]| said.iter().map(KernelNumber::to_string).collect::<Vec<_>>().join(" x ");
@@ -224,15 +215,14 @@ impl fmt::Display for CudaLaunch {
     }
 }
 
-/// `256`, `16x16`.
 pub fn shown_axes(axes: [u32; 3]) -> String {
     let said = 3 - axes.iter().rev().take_while(|axis| **axis == 1).count();
     axes[..said.max(1)].iter().map(u32::to_string).collect::<Vec<_>>().join("x")
 }
 
 impl CudaEntry {
-    /// What the child of a case is asked for. `dir`: the benchmark's folder. `work`: of one launch, by unit. Errors: what cannot be
-    /// computed for these parameters, in words.
+    /// The request to the child of a case. `work`: of one launch, by unit. Errors: why it cannot be computed for these
+    /// parameters.
     pub(crate) fn call(
         &self,
         params: &Params,
@@ -270,13 +260,11 @@ impl CudaEntry {
         })
     }
 
-    /// The file. `dir`: the benchmark's folder.
     pub fn path(&self, dir: &Path) -> PathBuf {
         dir.join(&self.file)
     }
 }
 
-/// An axis of the file. Errors: in words.
 pub(crate) fn check_axis(value: f64, most: u64) -> Result<(), String> {
     whole(value, &(1..=most)).map(drop)
 }

@@ -14,7 +14,6 @@ use super::source_pairs::SourcePairs;
 use super::work::Work;
 use gbench_model::{BenchmarkId, Component, KernelCall, Kind, Params, Settings, Timing};
 
-/// One benchmark before its parameters are multiplied out into cases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmark {
     pub id: BenchmarkId,
@@ -23,47 +22,41 @@ pub struct Benchmark {
     pub components: Vec<Component>,
     pub kind: Kind,
     pub tags: Vec<String>,
-    /// Benchmarks of one group solve one problem in different ways.
     pub group: Option<String>,
-    /// Its id in earlier commits: of a comparison's base that benchmark is the same one.
+    /// Its id in earlier commits, such as the base of a comparison.
     pub renamed_from: Option<BenchmarkId>,
     pub action: Action,
-    /// Absolute; the suite file's folder where none is given.
+    /// Absolute; by default the suite file's folder.
     pub dir: PathBuf,
     pub env: BTreeMap<String, String>,
-    /// Names that the scrubbing of secrets must leave alone.
+    /// Variables that are kept although their names look like secrets.
     pub keep_env: Vec<String>,
     pub build: Option<Build>,
-    /// Files that hold its device code, as globs below `dir`.
+    /// Files with its device code, as globs below `dir`.
     pub device_code: Vec<String>,
-    /// Where its processes run, unless on the host.
     pub container: Option<Container>,
     pub requires: Requires,
     pub timing: Timing,
-    /// What one iteration works through, as the suite file has it.
     pub work: Work,
     /// Non-empty exactly if `timing` is [`Timing::Stdout`].
     pub extract: Vec<Extract>,
-    /// Present where the cases are those of a harness, or Python modules that are found by their names.
+    /// Set if a harness has the cases, or the names of Python modules.
     pub harness: Option<HarnessEntry>,
-    /// Own rules first, then the suite's: the first whose glob matches a metric's name speaks, field by field.
+    /// The benchmark's rules, then the suite's. For each field, the first rule that matches the metric and sets it applies.
     pub metrics: Vec<MetricRule>,
-    /// Present where the cases are programs of pairs of sources.
     pub pairs: Option<SourcePairs>,
-    /// Every combination of parameters that the constraints leave. One empty point where there are none.
+    /// All combinations of parameters that the constraints allow; one empty point without parameters.
     pub points: Vec<Params>,
-    /// Combinations that a constraint removed.
     pub excluded: usize,
     pub settings: Settings,
-    /// The sandbox of its builds and processes; `None`: they have none.
     pub sandbox: Option<gbench_model::Sandbox>,
 }
 
-/// Where a benchmark is declared; shown as `gbench.toml:12`, or `built-in`.
+/// The place of a declaration; shown as `gbench.toml:12` or `built-in`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Declared {
     BuiltIn,
-    /// The name of the suite file without its folder, and a line from 1.
+    /// The suite file's name without folder; lines from 1.
     At {
         file: String,
         line: usize,
@@ -80,12 +73,11 @@ impl fmt::Display for Declared {
 }
 
 impl Benchmark {
-    /// The metric that is the time of an iteration.
     pub fn timed_metric(&self) -> &'static str {
         if self.timing == Timing::Process { "wall_time" } else { "time" }
     }
 
-    /// Whether its processes compile kernels, which those of one run share.
+    /// True if its processes compile kernels, which the processes of a run share.
     pub fn compiles_kernels(&self) -> bool {
         match self.action {
             Action::Cuda(_) => true,
@@ -94,13 +86,12 @@ impl Benchmark {
         }
     }
 
-    /// Whether the suite file alone says its points: they are not to be listed.
+    /// True if the suite file lists all points, so that nothing has to be listed.
     pub(crate) fn has_own_points(&self) -> bool {
         let layout = |entry: &PythonEntry| matches!(entry.source, PythonSource::Layout { .. });
         (self.harness.is_none() && self.pairs.is_none()) || self.python().is_some_and(|entry| !layout(entry))
     }
 
-    /// What is said of its Python modules, where it has such.
     pub fn python(&self) -> Option<&PythonEntry> {
         match &self.action {
             Action::Python(entry) => Some(entry),
@@ -108,7 +99,6 @@ impl Benchmark {
         }
     }
 
-    /// What is said of its kernel, where it is one.
     pub fn cuda(&self) -> Option<&CudaEntry> {
         match &self.action {
             Action::Cuda(entry) => Some(entry),
@@ -116,14 +106,15 @@ impl Benchmark {
         }
     }
 
-    /// What the child of a case is asked for; `None`: the benchmark is no kernel. Errors: what cannot be computed for these
-    /// parameters, in words. A suite file that was read has computed it for its own.
+    /// The request to the child of a case; `None`: the benchmark is not a kernel. Errors: why it cannot be computed for these
+    /// parameters. Points of a loaded suite have been checked.
     pub fn kernel_call(&self, params: &Params) -> Option<std::result::Result<KernelCall, String>> {
         let entry = self.cuda()?;
         Some(self.work_of(params).and_then(|work| entry.call(params, &self.dir, &work)))
     }
 
-    /// Says which tree Python modules are measured in: what they import has to be that tree's, unless the suite file allows more.
+    /// Sets the tree in which Python modules are measured: their imports must come from it, unless the suite file has
+    /// `shared_code`.
     pub fn keep_to(&mut self, tree: &SideTree) {
         if let Action::Python(entry) = &mut self.action
             && !entry.shared_code
@@ -132,7 +123,6 @@ impl Benchmark {
         }
     }
 
-    /// A benchmark that runs a command and has nothing else set.
     pub fn new(id: BenchmarkId, action: Action, dir: PathBuf) -> Self {
         Self {
             id,

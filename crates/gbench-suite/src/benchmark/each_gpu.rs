@@ -1,21 +1,19 @@
-//! `device = "each"`: a benchmark on every GPU of the machine, a case each.
+//! `device = "each"`: a benchmark on every GPU of the machine, one case for each.
 
 use super::definition::Benchmark;
 use gbench_model::{ParamValue, Params, Settings};
 
-/// The value of `device`.
 const EACH: &str = "each";
 
-/// The parameter of a case that says on which GPU it runs, by its index. An index stays when a card is replaced, so that a case goes on;
-/// the record has the UUID beside it.
+/// The parameter with the index of a case's GPU. An index survives the replacement of a card, so that the case stays the same;
+/// the record also has the UUID.
 const GPU: &str = "gpu";
 
-/// Whether a value of `device` means every GPU.
 pub fn is_each(device: &str) -> bool {
     device.trim() == EACH
 }
 
-/// The parameters of a case that are its program's: all but the GPU on which the gate runs it.
+/// The parameters without the GPU that the gate chose.
 pub fn own_params(settings: &Settings, params: &Params) -> Params {
     let is_own = |name: &String| name != GPU || !is_each(&settings.device.value);
     params
@@ -26,7 +24,7 @@ pub fn own_params(settings: &Settings, params: &Params) -> Params {
 }
 
 impl Benchmark {
-    /// The GPUs that a case may see, as `CUDA_VISIBLE_DEVICES` has them; empty: all.
+    /// The GPUs that a case may use, as in `CUDA_VISIBLE_DEVICES`; empty: all.
     pub fn device_of(&self, params: &Params) -> String {
         match params.get(GPU) {
             Some(index) if is_each(&self.settings.device.value) => index.to_string(),
@@ -34,19 +32,17 @@ impl Benchmark {
         }
     }
 
-    /// Makes a case of each point on each of so many GPUs, where the suite asks for it. Without a GPU the points stay: they fail when
-    /// the machine is looked at.
-    ///
-    /// Errors: what it measures cannot be told apart by GPU, for this reason.
+    /// Makes each point a case on each GPU, if the suite asks for it. Without a GPU the points stay and fail later. Errors: why
+    /// results cannot be distinguished by GPU.
     pub fn spread_over_gpus(&mut self, gpus: usize) -> Result<(), &'static str> {
         if !is_each(&self.settings.device.value) || gpus == 0 {
             return Ok(());
         }
         if self.harness.is_some() {
-            return Err("its cases share their processes, and a process sees one GPU");
+            return Err("its cases share their processes, and a process sees only one GPU");
         }
         if self.points.iter().any(|point| point.contains_key(GPU)) {
-            return Err("it has a parameter `gpu` of its own");
+            return Err("it already has a parameter `gpu`");
         }
         let on = |point: &Params, gpu: usize| {
             let mut point = point.clone();
@@ -90,7 +86,7 @@ mod tests {
     fn a_parameter_of_that_name_is_the_programs_own_unless_the_gate_gave_it() {
         let mut own = benchmark("each");
         own.points[0].insert("gpu".into(), ParamValue::Int(7));
-        assert!(own.spread_over_gpus(2).unwrap_err().contains("of its own"));
+        assert!(own.spread_over_gpus(2).unwrap_err().contains("already has"));
         own.settings.device.value = String::new();
         assert_eq!(own_params(&own.settings, &own.points[0]), own.points[0]);
     }

@@ -1,4 +1,4 @@
-//! The type of an argument's elements: as it stands, or the one that a parameter names.
+//! The type of an argument's elements: fixed, or named by a parameter.
 
 use serde::{Serialize, Serializer};
 
@@ -7,25 +7,23 @@ use gbench_model::{DType, Params};
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElementType {
     Fixed(DType),
-    /// `"{t}"`: the type that the parameter's value names.
     OfParameter(String),
 }
 
 impl ElementType {
-    /// Errors: the parameter's value names no type, in words.
+    /// Errors: the parameter's value is not the name of a type.
     pub fn of(&self, params: &Params) -> Result<DType, String> {
         match self {
             ElementType::Fixed(dtype) => Ok(*dtype),
             ElementType::OfParameter(name) => {
                 let value = params.get(name).map(ToString::to_string).unwrap_or_default();
-                value.parse().map_err(|_| format!("`{value}` is no type of an element"))
+                value.parse().map_err(|_| format!("`{value}` is not an element type"))
             }
         }
     }
 }
 
 impl std::fmt::Display for ElementType {
-    /// As the file has it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             ElementType::Fixed(dtype) => f.write_str(dtype.into()),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use gbench_model::{Better, MetricDeclaration};
 
-/// One number taken from stdout, or from a file that the program writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extract {
     pub metric: String,
@@ -14,35 +13,33 @@ pub struct Extract {
     pub rows: ExtractRows,
 }
 
-/// Where an extraction looks, and which rows it takes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtractRows {
-    /// A file, from the benchmark's folder; `None`: stdout.
+    /// Relative to the benchmark's folder; `None`: stdout.
     pub file: Option<String>,
-    /// JSON path of the rows, in which the extraction's own path then counts; of a `json` only.
+    /// JSON path of the rows, to which the extraction's own path is relative. Only with `json`.
     pub path: Option<String>,
-    /// Only rows whose fields have these values; of a `json` only, a `csv` has its own.
+    /// Only rows whose fields have these values. Only with `json`; `csv` has its own.
     pub conditions: BTreeMap<String, String>,
-    /// Fields by which rows are cases; empty: all rows are samples of one.
+    /// Fields that name the case of a row; empty: all rows are samples of one case.
     pub parameters: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExtractFrom {
-    /// RFC 9535 path over stdout as one JSON document, or over each line of JSON lines; every number selected
-    /// is a sample.
+    /// RFC 9535 path, in one JSON document or in each JSON line. Every selected number is a sample.
     JsonPath(String),
-    /// The first capture group of every match is a sample.
     Regex(String),
-    /// The named column of a CSV with a header row; every row is a sample, or every row with these cells.
-    CsvColumn { column: String, rows: BTreeMap<String, String> },
+    /// A column of a CSV with a header row. Every row with these cells is a sample.
+    CsvColumn {
+        column: String,
+        rows: BTreeMap<String, String>,
+    },
 }
 
-/// How metrics whose name matches are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricRule {
     pub glob: String,
-    /// Only of cases whose name matches; absent: of all.
     pub case: Option<String>,
     pub unit: Option<String>,
     pub declaration: MetricDeclaration,

@@ -1,4 +1,4 @@
-//! A number of `[benchmark.cuda]`: as it stands, or an expression over the parameters.
+//! A number of `[benchmark.cuda]`: fixed, or an expression over the parameters.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,18 +9,15 @@ use serde::{Serialize, Serializer};
 use super::work::as_value;
 use gbench_model::Params;
 
-/// What an expression may call, beside the parameters.
 pub(crate) const CEIL_DIV: &str = "ceil_div";
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelNumber {
     Number(f64),
-    /// Over the parameters: `(n + 255) // 256`.
     Expression(String),
 }
 
 impl KernelNumber {
-    /// Errors: in words.
     pub fn of(&self, params: &Params) -> Result<f64, String> {
         match self {
             KernelNumber::Number(number) => Ok(*number),
@@ -32,7 +29,7 @@ impl KernelNumber {
         }
     }
 
-    /// A whole number of a range. Errors: as of [`Self::of`], or it is none.
+    /// Errors: those of [`Self::of`], or the result is not an integer in the range.
     pub fn whole(&self, params: &Params, range: &RangeInclusive<u64>) -> Result<u64, String> {
         whole(self.of(params)?, range)
     }
@@ -50,7 +47,7 @@ impl fmt::Display for KernelNumber {
 impl Serialize for KernelNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            // 256 and not 256.0, as the file has it.
+            // 256 and not 256.0, as in the file.
             KernelNumber::Number(number) if number.fract() == 0.0 && number.abs() < EXACT => {
                 serializer.serialize_i64(*number as i64)
             }
@@ -60,21 +57,17 @@ impl Serialize for KernelNumber {
     }
 }
 
-/// Whole numbers below it are held exactly.
 pub(super) const EXACT: f64 = (1_u64 << 53) as f64;
 
-/// The whole number of a range that a value is. Errors: it is none, in words.
 pub(crate) fn whole(number: f64, range: &RangeInclusive<u64>) -> Result<u64, String> {
     if number.fract() != 0.0 {
-        return Err(format!(
-            "it gives {number}, not a whole number: `//` divides without a rest, `ceil_div(a, b)` rounds up"
-        ));
+        return Err(format!("{number} is not a whole number: `//` rounds down, `ceil_div(a, b)` rounds up"));
     }
-    // Saturates, so that what is below 0 is outside of every range that begins above it.
+    // Saturates, so that a negative number is outside of every range.
     let whole = if number < 0.0 { None } else { Some(number as u64) };
     whole
         .filter(|whole| range.contains(whole))
-        .ok_or_else(|| format!("it gives {number}; it must be from {} to {}", range.start(), range.end()))
+        .ok_or_else(|| format!("{number} is not from {} to {}", range.start(), range.end()))
 }
 
 pub(crate) fn environment() -> Environment<'static> {
@@ -89,14 +82,13 @@ pub(crate) fn evaluated(expression: &Expression<'_, '_>, params: &Params) -> Res
     let number = f64::try_from(value.clone()).ok().filter(|number| number.is_finite());
     // `true` would pass for 1.
     let is_number = value.is_number();
-    number.filter(|_| is_number).ok_or_else(|| format!("it gives `{value}`, not a number"))
+    number.filter(|_| is_number).ok_or_else(|| format!("`{value}` is not a number"))
 }
 
 pub(crate) fn cause(error: &Error) -> String {
     error.detail().unwrap_or("it cannot be computed").to_owned()
 }
 
-/// How many parts of `part` hold `all`.
 fn ceil_div(all: i64, part: i64) -> Result<Value, Error> {
     if part <= 0 || all < 0 {
         let what = format!("`ceil_div({all}, {part})`: the first number is at least 0, the second above 0");
@@ -111,7 +103,7 @@ pub(crate) mod tests {
     use case_files::Given;
     use gbench_model::ParamValue;
 
-    /// Of an expression over `n`, which is 1000, that has to give a number from 1 to 4096.
+    /// Input: an expression over `n`, which is 1000, with a result from 1 to 4096.
     pub(crate) fn answer(given: &Given) -> String {
         let params = Params::from([("n".to_owned(), ParamValue::Int(1000))]);
         let number = KernelNumber::Expression(given.text()).whole(&params, &(1..=4096));

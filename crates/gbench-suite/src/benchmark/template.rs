@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use gbench_model::Params;
 
-/// A part of an argument.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece<'a> {
     Literal(&'a str),
     Param(&'a str),
 }
 
-/// Splits an argument at its parameters; `{{` and `}}` become the braces themselves. Errors: a brace without its partner.
+/// Splits an argument at its parameters; `{{` and `}}` become braces. Errors: a brace without its partner.
 pub(crate) fn pieces(argument: &str) -> Result<Vec<Piece<'_>>, char> {
     let mut found = Vec::new();
     let mut rest = argument;
@@ -32,8 +31,8 @@ pub(crate) fn pieces(argument: &str) -> Result<Vec<Piece<'_>>, char> {
     Ok(found)
 }
 
-/// The command with each `{name}` replaced by the parameter's value. What a checked suite cannot hold, a
-/// lone brace or an unknown name, stays as it is written.
+/// The command with each `{name}` replaced by the parameter's value. A single brace and an unknown name stay; a checked suite
+/// has neither.
 pub fn substitute(argv: &[String], params: &Params) -> Vec<String> {
     argv.iter().map(|argument| substitute_one(argument, params)).collect()
 }
@@ -49,7 +48,7 @@ fn substitute_one(argument: &str, params: &Params) -> String {
         .collect()
 }
 
-/// Where `word` stands in `source` as a whole word, for pointing at a name inside a longer text.
+/// The place of `word` in `source` as a whole word.
 pub(crate) fn find_word(source: &str, word: &str) -> Option<Range<usize>> {
     let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     source.match_indices(word).map(|(at, _)| at..at + word.len()).find(|range| {

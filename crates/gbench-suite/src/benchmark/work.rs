@@ -1,4 +1,4 @@
-//! What one iteration of a benchmark works through, from which rates follow.
+//! The work of one iteration of a benchmark, from which rates are computed.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,15 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 
 use gbench_model::{ParamValue, Params};
 
-/// By unit, an amount an iteration.
 pub type Work = BTreeMap<&'static str, WorkAmount>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkAmount {
     Number(f64),
-    /// Over the parameters: `4 * B * H * S ** 2 * d`.
     Expression(String),
 }
 
 impl WorkAmount {
-    /// Errors: in words.
     pub fn of(&self, params: &Params) -> Result<f64, String> {
         let text = match self {
             WorkAmount::Number(amount) => return Ok(*amount),
@@ -29,11 +26,10 @@ impl WorkAmount {
         let expression = environment.compile_expression(text).map_err(said)?;
         let value = expression.eval(as_value(params)).map_err(said)?;
         let number = f64::try_from(value.clone()).ok().filter(|number| number.is_finite() && *number > 0.0);
-        number.ok_or_else(|| format!("it gives `{value}`, not a number above 0"))
+        number.ok_or_else(|| format!("`{value}` is not a number above 0"))
     }
 }
 
-/// A point as an expression sees it.
 pub(crate) fn as_value(point: &Params) -> Value {
     let pairs = point.iter().map(|(name, value)| {
         let value = match value {

@@ -1,14 +1,13 @@
-//! The values of a `--param`, as they are written.
+//! The values of a `--param`, as written.
 
 use gbench_model::ParamValue;
 
-/// Whether the values of a `--param` hold this one: it is the whole text, since names of cases may have commas, or one of
-/// the parts between its commas.
+/// True if `found` is the whole text, since names of cases may contain commas, or one of its parts between commas.
 pub(crate) fn means(values: &str, found: &ParamValue) -> bool {
     found.is_written(values) || unescaped_parts(values).iter().any(|part| found.is_written(part))
 }
 
-/// The parts of `a,b`, where `\,` is a comma within a part.
+/// The parts of `a,b`; `\,` is a comma within a part.
 pub(super) fn unescaped_parts(text: &str) -> Vec<String> {
     let (mut parts, mut part) = (Vec::new(), String::new());
     let mut chars = text.chars().peekable();

@@ -1,5 +1,5 @@
-//! Finds the cases of `[benchmark.python]` and of `[benchmark.pairs]`: by the names of files and the `bench.yaml` beside them, or by the parameters that the
-//! suite file gives to one module. No Python runs.
+//! Finds the cases of `[benchmark.python]` and `[benchmark.pairs]`: by the names of files and the `bench.yaml` next to them, or
+//! by the parameters of one module. Does not run Python.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use gbench_formats::adapters::layouts::{self, CallWay, LayoutRequest, PythonCall
 use gbench_model::{ParamValue, Params};
 
 impl Suite {
-    /// Gives each benchmark of Python modules, or of pairs of sources, its cases, as they lie in its folder now.
+    /// Sets the cases of Python modules and of source pairs to the files that are now in their folders.
     pub fn find_files(&mut self) {
         for benchmark in &mut self.benchmarks {
             benchmark.find_modules();
@@ -26,7 +26,7 @@ impl Suite {
         }
     }
 
-    /// What its layouts have found in their folders, and what of that belongs to nothing. `folder`: the suite file's.
+    /// The findings of its layouts, with unused files. `folder`: the suite file's.
     pub fn layouts(&self, folder: &Path) -> Discovery {
         let mut found = Discovery::default();
         for benchmark in &self.benchmarks {
@@ -59,19 +59,19 @@ impl Suite {
 }
 
 impl Benchmark {
-    /// The module of a case, from the benchmark's folder.
+    /// The module of a case, relative to the benchmark's folder.
     pub fn python_file(&self, params: &Params) -> Option<&str> {
         let native = self.harness.as_ref()?.native(params)?;
         Some(&self.python()?.calls.get(native)?.file)
     }
 
-    /// Its cases are files that are found by their names, and there are none.
+    /// True if the cases are files and none was found.
     pub fn has_no_files(&self) -> bool {
         self.python().is_some_and(|entry| entry.calls.is_empty())
             || self.pairs.as_ref().is_some_and(|pairs| pairs.files.is_empty())
     }
 
-    /// What is to be said of the files that were found.
+    /// Warnings about the files that were found.
     pub fn said_of_files(&self) -> &[String] {
         match (self.python(), &self.pairs) {
             (Some(entry), _) => &entry.found.warnings,
@@ -97,10 +97,10 @@ impl Benchmark {
             self.points.push(Params::new());
             let (cause, advice) = match nothing {
                 _ if nothing => (
-                    "no module of its layout lies below its folders",
-                    "look at `roots` and `dir`; `gbench-ci discover` shows what there is",
+                    "no module of its layout is below its folders",
+                    "check `roots` and `dir`; `gbench-ci discover` lists the modules",
                 ),
-                _ => ("none of its modules is one of `cases`", "loosen the patterns in `cases`"),
+                _ => ("no module matches `cases`", "loosen the patterns in `cases`"),
             };
             if let Some(harness) = &mut self.harness {
                 harness.listing = Listing::Failed { cause: cause.into(), advice: advice.into() };
@@ -109,7 +109,6 @@ impl Benchmark {
     }
 }
 
-/// One case for each point of the file's parameters.
 fn of_module(module: &PythonModule, points: &[Params], entry: &PythonEntry) -> Vec<(CaseName, PythonCall)> {
     let PythonModule { file, way, name, reference, tolerances } = module;
     let of = |point: &Params| {
@@ -139,7 +138,6 @@ fn json_of(value: &ParamValue) -> Value {
     }
 }
 
-/// The cases below a folder by a layout, which the entry keeps as they were found.
 fn of_layout(entry: &mut PythonEntry, dir: &Path) -> Vec<(CaseName, PythonCall)> {
     let PythonSource::Layout { layout, roots, ignore } = &entry.source else { return Vec::new() };
     let tree = FolderTree::walk(dir, &|_| false);

@@ -1,4 +1,4 @@
-//! The programs of pairs of sources: which there are, and the words that build and start them. No compiler runs.
+//! The programs of source pairs: their cases, and the commands that build and start them. Does not run a compiler.
 
 use super::listed_cases::CASE;
 use crate::benchmark::definition::Benchmark;
@@ -10,7 +10,7 @@ use gbench_formats::adapters::layouts::{SourceCase, source_pairs};
 use gbench_model::{ParamValue, Params};
 
 impl Benchmark {
-    /// Gives it a case for each source of a pair, as they lie in its folder now.
+    /// Adds a case for each source of a pair that is now in its folder.
     pub(super) fn find_sources(&mut self) {
         let Some(mut pairs) = self.pairs.take() else { return };
         let tree = FolderTree::walk(&self.dir, &|_| false);
@@ -25,19 +25,18 @@ impl Benchmark {
         let found: Vec<(Params, String)> = found.cases.into_iter().map(point).collect();
         self.points = found.iter().map(|(params, _)| params.clone()).collect();
         if self.points.is_empty() {
-            // A case that fails stands for them.
             self.points.push(Params::new());
         }
         pairs.files = found.into_iter().collect();
         self.pairs = Some(pairs);
     }
 
-    /// The words that start a case. `builtin`: what stands before a built-in's name.
+    /// The command of a case. `builtin`: the words before a built-in's name.
     pub fn argv(&self, params: &Params, builtin: &[&str]) -> Vec<String> {
         self.action.argv(&self.words(params), builtin)
     }
 
-    /// The build step of a case: that of the benchmark, with the case's source in place.
+    /// The build step of a case, with the case's source.
     pub fn build_of(&self, params: &Params) -> Option<Build> {
         let build = self.build.as_ref()?;
         let action = match &build.action {
@@ -50,12 +49,10 @@ impl Benchmark {
         Some(Build { action, dir: build.dir.clone() })
     }
 
-    /// The source of a case, where its cases are those of pairs.
     pub fn source_of(&self, params: &Params) -> Option<&str> {
         self.pairs.as_ref()?.files.get(params).map(String::as_str)
     }
 
-    /// The parameters, and what stands for the case's source.
     fn words(&self, params: &Params) -> Params {
         let mut words = params.clone();
         if let Some(source) = self.source_of(params) {

@@ -1,4 +1,4 @@
-//! Files of a folder that are looked at one by one, those that git ignores too: programs are often built and not kept.
+//! Single files of a folder, including those that git ignores: programs are often built and not committed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,6 @@ pub(super) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Paths of the regular files in a place of the folder whose names are text, sorted.
 pub(super) fn files(folder: &Path, place: &'static str) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(folder.join(place)).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.path().is_file());
@@ -20,7 +19,7 @@ pub(super) fn files(folder: &Path, place: &'static str) -> impl Iterator<Item = 
     names.into_iter().map(move |name| if place.is_empty() { name } else { format!("{place}/{name}") })
 }
 
-/// The beginning of a file in small letters, whatever its bytes.
+/// The beginning of a file in lower case, whatever its bytes.
 pub(super) fn text_of(path: &Path) -> Option<String> {
     Some(beginning(path)?.to_lowercase())
 }

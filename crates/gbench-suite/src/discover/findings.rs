@@ -1,4 +1,4 @@
-//! What is found in a folder, and what is said of the rest.
+//! Benchmarks found in a folder, and messages about the rest.
 
 use std::collections::BTreeSet;
 
@@ -8,61 +8,54 @@ use crate::discover::cuda::found_kernel::FoundKernel;
 use gbench_formats::adapters::layouts::PassedOver;
 use gbench_formats::adapters::{BuildStep, Harness};
 
-/// A `[[benchmark]]` that lies in a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Discovered {
-    /// Name within the suite, unlike every other found one.
     pub name: String,
-    /// Whose cases it has; without one it is timed as a whole process, or says its figure by `extract`.
+    /// The harness of its cases; without one it is timed as a whole process, or prints its result for `extract`.
     pub harness: Option<Harness>,
     pub command: Vec<String>,
-    /// The file in which a program of a format leaves its rows, from `dir`; `None`: it prints them, or `harness` knows.
+    /// The file with the rows of a program, relative to `dir`; `None`: stdout, or `harness` knows.
     pub file: Option<String>,
-    /// Folder to start in, from the suite file's; empty: that one.
+    /// Relative to the suite file's folder; empty: that folder.
     pub dir: String,
     /// Runs in the suite file's folder, whatever `dir` is.
     pub build: Option<BuildStep>,
-    /// Programs that have to be there.
     pub binaries: Vec<String>,
-    /// It needs a GPU.
     pub gpu: bool,
     pub extract: Option<Extract>,
-    /// Python modules, which the driver starts: then it has no command.
+    /// Set for Python modules, which have no command.
     pub python: Option<FoundLayout>,
-    /// Pairs of sources, each of which `build` makes the program of.
+    /// Set for source pairs; `build` makes the program of each.
     pub pairs: Option<FoundSources>,
-    /// A kernel that the gate measures by itself: then it has no command.
+    /// Set for a kernel without host code, which has no command.
     pub cuda: Option<FoundKernel>,
     /// Why it was proposed, as a sentence fragment.
     pub why: String,
 }
 
-/// What lies in a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Discovery {
     pub benchmarks: Vec<Discovered>,
-    /// What looks like a benchmark and was not understood, as sentences that say what to write by hand.
+    /// Files that look like benchmarks but were not understood, as sentences that explain what to write by hand.
     pub unclear: Vec<String>,
-    /// How many sentences `unclear` lacks, in words: they are in the document of `discover`.
+    /// How many sentences are missing in `unclear`; the document of `discover` has them.
     pub more: Vec<String>,
-    /// `optimized_` files without a `baseline_` one, from the folder.
+    /// `optimized_` files without a `baseline_` file, relative to the folder.
     pub orphans: Vec<String>,
-    /// Files that look like Python benchmarks of a layout and are none.
+    /// Files that look like Python benchmarks of a layout but are not.
     pub passed_over: Vec<PassedOver>,
 }
 
-/// What is found, step by step.
 #[derive(Default)]
 pub(super) struct Findings {
     pub found: Discovery,
-    /// Files that were proposed or spoken of: nobody else proposes them.
+    /// Files with an entry or a message; later steps skip them.
     pub claimed: BTreeSet<String>,
-    /// A harness has something here, understood or not.
+    /// A harness was found, understood or not.
     pub has_harness: bool,
 }
 
 impl Findings {
-    /// Whether a program of that path is started by an entry.
     pub(super) fn starts(&self, path: &str) -> bool {
         let same = |entry: &Discovered| {
             let word = entry.command.first().map_or("", String::as_str);
@@ -72,7 +65,6 @@ impl Findings {
         self.found.benchmarks.iter().any(same)
     }
 
-    /// The entry of a harness whose program has that name.
     pub(super) fn of_program(&self, name: &str) -> Option<&Discovered> {
         let same = |entry: &&Discovered| entry.command.first().is_some_and(|word| leaf(word) == name);
         self.found.benchmarks.iter().find(same)
@@ -83,12 +75,12 @@ pub(super) fn leaf(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// An argument in which braces mean themselves.
+/// An argument with its braces escaped.
 pub fn literal(argument: &str) -> String {
     argument.replace('{', "{{").replace('}', "}}")
 }
 
-/// The characters of a benchmark's id.
+/// The text with only the characters of a benchmark's id.
 pub fn id_word(text: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "_-.+".contains(c) { c } else { '_' };
     let word: String = text.chars().take(60).map(allowed).collect();

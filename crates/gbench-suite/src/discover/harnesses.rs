@@ -22,7 +22,7 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
             };
             let [first, second] = [other.harness, entry.harness].map(|it| it.map_or("", |it| it.0.name()));
             findings.found.unclear.push(format!(
-                "`{}` looks like one of {first} and of {second}: the former is written, so change its `harness` if it is the latter",
+                "`{}` could belong to {first} or {second}; if it is the latter, change its `harness`",
                 entry.command.join(" ")
             ));
         }
@@ -49,7 +49,7 @@ fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
     }
 }
 
-/// Says of a package's benches that no adapter knows. Most of those that are written by hand calibrate themselves, too.
+/// Reports a package's benches that no adapter knows. Most hand-written ones calibrate themselves, too.
 fn add_benches(tree: &dyn SourceTree, findings: &mut Findings) {
     let mut packages: BTreeMap<String, Vec<BenchTarget>> = BTreeMap::new();
     for bench in cargo_benches(tree).into_iter().filter(|bench| !findings.claimed.contains(&bench.path)) {
@@ -59,14 +59,14 @@ fn add_benches(tree: &dyn SourceTree, findings: &mut Findings) {
         let [first, rest @ ..] = benches.as_slice() else { continue };
         let others = match rest.len() {
             0 => String::new(),
-            more => format!(" (and of {more} more there)"),
+            more => format!(" (and {more} more there)"),
         };
         let place = if dir.is_empty() { String::new() } else { format!(", `dir = \"{dir}\"`") };
         let name = &first.name;
         findings.found.unclear.push(format!(
-            "the harness of the bench {}{others} is not known. If it does the same work each time, write `command = [\"cargo\", \
-             \"bench\", \"--offline\", \"--bench\", \"{name}\"]`{place}; if it measures until a time is over, let it say its figures: \
-             docs/protocol.md, or `extract`",
+            "the harness of the bench {}{others} is unknown. If it does the same work each time, write `command \
+                = [\"cargo\", \"bench\", \"--offline\", \"--bench\", \"{name}\"]`{place}. If it measures until a \
+                time has passed, read its results with `extract`, or use the protocol (docs/protocol.md)",
             first.path
         ));
         findings.claimed.extend(benches.into_iter().map(|bench| bench.path));

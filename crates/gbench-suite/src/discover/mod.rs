@@ -1,9 +1,8 @@
-//! Finds what can be measured in a folder: benchmarks of the harnesses that the adapters know, and for what none of them claims
-//! programs, scripts, sources that are a program by themselves, a target of a makefile, CUDA kernels that belong to no program. Names, texts and file modes only:
-//! nothing is started.
+//! Finds benchmarks in a folder: harnesses that the adapters know, then unclaimed programs, scripts, sources with a `main`, a
+//! makefile's target, and CUDA kernels without a program. Reads names, texts and file modes only; starts nothing.
 //!
-//! A program that calibrates itself is never proposed to be timed from outside: it does as much work as fits into a fixed
-//! time, so that a slower function goes unseen.
+//! Never proposes to time a program from outside that calibrates itself: it fills a fixed time with work, so that a slower
+//! function goes unnoticed.
 
 mod cuda;
 mod files;
@@ -26,8 +25,8 @@ use programs::{javascript, linpack, makefile, sources, started};
 use python::{layouts, row_scripts};
 pub use tree::FolderTree;
 
-/// Everything in `folder` that looks like a benchmark. What cannot be read is not there. `ignored`: whether a file or folder, by
-/// its whole path, is none of the project's.
+/// Everything in `folder` that looks like a benchmark; unreadable files are skipped. `ignored`: true for files and folders, by
+/// absolute path, that are not the project's.
 pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     let tree = FolderTree::walk(folder, ignored);
     let mut findings = Findings::default();
@@ -38,7 +37,6 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
     started::add(folder, &tree, &mut findings);
-    // A makefile knows how its programs are built.
     if !makefile::add(&tree, &mut findings) {
         sources::add(folder, &tree, &mut findings);
     }
@@ -50,7 +48,6 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     found
 }
 
-/// Gives every benchmark a name of its own, of characters that a name may have.
 fn rename(benchmarks: &mut [Discovered]) {
     let mut names = BTreeSet::new();
     for entry in benchmarks {

@@ -1,4 +1,4 @@
-//! What is proposed of a tree of files. Below `fixtures/trees` are those of each language.
+//! Proposals for a tree of files. `fixtures/trees` has one file for each language.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -122,5 +122,8 @@ fn of_many_kernels_in_a_file_some_are_proposed() {
     let many: String = (0..60).map(|at| format!("__global__ void k{at}(float* x, int n) {{}}\n")).collect();
     let found = everything(folder(&[("many.cu", many.as_str(), 0o644)]).path());
     assert_eq!(found.benchmarks.len(), 50);
-    assert_eq!(found.more, ["10 more kernels in many.cu: 50 are proposed, write further ones like them"]);
+    assert_eq!(
+        found.more,
+        ["10 more kernels in many.cu: the first 50 are proposed, write more entries like them"]
+    );
 }

@@ -1,4 +1,4 @@
-//! The files below a folder, as the adapters of harnesses look at them.
+//! The files below a folder, for the adapters of harnesses.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -8,14 +8,12 @@ use std::path::{Path, PathBuf};
 use gbench_formats::adapters::SourceTree;
 use gbench_model::text::count;
 
-/// Files of a tree that are looked at, those near its top first.
+/// Maximum number of files, those near the top first.
 const MAX_FILES: usize = 20_000;
-/// Folders below one another.
 const MAX_DEPTH: usize = 16;
-/// Bytes of a file that are searched for words.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
-/// Folders that hold what was built or fetched, and code of others.
+/// Folders of build results, downloads and other projects' code.
 const NOT_OURS: [&str; 24] = [
     "3rdparty",
     "3rd_party",
@@ -43,39 +41,44 @@ const NOT_OURS: [&str; 24] = [
     "venv",
 ];
 const BUILD_FOLDERS: [&str; 4] = ["build-", "build_", "build.", "cmake-build"];
-/// Files by which a folder shows that it was built or fetched, whatever it is called: by CMake, Python, Cargo, git.
+/// Files that mark a folder of build results or downloads, whatever its name: of CMake, Python, Cargo, git.
 const MARKS: [&str; 4] = ["CMakeCache.txt", "pyvenv.cfg", "CACHEDIR.TAG", ".git"];
 
-/// Regular files whose paths are text, without links.
 pub struct FolderTree {
     root: PathBuf,
     files: Vec<String>,
-    /// There are more files than were looked at.
     too_many: bool,
-    /// Folders lie deeper than was looked.
     too_deep: bool,
-    /// Sources whose names are no text.
     unnamed: usize,
 }
 
 impl FolderTree {
-    /// What was left out, as sentences that say what to do.
+    /// Skipped files, as sentences with the next step.
     pub fn left_out(&self) -> Vec<String> {
         let root = self.root.display();
         let many = self.too_many.then(|| {
-            format!("{root} has more files than the {MAX_FILES} near its top that were looked at: set `dir` to a smaller folder")
+            format!(
+                "{root} has more than {MAX_FILES} files, and only those near its top were searched: set \
+                `dir` to a smaller folder"
+            )
         });
         let deep = self.too_deep.then(|| {
-            format!("{root} has folders more than {MAX_DEPTH} below one another: set `dir` to one of them to find what lies there")
+            format!(
+                "{root} has folders deeper than {MAX_DEPTH} levels, which were not searched: set `dir` to \
+                one of them"
+            )
         });
         let unnamed = (self.unnamed > 0).then(|| {
             let files = count(self.unnamed, "source");
-            format!("{files} below {root} cannot be named, and measured (no UTF-8, or a control character): give each another name")
+            format!(
+                "{files} below {root} cannot be measured, because their names are not UTF-8 or contain \
+                control characters: rename them"
+            )
         });
         many.into_iter().chain(deep).chain(unnamed).collect()
     }
 
-    /// `ignored`: whether a file or folder, by its whole path, is left out; that of a folder stands for all in it.
+    /// `ignored`: true for skipped files and folders, by absolute path.
     pub fn walk(root: &Path, ignored: &dyn Fn(&Path) -> bool) -> Self {
         let mut tree =
             Self { root: root.to_owned(), files: Vec::new(), too_many: false, too_deep: false, unnamed: 0 };
@@ -111,7 +114,7 @@ fn is_source(name: &str) -> bool {
     [".py", ".cu"].iter().any(|extension| name.ends_with(extension))
 }
 
-/// Those of a folder, and how many sources have a name that is no text.
+/// The entries of a folder, and the number of sources without a UTF-8 name.
 fn entries(folder: &Path) -> (Vec<(String, fs::FileType)>, usize) {
     let (mut named, mut unnamed) = (Vec::new(), 0);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -143,7 +146,6 @@ impl SourceTree for FolderTree {
     }
 }
 
-/// The beginning of a file as text, whatever its bytes.
 pub(super) fn beginning(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     fs::File::open(path).ok()?.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).ok()?;

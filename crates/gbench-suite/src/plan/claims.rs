@@ -1,8 +1,8 @@
-//! The records of one comparison in rounds, held against what they say of themselves: one policy and one seed on all sides,
-//! every round once and in its place, and in each round the order that the seed implies.
+//! Checks the records of one comparison in rounds against their claims: one policy and one seed on all sides, every round once
+//! and in its place, and in each round the order that the seed implies.
 //!
-//! The rule's promise rests on a random order that cannot be changed after the fact. A record that does not follow it was edited,
-//! or put together from several comparisons, and no verdict is given of it.
+//! The rule's error rates rest on a random order that cannot be changed afterwards. A record with another order was edited or
+//! put together from several comparisons, and gets no verdict.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -14,10 +14,8 @@ use gbench_model::{
 
 use super::order::RunOrder;
 
-/// Checks base, head and, where there is one, control, as they were read and before half a round is left out. Records that
-/// are not of one comparison are not checked here: the comparison refuses them.
-///
-/// Errors, with exit code 4: the first thing that does not hold.
+/// Checks base, head and optionally control as they were read, before partial rounds are dropped. Does not check that the
+/// records are of one comparison. Errors, with exit code 4: the first false claim.
 pub fn check_claims(base: &RunRecord, head: &RunRecord, control: Option<&RunRecord>) -> Result<()> {
     let records: Vec<&RunRecord> = [Some(base), Some(head), control].into_iter().flatten().collect();
     let claims: Vec<&Comparison> = records.iter().filter_map(|record| record.comparison.as_deref()).collect();
@@ -27,7 +25,7 @@ pub fn check_claims(base: &RunRecord, head: &RunRecord, control: Option<&RunReco
     if claims.len() != records.len() {
         return Ok(());
     }
-    // A gate that was killed may have written one side's newest round and not the other's, or been about to go on.
+    // A killed gate may have written the newest round of one side only.
     let torn = records.iter().any(|record| record.state == RecordState::Recovered);
     let found = other_words(&claims, torn)
         .or_else(|| other_seed(&records, first))
@@ -37,13 +35,12 @@ pub fn check_claims(base: &RunRecord, head: &RunRecord, control: Option<&RunReco
     match found {
         None => Ok(()),
         Some(what) => {
-            let next = "compare again: these records were edited, or are of several comparisons";
+            let next = "compare again: these records were edited, or come from several comparisons";
             Err(Fault::at(format!("comparison {}", first.id), what, next).exits(Exit::Failed))
         }
     }
 }
 
-/// The settings that every side was measured with.
 fn other_words(claims: &[&Comparison], torn: bool) -> Option<String> {
     let first = claims[0];
     claims[1..].iter().find_map(|other| {
@@ -60,18 +57,18 @@ fn other_words(claims: &[&Comparison], torn: bool) -> Option<String> {
             ("state of the working tree", first.head_changes == other.head_changes),
         ];
         let (name, _) = same.into_iter().find(|(_, same)| !same)?;
-        Some(format!("its sides do not name the same {name}"))
+        Some(format!("its sides differ in their {name}"))
     })
 }
 
-/// The seed stands twice in a record: in what the sides share, and among the run's own settings.
+/// The seed is in the sides' shared header and among the run's own settings.
 fn other_seed(records: &[&RunRecord], comparison: &Comparison) -> Option<String> {
     let seeds = records.iter().filter_map(|record| record.config.get("coin_seed"));
     let other = seeds.into_iter().find(|shown| shown.value.as_u64() != Some(comparison.seed))?;
-    Some(format!("its seed is {}, and the order was drawn with {}", comparison.seed, other.value))
+    Some(format!("its seed is {}, but the order was drawn with {}", comparison.seed, other.value))
 }
 
-/// Rounds come in order, one process each, from the first on; so do the processes that a metric has samples of.
+/// Rounds are numbered from 1, one process each; so are the processes with samples of a metric.
 fn wrong_rounds(record: &RunRecord) -> Option<String> {
     let side = record.side.map_or("a side", |side| side.into_str());
     record.cases.iter().find_map(|case| {
@@ -83,9 +80,9 @@ fn wrong_rounds(record: &RunRecord) -> Option<String> {
             if (round, process.index) != (place, place) {
                 let (id, index) = (&case.id, process.index);
                 return Some(match round.cmp(&place) {
-                    Ordering::Less => format!("round {round} of {id} stands twice on {side}"),
-                    Ordering::Greater => format!("round {place} of {id} is not there on {side}"),
-                    Ordering::Equal => format!("round {round} of {id} on {side} is called process {index}"),
+                    Ordering::Less => format!("round {round} of {id} appears twice on {side}"),
+                    Ordering::Greater => format!("round {place} of {id} is missing on {side}"),
+                    Ordering::Equal => format!("round {round} of {id} on {side} has process number {index}"),
                 });
             }
         }
@@ -94,19 +91,20 @@ fn wrong_rounds(record: &RunRecord) -> Option<String> {
             let in_order = processes.clone().is_sorted_by(|one, next| one < next);
             let known = processes.max().is_none_or(|last| (last as usize) < case.processes.len());
             (!in_order || !known).then(|| {
-                format!("the samples of `{}` of {} on {side} are not one a round", metric.name, case.id)
+                format!(
+                    "the samples of `{}` of {} on {side} are not one for each round",
+                    metric.name, case.id
+                )
             })
         })
     })
 }
 
-/// One case on every side that has it, by arm.
 struct Sides<'a> {
     cases: [Option<&'a CaseRecord>; 3],
 }
 
 impl<'a> Sides<'a> {
-    /// Of every case that base and head have, in the base's order.
     fn of(records: &[&'a RunRecord]) -> impl Iterator<Item = Self> {
         let mut others: HashMap<CaseId, [Option<&'a CaseRecord>; 3]> = HashMap::new();
         for (arm, record) in records.iter().enumerate() {
@@ -125,7 +123,7 @@ impl<'a> Sides<'a> {
         self.cases.iter().enumerate().filter_map(|(arm, case)| Some((arm, (*case)?)))
     }
 
-    /// Whole rounds are taken into all sides at once. A case that broke is no longer measured on its side.
+    /// All sides receive whole rounds together. A failed case is no longer measured on its side.
     fn uneven(&self, torn: bool) -> Option<String> {
         let whole = || self.present().filter(|(_, case)| !is_broken(case)).map(|(_, case)| case);
         let broke = self.present().any(|(arm, case)| arm < 2 && is_broken(case));
@@ -147,8 +145,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Who went first in each round, against the seeded order. Only records that name their seed can be held
-/// to it.
+/// Compares who went first in each round with the seeded order, if the records name their seed.
 fn wrong_order(records: &[&RunRecord], comparison: &Comparison) -> Option<String> {
     if !records.iter().all(|record| record.config.contains_key("coin_seed")) {
         return None;
@@ -161,7 +158,7 @@ fn wrong_order(records: &[&RunRecord], comparison: &Comparison) -> Option<String
         let id = &sides.cases[0]?.id;
         let rounds = sides.present().map(|(_, case)| case.processes.len()).max().unwrap_or(0);
         (0..rounds).find_map(|round| {
-            // As `run::rounds` draws it: for the benchmark where its points share their processes, else for the case.
+            // As in `run::rounds`: drawn for the benchmark if its points share their processes, else for the case.
             let (drawn_for, participants) = if sides.is_shared(round) {
                 (CaseId { params: Params::new(), ..id.clone() }, if controlled(id) { 3 } else { 2 })
             } else {
@@ -183,22 +180,22 @@ fn wrong_in_round(
     let mut slots = Vec::new();
     for (arm, case) in sides.present() {
         let Some(process) = case.processes.get(round) else { continue };
-        let Some(slot) = process.slot else { return Some("it does not say which side went first".into()) };
-        // In lock-step the control takes its turns before or after the others, never between them.
+        let Some(slot) = process.slot else { return Some("it does not record which side went first".into()) };
+        // In lockstep the control takes its turns before or after the others, never between them.
         if interleaving == Interleaving::Alternating || arm < 2 {
             slots.push((slot, arm));
         }
     }
     slots.sort_unstable();
     if slots.windows(2).any(|two| two[0].0 == two[1].0) {
-        return Some("two sides stand in one place".into());
+        return Some("two sides have the same position".into());
     }
     let ran: Vec<usize> = slots.iter().map(|(_, arm)| *arm).collect();
     let drawn: Vec<usize> = order.iter().copied().filter(|arm| ran.contains(arm)).collect();
-    (ran != drawn).then(|| "its sides ran in another order than the seed gives".into())
+    (ran != drawn).then(|| "its sides ran in another order than the seed implies".into())
 }
 
-/// A case as it was planned: the device is known only after its first process.
+/// The id as planned: the device is known only after the first process.
 fn planned(id: &CaseId) -> CaseId {
     CaseId { device: "host".into(), ..id.clone() }
 }

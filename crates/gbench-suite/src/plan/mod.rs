@@ -1,8 +1,8 @@
 //! Plans what is measured, in which order. Pure: the same suites and seed give the same plan.
 //!
-//! An ordinary run has a [`Plan`]: one case after the other, so that a run that is cut short holds whole cases. A
-//! comparison of two commits has a [`RoundsPlan`]: base and head in rounds, in an order that is random, with a recorded
-//! seed, so that whatever drifts on the machine meets both sides alike.
+//! An ordinary run has a [`Plan`]: case after case, so that an interrupted run has whole cases. A comparison of two commits has
+//! a [`RoundsPlan`]: base and head in rounds, in a random order with a recorded seed, so that drift of the machine affects both
+//! sides alike.
 
 mod claims;
 mod order;
@@ -20,23 +20,21 @@ pub use order::RunOrder;
 pub use rounds::{PlannedPair, RoundsPlan, choose_controls, common_cases};
 pub use shard::keep_shard;
 
-/// An ordinary run: every case, one after the other, with as many processes as its settings ask for.
+/// An ordinary run: case after case, each with the processes that its settings ask for.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub arm: Arm,
     pub cases: Vec<PlannedCase>,
 }
 
-/// One record's worth of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {
-    /// Absent in an ordinary run.
+    /// `None` in an ordinary run.
     pub side: Option<Side>,
-    /// Every selected benchmark, for what happens once a benchmark: requirements and builds.
     pub benchmarks: Vec<Arc<Benchmark>>,
 }
 
-/// A case as planned; the device is not known before it has run.
+/// A planned case; the device is known only after it has run.
 #[derive(Clone, Debug)]
 pub struct PlannedCase {
     /// Index into [`RoundsPlan::arms`]; 0 in a [`Plan`].
@@ -51,7 +49,6 @@ impl Plan {
         Self { cases: arm.cases(0), arm }
     }
 
-    /// Processes in the whole plan.
     pub fn processes(&self) -> usize {
         self.cases.iter().map(|case| case.benchmark.settings.processes.value as usize).sum()
     }
@@ -75,7 +72,7 @@ fn case_ids(benchmark: &Benchmark) -> impl Iterator<Item = CaseId> {
     benchmark.points.iter().map(|point| case_id(benchmark, point))
 }
 
-/// The identity of one point of a benchmark, before it has told its device.
+/// The identity of a point of a benchmark, without its device.
 pub fn case_id(benchmark: &Benchmark, point: &Params) -> CaseId {
     CaseId {
         benchmark: benchmark.id.clone(),

@@ -1,37 +1,34 @@
 //! The random order of the processes of a round, by a recorded seed.
 //!
 //! The statistics rely on it: with identical programs each round's difference is as likely as its negative, because chance
-//! and nothing that was measured decides who goes first. The order is therefore a hash of the seed, the case and the round,
-//! and depends on nothing else: not on which cases are still open, not on what ran before, not on where a run was cut.
+//! alone decides who goes first. The order is a hash of the seed, the case and the round, and depends on nothing else: not on
+//! open cases, earlier runs or interruptions.
 
 use sha2::{Digest, Sha256};
 
 use gbench_model::{CaseId, Comparison, SequentialRuleName};
 
-/// The order of a comparison's processes, round by round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOrder {
     pub seed: u64,
-    /// The second round takes the order opposite to the first one's. Both belong to the screen: with three rounds drawn all
-    /// fall alike in a quarter of the cases, and an effect of the place in the round then looks like a change without
-    /// noise. Rounds that confirm are always drawn.
+    /// The second round reverses the first one's order. Both screen: among three drawn rounds, all have the same order in a
+    /// quarter of the cases, and an effect of the position then looks like a change without noise. Confirming rounds are always
+    /// drawn.
     pub balanced: bool,
 }
 
 impl From<u64> for RunOrder {
-    /// As the newest rule has it.
     fn from(seed: u64) -> Self {
         Self { seed, balanced: true }
     }
 }
 
 impl RunOrder {
-    /// As the rule that a comparison names has it.
     pub fn of(comparison: &Comparison) -> Self {
         Self { seed: comparison.seed, balanced: comparison.rule.name != SequentialRuleName::SeqE }
     }
 
-    /// Who goes first, second, third in a round of a case: the indices below `participants`, at most 3.
+    /// The order of a case's processes in a round: the indices below `participants`, at most 3.
     pub fn in_round(self, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
         match (self.balanced, round) {
             (true, 1) => order(self.seed, case, 0, participants).into_iter().rev().collect(),
@@ -39,17 +36,14 @@ impl RunOrder {
         }
     }
 
-    /// Sorts the cases that share a process of a round into a random order, the same on every side.
+    /// The position of a case among those that share a process of a round: random, and the same on every side.
     pub fn place(self, case: &CaseId, round: u32) -> u64 {
         draw(b"gbench-ci/place/v1", self.seed, case, round)
     }
 }
 
-/// Who goes first, second, third in a round of a case: the indices below `participants`, at most 3.
-///
-/// Every order of base and head, and of all three, is equally likely; leaving the third out of an order of three gives
-/// a fair order of two, so that a control that ends early costs nothing. The device is no part of the case here: it is
-/// known only after the first process.
+/// All orders of base and head, and of all three, are equally likely. An order of three without the third is a fair order of
+/// two, so that a control may end early. Ignores the device, which is known only after the first process.
 fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
     const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [1, 0, 2], [0, 2, 1], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
     let drawn = draw(b"gbench-ci/coin/v1", seed, case, round);
@@ -61,10 +55,10 @@ fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<usize
     order.into_iter().filter(|index| *index < participants).collect()
 }
 
-/// `purpose`: so that no draw tells of another.
+/// `purpose` makes draws independent.
 fn draw(purpose: &[u8], seed: u64, case: &CaseId, round: u32) -> u64 {
     let case = CaseId { device: "host".into(), ..case.clone() };
-    // Fixed lengths first, the only text last: no two draws share their bytes.
+    // Fixed lengths first, the only text last: no two draws hash the same bytes.
     let digest = Sha256::new()
         .chain_update(purpose)
         .chain_update(seed.to_le_bytes())
@@ -116,11 +110,11 @@ mod tests {
         let (a, b) = (heads_first(7, "s/a"), heads_first(7, "s/b"));
         assert!((160..=240).contains(&same(&a, &b)));
         assert!((160..=240).contains(&same(&a, &heads_first(8, "s/a"))));
-        // A round tells nothing of the next one: 399 neighbours.
+        // Successive rounds are independent: 399 neighbours.
         assert!((160..=240).contains(&same(&a[1..], &a[..399])));
     }
 
-    /// Records of years ago stay replayable and resumable; the figures are those of Python's hashlib.
+    /// Old records stay replayable and resumable. The figures are from Python's hashlib.
     #[test]
     fn it_never_changes() {
         let word = |first: bool| if first { 'h' } else { 'b' };

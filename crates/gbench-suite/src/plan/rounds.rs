@@ -1,4 +1,4 @@
-//! A comparison in rounds: which cases stand against each other. What is measured when is decided while it runs.
+//! A comparison in rounds: the compared cases. Their order in time is decided during the run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,14 +12,13 @@ use gbench_model::{CaseId, Counting, Side};
 /// Everything that a comparison in rounds may measure.
 #[derive(Clone, Debug)]
 pub struct RoundsPlan {
-    /// Base, head and, if any case is a control, the base once more: same tree, same build, only those cases.
+    /// Base, head and, if any case is a control, the base again: same tree, same build, only those cases.
     pub arms: Vec<Arm>,
-    /// The base's cases in its order, then those that only the head has.
+    /// The base's cases in its order, then those of the head alone.
     pub pairs: Vec<PlannedPair>,
     pub order: RunOrder,
 }
 
-/// One case on each arm that has it.
 #[derive(Clone, Debug)]
 pub struct PlannedPair {
     /// In the order of the arms.
@@ -32,20 +31,20 @@ impl PlannedPair {
         &self.cases[0].id
     }
 
-    /// Whether there is anything to compare. What only one side has is measured once, so that it is known to work.
+    /// True if both sides have it. A case of one side is measured once, to know that it works.
     pub fn is_comparable(&self) -> bool {
         self.cases.iter().filter(|case| case.arm < 2).count() == 2
     }
 
-    /// Whether the suite says on every side that its processes may be shared. `screening`: see [`crate::Benchmark::shares`].
+    /// True if the suite lets its processes be shared on every side. `screening`: see [`crate::Benchmark::shares`].
     pub fn shares(&self, screening: bool) -> bool {
         self.cases.iter().all(|case| case.benchmark.shares(screening))
     }
 }
 
 impl RoundsPlan {
-    /// `controls`: cases that are measured on a third arm too, the base against itself; those that are not on both
-    /// sides are left out. See [`choose_controls`].
+    /// `controls`: cases that a third arm also measures, the base against itself; cases of one side are dropped. See
+    /// [`choose_controls`].
     pub fn new(base: &Suite, head: &Suite, controls: &[CaseId], order: impl Into<RunOrder>) -> Self {
         let mut arms = vec![Arm::new(Some(Side::Base), base), Arm::new(Some(Side::Head), head)];
         let heads = arms[1].cases(1);
@@ -73,13 +72,12 @@ impl RoundsPlan {
         Self { arms, pairs, order: order.into() }
     }
 
-    /// Pairs that have both sides.
     pub fn comparable(&self) -> usize {
         self.pairs.iter().filter(|pair| pair.is_comparable()).count()
     }
 
-    /// Processes of one round in which every comparable case screens, as far as their programs tell their cases apart.
-    /// Those that count executions are not among them.
+    /// The number of processes in a round in which every comparable case screens, as far as the suite knows. Without those that
+    /// count instructions.
     pub fn screening_processes(&self) -> usize {
         let (mut alone, mut shared) = (0, HashSet::new());
         for pair in self.pairs.iter().filter(|pair| pair.is_comparable()) {
@@ -92,37 +90,35 @@ impl RoundsPlan {
         alone + shared.len()
     }
 
-    /// Whether cases share processes until one of them is a candidate, so that their program has evidence of its own.
+    /// True if cases share processes until one of them is a candidate.
     pub fn screens_in_shared_processes(&self) -> bool {
         let screens = |pair: &&PlannedPair| pair.is_comparable() && pair.shares(true) && !pair.shares(false);
         let mut seen = HashSet::new();
         self.pairs.iter().filter(screens).any(|pair| !seen.insert(&pair.id().benchmark))
     }
 
-    /// Processes that count executions in one round, at most: two of each side of a case whose suite asks for it.
+    /// The maximum number of processes in a round that count instructions: two for each side of a case with `count`.
     pub fn counting_processes(&self) -> usize {
         let sides = self.pairs.iter().filter(|pair| pair.is_comparable()).flat_map(|pair| &pair.cases);
         let counts = |case: &&PlannedCase| case.benchmark.settings.count.value != Counting::Off;
         2 * sides.filter(|case| case.arm < 2).filter(counts).count()
     }
 
-    /// The planned cases of one arm, in the order in which they stand in its record.
     pub fn of_arm(&self, arm: usize) -> impl Iterator<Item = &PlannedCase> {
         self.pairs.iter().flat_map(|pair| &pair.cases).filter(move |case| case.arm == arm)
     }
 }
 
-/// The cases that both suites have, in the base's order, as far as the suites alone can tell.
+/// The cases of both suites, in the base's order, before harnesses list theirs.
 pub fn common_cases(base: &Suite, head: &Suite) -> Vec<CaseId> {
     let head: HashSet<CaseId> = head.benchmarks.iter().flat_map(case_ids).collect();
     base.benchmarks.iter().flat_map(case_ids).filter(|id| head.contains(id)).collect()
 }
 
-/// Up to `most` of the cases, spread over the suite: one at random from each of `most` stretches of equal length. The
-/// same seed chooses the same.
+/// Up to `most` of the cases, spread over the suite: a random one from each of `most` stretches of equal length. Deterministic
+/// by seed.
 pub fn choose_controls(cases: &[CaseId], most: usize, seed: u64) -> Vec<CaseId> {
     let most = most.min(cases.len());
-    // Another stream than that of whatever else takes this seed.
     let mut random = rand_pcg::Pcg64::seed_from_u64(seed ^ 0x636f_6e74_726f_6c73);
     let pick = |stretch: usize| {
         let (from, to) = (stretch * cases.len() / most, (stretch + 1) * cases.len() / most);

@@ -1,4 +1,4 @@
-//! One part of a suite that several jobs measure together: which cases are whose.
+//! Splits a suite into shards for several jobs.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -6,19 +6,17 @@ use super::{case_id, case_ids};
 use crate::suite::Suite;
 use gbench_model::{CaseId, Shard};
 
-/// Keeps of suites that are measured together the cases of one shard: each case of any of them is in exactly one shard,
-/// on all suites the same. Cases are dealt out one by one, first those that every suite has, so that each shard has
-/// something to compare as long as there is enough of it, then the rest; both in the order of their names, so that
-/// every job deals alike whatever the order of its file. A baseline and its optimized variants stay together. Benchmarks that keep no
-/// case go.
+/// Keeps one shard's cases in suites that are measured together. Each case is in exactly one shard, the same for all suites.
+/// Cases are dealt out in the order of their names, so that all jobs agree whatever their files' order: first the cases of
+/// every suite, so that each shard can compare something, then the rest. A baseline and its optimized variants stay together.
+/// Benchmarks without cases are removed.
 ///
-/// Gives the number of cases that every suite has, before the cut. Errors: the number of all cases, pairs counted as one,
-/// where it is smaller than that of the shards.
+/// Returns the number of cases that every suite has, before the split. Errors: the number of all cases (a pair is one), if it
+/// is smaller than the number of shards.
 pub fn keep_shard(suites: &mut [&mut Suite], shard: Shard) -> Result<usize, usize> {
     let cases: Vec<HashSet<CaseId>> =
         suites.iter().map(|suite| suite.benchmarks.iter().flat_map(case_ids).collect()).collect();
     let in_all = |case: &CaseId| cases.iter().all(|others| others.contains(case));
-    // False sorts before true.
     let mut dealt: BTreeMap<(bool, String, CaseId), BTreeSet<&CaseId>> = BTreeMap::new();
     for case in cases.iter().flatten() {
         let whole = case.pair().unwrap_or_else(|| case.clone());
@@ -56,7 +54,6 @@ mod tests {
         suite.benchmarks.iter().flat_map(case_ids).collect()
     }
 
-    /// Benchmarks by name, each with so many points.
     fn suite(benchmarks: &[(String, i64)]) -> Suite {
         let benchmark = |(name, points): &(String, i64)| {
             let action = Action::Command(vec!["true".into()]);

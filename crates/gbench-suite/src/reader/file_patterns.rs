@@ -1,5 +1,5 @@
-//! Patterns of files: `[gate] paths`, the files of a repository that the suite measures, for changes that touch none of them; and
-//! `device_code`, the files of a benchmark that hold the code of its kernels.
+//! Patterns of files: `[gate] paths`, the files that the suite measures, and `device_code`, the files with a benchmark's
+//! kernels.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::item::Item;
 
-/// Reads the list. Every mistake in it is told, and one that would fit nothing is a mistake.
+/// Reads a list of patterns. Reports every mistake, including patterns that can match nothing.
 pub(crate) fn read(item: &Item) -> Option<Vec<String>> {
     let example = "a list of paths from the root of the repository, such as [\"src/**\", \"Cargo.lock\"]";
     let mut paths = Vec::new();
@@ -15,22 +15,23 @@ pub(crate) fn read(item: &Item) -> Option<Vec<String>> {
         let Some(text) = member.filled() else { continue };
         let leads_out = text.starts_with('/') || text.split('/').any(|part| matches!(part, "." | ".."));
         if leads_out {
-            let next =
-                "write it from the root of the repository, without `/` in front and without `.` or `..`";
-            member.fault(format!("`{text}` is no path in the repository"), next);
+            let next = "write it relative to the root of the repository, without a leading `/`, `.` or `..`";
+            member.fault(format!("`{text}` is not a path in the repository"), next);
         } else if let Err(error) = glob(text) {
-            member
-                .fault(format!("`{text}` is no glob: {}", error.kind()), "write one such as \"src/**/*.cu\"");
+            member.fault(
+                format!("`{text}` is not a glob: {}", error.kind()),
+                "write one such as \"src/**/*.cu\"",
+            );
         }
         paths.push(text.to_owned());
     }
     if paths.is_empty() {
-        item.fault("`paths` names nothing", "name the files that the suite measures, or take the line out");
+        item.fault("`paths` is empty", "name the files that the suite measures, or remove the line");
     }
     Some(paths)
 }
 
-/// Reads a list of files and folders of the machine. `~` is the user's home, which the side's own stands in for otherwise.
+/// Reads a list of the machine's files and folders. `~` is the user's home; elsewhere a side has its own home.
 pub(crate) fn writable(item: &Item) -> Option<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for member in
@@ -50,7 +51,7 @@ pub(crate) fn writable(item: &Item) -> Option<Vec<PathBuf>> {
     Some(paths)
 }
 
-/// Reads a list of patterns of files below the benchmark's folder. What is written elsewhere could be the other side's.
+/// Reads a list of patterns of files below the benchmark's folder. A file elsewhere could be the other side's.
 pub(crate) fn below(item: &Item) -> Option<Vec<String>> {
     let mut patterns = Vec::new();
     for member in item.list("a list of files below `dir`, such as [\"build/*.cubin\"]")? {
@@ -59,32 +60,28 @@ pub(crate) fn below(item: &Item) -> Option<Vec<String>> {
             member
                 .fault("this pattern is longer than 200 bytes", "shorten it: `*` stands for any characters");
         } else if text.starts_with('/') || text.split('/').any(|part| matches!(part, "" | "." | "..")) {
-            let next = "name files below `dir`, without `/` in front and without `.` or `..`";
-            member.fault(format!("`{text}` is no path below the benchmark's folder"), next);
+            let next = "name files below `dir`, without a leading `/`, `.` or `..`";
+            member.fault(format!("`{text}` leaves the benchmark's folder"), next);
         } else if let Err(error) = glob(text) {
             member.fault(
-                format!("`{text}` is no glob: {}", error.kind()),
+                format!("`{text}` is not a glob: {}", error.kind()),
                 "write one such as \"build/*.cubin\"",
             );
         }
         patterns.push(text.to_owned());
     }
     if patterns.is_empty() {
-        item.fault(
-            "`device_code` names nothing",
-            "name the files that hold the kernels, or take the line out",
-        );
+        item.fault("`device_code` is empty", "name the files with the kernels, or remove the line");
     }
     Some(patterns)
 }
 
-/// `*` stays within a folder, `**` does not.
 fn glob(text: &str) -> Result<GlobMatcher, globset::Error> {
     let built = GlobBuilder::new(text.trim_end_matches('/')).literal_separator(true).build()?;
     Ok(built.compile_matcher())
 }
 
-/// Whether a file is one of those that are meant: by its own path, or by a folder that it lies in.
+/// True if a pattern matches the file's path or a folder above it.
 pub fn fits(paths: &[String], file: &str) -> bool {
     let above = std::iter::successors(Some(file), |path| path.rsplit_once('/').map(|(folder, _)| folder));
     let names: Vec<&str> = above.collect();
@@ -96,7 +93,7 @@ pub(crate) mod tests {
     use super::*;
     use case_files::Given;
 
-    /// Of a file, whether it is one of `paths`.
+    /// Input: a file. Answer: true if one of `paths` matches it.
     pub(crate) fn answer(given: &Given) -> String {
         let paths: Vec<String> = given.get("paths").unwrap().lines().map(str::to_owned).collect();
         fits(&paths, &given.text()).to_string()

@@ -9,12 +9,10 @@ use std::sync::Arc;
 use crate::benchmark::definition::Declared;
 use gbench_model::{Fault, Origin};
 
-/// One file under reading and the faults found in it so far.
 pub(crate) struct FileText {
     path: PathBuf,
     text: Arc<str>,
     line_starts: Vec<usize>,
-    /// The variable of the environment that the text stands for.
     variable: Option<String>,
     faults: RefCell<Vec<(usize, Fault)>>,
 }
@@ -26,7 +24,6 @@ impl FileText {
         Self { path: path.into(), text, line_starts, variable: None, faults: RefCell::default() }
     }
 
-    /// A line of a suite file that a variable of the environment stands for.
     pub(crate) fn of_variable(name: &str, text: Arc<str>) -> Self {
         Self { variable: Some(name.to_owned()), ..Self::new(Path::new(name), text) }
     }
@@ -41,13 +38,11 @@ impl FileText {
         self.line_starts.partition_point(|start| *start <= offset)
     }
 
-    /// The file and the line of an offset.
     pub(crate) fn place(&self, offset: usize) -> Declared {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         Declared::At { file: name.to_string_lossy().into_owned(), line: self.line(offset) }
     }
 
-    /// The origin of a value at an offset.
     pub(crate) fn origin(&self, offset: usize) -> Origin {
         match &self.variable {
             Some(name) => Origin::Environment(name.clone()),
@@ -55,7 +50,6 @@ impl FileText {
         }
     }
 
-    /// The characters of the file that a span covers.
     pub(crate) fn slice(&self, span: Range<usize>) -> &str {
         self.text.get(span).unwrap_or("")
     }

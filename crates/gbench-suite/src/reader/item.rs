@@ -1,5 +1,5 @@
-//! One value of a TOML tree that kept its spans. Every question asked of a value either answers or leaves a fault
-//! that points at the very characters, and reading goes on: one look at the file finds all mistakes.
+//! One value of a TOML tree with spans. Each method either returns a value or records a fault at its position, and reading
+//! continues: one pass finds all mistakes.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -13,7 +13,7 @@ use crate::benchmark::template::find_word;
 use crate::words::{advise, listed};
 use gbench_model::{Origin, Setting};
 
-/// One value and the key it stands under.
+/// A value and its key.
 #[derive(Clone)]
 pub(crate) struct Item<'t> {
     pub page: &'t FileText,
@@ -32,13 +32,13 @@ impl<'t> Item<'t> {
         self.page.fault(self.span.clone(), what, next);
     }
 
-    /// Records a fault of a value that there is none instead of; always `None`.
+    /// Records a fault; always `None`.
     pub(crate) fn refuse<T>(&self, what: impl Display, next: impl Display) -> Option<T> {
         self.fault(what, next);
         None
     }
 
-    /// Records that the value is of another kind; always `None`.
+    /// Records that the value has another type; always `None`.
     pub(super) fn wrong<T>(&self, wanted: &str) -> Option<T> {
         let kind = match self.value {
             DeValue::String(_) => "text",
@@ -55,24 +55,23 @@ impl<'t> Item<'t> {
     pub(crate) fn text(&self) -> Option<&'t str> {
         match self.value {
             DeValue::String(text) if text.contains('\0') => self.refuse(
-                format!("`{}` holds a NUL character, which no program can be given", self.key),
-                "take `\\u0000` out",
+                format!("`{}` contains a NUL character, which a program cannot receive", self.key),
+                "remove `\\u0000`",
             ),
             DeValue::String(text) => Some(text),
             _ => self.wrong("text in quotes"),
         }
     }
 
-    /// Text that is not blank.
     pub(crate) fn filled(&self) -> Option<&'t str> {
         let text = self.text()?;
         if text.trim().is_empty() {
-            return self.refuse(format!("`{}` is empty", self.key), "give it a value, or take the line out");
+            return self.refuse(format!("`{}` is empty", self.key), "give it a value, or remove the line");
         }
         Some(text)
     }
 
-    /// Text for one of the small languages: their parsers recurse, so that length has to end somewhere.
+    /// An expression in a small language. Its parser recurses, so that the length is limited.
     pub(crate) fn expression(&self) -> Option<&'t str> {
         const LONGEST: usize = 500;
         let text = self.filled()?;
@@ -83,7 +82,7 @@ impl<'t> Item<'t> {
         Some(text)
     }
 
-    /// [`Item::expression`] for a parser to which every bracket costs a good part of a small stack.
+    /// [`Item::expression`] for a parser that uses much stack for every bracket.
     pub(super) fn bracketed(&self, kind: &str, next: &str) -> Option<&'t str> {
         const MAX_BRACKETS: usize = 32;
         let text = self.expression()?;
@@ -93,7 +92,7 @@ impl<'t> Item<'t> {
         Some(text)
     }
 
-    /// Where a word of the text stands in the file; the whole value where an escape hides it.
+    /// The place of a word of the text; the whole value if an escape hides it.
     pub(super) fn place_of(&self, word: &str) -> Range<usize> {
         let found = find_word(self.page.slice(self.span.clone()), word);
         found.map_or(self.span.clone(), |found| self.span.start + found.start..self.span.start + found.end)
@@ -106,7 +105,6 @@ impl<'t> Item<'t> {
         }
     }
 
-    /// One of a few words.
     pub(crate) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
         let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
         let DeValue::String(word) = self.value else {
@@ -119,19 +117,17 @@ impl<'t> Item<'t> {
         found.map(|(_, value)| *value)
     }
 
-    /// One of an enum's words.
     pub(crate) fn variant<T: IntoEnumIterator + Copy + Into<&'static str>>(&self) -> Option<T> {
         self.word(&T::iter().map(|variant| (variant.into(), variant)).collect::<Vec<_>>())
     }
 
-    /// The value as an `i64`, if it is a whole number that fits.
     pub(super) fn integer(&self) -> Option<i64> {
         match self.value {
             DeValue::Integer(number) => {
                 let read = i64::from_str_radix(number.as_str(), number.radix()).ok();
                 if read.is_none() {
                     self.fault(
-                        format!("`{}` is larger than 64 bits hold", self.key),
+                        format!("`{}` does not fit 64 bits", self.key),
                         "write a smaller number, or put it in quotes as text",
                     );
                 }
@@ -154,12 +150,11 @@ impl<'t> Item<'t> {
         within
     }
 
-    /// [`Item::whole`] of 32 bits.
     pub(crate) fn number_of(&self, range: RangeInclusive<u32>) -> Option<u32> {
         self.whole(u64::from(*range.start())..=u64::from(*range.end())).map(|number| number as u32)
     }
 
-    /// A number that fits; `next` is what to do about one that does not.
+    /// A number that fits; `next`: the next step for others.
     pub(crate) fn number_that(&self, fits: impl Fn(f64) -> bool, next: &str) -> Option<f64> {
         let number = self.number()?;
         if fits(number) {
@@ -169,7 +164,6 @@ impl<'t> Item<'t> {
         }
     }
 
-    /// A number, whole or not, and finite.
     pub(crate) fn number(&self) -> Option<f64> {
         let number = match self.value {
             DeValue::Integer(_) => self.integer()? as f64,
@@ -183,7 +177,7 @@ impl<'t> Item<'t> {
         Some(number)
     }
 
-    /// The members of a list, each under the list's key.
+    /// The members of a list, each with the list's key.
     pub(crate) fn list(&self, wanted: &str) -> Option<Vec<Item<'t>>> {
         let DeValue::Array(members) = self.value else { return self.wrong(wanted) };
         let member = |value: &'t Spanned<DeValue<'t>>| Item {
@@ -194,14 +188,14 @@ impl<'t> Item<'t> {
         Some(members.iter().map(member).collect())
     }
 
-    /// A list of texts that are not blank. Members of other kinds are reported and left out.
+    /// A list of texts that are not blank. Other members are reported and left out.
     pub(crate) fn texts(&self, example: &str) -> Option<Vec<String>> {
-        let members = self.list(&format!("a list of texts, such as {example}"))?;
+        let members = self.list(&format!("a list of strings, such as {example}"))?;
         Some(members.iter().filter_map(|member| member.filled().map(str::to_owned)).collect())
     }
 }
 
-/// Sets what the file has; a value that cannot be read stays on the page as a fault.
+/// Sets the value of the file; an invalid value is reported.
 pub(crate) fn set<'t, T>(
     setting: &mut Setting<T>,
     item: Option<Item<'t>>,
@@ -213,12 +207,12 @@ pub(crate) fn set<'t, T>(
     }
 }
 
-/// Reports what is given and cannot be: each as its key and `why`.
+/// Reports keys that are not allowed, each with `why`.
 pub(super) fn refuse_each<'t>(items: impl IntoIterator<Item = Item<'t>>, why: &str, next: &str) {
     items.into_iter().for_each(|item| item.fault(format!("`{}` {why}", item.key), next));
 }
 
-/// What an item gives where there is one; `None` where it cannot be read.
+/// `None`: the item is invalid. `Some(None)`: there is none.
 pub(crate) fn optional<'t, T>(
     item: Option<Item<'t>>,
     read: impl FnOnce(&Item<'t>) -> Option<T>,

@@ -10,7 +10,6 @@ use crate::words::{
 use gbench_model::{ClockChoice, Margin};
 
 impl Item<'_> {
-    /// The value that `read` makes of text, or `check` of a number.
     fn quantity<T>(
         &self,
         read: impl Fn(&str) -> Result<T, String>,
@@ -30,7 +29,6 @@ impl Item<'_> {
         self.quantity(parse_seconds, check_seconds, "a duration such as \"90s\", \"1m 30s\" or \"500ms\"")
     }
 
-    /// A number of runs, or an age.
     pub(crate) fn keep_runs(&self) -> Option<KeepRuns> {
         let text = match self.value {
             DeValue::String(text) => text.to_string(),
@@ -40,7 +38,7 @@ impl Item<'_> {
         text.parse().map_err(|what| self.fault(format!("`{}`: {what}", self.key), KeepRuns::FORMS)).ok()
     }
 
-    /// Seconds above 0: a deadline of nothing would fail every process.
+    /// Seconds above 0: a deadline of 0 would fail every process.
     pub(crate) fn deadline(&self) -> Option<f64> {
         let seconds = self.seconds()?;
         if seconds == 0.0 {
@@ -90,7 +88,6 @@ impl Item<'_> {
         )
     }
 
-    /// [`Item::clock`] of a memory.
     pub(crate) fn memory_clock(&self) -> Option<ClockChoice> {
         self.quantity(parse_memory_clock, ClockChoice::of_mhz, "\"max\" or MHz, such as 2619")
     }

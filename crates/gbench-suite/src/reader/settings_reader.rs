@@ -1,4 +1,4 @@
-//! The settings that `[defaults]` and every `[[benchmark]]` take alike.
+//! The settings of `[defaults]` and of every `[[benchmark]]`.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,6 @@ use super::item::{Item, set};
 use super::table::Table;
 use gbench_model::{Setting, Settings, Stage, Thermal};
 
-/// Takes every key of a settings table, `deadlines` included.
 pub(crate) fn take(to: &mut Settings, table: &mut Table) {
     let count = |range: RangeInclusive<u32>| move |item: &Item| item.number_of(range.clone());
     set(&mut to.processes, table.take("processes"), count(1..=1000));

@@ -26,30 +26,29 @@ use gbench_model::{
     BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Settings, near, sha256_hex,
 };
 
-/// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
 
-/// Bytes; no author writes more by hand, and `/dev/zero` is longer still. Read, it takes some hundred times as much memory.
+/// Bytes. Handwritten files are smaller, and `/dev/zero` is endless. In memory a file takes about a hundred times as much.
 const LARGEST_FILE: u64 = 4 << 20;
 
 impl Suite {
-    /// Reads a suite file, and finds the Python modules that it measures. `builtins`: the members that `builtin = "name"` may call, found by the name of
-    /// their [`crate::Action::Builtin`]. Errors: every mistake of the file, chained, each with its place; a kernel's source that is not
-    /// there is one.
+    /// Reads a suite file, and finds its Python modules and sources. `builtins`: the members for `builtin = "name"`, by the
+    /// name of their [`crate::Action::Builtin`]. Errors: every mistake of the file, chained, each with its place, including
+    /// kernels' sources that do not exist.
     pub fn load(path: &Path, builtins: &[Benchmark]) -> Result<Suite> {
         let mut suite = Self::read(path, &Self::text_of(path)?, builtins, true)?;
         suite.find_files();
         Ok(suite)
     }
 
-    /// [`Suite::load`] of a side of a comparison: a kernel whose source it does not have fails there, and the rest is measured.
+    /// [`Suite::load`] for a side of a comparison: a kernel without its source fails there, and the rest is measured.
     pub fn load_side(path: &Path, builtins: &[Benchmark]) -> Result<Suite> {
         let mut suite = Self::parse(path, &Self::text_of(path)?, builtins)?;
         suite.find_files();
         Ok(suite)
     }
 
-    /// The text of a suite file, not looked at yet. Errors: it is missing, empty, too large or not UTF-8.
+    /// The text of a suite file, unchecked. Errors: it is missing, empty, too large or not UTF-8.
     pub fn text_of(path: &Path) -> Result<String> {
         String::from_utf8(read(path)?).map_err(|error| {
             let good = error.utf8_error().valid_up_to();
@@ -58,17 +57,17 @@ impl Suite {
         })
     }
 
-    /// [`Suite::load`] for text that is at hand; `path` names it and anchors its folders, and is not opened.
+    /// [`Suite::load`] for text; `path` only gives it a name and a folder, and is not opened.
     pub fn parse(path: &Path, text: &str, builtins: &[Benchmark]) -> Result<Suite> {
         Self::read(path, text, builtins, false)
     }
 
-    /// `looks`: whether the files that it names have to be there.
+    /// `looks`: named files must exist.
     fn read(path: &Path, text: &str, builtins: &[Benchmark], looks: bool) -> Result<Suite> {
-        // Every line of it would be a mistake, and none would say what the mistake is.
+        // Otherwise every line of it would be reported as a mistake.
         if text.trim_start().starts_with('{') {
-            let next = "give a gbench.toml; records and verdicts are for `gbench-ci report` and `compare`";
-            return Err(Fault::at_path(path, "this is JSON, and a suite file is TOML", next));
+            let next = "name a suite file; `gbench-ci report` and `compare` read records and verdicts";
+            return Err(Fault::at_path(path, "this is JSON, but a suite file is TOML", next));
         }
         let page = FileText::new(path, Arc::from(text));
         let (tree, errors) = DeTable::parse_recoverable(text);
@@ -79,7 +78,7 @@ impl Suite {
         let suite = if errors.is_empty() {
             read_suite((path, text, &page), tree.get_ref(), builtins, looks)
         } else {
-            // What the parser made up to recover would only be complained about again.
+            // The rest of a recovered tree would be reported again.
             None
         };
         match (suite, page.into_fault()) {
@@ -101,10 +100,10 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         return Err(Fault::at_path(path, "this is a folder, not a suite file", next));
     }
     let mut bytes = Vec::new();
-    // Without waiting: a FIFO without a writer would be waited for without end.
+    // Non-blocking: opening a FIFO without a writer would block.
     let opened = std::fs::File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
     if opened.as_ref().is_ok_and(|file| file.metadata().is_ok_and(|found| found.file_type().is_fifo())) {
-        let next = "write it into a file: the paths in it begin at its folder, and a pipe has none";
+        let next = "write it to a file: its paths are relative to its folder";
         return Err(Fault::at_path(path, "this is a FIFO or a pipe, not a file", next));
     }
     let read = opened.and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes));
@@ -116,7 +115,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         Ok(_) if bytes.len() as u64 > LARGEST_FILE => Err(Fault::at_path(
             path,
             "is larger than 4 MiB",
-            "name a suite file with `--config`, or write a `matrix` for what varies",
+            "name a suite file with `--config`, or write a `matrix` for variants",
         )),
         Ok(_) if bytes.trim_ascii().is_empty() => {
             Err(Fault::at_path(path, "the suite file is empty", "run `gbench-ci init --force` to write one"))
@@ -125,10 +124,9 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// The parser says what it expected as a sentence only, so that one advice serves for every mistake.
+/// The parser describes its error only in a sentence, so that one advice has to fit every mistake.
 const SYNTAX: &str = "write `key = value`: each key once, text in \"quotes\", every quote and bracket closed";
 
-/// `looks`: as of [`Suite::read`].
 fn read_suite(
     (path, text, page): (&Path, &str, &FileText),
     tree: &DeTable,
@@ -174,11 +172,11 @@ fn read_suite(
     let entries = list.and_then(|item| item.list("`[[benchmark]]` with two brackets")).unwrap_or_default();
     if let Some(beyond) = entries.get(MAX_POINTS) {
         let what = format!(
-            "this is benchmark {} of {}; a file may make {MAX_POINTS} cases",
+            "this is benchmark {} of {}; the maximum number of cases of a file is {MAX_POINTS}",
             MAX_POINTS + 1,
             entries.len()
         );
-        return beyond.refuse(what, "write a `matrix` for what varies, or several files");
+        return beyond.refuse(what, "write a `matrix` for variants, or several files");
     }
     let read: Vec<_> = entries.iter().filter_map(|entry| surroundings.benchmark(entry)).collect();
     refuse_duplicates(page, &read);
@@ -195,14 +193,12 @@ fn read_suite(
     Some(Suite { description, components, gate, run, profile, ..Suite::new(name, source, benchmarks) })
 }
 
-/// The folder that a suite file's relative paths begin at.
 fn folder_of(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::path::absolute(parent).unwrap_or_else(|_| parent.into())
 }
 
-/// Name and description. A file that names no suite is called `suite`: the folder's name would make the
-/// same benchmark two different cases in two checkouts.
+/// Name and description. The default name is `suite`, not the folder's: the same benchmark would be two cases in two checkouts.
 fn read_names(table: Option<Table>) -> (String, String) {
     let Some(mut table) = table else { return ("suite".into(), String::new()) };
     let name = table.take("name").and_then(|item| {
@@ -218,7 +214,7 @@ fn read_names(table: Option<Table>) -> (String, String) {
     (name.unwrap_or_else(|| "suite".into()), description.into())
 }
 
-/// The gate itself, and the rules for chosen cases. Its threshold is one of `settings`.
+/// The gate, and its rules for selected cases. Its threshold is one of `settings`.
 fn read_gate(mut table: Table, settings: &mut Settings) -> (Gate, Vec<MetricRule>) {
     let mut gate = Gate::default();
     gate.take(&mut table);
@@ -237,7 +233,7 @@ fn read_gate(mut table: Table, settings: &mut Settings) -> (Gate, Vec<MetricRule
     (gate, rules)
 }
 
-/// `cpu = ["kernels/gemm"]`: what `--component cpu` means. Ids may be the file's or the built-ins'.
+/// `cpu = ["kernels/gemm"]`: the meaning of `--component cpu`. Ids are those of the file or of built-in benchmarks.
 fn read_components(
     mut table: Table,
     suite: &str,
@@ -257,7 +253,7 @@ fn read_components(
                     Some(near) => format!("write `{near}`"),
                     None => "name a `[[benchmark]]` of this file or a built-in one".into(),
                 };
-                member.fault(format!("no benchmark is called `{id}`"), next);
+                member.fault(format!("there is no benchmark `{id}`"), next);
             }
             ids.push(id);
         }
@@ -267,30 +263,22 @@ fn read_components(
     components
 }
 
-/// Of two that claim one earlier name neither can be believed, nor one whose earlier name is another benchmark's.
+/// Refuses an earlier name that two benchmarks claim, or that another benchmark has.
 fn refuse_false_renames(page: &FileText, benchmarks: &[(Benchmark, Range<usize>)]) {
     for (index, (benchmark, span)) in benchmarks.iter().enumerate() {
         let Some(before) = &benchmark.renamed_from else { continue };
         if let Some((_, other)) = benchmarks.iter().find(|(other, _)| other.id == *before) {
             let line = page.line(other.start);
             let what = format!(
-                "`{before}`, which `{}` was renamed from, is still here, in line {line}",
+                "`{}` was renamed from `{before}`, but line {line} still has a benchmark with that name",
                 benchmark.id
             );
-            page.fault(
-                span.clone(),
-                what,
-                "take `renamed_from` out: a benchmark that is there was not renamed",
-            );
+            page.fault(span.clone(), what, "remove `renamed_from`: an existing benchmark was not renamed");
         }
         let claims = |(other, _): &&(Benchmark, Range<usize>)| other.renamed_from.as_ref() == Some(before);
         if let Some((other, _)) = benchmarks[..index].iter().find(claims) {
             let what = format!("`{}` and `{}` were both renamed from `{before}`", other.id, benchmark.id);
-            page.fault(
-                span.clone(),
-                what,
-                "one benchmark goes on as one: take `renamed_from` out of the other",
-            );
+            page.fault(span.clone(), what, "keep `renamed_from` in one of them");
         }
     }
 }
@@ -300,7 +288,7 @@ fn refuse_duplicates(page: &FileText, benchmarks: &[(Benchmark, Range<usize>)]) 
     for (benchmark, span) in benchmarks {
         if let Some(first) = seen.insert(&benchmark.id, span) {
             let line = page.line(first.start);
-            let what = format!("`{}` stands twice; line {line} has it too", benchmark.id);
+            let what = format!("`{}` appears twice; the other is in line {line}", benchmark.id);
             page.fault(span.clone(), what, "give one of them another id, or make it a parameter");
         }
     }

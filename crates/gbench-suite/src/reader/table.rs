@@ -9,7 +9,7 @@ use super::file_text::FileText;
 use super::item::Item;
 use crate::words::advise;
 
-/// A table whose keys are asked for one by one; [`Table::close`] then reports those that no reader asked for.
+/// A table whose keys are taken one by one. [`Table::close`] reports the keys that were not taken.
 pub(crate) struct Table<'t> {
     pub page: &'t FileText,
     pub name: String,
@@ -28,7 +28,7 @@ impl<'t> Item<'t> {
                 entries,
                 known: Vec::new(),
             }),
-            _ => self.wrong(&format!("a table of its own: `[{}]`", self.key)),
+            _ => self.wrong(&format!("a table: `[{}]`", self.key)),
         }
     }
 }
@@ -43,18 +43,18 @@ impl<'t> Table<'t> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
     }
 
-    /// Notes that a key is known.
+    /// Marks a key as known.
     pub(crate) fn note(&mut self, key: &'static str) {
         self.known.push(key);
     }
 
-    /// An entry that was taken before, or noted, once more.
+    /// An entry, without marking its key as known.
     pub(crate) fn again(&self, key: &'static str) -> Option<Item<'t>> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
     }
 
-    /// The item of the one of these keys that is given. Faults: `what` and `next` where it is none of them; two of them, with
-    /// `who` takes them and `one` to do.
+    /// The item of the only given key among these. Faults: `what` and `next` without any; with two, `who` takes only one of
+    /// them and `one` is the next step.
     pub(super) fn one_of<const N: usize>(
         &mut self,
         keys: [&'static str; N],
@@ -75,7 +75,6 @@ impl<'t> Table<'t> {
         None
     }
 
-    /// The value of a key that has to be there.
     pub(crate) fn need(&mut self, key: &'static str, example: &str) -> Option<Item<'t>> {
         let found = self.take(key);
         if found.is_none() {
@@ -89,7 +88,7 @@ impl<'t> Table<'t> {
         self.take(key)?.table()
     }
 
-    /// The table in a sentence; the root is no word of the file and stands without marks.
+    /// The table in a sentence; the root is not a word of the file and has no marks.
     fn named(&self) -> String {
         if self.span.is_empty() { self.name.clone() } else { format!("`{}`", self.name) }
     }
@@ -104,14 +103,12 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Every entry, in the order of the file.
     pub(super) fn items(&self) -> Vec<Item<'t>> {
         let mut items: Vec<_> = self.entries.iter().map(|entry| self.item(entry)).collect();
         items.sort_by_key(|item| item.key_span.start);
         items
     }
 
-    /// Reports every key that was never asked for.
     pub(crate) fn close(self) {
         for item in self.items() {
             if !self.known.contains(&item.key) {

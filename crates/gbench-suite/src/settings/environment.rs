@@ -1,9 +1,9 @@
 //! The environment as a layer of settings: `GBENCH_PROCESSES=9`.
 //!
-//! A variable is named after its setting as `config show` prints it: `GBENCH_`, the name in capitals, `_` for a point. It says
-//! how much is measured, and where. What a verdict is (thresholds, targets, all of `[gate]`) it may not say: a job's
-//! environment is made by many, by the machine, the workflow and every earlier step, so that a pull request could loosen its
-//! own gate with it. Such a variable is refused and never passed over.
+//! A variable is named after its setting in `config show`: `GBENCH_`, the name in capitals, `_` for a point. It may set how
+//! much is measured, and where. It must not set what decides a verdict (thresholds, targets, `[gate]`): the machine, the
+//! workflow and every earlier step contribute to a job's environment, so that a pull request could loosen its own gate. Such a
+//! variable is refused, never ignored.
 
 use std::sync::Arc;
 
@@ -17,10 +17,8 @@ use crate::reader::table::Table;
 use crate::suite::Suite;
 use gbench_model::{Fault, LayOver, MATCH_FIELDS, Result, SetBy, Settings, Stage, line, near};
 
-/// How the names of all variables of this program begin.
 pub const PREFIX: &str = "GBENCH_";
 
-/// The variables that the other commands and the children read.
 const OTHERS: [&str; 16] = [
     "GBENCH_TOKEN",
     "GBENCH_CUBINS",
@@ -40,10 +38,10 @@ const OTHERS: [&str; 16] = [
     line::env::TURN_FD,
 ];
 
-/// Variables that are no mistake, whatever follows: a child's parameters, and what the tests of this project are told.
+/// Prefixes of known variables: a child's parameters, and the tests of this project.
 const OTHER_PREFIXES: [&str; 3] = [line::env::PARAM_PREFIX, "GBENCH_TEST_", "GBENCH_CORPUS"];
 
-/// How the action hands its inputs to its scripts, which make flags of them.
+/// The action's inputs, which its scripts turn into flags.
 const OF_THE_ACTION: [&str; 29] = [
     "ACTION_REPOSITORY",
     "ALLOW_FORKS",
@@ -76,32 +74,29 @@ const OF_THE_ACTION: [&str; 29] = [
     "VERSION",
 ];
 
-/// The settings of the environment.
 #[derive(Default)]
 pub struct Environment {
     settings: Settings,
     run: RunOptions,
-    /// Variable and value of each setting, as they were found.
     set: Vec<(String, String)>,
-    /// Variables that nothing reads, each with what was probably meant.
+    /// Messages about unknown variables, each with a suggestion.
     unknown: Vec<String>,
 }
 
 impl Environment {
     /// Reads the variables of a process. `in_action`: a step of this project's action, whose inputs are variables, too.
     ///
-    /// Errors: values that the suite file would refuse, and what the environment may not decide; exit code 2.
+    /// Errors: values that the suite file would refuse, and settings that the environment must not set; exit code 2.
     pub fn read(variables: impl Iterator<Item = (String, String)>, in_action: bool) -> Result<Self> {
         let mut ours: Vec<_> = variables.filter(|(name, _)| name.starts_with(PREFIX)).collect();
         ours.sort();
-        // A child of a gate has a request in its environment, which is not addressed to a gate that it starts.
+        // A request is for this child, not for a gate that it starts.
         if ours.iter().any(|(name, _)| name == line::env::REQUEST) {
             return Ok(Self::default());
         }
         let mut environment = Self::default();
         let mut faults = Vec::new();
         for (name, value) in ours {
-            // An input that was not given arrives as nothing.
             if value.trim().is_empty() {
                 continue;
             }
@@ -137,11 +132,10 @@ impl Environment {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`gbench-ci config show` lists the settings".into(),
         };
-        self.unknown.push(format!("nothing reads the variable `{name}`: {meant}"));
+        self.unknown.push(format!("the variable `{name}` has no effect: {meant}"));
         Ok(())
     }
 
-    /// A setting of every benchmark, or one of `[run]`.
     fn set(&mut self, name: &str, key: &str, value: &str) -> Result<()> {
         match key.strip_prefix("run.") {
             Some(key) => as_line(name, key, value, |table| self.run.take(table))?,
@@ -151,24 +145,22 @@ impl Environment {
         Ok(())
     }
 
-    /// Lays it over what the suite file says of its benchmarks.
+    /// Overrides the suite file's settings of its benchmarks.
     pub fn apply(&self, suite: &mut Suite) {
         suite.benchmarks.iter_mut().for_each(|benchmark| self.settings.lay_over(&mut benchmark.settings));
     }
 
-    /// Lays it over `[run]`. A folder counts from where the command was started, as that of a flag does.
+    /// Overrides `[run]`. Like a flag's, a folder is relative to the working directory.
     pub fn apply_run(&self, run: &mut RunOptions, here: &std::path::Path) {
         let mut own = self.run.clone();
         own.artifacts.value = here.join(own.artifacts.value);
         own.lay_over(run);
     }
 
-    /// Variable and value of each setting.
     pub fn settings(&self) -> &[(String, String)] {
         &self.set
     }
 
-    /// Warnings about variables that nothing reads.
     pub fn warnings(&self) -> &[String] {
         &self.unknown
     }
@@ -179,8 +171,8 @@ fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-/// Each setting as `config show` prints it, and who may set it. What the environment may not set is known also as a user may
-/// write it without its table.
+/// Each setting as in `config show`, and who may set it. Settings that the environment must not set are also known without
+/// their table's name.
 fn known() -> Vec<(String, SetBy)> {
     let of_tables = [("gate", Gate::KEYS), ("run", RunOptions::KEYS), ("profile", ProfileOptions::KEYS)];
     let of_tables =
@@ -196,11 +188,11 @@ fn known() -> Vec<(String, SetBy)> {
 }
 
 fn not_here(name: &str, key: &str, flag: &str) -> Fault {
-    let what = format!("the environment says how much is measured, and not what `{key}` is");
+    let what = format!("the environment cannot set `{key}`");
     Fault::at(name, what, format!("unset it, and set `{key}` in the suite file{flag}"))
 }
 
-/// The value read as the suite file's line `key = value` would be.
+/// Reads the value like the suite file's line `key = value`.
 fn as_line<T>(name: &str, key: &str, value: &str, read: impl FnOnce(&mut Table) -> T) -> Result<T> {
     let value = value.trim();
     let is_plain = |text: &str| {
@@ -209,7 +201,6 @@ fn as_line<T>(name: &str, key: &str, value: &str, read: impl FnOnce(&mut Table) 
     };
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let written = match key {
-        // Percentages between commas.
         "percentiles" => {
             let parts = value.trim_matches(['[', ']']).split(',').map(str::trim);
             let parts: Vec<String> =
@@ -250,7 +241,7 @@ pub(crate) mod tests {
         Environment::read(owned, in_action)
     }
 
-    /// Applies the variables and lists what they changed in a benchmark and a run; `in action` reads them as inside the action.
+    /// Applies the variables, and lists the changes in a benchmark and a run; `in action` reads them as in the action.
     pub(crate) fn answer(given: &Given) -> String {
         let variables = given.get("variables").unwrap_or_else(|| given.text());
         let variables: Vec<&str> = match given.get("variables") {
@@ -296,7 +287,7 @@ pub(crate) mod tests {
     #[test]
     fn n23_whatever_is_shown_can_be_set_or_is_refused_by_its_name() {
         for key in gbench_model::Settings::default().shown().keys() {
-            let known = read(&[(&variable(key), "no value of any setting")], false);
+            let known = read(&[(&variable(key), "no setting has this name")], false);
             assert!(known.is_err() || key == "device", "{key}");
         }
     }

@@ -1,4 +1,4 @@
-//! How many runs of the artifacts folder stay: `keep_runs` of `[run]`, and `--keep`.
+//! How many runs of the artifacts folder `gc` keeps: `keep_runs` of `[run]`, and `--keep`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,8 @@ use gbench_model::format_duration;
 /// The runs, comparisons and bisections that `gbench-ci gc` keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeepRuns {
-    /// So many that were started last; at least 1.
     Newest(u32),
-    /// What was started within so many seconds; above 0.
+    /// Started within so many seconds; above 0.
     Within(f64),
 }
 
@@ -31,7 +30,7 @@ impl FromStr for KeepRuns {
             Err(_) => Self::Within(parse_seconds(text)?),
         };
         match keep {
-            Self::Newest(0) | Self::Within(0.0) => Err(format!("`{text}` keeps nothing")),
+            Self::Newest(0) | Self::Within(0.0) => Err(format!("`{text}` keeps no runs")),
             keep => Ok(keep),
         }
     }

@@ -1,4 +1,4 @@
-//! Values that the command line sets for every benchmark, above all files.
+//! Values that the command line sets for every benchmark, over all files.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,11 @@ use crate::benchmark::python::{DriverOptions, TimingMode};
 use crate::suite::Suite;
 use gbench_model::{LayOver, Origin, Params, Setting, Settings};
 
-/// How much is measured, by a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Preset {
     /// 10 iterations after 2 of warm-up, and of each parameter the first and the last value.
     Quick,
-    /// 30 iterations after 3 of warm-up.
     Full,
     /// 500 iterations after 200 of warm-up, seed 42: for kernels of microseconds.
     Kernel,
@@ -39,27 +37,23 @@ impl Preset {
     }
 }
 
-/// The seed of runs that are to be reproduced, and of [`Preset::Kernel`].
 const SEED: u64 = 42;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
-    /// What it sets stands below the values that are given by themselves.
+    /// Values that are given individually override it.
     pub preset: Setting<Option<Preset>>,
-    /// Those that are given, with their flags as origins.
+    /// Given values, with their flags as origins.
     pub settings: Settings,
-    /// Likewise.
     pub gate: Gate,
-    /// Of Python modules: the clock of a sample.
     pub timing_mode: Setting<Option<TimingMode>>,
-    /// The seed 42, and of Python modules deterministic algorithms.
+    /// The seed 42, and for Python modules deterministic algorithms.
     pub reproducible: bool,
-    /// Of Python modules: run twice with one seed and compare what comes out.
+    /// For Python modules: runs twice with one seed and compares the results.
     pub check_determinism: bool,
 }
 
 impl Overrides {
-    /// Sets each given value in every benchmark.
     pub fn apply(&self, suite: &mut Suite) {
         self.gate.lay_over(&mut suite.gate);
         for benchmark in &mut suite.benchmarks {
@@ -83,7 +77,6 @@ impl Overrides {
     }
 }
 
-/// Sets counts in place of times, and narrows the parameters.
 fn apply_preset(preset: Preset, benchmark: &mut Benchmark) {
     let origin = || Origin::Cli(format!("--preset {}", <&str>::from(preset)));
     let settings = &mut benchmark.settings;
@@ -102,8 +95,8 @@ fn apply_preset(preset: Preset, benchmark: &mut Benchmark) {
     }
 }
 
-/// Keeps the points whose every number is the least or the greatest of its parameter. Text and flags tell implementations
-/// apart and stay. What is found by files keeps all: the numbers of one file are no range with those of another.
+/// Keeps the points whose every number is the minimum or maximum of its parameter. Text and flags distinguish implementations
+/// and stay, and so do cases found in files, whose numbers do not form a range.
 fn keep_ends(benchmark: &mut Benchmark) {
     if !benchmark.has_own_points() {
         return;
@@ -128,11 +121,11 @@ fn keep_ends(benchmark: &mut Benchmark) {
     benchmark.excluded += before - benchmark.points.len();
 }
 
-/// GiB of a GPU's memory, and the share of the work from there on. A machine without a GPU does all of it.
+/// GiB of a GPU's memory, and the fraction of the work from there on. A machine without a GPU does all of it.
 const SCALES: [(u64, f64); 4] = [(16, 1.0), (8, 0.5), (4, 0.25), (0, 0.1)];
 
 impl Benchmark {
-    /// Gives modules that ask for it the share of the work that fits. `gpu_memory`: bytes of the smallest GPU; `None`: there is none.
+    /// Sets the fraction of the work for modules that ask for it. `gpu_memory`: bytes of the smallest GPU, if there is one.
     pub fn scale_work(&mut self, gpu_memory: Option<u64>) {
         let Some(entry) = self.python().filter(|entry| entry.options.scale_by_memory) else { return };
         let fits =
@@ -142,7 +135,6 @@ impl Benchmark {
         self.set_driver_options(options);
     }
 
-    /// Sets how the driver measures, and with it the identity of the cases.
     fn set_driver_options(&mut self, options: DriverOptions) {
         let Action::Python(entry) = &mut self.action else { return };
         let (before, after) = (entry.options.identity(), options.identity());

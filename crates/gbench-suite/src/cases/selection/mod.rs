@@ -1,5 +1,4 @@
-//! Which of the registered benchmarks are meant. A name that nothing has, and a combination that leaves
-//! nothing, are errors: a typo in a CI job must not become a green tick.
+//! Selects benchmarks. Unknown names and an empty selection are errors: a typo in a CI job must not become a green tick.
 
 mod targets;
 
@@ -14,28 +13,25 @@ use crate::suite::{Source, Suite};
 use crate::words::{advise, listed};
 use gbench_model::{BenchmarkId, Component, Fault, Params, Result, near};
 
-/// Everything that can be named: the file's benchmarks and the built-in ones are one list, in which the
-/// file's come first and hide built-ins of the same id.
+/// All benchmarks that can be named: the file's, then the built-in ones. The file's hide built-ins with the same id.
 #[derive(Clone, Debug)]
 pub struct Registry {
     pub file: Option<Suite>,
     pub builtin: Suite,
 }
 
-/// The selection flags. Within one field any value will do; the fields narrow each other.
+/// The selection flags. Any value of a field matches; the fields narrow each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
-    /// Globs over ids, in the order in which they are to run; one without `/` also matches a name alone.
+    /// Globs of ids, in the order of execution; a glob without `/` also matches the name alone.
     pub benchmarks: Vec<String>,
     pub suites: Vec<String>,
     pub components: Vec<Component>,
     pub tags: Vec<String>,
-    /// Globs over ids.
     pub exclude: Vec<String>,
-    /// A parameter and the values that it may have, each text as it was given: `means` reads it. A benchmark without the
-    /// parameter is not selected.
+    /// A parameter and its allowed values, each text as given. Benchmarks without the parameter are not selected.
     pub params: Vec<(String, Vec<String>)>,
-    /// Folders, pairs, variants and kernels by their names: `ch1:moe`.
+    /// Folders, pairs, variants and kernels by name: `ch1:moe`.
     pub targets: Vec<String>,
 }
 
@@ -45,7 +41,7 @@ impl Selection {
         let known: Vec<&str> = Component::iter().map(|component| component.into_str()).collect();
         for word in commas(text) {
             let component = word.parse().map_err(|_| {
-                let what = format!("no component is called `{word}`");
+                let what = format!("there is no component `{word}`");
                 Fault::at_flag(format!("--component {text}"), what, advise(word, &known))
             })?;
             self.components.push(component);
@@ -53,14 +49,14 @@ impl Selection {
         Ok(())
     }
 
-    /// Adds `--param n=1,2`; values of a parameter that is given twice are united.
+    /// Adds `--param n=1,2`; values of a repeated parameter are merged.
     pub fn add_param(&mut self, text: &str) -> Result<()> {
         let parts = text.split_once('=').map(|(name, values)| (name.trim(), values.trim()));
         let Some((name, values)) =
             parts.filter(|(name, values)| !name.is_empty() && !unescaped_parts(values).is_empty())
         else {
             let flag = format!("--param {text}");
-            let what = "this is not of the form name=value";
+            let what = "this does not have the form name=value";
             return Err(Fault::at_flag(flag, what, "write `--param n=32,64`"));
         };
         match self.params.iter_mut().find(|(known, _)| known == name) {
@@ -71,13 +67,13 @@ impl Selection {
     }
 }
 
-/// The parts of `a,b`; blanks and empty parts fall away.
+/// The parts of `a,b`, trimmed, without empty ones.
 pub fn commas(text: &str) -> Vec<&str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
 impl Registry {
-    /// `builtins`: the members of the micro suite, all under one suite name.
+    /// `builtins`: the members of the micro suite, all with one suite name.
     pub fn new(file: Option<Suite>, builtins: &[Benchmark]) -> Self {
         let name = builtins.first().map_or("micro", |benchmark| benchmark.id.suite());
         Self { file, builtin: Suite::new(name, Source::Builtin, builtins.to_vec()) }
@@ -92,13 +88,12 @@ impl Registry {
         self.builtin.benchmarks.iter().filter(move |benchmark| !hidden(&benchmark.id))
     }
 
-    /// The file's benchmarks in order, then the built-in ones.
     pub fn all(&self) -> impl Iterator<Item = &Benchmark> {
         self.files().iter().chain(self.builtins())
     }
 
-    /// The suite that a selection leaves: the file's (else the built-in one's) name, policies and options,
-    /// with the selected benchmarks and points. Errors: unknown names, and a selection of nothing.
+    /// The selected benchmarks and points, with the file's (else the built-in suite's) name, policies and options. Errors:
+    /// unknown names, an empty selection.
     pub fn select(&self, selection: &Selection) -> Result<Suite> {
         let mut chosen = self.named(selection)?;
         let by_name = !selection.benchmarks.is_empty() || !selection.suites.is_empty();
@@ -133,7 +128,7 @@ impl Registry {
         Ok(Suite { benchmarks, ..suite.clone() })
     }
 
-    /// The benchmarks that `--benchmark`, `--suite` or, without these, `--component` name; the whole suite if none is given.
+    /// The benchmarks of `--benchmark`, `--suite` or, without these, `--component`; the whole suite without any.
     fn named(&self, selection: &Selection) -> Result<Vec<&Benchmark>> {
         let mut chosen: Vec<&Benchmark> = Vec::new();
         if !selection.benchmarks.is_empty() {
@@ -155,7 +150,7 @@ impl Registry {
         if !selection.suites.is_empty() {
             let known = sorted(self.all().map(|benchmark| benchmark.id.suite()));
             if let Some(wanted) = selection.suites.iter().find(|suite| !known.contains(&suite.as_str())) {
-                let what = format!("no suite is called `{wanted}`");
+                let what = format!("there is no suite `{wanted}`");
                 let is_benchmark =
                     |benchmark: &Benchmark| benchmark.id.as_str() == wanted || benchmark.id.name() == wanted;
                 let next = if self.all().any(is_benchmark) {
@@ -172,8 +167,8 @@ impl Registry {
         Ok(chosen)
     }
 
-    /// The benchmarks of a glob: the file's benchmarks; the built-in ones if it names their suite, or if it fits
-    /// none of the file's. `*` in a folder with a file thus means the file, as no glob at all does.
+    /// The file's benchmarks that match; the built-in ones if the glob names their suite or matches none of the file's. `*` in
+    /// a folder with a file therefore means the file.
     fn matching(&self, pattern: &str) -> Result<Vec<&Benchmark>> {
         let flag = format!("--benchmark {pattern}");
         let glob = glob(&flag, pattern)?;
@@ -184,8 +179,7 @@ impl Registry {
         if found.is_empty() { Err(self.unknown(&flag, pattern)) } else { Ok(found) }
     }
 
-    /// The benchmarks of `--component` alone: what the file declares, else what the file has, else the built-in
-    /// members that exercise it.
+    /// The benchmarks of `--component` alone: those that the file declares for it, else the file's, else the built-in ones.
     fn defaults_of(&self, component: Component) -> Result<Vec<&Benchmark>> {
         let declared = self.file.as_ref().and_then(|suite| suite.components.get(&component));
         if let Some(ids) = declared {
@@ -202,7 +196,7 @@ impl Registry {
             return Err(Fault::at_flag(
                 format!("--component {word}"),
                 format!("no benchmark exercises `{word}`"),
-                format!("give one `components = [\"{word}\"]`, or see `gbench-ci list` for what there is"),
+                format!("give one `components = [\"{word}\"]`, or choose from `gbench-ci list`"),
             ));
         }
         Ok(found)
@@ -218,7 +212,7 @@ impl Registry {
         } else {
             advise(wanted, &known)
         };
-        Err(Fault::at_flag(format!("--tag {wanted}"), format!("no benchmark is tagged `{wanted}`"), next))
+        Err(Fault::at_flag(format!("--tag {wanted}"), format!("no benchmark has the tag `{wanted}`"), next))
     }
 
     fn unknown(&self, flag: &str, pattern: &str) -> Fault {
@@ -228,10 +222,10 @@ impl Registry {
             (None, []) => format!("use one of {}", listed(&known)),
             (None, _) => advise(pattern, &known),
         };
-        Fault::at_flag(flag, "no benchmark is called so", next)
+        Fault::at_flag(flag, "no benchmark has this name", next)
     }
 
-    /// The advice where the name is that of a suite, a component or a tag.
+    /// Advice if the name is that of a suite, a component or a tag.
     fn other_flag(&self, flag: &str, name: &str) -> Option<String> {
         let is_suite = self.all().any(|benchmark| benchmark.id.suite() == name);
         let is_component = name.parse::<Component>().is_ok();
@@ -250,12 +244,10 @@ impl Registry {
     }
 }
 
-/// In order and without repeats.
 fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
     values.collect::<BTreeSet<T>>().into_iter().collect()
 }
 
-/// Keeps order, and each benchmark once.
 fn add<'a>(chosen: &mut Vec<&'a Benchmark>, more: Vec<&'a Benchmark>) {
     for benchmark in more {
         if !chosen.iter().any(|known| known.id == benchmark.id) {
@@ -268,10 +260,10 @@ fn glob(flag: &str, pattern: &str) -> Result<GlobMatcher> {
     let next = "write an id or a pattern such as 'kernels/*'";
     let read = Glob::new(pattern);
     read.map(|glob| glob.compile_matcher())
-        .map_err(|error| Fault::at_flag(flag, format!("this is no glob: {}", error.kind()), next))
+        .map_err(|error| Fault::at_flag(flag, format!("this is not a glob: {}", error.kind()), next))
 }
 
-/// The matcher of a glob, for other names than those of benchmarks. Errors: what is no glob, at `flag`.
+/// The matcher of a glob. Errors, at `flag`: it is not a glob.
 pub fn fitting(flag: &str, pattern: &str) -> Result<impl Fn(&str) -> bool + use<>> {
     let glob = glob(flag, pattern)?;
     Ok(move |name: &str| glob.is_match(name))
@@ -281,26 +273,24 @@ fn matches(glob: &GlobMatcher, benchmark: &Benchmark) -> bool {
     glob.is_match(benchmark.id.as_str()) || glob.is_match(benchmark.id.name())
 }
 
-/// Keeps what satisfies a flag; an error if that is nothing.
 fn narrow(chosen: &mut Vec<&Benchmark>, flag: &str, keep: impl Fn(&Benchmark) -> bool) -> Result<()> {
     let before: Vec<_> = chosen.iter().map(|benchmark| benchmark.id.as_str().to_owned()).collect();
     chosen.retain(|benchmark| keep(benchmark));
     if chosen.is_empty() && !before.is_empty() {
         Err(Fault::at_flag(
             flag,
-            format!("this leaves nothing of {}", listed(&before)),
-            "loosen this flag or the ones beside it; `gbench-ci list` shows what there is",
+            format!("this excludes all of {}", listed(&before)),
+            "loosen this flag or the other ones; `gbench-ci list` shows all benchmarks",
         ))
     } else {
         Ok(())
     }
 }
 
-/// Keeps the points that every `--param` allows, and the benchmarks that keep a point.
 fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>)]) -> Result<()> {
     for (name, values) in params {
         let flag = format!("--param {name}={}", values.join(","));
-        // The cases of a harness are not known yet: they are chosen when they are.
+        // The cases of a harness are not known yet: they are selected after listing.
         let mut later = false;
         for benchmark in benchmarks.iter_mut().filter(|benchmark| benchmark.is_unlisted()) {
             if let Some(entry) = &mut benchmark.harness {
@@ -312,11 +302,11 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
         let names = sorted(points.iter().flat_map(|point| point.keys().map(String::as_str)));
         if !names.contains(&name.as_str()) && !later {
             let next = if names.is_empty() {
-                "take the flag out: what is selected has no parameters".to_owned()
+                "remove the flag: the selection has no parameters".to_owned()
             } else {
                 advise(name, &names)
             };
-            return Err(Fault::at_flag(flag, format!("no parameter is called `{name}`"), next));
+            return Err(Fault::at_flag(flag, format!("there is no parameter `{name}`"), next));
         }
         let known = sorted(points.iter().filter_map(|point| point.get(name)));
         let is_known = |value: &str| known.iter().any(|known| known.is_written(value));
@@ -324,7 +314,7 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
         let mut parts = given.flat_map(|value| unescaped_parts(value));
         if let Some(value) = parts.find(|value| !is_known(value)) {
             let known: Vec<String> = known.iter().map(|value| value.to_string()).collect();
-            let what = format!("`{name}` is never `{value}` in what is selected");
+            let what = format!("`{name}` is never `{value}` in the selection");
             return Err(Fault::at_flag(flag, what, format!("use one of {}", listed(&known))));
         }
         let allowed = |point: &Params| {
@@ -335,7 +325,7 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
         }
         benchmarks.retain(|benchmark| !benchmark.points.is_empty());
         if benchmarks.is_empty() {
-            let what = "together with the other parameters this leaves no case";
+            let what = "together with the other parameters this selects no case";
             return Err(Fault::at_flag(flag, what, "loosen one of the `--param` flags"));
         }
     }

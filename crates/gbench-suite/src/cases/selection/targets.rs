@@ -1,4 +1,4 @@
-//! `--target ch1:moe`: cases by the name of a pair or kernel, as people who work with folders of them call it.
+//! `--target ch1:moe`: selects cases by the name of a pair or kernel in a folder.
 
 use crate::benchmark::definition::Benchmark;
 use crate::words::listed;
@@ -6,7 +6,7 @@ use gbench_formats::adapters::CaseName;
 use gbench_formats::adapters::layouts::{CallWay, PythonCall, PythonCase, TargetError, targets};
 use gbench_model::{Fault, ParamValue, Params, Result};
 
-/// Keeps the cases that one of the words means, and the benchmarks that keep one. Errors: a word that means none, or several things.
+/// Keeps the cases that a word matches. Errors: a word that matches nothing, or several things.
 pub(super) fn filter_targets(benchmarks: &mut Vec<Benchmark>, words: &[String]) -> Result<()> {
     if words.is_empty() {
         return Ok(());
@@ -24,18 +24,18 @@ pub(super) fn filter_targets(benchmarks: &mut Vec<Benchmark>, words: &[String]) 
                 Err(TargetError::Unknown { near, .. }) => close.extend(near),
                 Err(TargetError::Ambiguous { names, .. }) => {
                     let next = format!("write one of {}", listed(&names));
-                    return Err(Fault::at_flag(format!("--target {word}"), "this may be several", next));
+                    return Err(Fault::at_flag(format!("--target {word}"), "this is ambiguous", next));
                 }
             }
         }
         if !found {
             let next = match close.as_slice() {
-                [] => "`gbench-ci list --cases` shows what there is".to_owned(),
+                [] => "`gbench-ci list --cases` shows all names".to_owned(),
                 close => {
-                    format!("did you mean {}? `gbench-ci list --cases` shows what there is", listed(close))
+                    format!("did you mean {}? `gbench-ci list --cases` shows all names", listed(close))
                 }
             };
-            return Err(Fault::at_flag(format!("--target {word}"), "no pair or kernel is called so", next));
+            return Err(Fault::at_flag(format!("--target {word}"), "no pair or kernel has this name", next));
         }
     }
     for (benchmark, kept) in benchmarks.iter_mut().zip(kept) {
@@ -45,7 +45,6 @@ pub(super) fn filter_targets(benchmarks: &mut Vec<Benchmark>, words: &[String]) 
     Ok(())
 }
 
-/// A point as the case of a layout; `None`: it has no name.
 fn named(point: &Params) -> Option<PythonCase> {
     let ParamValue::Text(case) = point.get("case")? else { return None };
     let name = CaseName { params: point.clone(), ..CaseName::plain(case.clone()) };

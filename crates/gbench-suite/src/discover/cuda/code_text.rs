@@ -1,16 +1,16 @@
-//! The code of a C++ source: without comments, texts, preprocessor lines, and what these leave out for a compiler at run time.
+//! The code of a C++ source without comments, string literals, preprocessor lines, and code that these hide from a run-time
+//! compiler.
 
-/// A word, a number, or one mark; `::` is one.
+/// A word, a number, or one mark, such as `::`.
 pub(super) type CodeToken<'t> = &'t str;
 
-/// A source whose comments and texts are blank.
 pub(super) struct CodeText {
     pub code: String,
-    /// The first header that a compiler at run time has not.
+    /// The first header that a run-time compiler lacks.
     pub host_header: Option<String>,
 }
 
-/// Headers of C and of libraries for the host; those of C++ have no point in their names.
+/// Headers of C and of host libraries; those of C++ have no point in their names.
 const OF_C: [&str; 38] = [
     "assert.h",
     "complex.h",
@@ -51,7 +51,6 @@ const OF_C: [&str; 38] = [
     "unistd.h",
     "wchar.h",
 ];
-/// Folders of libraries for the host, and of the system.
 const OF_HOST: [&str; 9] =
     ["torch/", "ATen/", "c10/", "pybind11/", "thrust/", "sys/", "boost/", "Eigen/", "benchmark/"];
 
@@ -86,14 +85,13 @@ impl CodeText {
     }
 }
 
-/// A condition of the preprocessor: whether a compiler at run time sees the branch that is read, and the others. Of what is not
-/// understood it sees all.
+/// A condition of the preprocessor: whether a run-time compiler sees the current branch, and the others. It sees all branches
+/// of unknown conditions.
 struct Condition {
     seen: bool,
     others: bool,
 }
 
-/// Follows conditions, as far as they say so for a compiler at run time.
 fn note(directive: &str, conditions: &mut Vec<Condition>) {
     let plain: String = directive.chars().filter(|c| !c.is_whitespace() && !['(', ')'].contains(c)).collect();
     const RTC: &str = "__CUDACC_RTC__";
@@ -113,7 +111,7 @@ fn note(directive: &str, conditions: &mut Vec<Condition>) {
     }
 }
 
-/// The header of `include <name>`. One in quotes is the project's own.
+/// The header of `include <name>`. Headers in quotes are the project's own.
 fn included(directive: &str) -> Option<String> {
     let rest = directive.strip_prefix("include")?.trim_start();
     Some(rest.strip_prefix('<')?.split_once('>')?.0.trim().to_owned())
@@ -124,7 +122,7 @@ fn is_of_host(name: &str) -> bool {
     of_cpp || OF_C.contains(&name) || OF_HOST.iter().any(|folder| name.starts_with(folder))
 }
 
-/// The source with blanks for comments, or, where `texts` is asked for, for texts and characters. Line ends stay.
+/// The source with blanks for comments or, with `texts`, for literals. Line ends stay.
 fn blanked(source: &str, texts: bool) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
@@ -137,7 +135,7 @@ fn blanked(source: &str, texts: bool) -> String {
         } else if let Some(raw) = rest.strip_prefix("R\"").filter(|_| !is_of_word(before)) {
             (raw_text(raw).map_or(rest.len(), |length| length + 2), texts)
         } else if c == '"' || (c == '\'' && !is_of_word(before)) {
-            // An apostrophe behind a digit parts digits.
+            // An apostrophe after a digit separates digits.
             (quoted(rest, c), texts)
         } else {
             (c.len_utf8(), false)
@@ -159,7 +157,7 @@ fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Bytes of a text with its quotes; it ends at the end of its line at the latest.
+/// Length of a literal with its quotes; it ends at the line's end at the latest.
 fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -174,7 +172,6 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Bytes of what stands behind `R"`.
 fn raw_text(text: &str) -> Option<usize> {
     let open = text.find('(')?;
     let end = format!("){}\"", &text[..open]);

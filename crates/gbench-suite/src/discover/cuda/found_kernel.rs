@@ -1,15 +1,12 @@
-//! What an entry of a CUDA kernel holds.
+//! The entry of a CUDA kernel.
 
 use gbench_model::{Access, DType};
 
-/// A kernel that can be measured by itself, with what its signature lets guess.
+/// A kernel that can be measured by itself, with values guessed from its signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundKernel {
-    /// From the folder that was looked into.
     pub file: String,
-    /// The kernel's name with its namespaces.
     pub entry: String,
-    /// Values of the parameter `n`.
     pub size: u64,
     pub grid: Vec<String>,
     pub block: Vec<u32>,
@@ -20,7 +17,6 @@ pub struct FoundKernel {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundArgument {
-    /// As the source has it; empty: it has none.
     pub name: String,
     pub dtype: DType,
     pub value: FoundValue,
@@ -28,11 +24,7 @@ pub struct FoundArgument {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum FoundValue {
-    Buffer {
-        access: Access,
-        length: String,
-    },
-    /// Of a whole number: the size.
+    Buffer { access: Access, length: String },
     Size,
     Number(f64),
 }

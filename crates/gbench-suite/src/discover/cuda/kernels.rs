@@ -1,4 +1,5 @@
-//! Kernels of CUDA sources that are no programs: one entry for each whose parameters the gate can give, measured without host code.
+//! Kernels of CUDA sources without `main`: one entry for each whose parameters the gate can provide, measured without host
+//! code.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +13,14 @@ use gbench_formats::adapters::{SourceTree, cmake_program};
 use gbench_model::text::{count, list};
 use gbench_model::{Access, DType};
 
-/// Entries that are proposed, and sentences on the rest.
+/// Maximum number of proposed entries, and of sentences about the rest.
 const MAX_KERNELS: usize = 50;
 const MAX_SAID: usize = 8;
-/// Kernels that a sentence names.
 const MAX_NAMED: usize = 5;
 
-/// After all that claims or compiles sources: a kernel of a program is measured by that.
+/// Runs last: a kernel of a program is measured by that program.
 pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
-    // Sources of programs are said last: most are meant to be that.
+    // Sources of programs come last: most are meant to be that.
     let (mut left_out, mut programs): (Vec<String>, Vec<String>) = Default::default();
     let mut too_many: BTreeMap<String, usize> = BTreeMap::new();
     let mut proposed = 0;
@@ -62,22 +62,21 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     findings.found.unclear.extend(left_out.iter().take(MAX_SAID).cloned());
     if left_out.len() > MAX_SAID {
         let more = count(left_out.len() - MAX_SAID, "more sentence");
-        findings.found.more.push(format!("{more} on CUDA kernels that are not proposed"));
+        findings.found.more.push(format!("{more} about CUDA kernels without an entry"));
     }
     if !too_many.is_empty() {
         let files: Vec<String> = too_many.keys().cloned().collect();
         let kernels = count(too_many.values().sum(), "more kernel");
         findings.found.more.push(format!(
-            "{kernels} in {}: {MAX_KERNELS} are proposed, write further ones like them",
+            "{kernels} in {}: the first {MAX_KERNELS} are proposed, write more entries like them",
             list(&files, MAX_NAMED)
         ));
     }
 }
 
-const PROGRAM: &str = "the file is a program with a `main`. Give the program an entry with `build` and `command`, or put the kernels \
-                       into a file of their own";
+const PROGRAM: &str = "the file is a program with a `main`. Give the program an entry with `build` and \
+    `command`, or move the kernels to a separate file";
 
-/// `host`: what the compiler stops at.
 fn why_host(host: &str) -> String {
     const OF_TYPES: [&str; 6] =
         ["<stdint.h>", "<inttypes.h>", "<stddef.h>", "<cstdint>", "<cinttypes>", "<cstddef>"];
@@ -87,12 +86,11 @@ fn why_host(host: &str) -> String {
         ""
     };
     format!(
-        "{host}, and the compiler at run time takes device code alone. Put what is of the host between `#ifndef __CUDACC_RTC__` and \
-         `#endif`, or the kernels into a file of their own{types}"
+        "{host}, and the run-time compiler only accepts device code. Put host code between `#ifndef \
+            __CUDACC_RTC__` and `#endif`, or move the kernels to a separate file{types}"
     )
 }
 
-/// Whether CMake builds a program of it that has an entry.
 fn is_in_target(tree: &dyn SourceTree, path: &str, findings: &Findings) -> bool {
     let Some(Ok(target)) = cmake_program(tree, path) else { return false };
     target.command.first().is_some_and(|program| findings.starts(program.trim_start_matches("./")))
@@ -110,7 +108,7 @@ fn entry(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter]) ->
 }
 
 fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter]) -> FoundKernel {
-    // About a million elements, in as many axes as the body looks at; blocks of 256 or 512 threads.
+    // About a million elements, in as many axes as the body uses; blocks of 256 or 512 threads.
     let (size, edge, length): (u64, u32, &str) = match kernel.axes {
         1 => (1 << 20, 256, "n"),
         2 => (1 << 10, 16, "n * n"),
@@ -128,7 +126,7 @@ fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter])
         ParameterWay::Writes => {
             FoundValue::Buffer { access: Access::InputOutput, length: length_of(it.lanes) }
         }
-        // Types that do not hold the size: a flag, a byte.
+        // The size does not fit the type: a flag, a byte.
         ParameterWay::Value if matches!(it.dtype, DType::I8 | DType::U8) => FoundValue::Number(1.0),
         ParameterWay::Value if whole(it.dtype) => FoundValue::Size,
         ParameterWay::Value => FoundValue::Number(1.5),

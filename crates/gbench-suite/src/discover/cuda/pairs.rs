@@ -1,4 +1,4 @@
-//! Pairs of CUDA sources: one entry for all of them, with the compiler's words.
+//! Pairs of CUDA sources: one entry for all, with the compiler's command.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,9 @@ use gbench_formats::adapters::{BuildStep, SourceTree};
 use gbench_model::text::{count, list};
 
 const EXTENSION: &str = "cu";
-/// Files that a sentence names; the rest is counted.
 const MAX_NAMED: usize = 5;
 
-/// Adds an entry, after those of Python modules: a pair that has a module beside it is measured by that.
+/// Runs after Python modules: a pair with a Python module is measured by that module.
 pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     let all = source_pairs(&[], &[], EXTENSION, tree);
     let with_module = modules(findings);
@@ -23,7 +22,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     findings.claimed.extend(all.cases.iter().map(|case| case.file.clone()));
     findings.found.passed_over.extend(left_out.iter().map(|case| PassedOver {
         path: case.file.clone(),
-        why: "the Python module beside it has the same name, and is measured in its place".into(),
+        why: "the Python module next to it has the same name and is measured instead".into(),
     }));
     let is_none = |case: &&SourceCase| !tree.text(&case.file).is_some_and(|text| is_program(&text));
     let no_programs: Vec<String> = all
@@ -34,7 +33,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
         .collect();
     if !no_programs.is_empty() {
         findings.found.unclear.push(format!(
-            "{} of pairs without a `main` of their own, so that none is proposed: {}",
+            "{} of pairs have no `main`, so that no entry is proposed: {}",
             count(no_programs.len(), "CUDA source"),
             list(&no_programs, MAX_NAMED)
         ));
@@ -51,12 +50,11 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     let (baselines, optimized): (Vec<&SourceCase>, Vec<&SourceCase>) =
         cases.cases.iter().partition(|case| is_baseline(&case.name));
     let why = format!(
-        "{} of CUDA with {} in {}; give `build` what else they take, and `extract` where a program prints its time",
+        "{} of CUDA with {} in {}; complete the `build` command, and add `extract` if a program prints its time",
         count(baselines.len(), "baseline"),
         count(optimized.len(), "optimized file"),
         count(folders.len(), "folder"),
     );
-    // Without roots each warning is about an orphan.
     findings.found.unclear.extend(all.warnings.iter().cloned());
     findings.found.orphans.extend(all.orphans.iter().cloned());
     let words = ["nvcc", "-O3", "-o", "{program}", "{source}"];
@@ -72,7 +70,6 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     });
 }
 
-/// Folder and name of the pairs that are Python modules.
 fn modules(findings: &Findings) -> BTreeSet<(String, String)> {
     let layouts = findings.found.benchmarks.iter().filter_map(|entry| entry.python.as_ref());
     let pairs = layouts.filter(|layout| layout.layout == Layout::Pairs);

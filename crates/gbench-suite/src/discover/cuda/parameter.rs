@@ -1,31 +1,26 @@
-//! One parameter of a kernel, as the gate could give it: a buffer of numbers, or a number.
+//! A kernel parameter that the gate can provide: a buffer of numbers, or a number.
 
 use std::collections::BTreeMap;
 
 use super::code_text::CodeToken;
 use gbench_model::DType;
 
-/// A parameter of a type that the gate can give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KernelParameter {
-    /// Empty where the source gives none.
     pub name: String,
     pub dtype: DType,
-    /// Numbers in an element: 4 of `float4`.
+    /// Numbers in an element: 4 for `float4`.
     pub lanes: u32,
     pub way: ParameterWay,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParameterWay {
-    /// A pointer to what is constant.
     Reads,
-    /// Another pointer.
     Writes,
     Value,
 }
 
-/// Words that say nothing of the type.
 const BESIDE: [&str; 11] = [
     "const",
     "volatile",
@@ -42,23 +37,22 @@ const BESIDE: [&str; 11] = [
 
 type Aliases<'a, 't> = &'a BTreeMap<&'t str, Vec<CodeToken<'t>>>;
 
-/// Errors: why the gate cannot give it, as the end of a sentence.
+/// Errors: why the gate cannot provide it, as the end of a sentence.
 pub(super) fn parameter(words: &[CodeToken], aliases: Aliases<'_, '_>) -> Result<KernelParameter, String> {
-    // A default argument says nothing of the type.
     let end = words.iter().position(|word| *word == "=").unwrap_or(words.len());
     let words = &words[..end];
     let shown = words.join(" ");
     if words.contains(&"&") {
-        return Err(format!("takes a reference (`{shown}`), which no launch can give"));
+        return Err(format!("takes a reference (`{shown}`), which a launch cannot pass"));
     }
     if words.contains(&"(") || words.contains(&"...") || words.contains(&".") {
-        return Err(format!("has a parameter that is not understood (`{shown}`)"));
+        return Err(format!("has an unknown kind of parameter (`{shown}`)"));
     }
     if let Some(kind) = words
         .iter()
         .find(|word| ["cudaTextureObject_t", "cudaSurfaceObject_t", "texture", "surface"].contains(*word))
     {
-        return Err(format!("takes a texture or a surface (`{kind}`), which the gate does not make"));
+        return Err(format!("takes a texture or a surface (`{kind}`), which the gate does not create"));
     }
     let pointers = words.iter().filter(|word| **word == "*" || **word == "[").count();
     let first_mark = words.iter().position(|word| *word == "*" || *word == "[").unwrap_or(words.len());
@@ -71,19 +65,21 @@ pub(super) fn parameter(words: &[CodeToken], aliases: Aliases<'_, '_>) -> Result
     }
     let constant = kind.contains(&"const") || is_constant_alias(&kind, aliases);
     if pointers > 1 {
-        return Err(format!("takes a pointer to pointers (`{shown}`), which the gate does not make"));
+        return Err(format!("takes a pointer to pointers (`{shown}`), which the gate does not create"));
     }
     let Some((dtype, lanes)) = element(&kind, aliases) else {
         let kind: String =
             kind.iter().filter(|word| !BESIDE.contains(word)).copied().collect::<Vec<_>>().join(" ");
         return Err(match pointers {
-            0 => format!("takes a `{kind}` by value, and the gate gives numbers and buffers of numbers"),
-            _ => format!("takes a pointer to `{kind}`, and the gate makes buffers of numbers"),
+            0 => {
+                format!("takes a `{kind}` by value, but the gate only passes numbers and buffers of numbers")
+            }
+            _ => format!("takes a pointer to `{kind}`, but the gate only creates buffers of numbers"),
         });
     };
     let way = match (pointers, constant) {
         (0, _) if lanes > 1 => {
-            return Err(format!("takes a vector by value (`{shown}`), and the gate gives numbers"));
+            return Err(format!("takes a vector by value (`{shown}`), but the gate only passes numbers"));
         }
         (0, _) => ParameterWay::Value,
         (_, true) => ParameterWay::Reads,
@@ -92,7 +88,7 @@ pub(super) fn parameter(words: &[CodeToken], aliases: Aliases<'_, '_>) -> Result
     Ok(KernelParameter { name: name.to_owned(), dtype, lanes, way })
 }
 
-/// Whether the last word is the parameter's name: it stands behind a type, and is no part of one.
+/// True if the last word is the parameter's name: it follows a type and is not part of one.
 fn is_behind_type(words: &[CodeToken]) -> bool {
     let [of @ .., last] = words else { return false };
     let has_type = of.iter().any(|word| is_word(word) && !BESIDE.contains(word));
@@ -103,7 +99,6 @@ fn is_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// Whether the word is part of the name of a type of the language.
 fn is_keyword(word: &str) -> bool {
     ["int", "long", "short", "char", "signed", "unsigned", "float", "double", "bool"].contains(&word)
         || BESIDE.contains(&word)
@@ -113,9 +108,9 @@ fn is_constant_alias(kind: &[CodeToken], aliases: Aliases<'_, '_>) -> bool {
     kind.iter().any(|word| aliases.get(word).is_some_and(|of| of.contains(&"const")))
 }
 
-/// The type of an element, and how many numbers it holds.
+/// The type of an element, and its count of numbers.
 pub(crate) fn element(words: &[CodeToken], aliases: Aliases<'_, '_>) -> Option<(DType, u32)> {
-    // An alias of an alias, and no further: one may name itself.
+    // Follows an alias of an alias, but not further: an alias may name itself.
     const MAX_STEPS: usize = 4;
     let mut words = words.to_vec();
     for _ in 0..MAX_STEPS {
@@ -162,7 +157,6 @@ fn named(name: &str) -> Option<(DType, u32)> {
     Some((scalar, 1))
 }
 
-/// `float4`, `half2`.
 fn vector(name: &str) -> Option<(DType, u32)> {
     use DType::{Bf16, F16, F32, F64, I8, I32, I64, U8, U32, U64};
     match name {
@@ -191,7 +185,7 @@ pub(crate) mod tests {
     use crate::discover::cuda::code_text::tokens;
     use case_files::Given;
 
-    /// Of a parameter, where these types have names of their own.
+    /// Input: a parameter, with type aliases.
     pub(crate) fn answer(given: &Given) -> String {
         let aliases = BTreeMap::from([
             ("real", vec!["float"]),

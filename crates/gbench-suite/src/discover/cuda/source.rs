@@ -1,37 +1,34 @@
-//! The kernels of a CUDA source, by its text: names, parameters, and what their bodies say of a launch.
+//! The kernels of a CUDA source: names, parameters, and facts about a launch from their bodies.
 //!
-//! A reader of declarations, not a compiler: it expands no macro and follows no `#include`. What it does not understand it says.
+//! Reads declarations like a text, not like a compiler: it expands no macros and follows no `#include`. It reports what it
+//! cannot read.
 
 use std::collections::BTreeMap;
 
 use super::code_text::{CodeText, CodeToken, tokens};
 use super::parameter::{KernelParameter, element, parameter};
 
-/// What a source says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CudaSource {
     pub kernels: Vec<FoundSignature>,
-    /// What a compiler of device code alone stops at; `None`: nothing that was seen.
+    /// The first thing that a compiler of device code rejects.
     pub host: Option<String>,
 }
 
-/// A kernel with its body.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FoundSignature {
-    /// With its namespaces.
     pub name: String,
-    /// Errors: why it cannot be called without its author.
+    /// Errors: why only its author can call it.
     pub parameters: Result<Vec<KernelParameter>, String>,
-    /// Axes of the grid that the body looks at: 1 to 3.
+    /// Axes of the grid that the body uses: 1 to 3.
     pub axes: usize,
-    /// Bytes by thread of the dynamic shared memory that it declares.
+    /// Bytes for each thread of the dynamic shared memory that it declares.
     pub shared: Option<u32>,
 }
 
-/// What stands around a declaration.
 enum Scope {
     Namespace(String),
-    /// `extern "C" {`, and a namespace without a name.
+    /// `extern "C" {`, or a namespace without a name.
     Transparent,
 }
 
@@ -68,10 +65,10 @@ impl CudaSource {
                     if declaration.contains(&"__global__") {
                         source.kernels.extend(kernel(declaration, body, &scopes, &aliases));
                     } else if let Some(name) = host_function(declaration) {
-                        source.host.get_or_insert(format!("`{name}` is code of the host"));
+                        source.host.get_or_insert(format!("`{name}` is host code"));
                     }
                     at = end + 1;
-                    // `struct x { } y;` and `int x[] = { };` go on to their `;`.
+                    // `struct x { } y;` and `int x[] = { };` end at their `;`.
                     if declaration.last() == Some(&")") || is_function(declaration) {
                         start = at;
                     }
@@ -83,8 +80,7 @@ impl CudaSource {
         source.kernels.iter().for_each(|kernel| *seen.entry(kernel.name.clone()).or_default() += 1);
         for kernel in &mut source.kernels {
             if seen[&kernel.name] > 1 && kernel.parameters.is_ok() {
-                kernel.parameters =
-                    Err("has several signatures, so that its name alone does not say which".into());
+                kernel.parameters = Err("has several signatures, so that its name is ambiguous".into());
             }
         }
         source.kernels.dedup_by(|one, other| one.name == other.name && one.parameters == other.parameters);
@@ -92,7 +88,6 @@ impl CudaSource {
     }
 }
 
-/// The index of the brace that closes the one at `open`, or the end.
 fn closing(tokens: &[CodeToken], open: usize) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -108,7 +103,7 @@ fn closing(tokens: &[CodeToken], open: usize) -> usize {
     tokens.len()
 }
 
-/// The scope that a brace opens behind these words, where it is one that declarations stand in.
+/// The scope that a brace opens after these words, if declarations can be in it.
 fn scope(words: &[CodeToken]) -> Option<Scope> {
     if words.contains(&"(") {
         return None;
@@ -117,11 +112,9 @@ fn scope(words: &[CodeToken]) -> Option<Scope> {
         let name: String = words[at + 1..].concat();
         return Some(if name.is_empty() { Scope::Transparent } else { Scope::Namespace(name) });
     }
-    // The language's name is text, which is blank here.
     (words == ["extern"]).then_some(Scope::Transparent)
 }
 
-/// `using real = float;`, `typedef float real;`
 fn note_alias<'t>(words: &[CodeToken<'t>], aliases: &mut BTreeMap<&'t str, Vec<CodeToken<'t>>>) {
     match words {
         ["using", name, "=", of @ ..] => _ = aliases.insert(name, of.to_vec()),
@@ -135,14 +128,13 @@ fn is_function(words: &[CodeToken]) -> bool {
     words.contains(&"(") && !words.contains(&"=") && !of_type
 }
 
-/// The name of a function that only the host can have.
 fn host_function<'t>(words: &[CodeToken<'t>]) -> Option<&'t str> {
     if !is_function(words) || words.iter().any(|word| ["__device__", "constexpr", "template"].contains(word))
     {
         return None;
     }
     let at = words.iter().position(|word| *word == "(")?;
-    // A macro of the project may stand for `__device__`.
+    // A macro of the project may expand to `__device__`.
     let is_macro = |word: &&str| {
         word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
     };
@@ -154,7 +146,7 @@ fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// `None`: what stands there is no kernel that was understood as one.
+/// `None`: not recognised as a kernel.
 fn kernel(
     words: &[CodeToken],
     body: &[CodeToken],
@@ -187,7 +179,7 @@ fn kernel(
     Some(FoundSignature { name, parameters, axes, shared: dynamic_shared(body, aliases) })
 }
 
-/// The name and the parameters of what stands behind `__global__`: the first word before parentheses that is no attribute.
+/// The name and the parameters after `__global__`: the first word before parentheses that is not an attribute.
 fn signature<'w, 't>(words: &'w [CodeToken<'t>]) -> Option<(&'t str, &'w [CodeToken<'t>])> {
     let mut at = 0;
     loop {
@@ -217,7 +209,6 @@ fn matching(words: &[CodeToken], open: usize) -> Option<usize> {
     None
 }
 
-/// The parts between the commas that stand in no bracket.
 fn list<'w, 't>(words: &'w [CodeToken<'t>]) -> Vec<&'w [CodeToken<'t>]> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, word) in words.iter().enumerate() {
@@ -236,7 +227,6 @@ fn list<'w, 't>(words: &'w [CodeToken<'t>]) -> Vec<&'w [CodeToken<'t>]> {
     parts
 }
 
-/// `extern __shared__ float tile[];`
 fn dynamic_shared(body: &[CodeToken], aliases: &BTreeMap<&str, Vec<CodeToken>>) -> Option<u32> {
     const LARGEST: u32 = 16;
     let at = body.windows(2).position(|words| words.contains(&"extern") && words.contains(&"__shared__"))?;
@@ -253,7 +243,7 @@ pub(crate) mod tests {
     use crate::discover::cuda::parameter::tests::parameter_text;
     use case_files::Given;
 
-    /// Of a source, what it has of the host and its kernels.
+    /// Input: a source. Answer: its host code and its kernels.
     pub(crate) fn answer(given: &Given) -> String {
         let CudaSource { kernels, host } = CudaSource::read(&given.text());
         let mut text = format!("host: {}\n", host.as_deref().unwrap_or("nothing"));

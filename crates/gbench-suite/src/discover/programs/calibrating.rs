@@ -1,49 +1,47 @@
-//! Programs and recipes that calibrate themselves, by their texts: timed from outside, they would take as long whatever changes.
+//! Recognises by their texts programs and recipes that calibrate themselves: timed from outside, they always take the same
+//! time.
 
 use gbench_formats::adapters::{Harness, Program};
 
-/// Words of sources and scripts, in small letters, by the ends of the files that may hold them, and what they belong to. Most
-/// harnesses with an adapter are not here: the adapters find those.
+/// Lower-case words of sources and scripts by file extension, and the harness that they indicate. The adapters find most other
+/// harnesses.
 const WORDS: [(&[&str], &str, &str); 12] = [
     (PYTHON, "blocked_autorange", "torch.utils.benchmark"),
     (PYTHON, "adaptive_autorange", "torch.utils.benchmark"),
     (PYTHON, ".autorange(", "timeit"),
     (PYTHON, "do_bench", "Triton"),
     (PYTHON, "perf_report", "Triton"),
-    // Its header may be included by another one.
+    // Another header may include the library's.
     (CPP, "benchmark_main(", "Google Benchmark"),
     (CPP, "celero/celero.h", "Celero"),
     (CPP, "folly/benchmark.h", "Folly"),
     (CPP, "nonius/nonius", "Nonius"),
     (CPP, "picobench.hpp", "picobench"),
     (CPP, "ubench.h", "ubench.h"),
-    // Linpack of netlib in C doubles its repetitions until ten seconds are over.
+    // Netlib's Linpack in C doubles its repetitions until ten seconds have passed.
     (CPP, "nreps*=2", "Linpack"),
 ];
 const PYTHON: &[&str] = &["py"];
 const CPP: &[&str] = &["c", "cc", "cpp", "cxx", "cu", "h", "hpp"];
 
-/// What a text calibrates itself with; `text` is in small letters.
 pub(super) fn by_text(extension: &str, text: &str) -> Option<&'static str> {
     let found = |(ends, word, _): &&(&[&str], &str, &str)| ends.contains(&extension) && text.contains(word);
     WORDS.iter().find(found).map(|(_, _, title)| *title)
 }
 
-/// That one program, or several, calibrate themselves, and what to do.
 pub(super) fn calibrates(who: &str, title: &str, programs: usize) -> String {
     let what = match programs {
-        1 => format!("{who} calibrates itself ({title}): timed from outside it would take"),
+        1 => format!("{who} calibrates itself ({title}), so that timed from outside it always takes"),
         _ => format!(
-            "{programs} programs calibrate themselves ({title}): {who}. Timed from outside they would take"
+            "{programs} programs calibrate themselves ({title}): {who}. Timed from outside they always take"
         ),
     };
     format!(
-        "{what} as long whatever changes. Let a program print its figure and take that with `extract`, or let it speak the protocol \
-         (docs/protocol.md)"
+        "{what} the same time. Let the program print its result and read it with `extract`, or use the protocol \
+            (docs/protocol.md)"
     )
 }
 
-/// Starts of commands that run a harness, whichever it is.
 const STARTERS: [&[&str]; 10] = [
     &["cargo", "bench"],
     &["cargo", "criterion"],
@@ -57,7 +55,7 @@ const STARTERS: [&[&str]; 10] = [
     &["hyperfine"],
 ];
 
-/// The first command of a script or recipe that starts a harness, with the number of its line.
+/// The first command of a script or recipe that starts a harness, with its line number.
 pub(super) fn by_commands(text: &str) -> Option<(usize, String)> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim_start().starts_with('#'));
     let commands =
@@ -68,7 +66,6 @@ pub(super) fn by_commands(text: &str) -> Option<(usize, String)> {
         .map(|(number, words)| (number, words.join(" ")))
 }
 
-/// The words of a command, without what stands before its program.
 fn words(command: &str) -> Vec<String> {
     const BEFORE: [&str; 12] =
         ["exec", "time", "env", "if", "then", "do", "sudo", "nice", "uv", "poetry", "npx", "run"];
@@ -83,7 +80,7 @@ fn words(command: &str) -> Vec<String> {
 }
 
 fn starts_harness(words: &[String]) -> bool {
-    // `python -m pytest` and `cargo +nightly bench`, too.
+    // Also `python -m pytest` and `cargo +nightly bench`.
     let plain: Vec<&str> =
         words.iter().map(String::as_str).filter(|word| !word.starts_with(['+', '-'])).collect();
     let module = plain.get(1..).filter(|_| words.get(1).is_some_and(|word| word == "-m"));
@@ -98,7 +95,7 @@ pub(crate) mod tests {
     use super::*;
     use case_files::Given;
 
-    /// With `extension`, of a text of such a file; else of the commands of a script.
+    /// Input: the text of a file with `extension`, else the commands of a script.
     pub(crate) fn answer(given: &Given) -> String {
         match given.get("extension") {
             Some(extension) => format!("{:?}", by_text(extension.trim_end(), &given.text())),

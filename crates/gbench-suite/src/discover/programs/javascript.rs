@@ -1,5 +1,5 @@
-//! Benchmarks of JavaScript that no adapter knows: scripts of a `package.json`, and files that are called so or use a library that
-//! calibrates itself. They are told, and none is proposed.
+//! JavaScript benchmarks that no adapter knows: scripts of a `package.json`, and files that are named like benchmarks or use a
+//! library that calibrates itself. They are reported, not proposed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,21 +12,18 @@ use gbench_formats::adapters::{Harness, Program, SourceTree, javascript_imports}
 
 const FILE: &str = "package.json";
 const ENDS: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
-/// Libraries that measure until a time is over, by their packages.
 const LIBRARIES: [(&str, &str); 3] =
     [("benchmark", "Benchmark.js"), ("tinybench", "tinybench"), ("benny", "benny")];
 
-/// What is said of one package.
 #[derive(Default)]
 struct Told {
     scripts: Vec<(String, String)>,
-    /// Files that no script starts, with the library that they use.
+    /// Files that no script starts, with their library.
     files: Vec<(String, Option<&'static str>)>,
 }
 
 pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
     let mut packages: BTreeMap<String, Told> = BTreeMap::new();
-    // Files that a script names are spoken of with it.
     let mut named = BTreeSet::new();
     for path in tree.files().iter().filter(|path| leaf(path) == FILE) {
         let place = path.strip_suffix(FILE).unwrap_or_default().trim_end_matches('/').to_owned();
@@ -58,14 +55,13 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
             continue;
         }
         let library = library(tree, path);
-        // What can be started as it is has an entry of its own.
         if library.is_none() && (!called || is_executable(&folder.join(path))) {
             continue;
         }
         findings.claimed.insert(path.clone());
         packages.entry(above(&packages, path)).or_default().files.push((path.clone(), library));
     }
-    // A program that a script starts beside its JavaScript is looked at by itself.
+    // A program that a script also starts is examined by itself.
     let is_source = |path: &String| path.rsplit_once('.').is_some_and(|(_, end)| ENDS.contains(&end));
     findings.claimed.extend(named.into_iter().filter(is_source));
     for (place, told) in packages {
@@ -91,12 +87,14 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
 fn sentence(what: &str, library: Option<&str>, command: &str) -> String {
     match library {
         Some(title) => format!(
-            "{what} calibrates itself ({title}): timed from outside it would take as long whatever changes. Let it print its figures, and \
-             write {command}, a `build` that installs its packages, and `extract`; or let it speak the protocol (docs/protocol.md)"
+            "{what} calibrates itself ({title}), so that timed from outside it always takes the same time. Let \
+                it print its results, and write {command}, a `build` that installs its packages, and `extract`; \
+                or use the protocol (docs/protocol.md)"
         ),
         None => format!(
-            "{what} is of no harness that is known. If it does the same work each time, write {command} and a `build` that installs its \
-             packages; if it measures until a time is over, let it say its figures: docs/protocol.md, or `extract`"
+            "the harness of {what} is unknown. If it does the same work each time, write {command} and a `build` \
+                that installs its packages. If it measures until a time has passed, read its results with \
+                `extract`, or use the protocol (docs/protocol.md)"
         ),
     }
 }
@@ -105,13 +103,12 @@ fn others(more: usize) -> String {
     if more == 0 { String::new() } else { format!(" (and {more} more there)") }
 }
 
-/// `command = [...]` of a suite file.
 fn shown(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| Value::from(word.as_str()).to_string()).collect();
     format!("`command = [{}]`", words.join(", "))
 }
 
-/// A script's own words where no shell has to read them: npm takes a second to start.
+/// A simple script's own words, because npm takes a second to start.
 fn words(name: &str, line: &str) -> Vec<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _-./:=@,+".contains(c);
     let own: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -122,19 +119,16 @@ fn words(name: &str, line: &str) -> Vec<String> {
     ["npm", "run", "--silent", name].map(str::to_owned).to_vec()
 }
 
-/// Files of the tree among the words of a script.
 fn starts(tree: &dyn SourceTree, place: &str, line: &str) -> Vec<String> {
     let words = line.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
     let paths = words.flat_map(|word| {
         let word = word.trim_start_matches("./");
         let path = if place.is_empty() { word.to_owned() } else { format!("{place}/{word}") };
-        // `node bench` is `node bench.js`.
         [path.clone(), format!("{path}.js"), format!("{path}/index.js")]
     });
     paths.filter(|path| tree.files().binary_search(path).is_ok()).collect()
 }
 
-/// Whether a script starts a harness that has an entry in that folder.
 fn has_entry(findings: &Findings, place: &str, line: &str) -> bool {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let harness = Harness::recognised(&Program { command: &words, bytes: b"" });
@@ -144,12 +138,11 @@ fn has_entry(findings: &Findings, place: &str, line: &str) -> bool {
 
 fn library(tree: &dyn SourceTree, path: &str) -> Option<&'static str> {
     let text = tree.text(path)?;
-    // A word costs less than an expression, and most files have none.
+    // A word is cheaper to search than an expression, and most files have none.
     let uses = |(package, _): &&(&str, &str)| text.contains(package) && javascript_imports(&text, package);
     LIBRARIES.iter().find(uses).map(|(_, title)| *title)
 }
 
-/// The nearest package above a file; the tree's own folder where there is none.
 fn above(packages: &BTreeMap<String, Told>, path: &str) -> String {
     let inside =
         |place: &&String| path.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('/'));

@@ -1,6 +1,7 @@
-//! HPL, the High-Performance Linpack: `xhpl` beside its `HPL.dat`. It does the work that the file says, and prints its figure.
+//! HPL, the High-Performance Linpack: `xhpl` and its `HPL.dat`. Its work is fixed by the file, and it prints its result.
 //!
-//! <https://www.netlib.org/benchmark/hpl/>. A row of its table is `W` and eight letters and digits of the variant, then `N NB P Q Time Gflops`.
+//! <https://www.netlib.org/benchmark/hpl/>. A row of its table is `W` and eight letters and digits of the variant, then `N NB P
+//! Q Time Gflops`.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use gbench_formats::adapters::SourceTree;
 const INPUT: &str = "HPL.dat";
 const PROGRAM: &str = "xhpl";
 
-/// The row of a result: all versions, and their format of the last column.
+/// A result row of every version, with all formats of the last column.
 const ROW: &str = r"^W[RC][0-9A-Z]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+ +([0-9.]+e[+-][0-9]+)";
 
 pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
@@ -22,12 +23,14 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
         match (is_executable(&program), tree.text(path).as_deref().and_then(processes)) {
             (true, Some(processes)) => findings.found.benchmarks.push(entry(path, dir, processes)),
             (true, None) => findings.found.unclear.push(format!(
-                "{path} asks for several results or another output than stdout: let it say one problem size, one block size, one grid and \
-                 one variant, and run `gbench-ci init --force`, or write a `regex` for the row that counts"
+                "{path} asks for several results, or for another output than stdout. Reduce it to one problem \
+                    size, block size, grid and variant and run `gbench-ci init --force`, or write a `regex` for \
+                    the relevant row"
             )),
             (false, _) => findings.found.unclear.push(format!(
-                "{path} is the input of HPL, and no program {PROGRAM} lies beside it: write `build` and `command` by hand, with \
-                 `extract = [{{ metric = \"gflops\", unit = \"GFLOP/s\", regex = '{ROW}' }}]`"
+                "{path} is the input of HPL, but there is no program {PROGRAM} next to it. Write `build` and \
+                    `command` by hand, with `extract = [{{ metric = \"gflops\", unit = \"GFLOP/s\", regex = \
+                    '{ROW}' }}]`"
             )),
         }
         findings.claimed.insert(path.clone());
@@ -52,13 +55,13 @@ fn entry(path: &str, dir: &str, processes: u32) -> Discovered {
             from: ExtractFrom::Regex(ROW.into()),
             rows: Default::default(),
         }),
-        why: format!("{path} is the input of HPL; say in `build` how {PROGRAM} is built"),
+        why: format!("{path} is the input of HPL; write a `build` for {PROGRAM}"),
         ..Discovered::default()
     }
 }
 
-/// The processes of the grid, where the file asks for one result on standard output. Its lines have fixed places; the first word of each
-/// counts.
+/// The processes of the grid, if the file asks for one result on standard output. Its lines have fixed positions; the first
+/// word of each is the value.
 fn processes(text: &str) -> Option<u32> {
     const OUTPUT: usize = 3;
     const COUNTS: [usize; 9] = [4, 6, 9, 13, 15, 17, 19, 21, 23];

@@ -1,4 +1,4 @@
-//! The target of a makefile that measures, where nothing says that it starts a harness.
+//! The target of a makefile that measures without a harness.
 
 use super::calibrating;
 use crate::discover::findings::{Discovered, Findings};
@@ -7,8 +7,8 @@ use gbench_formats::adapters::SourceTree;
 const FILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 const TARGETS: [&str; 2] = ["bench", "benchmark"];
 
-/// Adds an entry for a target `bench` or `benchmark`. Says whether the makefile knows the benchmarks here: then their sources are not
-/// compiled one by one.
+/// Adds an entry for a target `bench` or `benchmark`. True if the makefile builds the benchmarks here: their sources are then
+/// not compiled one by one.
 pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     let Some((file, text)) = FILES.into_iter().find_map(|file| Some((file, tree.text(file)?))) else {
         return false;
@@ -25,17 +25,18 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
         format!("`command = [\"make\", \"{target}\"]` measures a target that does the same work each time");
     if let Some(command) = starts {
         let next = if findings.has_harness {
-            "what was found of a harness here has entries of its own"
+            "the harness that was found here has its own entries"
         } else {
             "give its program an entry with its `harness`"
         };
         findings.found.unclear.push(format!(
-            "the target `{target}` of {file} starts `{command}`, which calibrates itself, so that its time from outside tells nothing: \
-             {next}"
+            "the target `{target}` of {file} starts `{command}`, which calibrates itself, so that its time from \
+                outside is meaningless: {next}"
         ));
     } else if findings.has_harness {
         findings.found.unclear.push(format!(
-            "the target `{target}` of {file} may start the harness that was found here, whose time from outside tells nothing; {by_hand}"
+            "the target `{target}` of {file} may start the harness that was found here, whose time from outside \
+                is meaningless; {by_hand}"
         ));
     } else {
         findings.found.benchmarks.push(Discovered {
@@ -49,7 +50,6 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     true
 }
 
-/// The lines below a target, and those of the targets that it needs, one step deep.
 fn recipe(text: &str, target: &str) -> Option<String> {
     let (needs, mut lines) = rule(text, target)?;
     for need in needs {
@@ -58,14 +58,12 @@ fn recipe(text: &str, target: &str) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// What a target needs, and the lines of its recipe.
 fn rule<'t>(text: &'t str, target: &str) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
     let mut lines = text.lines();
     let needs = lines.find_map(|line| {
         let rest = line.strip_prefix(target)?.trim_start().strip_prefix(':')?;
         (!rest.starts_with('=')).then_some(rest)
     })?;
-    // A recipe may stand behind `;` on the same line.
     let (needs, first) = needs.split_once(';').unwrap_or((needs, ""));
     let below = lines.take_while(|line| line.starts_with('\t') || line.trim().is_empty());
     Some((needs.split_whitespace().collect(), std::iter::once(first).chain(below).collect()))

@@ -1,4 +1,4 @@
-//! Sources that are a program by themselves, and how a compiler or CMake builds them.
+//! Sources with a `main`, and how a compiler or CMake builds them.
 
 use std::path::Path;
 
@@ -7,11 +7,10 @@ use crate::discover::files::{files, text_of};
 use crate::discover::findings::{Discovered, Findings, leaf, literal};
 use gbench_formats::adapters::{BuildStep, SourceTree, cmake_program};
 
-/// Folders that are looked into, and whether every program in them is a benchmark, whatever it is called.
+/// Searched folders; true if every program in them is a benchmark, whatever its name.
 const SOURCE_FOLDERS: [(&str, bool); 4] =
     [("", false), ("bench", true), ("benchmark", true), ("benchmarks", true)];
 
-/// Compiler and flags by the file's extension.
 fn compiler(extension: &str) -> Option<&'static [&'static str]> {
     match extension {
         "cu" => Some(&["nvcc", "-O3", "-o"]),
@@ -21,8 +20,8 @@ fn compiler(extension: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Adds an entry with a build step for each source that no harness claims. A program that was built from one by hand gives way to it:
-/// after a change of the source it would still be the old one.
+/// Adds an entry with a build step for each unclaimed source. It replaces the entry of a program that was built by hand, which
+/// would be outdated after a change of the source.
 pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
     let mut taken: Vec<String> = Vec::new();
     for (place, all) in SOURCE_FOLDERS {
@@ -68,14 +67,13 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
                 binaries: build[..1].to_vec(),
                 build: Some(BuildStep::Command(build)),
                 gpu: extension == "cu",
-                why: format!("{path} has a main function; give `build` what else it takes"),
+                why: format!("{path} has a main function; complete the `build` command"),
                 ..Discovered::default()
             });
         }
     }
 }
 
-/// The entry of a source that is part of a program which CMake builds.
 fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Result<Discovered, String>> {
     let found = match cmake_program(tree, path)? {
         Ok(found) => found,
@@ -93,7 +91,7 @@ fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Result
     }))
 }
 
-/// Whether the text has a `main`, or a macro that stands for one: parts of a program are none.
+/// True if the text has a `main`, or a macro that expands to one.
 pub(crate) fn is_program(text: &str) -> bool {
     let begins_word = |before: &str| !before.ends_with(|c: char| c.is_ascii_alphanumeric());
     text.match_indices("main")

@@ -1,4 +1,4 @@
-//! Programs and scripts that can be started as they are, and are no harness's.
+//! Programs and scripts that can be started directly and use no harness.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,14 +10,12 @@ use crate::discover::findings::{Discovered, Findings, id_word, leaf, literal};
 use gbench_formats::adapters::{Harness, Program, SourceTree};
 use gbench_model::text::list;
 
-/// Folders beside the suite file that are looked into.
 const SCRIPT_FOLDERS: [&str; 8] =
     ["", "benchmarks", "benchmark", "bench", "benches", "scripts", "bin", "build"];
 
-/// Bytes of a program in which a harness is looked for.
+/// Bytes of a program that are searched for a harness.
 const MAX_PROGRAM_BYTES: u64 = 64 << 20;
 
-/// Parts of names of scripts that look at results, or help others.
 const NO_BENCHMARKS: [&str; 14] = [
     "plot",
     "plots",
@@ -35,15 +33,11 @@ const NO_BENCHMARKS: [&str; 14] = [
     "configs",
 ];
 
-/// Names of files that a sentence lists; the rest is counted.
 const MAX_NAMED: usize = 5;
 
-/// Why there is no entry for a file that looks like a benchmark.
 enum NoEntry {
     Said(String),
-    /// It calibrates itself, with this.
     Calibrates(&'static str),
-    /// By its name it helps others, or looks at results.
     Helps,
 }
 
@@ -65,7 +59,8 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
     }
     if !helpers.is_empty() {
         findings.found.unclear.push(format!(
-            "by their names these help other scripts, or look at results: {}. Write an entry with `command` for one that measures",
+            "by their names, these scripts help others or show results: {}. Write an entry with `command` for \
+                one that measures",
             list(&helpers, MAX_NAMED)
         ));
     }
@@ -83,20 +78,20 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
         .collect();
     if !deeper.is_empty() {
         let scripts = match deeper.len() {
-            1 => "1 Python script in another folder looks like a benchmark by its name".to_owned(),
+            1 => "1 Python script in another folder has the name of a benchmark".to_owned(),
             several => {
-                format!("{several} Python scripts in other folders look like benchmarks by their names")
+                format!("{several} Python scripts in other folders have names of benchmarks")
             }
         };
         findings.found.unclear.push(format!(
-            "{scripts}, and nothing says how they are started: {}. Write an entry with `command` for what is to be measured, or `init` in \
-             that folder",
+            "{scripts}, but their commands are unknown: {}. Write an entry with `command` for those to measure, \
+                or run `init` in that folder",
             list(&deeper, MAX_NAMED),
         ));
     }
 }
 
-/// A script that its name calls a benchmark and that runs by itself.
+/// A script with a benchmark's name that runs by itself, in a deeper folder.
 fn is_deeper_script(tree: &dyn SourceTree, path: &str) -> bool {
     let Some(stem) = leaf(path).strip_suffix(".py") else { return false };
     let runs = |text: &str| text.contains("__main__");
@@ -113,7 +108,8 @@ fn is_helper(stem: &str) -> bool {
     stem.starts_with(['_', '.']) || stem == "conftest" || stem.split(['_', '-']).any(part_of)
 }
 
-/// What a Python script calibrates itself with: by its own text, or by those of the modules beside it that it imports.
+/// The harness with which a Python script calibrates itself, by its own text or those of the modules next to it that it
+/// imports.
 fn calibrates_with(folder: &Path, path: &str, text: &str) -> Option<&'static str> {
     let beside = |line: &str| -> Option<String> {
         let mut words = line.split([' ', '.', ',']).filter(|word| !word.is_empty());
@@ -126,7 +122,7 @@ fn calibrates_with(folder: &Path, path: &str, text: &str) -> Option<&'static str
     own.or_else(|| text.lines().filter_map(beside).find_map(|text| calibrating::by_text("py", &text)))
 }
 
-/// The entry of a file, or why there is none; `None`: it does not look like a benchmark, or has an entry already.
+/// The entry of a file, or why it has none; `None`: it does not look like a benchmark, or already has an entry.
 fn script(
     folder: &Path,
     place: &str,
@@ -151,8 +147,9 @@ fn script(
             let text = text();
             if has_tests(&text) {
                 return Some(Err(NoEntry::Said(format!(
-                    "{path} has tests of pytest, and none with the fixture `benchmark`: run by itself it measures nothing. Write a \
-                     test with `benchmark` of pytest-benchmark, or a program that does the work"
+                    "{path} has pytest tests, but none with the fixture `benchmark`, so that it measures \
+                        nothing. Write a test with `benchmark` of pytest-benchmark, or a program that does the \
+                        work"
                 ))));
             }
             let entry = || found(&["python3", path], "python3", format!("{path} is a Python program"));
@@ -162,8 +159,8 @@ fn script(
         "sh" if named => Some(match calibrating::by_commands(&text()) {
             None => Ok(found(&["sh", path], "sh", format!("{path} is a shell script"))),
             Some((line, command)) => Err(NoEntry::Said(format!(
-                "{path}:{line} starts `{command}`, which calibrates itself, so that its time from outside tells nothing: give that \
-                 program an entry with its `harness`"
+                "{path}:{line} starts `{command}`, which calibrates itself, so that its time from outside is \
+                    meaningless: give that program an entry with its `harness`"
             ))),
         }),
         _ if named && is_executable(&folder.join(path)) => executable(folder, path, findings)
@@ -172,7 +169,8 @@ fn script(
     }
 }
 
-/// What is to be said of a program that has a harness inside; the inner `None`: nothing, it has an entry. The outer: it has none inside.
+/// The message about a program that contains a harness; the inner `None`: it already has an entry. The outer `None`: it
+/// contains no harness.
 fn executable(folder: &Path, path: &str, findings: &Findings) -> Option<Option<Result<Discovered, NoEntry>>> {
     if findings.starts(path) {
         return Some(None);
@@ -180,13 +178,13 @@ fn executable(folder: &Path, path: &str, findings: &Findings) -> Option<Option<R
     let bytes = bytes_of(&folder.join(path)).unwrap_or_default();
     let harness = Harness::recognised(&Program { command: &[format!("./{path}")], bytes: &bytes })?;
     let (name, title) = (harness.0.name(), harness.0.about().title);
-    // The build folder of somebody else's choice: the entry builds it anew.
+    // A build in another folder: the entry builds it again.
     if findings.of_program(leaf(path)).is_some() {
         return Some(None);
     }
     Some(Some(Err(NoEntry::Said(format!(
-        "{path} is a program with {title} inside: write an entry with `harness = \"{name}\"`, `command = [\"./{path}\"]` and, in `build`, \
-         what makes it"
+        "{path} is a program with {title}: write an entry with `harness = \"{name}\"`, `command = \
+            [\"./{path}\"]` and its `build`"
     )))))
 }
 
@@ -197,11 +195,11 @@ fn bytes_of(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether a text, in small letters, has tests that pytest runs and nothing that runs without it.
+/// True if a text in lower case has tests for pytest and does not run without it.
 fn has_tests(text: &str) -> bool {
     let test = |line: &str| line.starts_with("def test_") || line.starts_with("class test");
     text.lines().any(test) && !text.contains("__main__")
 }
 
-/// Words by which a program shows that it works on an NVIDIA GPU: in its text, or in what it is linked with.
+/// Words in the text or among the linked libraries of a program that uses an NVIDIA GPU.
 const CUDA: [&str; 5] = ["cuda", "cupy", "triton", "nvidia-smi", "nvcc"];

@@ -1,5 +1,5 @@
-//! Python benchmarks that are known by where they lie: pairs, and kernels. One entry for each of the two, with the narrowest folders
-//! that hold what was found.
+//! Python benchmarks of known layouts: pairs, and kernels. One entry for each layout, with the narrowest folders that contain
+//! the findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,8 @@ use gbench_formats::adapters::{CaseName, SourceTree};
 use gbench_model::text::{count, list};
 use gbench_model::{ParamValue, Variant};
 
-/// Sentences about files that were left out; the rest is counted.
 const MAX_SAID: usize = 5;
-/// Folders that an entry names; where there are more, all are looked at.
+/// Maximum number of folders in an entry; with more, all folders are searched.
 const MAX_ROOTS: usize = 8;
 
 pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
@@ -54,7 +53,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
             }
             Layout::Kernels => say_warnings(&cases, findings),
         }
-        // Those of its own `ignore` have a better reason already.
+        // Files in its own `ignore` already have a better reason.
         let own = |over: &&PassedOver| !ignore.contains(&globset::escape(&over.path));
         findings.found.passed_over.extend(cases.passed_over.iter().filter(own).cloned());
         findings.found.benchmarks.push(Discovered {
@@ -66,7 +65,6 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     }
 }
 
-/// How many there are, for people.
 fn why(layout: Layout, found: &LayoutCases) -> String {
     let folders: BTreeSet<&str> = found.cases.iter().map(|case| folder(&case.call.file)).collect();
     let folders = count(folders.len(), "folder");
@@ -85,14 +83,13 @@ pub(crate) fn is_baseline(name: &CaseName) -> bool {
     name.params.get("variant") == Some(&ParamValue::Text(Variant::Baseline.into_str().to_owned()))
 }
 
-/// Folders with a baseline that something is held against.
 fn folders_of_pairs(found: &LayoutCases) -> Vec<String> {
     let optimized = found.cases.iter().filter(|case| !is_baseline(&case.name));
     distinct(optimized.map(|case| folder(&case.call.file)))
 }
 
-/// Folders of kernels, and the files among them that are none for certain: no `bench.yaml` speaks of them, they have no function that
-/// is called, and no harness has claimed them.
+/// Folders of kernels, and files in them that are certainly not kernels: no `bench.yaml` names them, they lack the functions
+/// that are called, and no harness has claimed them.
 fn kernels(tree: &dyn SourceTree, all: &LayoutCases, findings: &mut Findings) -> (Vec<String>, Vec<String>) {
     let (mut folders, mut left_out) = (Vec::new(), Vec::new());
     for kernel in &all.kernels {
@@ -103,7 +100,7 @@ fn kernels(tree: &dyn SourceTree, all: &LayoutCases, findings: &mut Findings) ->
             continue;
         }
         let why =
-            if claimed { "a harness has it" } else { "it has no function of a kernel, and no bench.yaml" };
+            if claimed { "a harness has it" } else { "it has neither a kernel's function nor a bench.yaml" };
         findings.found.passed_over.push(PassedOver { path: kernel.path.clone(), why: why.to_owned() });
         left_out.push(kernel.path.clone());
     }
@@ -120,7 +117,7 @@ fn kernels(tree: &dyn SourceTree, all: &LayoutCases, findings: &mut Findings) ->
     (folders, ignore)
 }
 
-/// Whether a source defines, imports or assigns one of the functions that a kernel is called by.
+/// True if a source defines, imports or assigns one of the functions that a kernel is called by.
 fn has_function(tree: &dyn SourceTree, path: &str, name: &str) -> bool {
     let Some(text) = tree.text(path) else { return false };
     let own = format!("{name}_kernel");
@@ -143,12 +140,11 @@ fn has_function(tree: &dyn SourceTree, path: &str, name: &str) -> bool {
     })
 }
 
-/// The layout's own folders, and those that a `bench.yaml` of this kind lies in.
+/// The layout's own folders, and folders with a `bench.yaml` of this kind.
 fn folders_of_kernels(tree: &dyn SourceTree) -> Vec<String> {
     let usual = Layout::Kernels.default_roots().iter();
     let is_usual = |folder: &str| usual.clone().any(|root| folder == *root || is_below(root, folder));
     let described = tree.files().iter().filter(|path| {
-        // Other tools have files of that name, too.
         let of_kernels = |text: &str| {
             let has = |key: &str| text.lines().any(|line| line.starts_with(key));
             let known = ["function_name:", "precisions:", "backends:", "skip_conditions:", "tolerances:"];
@@ -159,7 +155,6 @@ fn folders_of_kernels(tree: &dyn SourceTree) -> Vec<String> {
             && tree.text(path).is_some_and(|text| of_kernels(&text))
     });
     let own = described.map(|path| globset::escape(folder(path)));
-    // The whole tree is no folder of kernels.
     let own: BTreeSet<String> = own.filter(|path| !path.is_empty()).collect();
     usual.clone().map(|root| (*root).to_owned()).chain(own).collect()
 }
@@ -168,7 +163,6 @@ fn is_below(root: &str, path: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The layout's own folders that hold something, and further ones that do.
 fn roots_of_kernels(all: &LayoutCases, folders: &[String]) -> Vec<String> {
     let own = all.kernels.iter().filter(|kernel| folders.contains(&folder(&kernel.path).to_owned()));
     let own: Vec<&str> = own.map(|kernel| kernel.path.as_str()).collect();
@@ -179,7 +173,7 @@ fn roots_of_kernels(all: &LayoutCases, folders: &[String]) -> Vec<String> {
     used.map(|root| (*root).to_owned()).chain(elsewhere).collect()
 }
 
-/// The fewest folder globs that hold these folders and nothing that they need not. A glob holds what lies below it, too.
+/// The fewest folder globs that match these folders and few others. A glob also matches the folders below it.
 pub(crate) fn roots(folders: &[String]) -> Vec<String> {
     let below = |folder: &str, other: &str| {
         other.is_empty() || folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
@@ -214,20 +208,19 @@ pub(crate) fn roots(folders: &[String]) -> Vec<String> {
     if found.len() > MAX_ROOTS { vec!["**".into()] } else { found }
 }
 
-/// Baselines elsewhere, that nothing is held against.
 fn pass_over_outside(all: &LayoutCases, taken: &LayoutCases, findings: &mut Findings) {
     let taken: BTreeSet<&str> = taken.cases.iter().map(|case| case.call.file.as_str()).collect();
     let outside =
         all.cases.iter().filter(|case| is_baseline(&case.name) && !taken.contains(case.call.file.as_str()));
     let outside: Vec<String> = outside.map(|case| case.call.file.clone()).collect();
     say_lone(&outside, findings);
-    findings.found.passed_over.extend(outside.into_iter().map(|path| PassedOver {
-        path,
-        why: "no optimized_ file of its folder is held against any baseline".into(),
-    }));
+    findings.found.passed_over.extend(
+        outside
+            .into_iter()
+            .map(|path| PassedOver { path, why: "its folder has no optimized_ file with a baseline".into() }),
+    );
 }
 
-/// Says of baselines in whose folder nothing is held against any.
 fn say_lone(files: &[String], findings: &mut Findings) {
     let (what, have) = match files.len() {
         0 => return,
@@ -235,7 +228,8 @@ fn say_lone(files: &[String], findings: &mut Findings) {
         several => (format!("{several} baseline_ files have"), "they are not proposed"),
     };
     findings.found.unclear.push(format!(
-        "{what} no optimized_ file in the same folder, so that {have}: {}; name the folder in `roots` to measure what is there",
+        "{what} no optimized_ file in the same folder, so that {have}: {}; name the folder in `roots` to measure \
+            its files",
         list(files, MAX_SAID)
     ));
 }
@@ -251,20 +245,22 @@ fn say_orphans(all: &LayoutCases, findings: &mut Findings) {
     }
 }
 
-/// Says what is odd about files of kernels, and which cannot be read.
 fn say_warnings(found: &LayoutCases, findings: &mut Findings) {
     let mut broken: BTreeMap<&str, usize> = BTreeMap::new();
     for case in found.cases.iter().filter(|case| case.call.way == CallWay::Fault) {
         *broken.entry(case.call.message.as_deref().unwrap_or_default()).or_default() += 1;
     }
     let broken = broken.iter().map(|(message, kernels)| {
-        format!("{message}; until then {} beside it will fail", count(*kernels, "kernel"))
+        format!("{message}; until then {} next to it will fail", count(*kernels, "kernel"))
     });
     let sentences: Vec<String> = broken.chain(found.warnings.iter().cloned()).collect();
     findings.found.unclear.extend(sentences.iter().take(MAX_SAID).cloned());
     if sentences.len() > MAX_SAID {
         let more = count(sentences.len() - MAX_SAID, "more remark");
-        findings.found.more.push(format!("{more} on files of bench.yaml: `gbench-ci discover` has them"));
+        findings
+            .found
+            .more
+            .push(format!("{more} about files of bench.yaml: `gbench-ci discover` lists them"));
     }
 }
 
@@ -278,7 +274,6 @@ pub(crate) fn distinct<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<String
     found
 }
 
-/// The path without its last part; empty at the top.
 pub(crate) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

@@ -1,16 +1,15 @@
-//! Python scripts that write rows of a known format: a sweep over operators, rows of attention kernels.
+//! Python scripts that write rows of a known format: a sweep over operators, or attention kernels.
 //!
-//! A script gets an entry only where its text leaves no doubt: it builds every key of the format's rows, and there is one place where they
-//! go, a file of a fixed name or all that it prints. Of others `init` says what to write.
+//! A script only gets an entry if its text is unambiguous: it builds every key of the format's rows, and has one destination
+//! for them, a file with a fixed name or stdout. `init` explains what to write for others.
 
 use crate::discover::findings::{Discovered, Findings, id_word, leaf, literal};
 use gbench_formats::adapters::{Harness, SourceTree};
 
-/// Rows of a format, by the keys that a script builds for them.
+/// A format, and the keys that a script builds for its rows.
 struct RowScript {
     format: &'static str,
     keys: &'static [&'static str],
-    /// They are lines of their own, and not one document.
     lines: bool,
 }
 
@@ -32,7 +31,6 @@ const SCRIPTS: [RowScript; 3] = [
     },
 ];
 
-/// Parts of a path by which a file is looked into.
 const NAMED: [&str; 4] = ["bench", "harness", "sweep", "perf"];
 
 pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
@@ -54,18 +52,14 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     }
 }
 
-/// Where the rows go.
 #[derive(Clone, Debug, PartialEq)]
 enum Destination {
     Stdout,
-    /// From the folder that the script starts in.
     File(String),
 }
 
-/// Why that is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unclear {
-    /// It is imported by others.
     NoProgram,
     Place,
 }
@@ -74,7 +68,7 @@ fn entry(path: &str, text: &str, harness: Harness, destination: Destination) -> 
     let format = harness.0.name();
     let (file, place) = match destination {
         Destination::Stdout => (None, "prints them".to_owned()),
-        Destination::File(name) => (Some(name.clone()), format!("leaves them in {name}")),
+        Destination::File(name) => (Some(name.clone()), format!("writes them to {name}")),
     };
     Discovered {
         name: id_word(leaf(path).trim_end_matches(".py")),
@@ -92,18 +86,19 @@ fn sentence(path: &str, harness: Harness, unclear: Unclear) -> String {
     let format = harness.0.name();
     match unclear {
         Unclear::NoProgram => format!(
-            "{path} builds every key of the rows of {format} and is no program: give the script that uses it an entry with `harness = \"{format}\"` \
-             and, in `file`, where it leaves them"
+            "{path} builds every key of the rows of {format} but is not a program. Give the script that uses it \
+                an entry with `harness = \"{format}\"` and, in `file`, its output"
         ),
         Unclear::Place => format!(
-            "{path} builds every key of the rows of {format}, and its text does not say for certain where they go: write `harness = \"{format}\"`, \
-             `command = [\"python3\", \"{path}\"]` and, unless they are all that it prints, `file = \"...\"`"
+            "{path} builds every key of the rows of {format}, but their destination is unclear. Write `harness = \
+                \"{format}\"` and `command = [\"python3\", \"{path}\"]`; unless it prints only the rows, add \
+                `file = \"...\"`"
         ),
     }
 }
 
-/// Whether a text builds a key: in a dictionary (`"key": value`), or as the field of a class (`key: type` at the beginning of a line).
-/// Who reads rows (`row["key"]`) does not.
+/// True if a text builds a key: in a dictionary (`"key": value`), or as the field of a class (`key: type` at the start of a
+/// line). Reading it (`row["key"]`) is not building it.
 fn builds_key(text: &str, key: &str) -> bool {
     let field = |line: &str| {
         line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'))
@@ -136,7 +131,8 @@ fn destination(text: &str, lines: bool) -> Result<Destination, Unclear> {
     }
 }
 
-/// The names with that end which are assigned or opened as they stand, sorted. `None`: one is put together from parts, or lies elsewhere.
+/// The literal file names with that ending that are assigned or opened, sorted. `None`: one is built from parts, or is in
+/// another folder.
 fn literals(text: &str, end: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -166,7 +162,8 @@ pub(crate) mod tests {
     use super::*;
     use case_files::Given;
 
-    /// With `key`: whether the script writes that key. Otherwise where its rows go; `lines` means one JSON object a line.
+    /// Input: with `key`, whether the script writes that key. Otherwise the destination of its rows; `lines` means one JSON
+    /// object on each line.
     pub(crate) fn answer(given: &Given) -> String {
         match given.get("key") {
             Some(key) => format!("{:?}", builds_key(&given.text(), key.trim_end())),

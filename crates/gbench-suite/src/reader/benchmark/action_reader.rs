@@ -1,4 +1,4 @@
-//! Reads what a benchmark and its build step start: an argument list, a shell line or a built-in's name.
+//! Reads the command of a benchmark or build step: an argument list, a shell line or a built-in's name.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,12 @@ use crate::benchmark::template::{Piece, pieces};
 use crate::reader::item::Item;
 use crate::reader::table::Table;
 
-/// The one of `command`, `shell`, `builtin`, `python` and `cuda` that is given, with the item it stands in.
+/// The given key of `command`, `shell`, `builtin`, `python` and `cuda`, with its item.
 pub(super) fn read_action<'t>(table: &mut Table<'t>) -> Option<(Action, Item<'t>)> {
     let keys = ["command", "shell", "builtin", "python", "cuda"];
-    let next = "add `command = [\"./program\"]`, `shell = \"a line\"`, `builtin = \"name\"`, `[benchmark.python]` or `[benchmark.cuda]`";
-    let nothing = ("a benchmark needs something to run", next);
+    let next = "add `command = [\"./program\"]`, `shell = \"a line\"`, \
+        `builtin = \"name\"`, `[benchmark.python]` or `[benchmark.cuda]`";
+    let nothing = ("a benchmark needs a command", next);
     let item = table.one_of(keys, "a benchmark", nothing, "keep one of them")?;
     let action = match item.key {
         "command" => Action::Command(argv(&item)?),
@@ -29,14 +30,13 @@ pub(super) fn read_action<'t>(table: &mut Table<'t>) -> Option<(Action, Item<'t>
     Some((action, item))
 }
 
-/// `build = ["make"]` or `build = {shell = "make", dir = "native"}`.
 pub(super) fn read_build(item: &Item, folder: &Path) -> Option<Build> {
     match item.value {
         DeValue::Array(_) => Some(Build { action: Action::Command(argv(item)?), dir: folder.into() }),
         DeValue::Table(_) => {
             let mut table = item.table()?;
             let next = "add `command = [\"make\"]` or `shell = \"a line\"`";
-            let nothing = ("a build needs something to run", next);
+            let nothing = ("a build step needs a command", next);
             let way = table.one_of(["command", "shell"], "a build", nothing, "keep one of them");
             let dir = table.take("dir").and_then(|dir| read_dir(&dir, folder));
             table.close();
@@ -51,12 +51,10 @@ pub(super) fn read_build(item: &Item, folder: &Path) -> Option<Build> {
     }
 }
 
-/// A folder relative to the suite file's.
 pub(crate) fn read_dir(item: &Item, folder: &Path) -> Option<PathBuf> {
     Some(folder.join(item.filled()?))
 }
 
-/// A list of program and arguments.
 pub(crate) fn argv(item: &Item) -> Option<Vec<String>> {
     if let DeValue::String(line) = item.value {
         let words: Vec<_> = line.split_whitespace().map(|word| format!("{word:?}")).collect();
@@ -74,12 +72,10 @@ pub(crate) fn argv(item: &Item) -> Option<Vec<String>> {
     Some(arguments)
 }
 
-/// Reports what in the arguments of `command` is no parameter and no doubled brace.
 pub(super) fn check_placeholders(command: &Item, names: &[String]) {
     members(command).iter().for_each(|member| check_text(member, names));
 }
 
-/// Reports what in a text is no parameter and no doubled brace.
 pub(super) fn check_text(member: &Item, names: &[String]) {
     let Some(text) = member.value.as_str() else { return };
     let found = match pieces(text) {
@@ -92,7 +88,7 @@ pub(super) fn check_text(member: &Item, names: &[String]) {
     for piece in found {
         match piece {
             Piece::Param(name) if !is_word(name) => {
-                let what = format!("`{{{name}}}` cannot be a parameter");
+                let what = format!("`{{{name}}}` is not the name of a parameter");
                 member.fault(what, "write `{{` and `}}` for the braces themselves");
             }
             Piece::Param(name) if !names.iter().any(|known| known == name) => {
@@ -103,7 +99,6 @@ pub(super) fn check_text(member: &Item, names: &[String]) {
     }
 }
 
-/// Reports a parameter in a build step: it runs once, for all of them.
 pub(super) fn refuse_placeholders(build: &Item, names: &[String]) {
     for member in members(build) {
         let Some(Ok(found)) = member.value.as_str().map(pieces) else { continue };
@@ -111,7 +106,8 @@ pub(super) fn refuse_placeholders(build: &Item, names: &[String]) {
             if let Piece::Param(name) = piece
                 && names.iter().any(|known| known == name)
             {
-                let what = format!("`{{{name}}}` in a build step: it runs once, for every value of `{name}`");
+                let what =
+                    format!("`{{{name}}}` is not allowed in a build step, which runs once for all values");
                 let next = "build all variants in one step, or give each its own `[[benchmark]]`";
                 member.page.fault(placeholder(&member, name), what, next);
             }
@@ -119,12 +115,12 @@ pub(super) fn refuse_placeholders(build: &Item, names: &[String]) {
     }
 }
 
-/// Reports a name that stands in a line for a shell: nothing is put into it.
+/// Reports placeholders in shell lines, which are not replaced.
 pub(super) fn refuse_in_shell(item: &Item, build: Option<&Build>, names: &[String]) {
     let Some(Build { action: Action::Shell(line), .. }) = build else { return };
     if let Some(name) = names.iter().find(|name| line.contains(&format!("{{{name}}}"))) {
         item.fault(
-            format!("`{{{name}}}` in a shell line: nothing is put in its place"),
+            format!("`{{{name}}}` is not replaced in a shell line"),
             "write the build step as a list of words",
         );
     }
@@ -137,7 +133,6 @@ fn is_word(name: &str) -> bool {
 fn members<'t>(item: &Item<'t>) -> Vec<Item<'t>> {
     match item.value {
         DeValue::Array(_) => item.list("a list").unwrap_or_default(),
-        // The command of `build = {command = [...]}`.
         DeValue::Table(_) => {
             let command = item.table().and_then(|mut table| table.take("command"));
             command.filter(|command| command.value.is_array()).map(|c| members(&c)).unwrap_or_default()
@@ -146,7 +141,6 @@ fn members<'t>(item: &Item<'t>) -> Vec<Item<'t>> {
     }
 }
 
-/// Where `{name}` stands in the file; the whole argument if an escape hides it.
 fn placeholder(member: &Item, name: &str) -> std::ops::Range<usize> {
     let raw = member.page.slice(member.span.clone());
     match raw.find(&format!("{{{name}}}")) {

@@ -1,4 +1,4 @@
-//! One `[[benchmark]]` of the file: what runs, where, with what, and how often.
+//! Reads a `[[benchmark]]`: its program, folder, parameters and settings.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,29 +29,26 @@ use gbench_model::{
     BenchmarkId, Component, LayOver, Origin, Params, Setting, Settings, Thermal, Timing, near,
 };
 
-/// The parts of the file that hold for every benchmark.
 pub(crate) struct FileContext<'a> {
     pub page: &'a FileText,
-    /// The suite file's folder, absolute.
     pub folder: PathBuf,
     pub suite: String,
     pub builtins: &'a [Benchmark],
-    /// `[gate] threshold` and `[defaults]`, which are laid over those of a built-in member.
+    /// `[gate] threshold` and `[defaults]`, which override those of a built-in member.
     pub settings: Settings,
-    /// `[defaults] timing`, for commands that do not say.
+    /// `[defaults] timing`, for commands without `timing`.
     pub timing: Option<Timing>,
     pub env: BTreeMap<String, String>,
     pub keep_env: Vec<String>,
     pub rules: Vec<MetricRule>,
-    /// Whether files that it names have to be there.
     pub looks: bool,
     /// Combinations of parameters that the file may still make.
     pub budget: usize,
 }
 
 impl FileContext<'_> {
-    /// Reads one entry, and gives it with the place of its id. Whatever is missing or wrong is on the page
-    /// afterwards and has a stand-in here, so that the other keys are checked all the same.
+    /// Reads an entry; returns it with the span of its id. A faulty value is reported and replaced, so that the other keys are
+    /// checked, too.
     pub(crate) fn benchmark(&mut self, entry: &Item) -> Option<(Benchmark, Range<usize>)> {
         let mut table = entry.table()?;
         table.name = "[[benchmark]]".into();
@@ -69,7 +66,7 @@ impl FileContext<'_> {
         self.settings.lay_over(&mut it.settings);
         settings_reader::take(&mut it.settings, &mut table);
         if it.settings.threshold.origin != Origin::Default {
-            // What a built-in member ships with are defaults, also those for single metrics: the file stands above.
+            // A built-in member's thresholds are defaults, also those of single metrics: the file overrides them.
             it.metrics.iter_mut().for_each(|rule| rule.declaration.threshold = None);
         }
         self.describe(&mut it, &mut table);
@@ -77,7 +74,7 @@ impl FileContext<'_> {
         self.time(&mut it, &mut table, action.as_ref().map(|(action, _)| action));
         check_turns(&mut it, &table);
         let build = table.take("build");
-        // The sources of pairs are named from the benchmark's folder.
+        // The sources of pairs are relative to the benchmark's folder.
         let build_folder = if table.again("pairs").is_some() { it.dir.clone() } else { self.folder.clone() };
         it.build = build.as_ref().and_then(|item| read_build(item, &build_folder)).or(it.build);
         let of_pairs = read_source_pairs(&mut it, &mut table);
@@ -119,7 +116,7 @@ impl FileContext<'_> {
         }
         let known: Vec<_> = self.builtins.iter().map(name).collect();
         let known: Vec<_> = known.iter().map(String::as_str).collect();
-        item.refuse(format!("no built-in benchmark is called `{wanted}`"), advise(wanted, &known))
+        item.refuse(format!("there is no built-in benchmark `{wanted}`"), advise(wanted, &known))
     }
 
     fn describe(&self, it: &mut Benchmark, table: &mut Table) {
@@ -160,22 +157,21 @@ impl FileContext<'_> {
         it.timing = timing.as_ref().and_then(|item| item.word(&TIMINGS)).unwrap_or(usual);
         match (&timing, &extract) {
             (Some(timing), None) if it.timing == Timing::Stdout => timing.fault(
-                "`timing = \"stdout\"` does not say what to look for",
+                "`timing = \"stdout\"` needs an extraction",
                 "add a `[[benchmark.extract]]` with a `metric` and `json`, `regex` or `csv`",
             ),
             (Some(timing), Some(_)) if it.timing != Timing::Stdout => timing.fault(
-                "`extract` takes numbers from stdout, and `timing` says otherwise",
-                "take `timing` out, or `extract`",
+                "`extract` reads numbers from stdout, which contradicts `timing`",
+                "remove `timing` or `extract`",
             ),
             _ => {}
         }
     }
 
-    /// Fills the points and gives the names of the parameters.
     fn points(&mut self, it: &mut Benchmark, table: &mut Table) -> Vec<String> {
         let (matrix, zip, conditions) = (table.table("matrix"), table.table("zip"), table.take("where"));
         if matrix.is_none() && zip.is_none() {
-            // A built-in member may have points of its own, which the file then narrows.
+            // A built-in member may have points, which the file then narrows.
             let names: Vec<String> = it.points.first().into_iter().flat_map(Params::keys).cloned().collect();
             self.budget = self.budget.saturating_sub(it.points.len());
             it.excluded += conditions.map_or(0, |item| constrain(&item, &names, &mut it.points));
@@ -191,8 +187,8 @@ impl FileContext<'_> {
     }
 }
 
-/// Reports parameters that a built-in member does not have: it would measure the same in every case. Their values are free. One
-/// without any takes whatever names its cases.
+/// Reports parameters that a built-in member lacks: all of their cases would measure the same. Members without parameters
+/// accept any names.
 fn check_member_parameters<'t>(member: &str, points: &[Params], items: impl Iterator<Item = Item<'t>>) {
     let known: Vec<&str> = points.first().into_iter().flat_map(Params::keys).map(String::as_str).collect();
     for item in items.filter(|item| !known.is_empty() && !known.contains(&item.key)) {
@@ -206,20 +202,20 @@ fn check_member_parameters<'t>(member: &str, points: &[Params], items: impl Iter
 pub(crate) const TIMINGS: [(&str, Timing); 3] =
     [("protocol", Timing::Protocol), ("process", Timing::Process), ("stdout", Timing::Stdout)];
 
-/// Only a benchmark that speaks the protocol can take turns. In `[defaults]` the key means those that can.
+/// Only a benchmark with the protocol can take turns. In `[defaults]` the key is for those that can.
 fn check_turns(it: &mut Benchmark, table: &Table) {
     if it.timing == Timing::Protocol || !it.settings.lockstep.value {
         return;
     }
     it.settings.lockstep = Setting::default(false);
     if let Some(item) = table.again("lockstep") {
-        let next = "add `timing = \"protocol\"` if it speaks the protocol, or take `lockstep` out";
+        let next = "add `timing = \"protocol\"` if it speaks the protocol, or remove `lockstep`";
         item.fault("`lockstep` is for programs that speak the protocol", next);
     }
 }
 
-/// One process for several points: only for who can tell them apart over the protocol, and whose command names none of
-/// them. In `[defaults]` the key means those that can.
+/// A process for several points needs the protocol to distinguish them, and a command without placeholders. In `[defaults]` the
+/// key is for benchmarks that can share.
 fn check_sharing(it: &mut Benchmark, table: &Table, names: &[String]) {
     if !it.settings.share.value {
         return;
@@ -232,22 +228,21 @@ fn check_sharing(it: &mut Benchmark, table: &Table, names: &[String]) {
     let (what, next) = match named {
         _ if it.timing != Timing::Protocol => (
             "`share` is for programs that speak the protocol".to_owned(),
-            "add `timing = \"protocol\"` if it speaks the protocol, or take `share` out",
+            "add `timing = \"protocol\"` if it speaks the protocol, or remove `share`",
         ),
         _ if matches!(it.action, Action::Builtin(_)) => {
-            ("built-in benchmarks measure one point a process".to_owned(), "take `share` out")
+            ("built-in benchmarks measure one point in a process".to_owned(), "remove `share`")
         }
         _ if matches!(it.action, Action::Cuda(_)) => {
-            ("a process measures one kernel at one point".to_owned(), "take `share` out")
+            ("a process measures one kernel at one point".to_owned(), "remove `share`")
         }
         Some(name) => (
-            format!("`command` has `{{{name}}}`, and a shared process has no single `{name}`"),
-            "take it out and read the request's `cases`, or take `share` out",
+            format!("`command` has `{{{name}}}`, but a shared process has several values of `{name}`"),
+            "remove it and read the request's `cases`, or remove `share`",
         ),
-        None if it.settings.lockstep.value => (
-            "a process that cases share does not take turns".to_owned(),
-            "set `lockstep = false` or `share = false`",
-        ),
+        None if it.settings.lockstep.value => {
+            ("a shared process cannot take turns".to_owned(), "set `lockstep = false` or `share = false`")
+        }
         None if it.settings.thermal.value == Thermal::Cold => (
             "after the first case a shared process is no longer cold".to_owned(),
             "set `cold = false` or `share = false`",
@@ -260,9 +255,7 @@ fn check_sharing(it: &mut Benchmark, table: &Table, names: &[String]) {
     }
 }
 
-/// A benchmark that has not been given its name yet.
 fn nameless(action: Action, folder: &Path) -> Benchmark {
-    // Both parts are letters, which is all that an id asks for.
     #[expect(clippy::unwrap_used)]
     let id = "file/nameless".parse().unwrap();
     let is_kernel = matches!(action, Action::Cuda(_));
@@ -280,7 +273,6 @@ fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// Without repeats, in order.
 fn unique<T: PartialEq>(values: Vec<T>) -> Vec<T> {
     let mut unique = Vec::new();
     for value in values {
@@ -291,7 +283,6 @@ fn unique<T: PartialEq>(values: Vec<T>) -> Vec<T> {
     unique
 }
 
-/// A benchmark id; a name alone gets the suite's put in front.
 pub(crate) fn read_id(item: &Item, suite: &str) -> Option<BenchmarkId> {
     let text = item.filled()?;
     let full = if text.contains('/') { text.to_owned() } else { format!("{suite}/{text}") };
@@ -304,7 +295,6 @@ fn components(item: &Item) -> Option<Vec<Component>> {
     Some(unique(members.iter().filter_map(|member| member.variant()).collect()))
 }
 
-/// Reads an `env` table.
 pub(crate) fn read_env(table: &Table) -> BTreeMap<String, String> {
     let mut env = BTreeMap::new();
     for item in table.items() {
@@ -316,7 +306,6 @@ pub(crate) fn read_env(table: &Table) -> BTreeMap<String, String> {
     env
 }
 
-/// Reads a list of names of environment variables.
 pub(crate) fn read_keep_env(item: &Item) -> Option<Vec<String>> {
     let names = item.texts("[\"HF_TOKEN\"]")?;
     for name in &names {

@@ -1,4 +1,4 @@
-//! Reads `container`: the image in which a benchmark's processes run.
+//! Reads `container`: the image for a benchmark's processes.
 
 use toml::de::DeValue;
 
@@ -14,31 +14,30 @@ pub(super) fn read_container(it: &mut Benchmark, table: &mut Table) {
     let gpus = it.components.contains(&Component::Gpu).then(|| "all".to_owned());
     let Some(container) = container(&item, gpus) else { return };
     if it.timing == Timing::Process {
-        let next = "let it speak the protocol, or take its figures with `extract`; the start of a container takes about a second";
-        return item.fault(
-            "a process that is timed from outside would be timed with the start of its container",
-            next,
-        );
+        let next = "let it speak the protocol, or read its results with `extract`; the start of a container \
+            takes about a second";
+        return item.fault("a process timed from outside would include the start of its container", next);
     }
     if matches!(it.action, crate::benchmark::launch::Action::Builtin(_)) {
         return item
-            .fault("a built-in benchmark runs on the host", "take `container` out, or give a `command`");
+            .fault("a built-in benchmark runs on the host", "remove `container`, or give a `command`");
     }
     if matches!(it.action, crate::benchmark::launch::Action::Cuda(_)) {
-        return item.fault("a kernel is measured by the gate itself, on the host", "take `container` out");
+        return item.fault("a kernel is measured by the gate itself, on the host", "remove `container`");
     }
     if it.harness.as_ref().is_some_and(|entry| entry.harness.is_none_or(|harness| !harness.takes_folder())) {
-        let next = "take `container` out; a program that prints a known format, or whose rows `extract` describes, can run in one";
-        return item.fault("this harness is asked for its cases on the host", next);
+        let next = "remove `container`; programs that print a known format, or rows for `extract`, can run in a \
+            container";
+        return item.fault("this harness lists its cases on the host", next);
     }
     let others = ["lockstep", "share"].into_iter().filter_map(|key| table.again(key));
     let others = others.filter(|other| other.flag() == Some(true));
-    refuse_each(others, "has no meaning in a container", "take one of them out");
+    refuse_each(others, "cannot be combined with `container`", "remove one of them");
     (it.settings.lockstep, it.settings.share) = (Setting::default(false), Setting::default(false));
     it.container = Some(container);
 }
 
-/// An image, or a table with one. `gpus`: unless the table says otherwise.
+/// An image, or a table with one. `gpus`: the default.
 fn container(item: &Item, gpus: Option<String>) -> Option<Container> {
     if let DeValue::String(_) = item.value {
         let image = item.filled()?.to_owned();

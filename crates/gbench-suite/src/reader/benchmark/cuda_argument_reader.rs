@@ -1,4 +1,4 @@
-//! Reads `[[benchmark.cuda.arguments]]`: what the kernel is called with, in the order of its parameters.
+//! Reads `[[benchmark.cuda.arguments]]`: the kernel's arguments, in the order of its parameters.
 
 use strum::IntoEnumIterator;
 use toml::de::DeValue;
@@ -21,7 +21,7 @@ const EXAMPLE: &str =
 /// `None` if one of them is wrong.
 pub(super) fn read_arguments(item: &Item, sweep: &SweptParams) -> Option<Vec<CudaArgument>> {
     let members = item.list(EXAMPLE)?;
-    // Every argument is looked at before the first bad one ends it.
+    // Collects first, so that every faulty argument is reported.
     let read: Vec<_> = members.iter().map(|member| argument(member, sweep)).collect();
     read.into_iter().collect()
 }
@@ -30,7 +30,7 @@ fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
     let mut table = item.table()?;
     table.name = "[[benchmark.cuda.arguments]]".into();
     let nothing = (
-        "this argument does not say what it is",
+        "this argument has no kind",
         "write `input`, `output` or `inout` with the type of an element, or `value` for a number",
     );
     let first =
@@ -39,15 +39,15 @@ fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
     let of_value = table.take("type");
     let argument = first.and_then(|first| match first.key {
         "value" => {
-            let next = "take it out, or write `input` in place of `value`";
+            let next = "remove it, or write `input` instead of `value`";
             refuse_each([length, fill, range].into_iter().flatten(), "is for a buffer", next);
             scalar(&table, of_value, &first, sweep)
         }
         _ => {
             if let Some(other) = &of_value {
                 other.fault(
-                    format!("`type` is for a `value`: `{}` has the type of its elements", first.key),
-                    "take it out",
+                    format!("`type` is for a `value`; `{}` already has the type of its elements", first.key),
+                    "remove it",
                 );
             }
             buffer(&table, &first, [length, fill, range], sweep)
@@ -59,13 +59,13 @@ fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
 
 fn scalar(table: &Table, of_value: Option<Item>, value: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
     let Some(of_value) = of_value else {
-        let what = "this argument does not say which type its `value` has";
+        let what = "the `value` of this argument has no `type`";
         table.page.fault(table.span.clone(), what, "add `type = \"i32\"`");
         return None;
     };
     let dtype = read_type(&of_value, sweep)?;
     let check = |it: f64, point: &Params| fits(dtype.of(point)?, it);
-    let next = format!("write a number that `{dtype}` holds, or another `type`");
+    let next = format!("write a number that fits `{dtype}`, or another `type`");
     let value = number(value, sweep, &NumberRule { check: &check, next: &next })?;
     Some(CudaArgument::Scalar { dtype, value })
 }
@@ -94,7 +94,7 @@ fn buffer(
     Some(CudaArgument::Buffer { access, dtype, length: length?, fill: fill? })
 }
 
-/// What fills a buffer that is read: random numbers; one that is only written: nothing but zeros.
+/// Fills a buffer that is read with random numbers, and one that is only written with zeros.
 fn read_fill(
     fill: Option<Item>,
     range: Option<Item>,
@@ -119,16 +119,15 @@ fn read_fill(
                 let value = item.number()?;
                 let wrong = |point: &Params| fits(dtype.of(point).ok()?, value).err();
                 if let Some(why) = sweep.points.iter().find_map(wrong) {
-                    let why = why.trim_start_matches("it gives ");
-                    let next = format!("write a number that `{dtype}` holds");
-                    return item.refuse(format!("`fill` is {why}"), next);
+                    let next = format!("write a number that fits `{dtype}`");
+                    return item.refuse(format!("`fill`: {why}"), next);
                 }
                 SaidFill::Number(value)
             }
         },
     };
     if let Some(item) = range.as_ref().filter(|_| said != SaidFill::Random) {
-        return item.refuse("`range` is for random numbers", "take it out, or write `fill = \"random\"`");
+        return item.refuse("`range` is for random numbers", "remove it, or write `fill = \"random\"`");
     }
     Some(match said {
         SaidFill::Zero => CudaFill::Value { value: 0.0 },
@@ -170,8 +169,7 @@ fn read_range(item: &Item, dtype: &ElementType, sweep: &SweptParams) -> Option<(
         Some((point, checked.err()?))
     });
     if let Some((point, why)) = wrong {
-        let next = format!("write a low and a high end that `{dtype}` holds: `range = [0, 1]`");
-        let why = why.trim_start_matches("it gives ");
+        let next = format!("write two bounds that fit `{dtype}`: `range = [0, 1]`");
         return item.refuse(format!("{}`range`: {why}", for_point(point)), next);
     }
     Some((low, high))
@@ -186,8 +184,7 @@ pub(super) fn read_type(item: &Item, sweep: &SweptParams) -> Option<ElementType>
     let found = pieces(text).unwrap_or_default();
     let [Piece::Literal(""), Piece::Param(name), Piece::Literal("")] = found[..] else {
         let what = format!("`{}` cannot be `{text}`", item.key);
-        return item
-            .refuse(what, "write a type, or a parameter that names one and nothing beside it: \"{t}\"");
+        return item.refuse(what, "write a type, or only a parameter that names one: \"{t}\"");
     };
     let name = name.to_owned();
     if !sweep.names.contains(&name) {

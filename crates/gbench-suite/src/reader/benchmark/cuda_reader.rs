@@ -1,5 +1,5 @@
-//! Reads `[benchmark.cuda]`: the kernel, its launch, what it is held against. Every expression is computed for every case, so that a
-//! launch that no device takes is a mistake of the file.
+//! Reads `[benchmark.cuda]`: the kernel, its launch, its reference. Evaluates every expression for every case, so that an
+//! impossible launch is an error of the file.
 
 use std::path::Path;
 
@@ -22,17 +22,15 @@ use crate::reader::item::{Item, optional};
 use crate::reader::table::Table;
 use gbench_model::{Access, ParamValue, Params, Timing};
 
-/// Reads the table, after the parameters. `looks`: whether the source has to be there. `budget`: combinations that the file may still
-/// make.
+/// Reads the table, after the parameters. `looks`: the source must exist. `budget`: combinations that the file may still make.
 pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks: bool, budget: &mut usize) {
-    // Whatever `extract` or `timing` say, which is reported with the other keys that have no meaning here.
+    // Overrides `extract` and `timing`, which are reported with the other keys without meaning here.
     it.timing = Timing::Protocol;
     it.extract.clear();
     let sweep = SweptParams { names, points: &it.points };
     let Some(mut table) = item.table() else { return };
     table.name = "[benchmark.cuda]".into();
     let entry = read_entry(&mut table, &sweep);
-    // A build step may make it.
     if let (Some(item), true, true) = (table.again("file"), looks, it.build.is_none()) {
         look_for(&item, &it.dir);
     }
@@ -67,14 +65,13 @@ fn below(item: &Item) -> Option<String> {
     let file = item.filled()?;
     if !is_below(file) {
         return item.refuse(
-            format!("`file = \"{file}\"` leaves the benchmark's folder"),
+            format!("`{file}` leaves the benchmark's folder"),
             "write the path from there, or set `dir`",
         );
     }
     Some(file.to_owned())
 }
 
-/// Refuses a source that is not there.
 fn look_for(item: &Item, dir: &Path) {
     let Some(file) = item.value.as_str().filter(|file| !file.trim().is_empty()) else { return };
     let path = dir.join(file);
@@ -89,36 +86,35 @@ fn is_below(file: &str) -> bool {
     !file.starts_with('/') && file.split('/').all(|part| part != "..")
 }
 
-/// A kernel's name: `saxpy`, `blur<float, {tile}>`.
 fn name(item: &Item, sweep: &SweptParams) -> Option<String> {
     let text = item.filled()?;
     if text.contains(['(', ';']) || text.chars().any(char::is_control) {
         return item.refuse(
-            format!("`{text}` is no kernel's name"),
-            "write the name alone, of a template with its arguments: \"blur<float, 4>\"",
+            format!("`{text}` is not a kernel's name"),
+            "write only the name; for a template, with its arguments: \"blur<float, 4>\"",
         );
     }
     check_text(item, sweep.names);
     Some(text.to_owned())
 }
 
-/// Beginnings of options that the gate does not pass on, with what they are and what to do.
+/// Prefixes of options that the gate does not pass on, with their meaning and the next step.
 const REFUSED: [(&[&str], &str, &str); 5] = [
     (&["-I", "--include-path"], "is a folder of headers", "write it into `include = [\"folder\"]`"),
     (
         &["-arch", "--gpu-architecture"],
         "names an architecture",
-        "take it out: the kernel is compiled for the GPU that it runs on",
+        "remove it: the kernel is compiled for the GPU that it runs on",
     ),
     (
         &["-rdc", "--relocatable-device-code", "-dc", "--device-c"],
-        "leaves code that has to be linked",
-        "take it out: one file is compiled, and loaded as it is",
+        "produces code that has to be linked",
+        "remove it: a single file is compiled and loaded",
     ),
     (
         &["-dlto", "--dlink-time-opt", "-lto", "-gen-opt-lto", "--gen-opt-lto", "-optix-ir", "--optix-ir"],
-        "makes no machine code",
-        "take it out: what is compiled is loaded as it is",
+        "produces no machine code",
+        "remove it: the result is loaded without changes",
     ),
     (
         &[
@@ -133,8 +129,8 @@ const REFUSED: [(&[&str], &str, &str); 5] = [
             "-use-pch",
             "--use-pch",
         ],
-        "reads or writes a file beside the source",
-        "take it out: a run compiles each kernel once and keeps nothing",
+        "reads or writes another file",
+        "remove it: a run compiles each kernel once and keeps no files",
     ),
 ];
 
@@ -143,7 +139,7 @@ fn options(item: &Item, sweep: &SweptParams) -> Option<Vec<String>> {
         let Some(text) = member.filled() else { continue };
         check_text(&member, sweep.names);
         let raw = [text.to_owned()];
-        // As it is with the values of each case, which may make another option of it.
+        // The values of a case may turn it into another option.
         let refused = |point: &Params| {
             let option = substitute(&raw, point).concat();
             let (what, next) = wrong_option(&option)?;
@@ -157,7 +153,6 @@ fn options(item: &Item, sweep: &SweptParams) -> Option<Vec<String>> {
     item.texts("[\"-DTILE=32\"]")
 }
 
-/// Why an option is not passed on, and what to do; `None`: it is.
 fn wrong_option(option: &str) -> Option<(&'static str, &'static str)> {
     if !option.starts_with('-') {
         return Some(("is no option", "write options of NVRTC, each as one word, such as \"-DTILE=32\""));
@@ -166,7 +161,7 @@ fn wrong_option(option: &str) -> Option<(&'static str, &'static str)> {
     REFUSED.iter().find(|(beginnings, ..)| is(beginnings)).map(|(_, what, next)| (*what, *next))
 }
 
-/// One number, or up to three, with what each axis may hold.
+/// One number, or up to three, each with its maximum.
 fn read_axes(item: &Item, sweep: &SweptParams, most: [u64; 3]) -> Option<Vec<KernelNumber>> {
     let members = match item.value {
         DeValue::Array(_) => item.list("up to three numbers")?,
@@ -184,7 +179,7 @@ fn read_axes(item: &Item, sweep: &SweptParams, most: [u64; 3]) -> Option<Vec<Ker
         let check = |it: f64, _: &Params| check_axis(it, most);
         number(member, sweep, &NumberRule { check: &check, next })
     });
-    // Every axis is looked at before the first bad one ends it.
+    // Collects first, so that every faulty axis is reported.
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
@@ -204,8 +199,7 @@ fn shared(item: &Item, sweep: &SweptParams) -> Option<KernelNumber> {
     number(item, sweep, &NumberRule { check: &check, next: "write a number of bytes: `shared = \"4 * n\"`" })
 }
 
-/// The kernel whose answer is right. `own`: the launch of the kernel that is measured. `arguments`: `None` where they are wrong, so
-/// that what is written is not known.
+/// `own`: the launch of the measured kernel. `arguments`: `None` if they are wrong, so that the written types are unknown.
 fn read_reference(
     item: &Item,
     sweep: &SweptParams,
@@ -220,7 +214,6 @@ fn read_reference(
     let block = table.take("block").map(|item| read_block(&item, sweep));
     let shared_bytes = table.take("shared").map(|item| shared(&item, sweep));
     let written: Vec<&ElementType> = arguments.unwrap_or_default().iter().filter_map(written).collect();
-    // Types that parameters name are known by the case.
     let fixed = |dtype: &&ElementType| match dtype {
         ElementType::Fixed(dtype) => Some(*dtype),
         ElementType::OfParameter(_) => None,
@@ -234,8 +227,8 @@ fn read_reference(
     table.close();
     if arguments.is_some() && written.is_empty() {
         item.fault(
-            "`reference` has nothing to hold: no argument is an `output` or `inout`",
-            "say in `arguments` what the kernel writes, or take `reference` out",
+            "`reference` has nothing to check: no argument is an `output` or `inout`",
+            "add the written buffers to `arguments`, or remove `reference`",
         );
     }
     let launch = CudaLaunch {
@@ -249,7 +242,6 @@ fn read_reference(
     Some(CudaReference { entry: entry?, launch, absolute: absolute?, relative: relative? })
 }
 
-/// The type of the elements that the kernel writes.
 fn written(argument: &CudaArgument) -> Option<&ElementType> {
     match argument {
         CudaArgument::Buffer { access: Access::Input, .. } | CudaArgument::Scalar { .. } => None,
@@ -264,12 +256,12 @@ fn flush(item: &Item) -> Option<Vec<bool>> {
     let twice = flags.len() == 2 && flags[0] == flags[1];
     if members.is_empty() || members.len() > 2 || twice {
         let next = "write `true`, `false`, or `[true, false]` for a cold and a hot case";
-        return item.refuse("`flush_l2` names each of `true` and `false` once at most", next);
+        return item.refuse("`flush_l2` is empty or repeats a value", next);
     }
     Some(flags)
 }
 
-/// Gives each point its cold and its hot case. A cold one keeps its name: it is the usual.
+/// Adds a hot case to each point. The cold one, the default, keeps its name.
 fn spread(it: &mut Benchmark, flush_l2: &[bool], item: &Item, budget: &mut usize) {
     let more = it.points.len() * (flush_l2.len().max(1) - 1);
     let Some(left) = budget.checked_sub(more) else {

@@ -1,4 +1,4 @@
-//! Reads `harness`, `cases` and what follows from them.
+//! Reads `harness`, `cases` and related keys.
 
 use super::metrics_reader::file_below;
 use crate::benchmark::definition::Benchmark;
@@ -12,12 +12,12 @@ use crate::words::advise;
 use gbench_formats::adapters::{Harness, Lists};
 use gbench_model::{Counting, Isolation, Origin, Setting, Thermal, Timing};
 
-/// How much of a case one process measures unless the file says so: processes are what decides, and many are started.
+/// Defaults of the work in a process: short, because the number of processes decides.
 const SECONDS: f64 = 0.1;
 const WARMUP_SECONDS: f64 = 0.02;
 const SAMPLES: u32 = 10;
 
-/// Reads `harness`, `cases` and what follows from them, after `timing` and `extract`.
+/// Reads `harness`, `cases` and related keys, after `timing` and `extract`.
 pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     if let Some(entry) = it.python().cloned() {
         return read_modules(it, &entry, table);
@@ -31,16 +31,16 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
         refuse_counting(
             it,
             table,
-            "`count` has no meaning here: a program that prints rows runs as a whole",
-            "take `count` out",
+            "`count` is for the cases of a harness, not for a program that prints rows",
+            "remove `count`",
         );
         if let Some((_, item)) = &file {
-            item.fault("`file` stands in the extractions here", "move it into each `[[benchmark.extract]]`");
+            item.fault("`file` belongs to the extractions here", "move it into each `[[benchmark.extract]]`");
         }
         if let Some(item) = table.again("matrix").or_else(|| table.again("zip")) {
-            let next = "take it out, or take `parameters` out and let each process measure one combination";
+            let next = "remove it, or remove `parameters` and let each process measure one combination";
             item.fault(
-                format!("`{}` has no meaning beside `parameters`: the rows are the cases", item.key),
+                format!("`{}` cannot be combined with `parameters`: the rows are the cases", item.key),
                 next,
             );
         }
@@ -49,36 +49,35 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
         return measured_by(it, table, Some(Harness::described(described)), globs, file);
     }
     if let Some((_, item)) = file.as_ref().filter(|_| harness.is_none()) {
-        let next =
-            "name the format, such as `harness = \"vllm\"`, or write `file` into `[[benchmark.extract]]`";
-        item.fault("`file` is where a program leaves results of a known format", next);
+        let next = "name the format, such as `harness = \"vllm\"`, or move `file` to `[[benchmark.extract]]`";
+        item.fault("`file` is for results in a known format", next);
     }
     let Some(item) = harness else {
         if let Some(cases) = cases {
             cases.fault(
-                "`cases` chooses cases of a harness",
-                "name it, such as `harness = \"criterion\"`, or take `cases` out",
+                "`cases` is for the cases of a harness",
+                "name it, such as `harness = \"criterion\"`, or remove `cases`",
             );
         }
-        let next = "name its harness, such as `harness = \"criterion\"`; for points that a program measures over the protocol there is `share`";
+        let next =
+            "name its harness, such as `harness = \"criterion\"`; programs with the protocol have `share`";
         refuse_isolation(it, table, next);
         refuse_counting(it, table, "`count` is for the cases of a harness", NAME_IT);
         return;
     };
-    let next =
-        "take it out: the harness has its cases and figures; `cases = [\"BM_sort*\"]` chooses among them";
+    let next = "remove it: the harness defines its cases and results; `cases = [\"BM_sort*\"]` selects cases";
     let others =
         ["matrix", "zip", "where", "extract", "timing"].into_iter().filter_map(|key| table.again(key));
-    refuse_each(others, "has no meaning beside `harness`", next);
+    refuse_each(others, "cannot be combined with `harness`", next);
     let Some(word) = item.filled() else { return };
     let harness = Harness::named(word);
     if harness.is_none() && word != AUTO {
         let known: Vec<&str> = Harness::all().map(|harness| harness.0.name()).chain([AUTO]).collect();
-        item.fault(format!("no harness or format is called `{word}`"), advise(word, &known));
+        item.fault(format!("there is no harness or format `{word}`"), advise(word, &known));
         return;
     }
     if matches!(it.action, Action::Builtin(_)) {
-        item.fault("a built-in benchmark has no harness", "take `harness` out, or give a `command`");
+        item.fault("a built-in benchmark has no harness", "remove `harness`, or give a `command`");
         return;
     }
     if let Some(Harness(adapter)) = harness
@@ -86,8 +85,8 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     {
         let title = adapter.about().title;
         item.fault(
-            format!("{title} is a format here, without a program to start"),
-            "let a program print it, and take it with `extract`",
+            format!("{title} is only a format, without a program to start"),
+            "let a program print it, and read it with `extract`",
         );
         return;
     }
@@ -96,18 +95,17 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     }
     if let Some(harness) = harness.filter(|harness| !harness.counts()) {
         let title = harness.0.about().title;
-        let what = format!("`count` has no meaning here: executions of {title} cannot be counted");
-        refuse_counting(it, table, &what, "take `count` out");
+        let what = format!("`count` does not work with {title}: its executions cannot be counted");
+        refuse_counting(it, table, &what, "remove `count`");
     }
     if let (Some((_, item)), true) = (&file, harness.is_none_or(|harness| !harness.is_format())) {
-        let next = "take it out: the harness is told where to write";
-        item.fault("`file` is for programs that write a format by themselves", next);
+        let next = "remove it: the gate sets the harness's output file";
+        item.fault("`file` is for programs that choose their output file", next);
     }
     let globs = cases.and_then(|cases| read_globs(&cases)).unwrap_or_default();
     measured_by(it, table, harness, globs, file.map(|(file, _)| file));
 }
 
-/// The entry's cases are those of a harness, or of the rows that a program leaves.
 fn measured_by(
     it: &mut Benchmark,
     table: &Table,
@@ -124,35 +122,33 @@ fn measured_by(
     by_default(&mut settings.iterations, SAMPLES);
 }
 
-/// Its cases share processes as `isolation` says, and in no other way. `next`: what there is in their place.
+/// Its cases share processes only by `isolation`. `next`: the alternative.
 fn settle_sharing(it: &mut Benchmark, table: &Table, next: &str) {
     let others = ["lockstep", "share"].into_iter().filter_map(|key| table.again(key));
     let others = others.filter(|item| item.flag() == Some(true));
-    refuse_each(others, "is for programs that speak the protocol", &format!("take it out; {next}"));
+    refuse_each(others, "is for programs that speak the protocol", &format!("remove it; {next}"));
     let settings = &mut it.settings;
     (settings.lockstep, settings.share) = (Setting::default(false), Setting::default(false));
     if settings.isolation.origin == Origin::Default {
         settings.isolation = Setting::default(Isolation::SharedScreen);
     }
     if settings.thermal.value == Thermal::Cold {
-        // After the first case a shared process is no longer cold.
+        // After its first case a shared process is no longer cold.
         settings.isolation = Setting { value: Isolation::Process, origin: settings.thermal.origin.clone() };
     }
 }
 
-/// Reads what stands beside `[benchmark.python]`.
 fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
     let by_layout = matches!(entry.source, PythonSource::Layout { .. });
     let sweeps: &[&'static str] = if by_layout { &["matrix", "zip", "where"] } else { &[] };
     let keys = ["harness", "file", "extract", "timing"].iter().chain(sweeps).copied();
-    let next = "take it out: the driver measures the modules, and says their parameters";
-    refuse_each(keys.filter_map(|key| table.take(key)), "has no meaning beside `python`", next);
-    refuse_counting(it, table, "`count` is for the cases of a harness", "take `count` out");
+    let next = "remove it: the driver measures the modules and finds their parameters";
+    refuse_each(keys.filter_map(|key| table.take(key)), "cannot be combined with `python`", next);
+    refuse_counting(it, table, "`count` is for the cases of a harness", "remove `count`");
     it.timing = Timing::Protocol;
     let globs = table.take("cases").and_then(|cases| read_globs(&cases)).unwrap_or_default();
     it.harness = Some(HarnessEntry::of(globs));
     settle_sharing(it, table, "modules have `isolation`");
-    // A number of calls that the file gives stands for the time.
     let settings = &mut it.settings;
     if settings.iterations.origin == Origin::Default {
         by_default(&mut settings.duration, SECONDS);
@@ -163,17 +159,16 @@ fn read_modules(it: &mut Benchmark, entry: &PythonEntry, table: &mut Table) {
     }
 }
 
-/// Reads what stands beside `[benchmark.cuda]`.
 fn read_kernel(it: &mut Benchmark, table: &mut Table) {
-    let next = "take it out: the gate itself starts the kernel and takes its time";
+    let next = "remove it: the gate itself starts and times the kernel";
     let others =
         ["harness", "cases", "file", "extract", "timing"].into_iter().filter_map(|key| table.take(key));
-    refuse_each(others, "has no meaning beside `cuda`", next);
-    refuse_counting(it, table, "`count` is for the cases of a harness", "take `count` out");
-    refuse_isolation(it, table, "take `isolation` out: a process measures one kernel at one point");
+    refuse_each(others, "cannot be combined with `cuda`", next);
+    refuse_counting(it, table, "`count` is for the cases of a harness", "remove `count`");
+    refuse_isolation(it, table, "remove `isolation`: a process measures one kernel at one point");
 }
 
-/// No case of it shares a process. In `[defaults]` the key means the benchmarks whose cases can.
+/// Its cases cannot share a process. In `[defaults]` the key is for benchmarks that can.
 fn refuse_isolation(it: &mut Benchmark, table: &Table, next: &str) {
     let isolation = &mut it.settings.isolation;
     if isolation.origin != Origin::Default {
@@ -184,13 +179,11 @@ fn refuse_isolation(it: &mut Benchmark, table: &Table, next: &str) {
     }
 }
 
-const NAME_IT: &str = "name it, such as `harness = \"criterion\"`, or take `count` out";
+const NAME_IT: &str = "name it, such as `harness = \"criterion\"`, or remove `count`";
 
-/// A command that the harness cannot put its words into.
 fn refuse_command(it: &Benchmark, table: &Table, harness: Harness) {
     let (key, argv) = match &it.action {
         Action::Command(words) => ("command", words.clone()),
-        // A line has no words to put others among.
         Action::Shell(_) => ("shell", vec![String::new()]),
         Action::Builtin(_) | Action::Python(_) | Action::Cuda(_) => return,
     };
@@ -199,12 +192,12 @@ fn refuse_command(it: &Benchmark, table: &Table, harness: Harness) {
     }
     let (title, words) = (harness.0.about().title, toml::Value::from(harness.0.example().to_vec()));
     if let Some(item) = table.again(key) {
-        let what = format!("the gate's words for {title} have no place in this command");
-        item.fault(what, format!("let it look like `command = {words}`, with other words before or behind"));
+        let what = format!("the gate cannot insert its arguments for {title} into this command");
+        item.fault(what, format!("write it like `command = {words}`, with other words before or after"));
     }
 }
 
-/// Nothing of it can be counted. In `[defaults]` the key means the benchmarks that can.
+/// Its instructions cannot be counted. In `[defaults]` the key is for benchmarks that can.
 fn refuse_counting(it: &mut Benchmark, table: &Table, what: &str, next: &str) {
     let asked = it.settings.count.value != Counting::Off;
     it.settings.count = Setting::default(Counting::Off);
@@ -222,12 +215,12 @@ fn by_default<T>(setting: &mut Setting<T>, value: T) {
 fn read_globs(item: &Item) -> Option<Vec<String>> {
     let globs = item.texts("[\"BM_sort*\"]")?;
     for pattern in &globs {
-        // A name may hold brackets that are no class, as of a parameter `small-10`: without a wildcard it can be meant as it is.
+        // A name may contain brackets that are not a class, such as `small-10`: without a wildcard it may be a literal name.
         if let Err(error) = matcher(pattern)
             && pattern.contains(['*', '?'])
         {
             item.fault(
-                format!("`{pattern}` is no glob: {}", error.kind()),
+                format!("`{pattern}` is not a glob: {}", error.kind()),
                 "write a name or a pattern such as \"BM_sort*\"",
             );
         }

@@ -1,4 +1,4 @@
-//! Which numbers a benchmark yields, where from, and how they are to be judged.
+//! Reads a benchmark's extractions and the rules that judge its metrics.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -15,8 +15,8 @@ use gbench_formats::adapters::formats::{Described, DescribedMetric, RowLayout};
 use gbench_model::MetricDeclaration;
 
 impl Benchmark {
-    /// Unit and declaration that the rules give a metric of a case, named as reports name it: for each field the first
-    /// matching rule that sets it. A glob that cannot be compiled matches nothing; a loaded suite holds none.
+    /// Unit and declaration of a metric, with names as in reports: for each field, the first matching rule that sets it.
+    /// Invalid globs match nothing; a loaded suite has none.
     pub fn declaration(&self, metric: &str, case: &str) -> (Option<String>, MetricDeclaration) {
         let mut unit = None;
         let mut declared = MetricDeclaration::default();
@@ -40,12 +40,12 @@ impl Benchmark {
         (unit, declared)
     }
 
-    /// Whether a process of the case may leave the metric out.
+    /// True if a process of the case may omit the metric.
     pub fn is_optional(&self, metric: &str, case: &str) -> bool {
         self.declaration(metric, case).1.optional == Some(true)
     }
 
-    /// The metrics that the suite file calls by their whole name, and of which a process of the case may leave out each.
+    /// Optional metrics that the suite file names in full.
     pub fn named_optional(&self, case: &str) -> impl Iterator<Item = &str> {
         let whole = |name: &&str| !name.contains(['*', '?', '[', '{', '\\']);
         let ruled = self.metrics.iter().map(|rule| rule.glob.as_str()).filter(whole);
@@ -72,7 +72,6 @@ fn rule(item: &Item) -> Option<MetricRule> {
     Some(rule)
 }
 
-/// Reads the list of `[[gate.rule]]`: the same for chosen cases and metrics, in the order of the file.
 pub(crate) fn gate_rules(list: &Item) -> Vec<MetricRule> {
     let tables = list.list("`[[gate.rule]]` tables").unwrap_or_default();
     let rule = |item: &Item| {
@@ -123,7 +122,6 @@ fn declaration(table: &mut Table) -> MetricDeclaration {
     }
 }
 
-/// Reads the list of `[[benchmark.extract]]`.
 pub(super) fn extracts(list: &Item) -> Vec<Extract> {
     let mut found: Vec<Extract> = Vec::new();
     for item in list.list("`[[benchmark.extract]]` tables").unwrap_or_default() {
@@ -137,12 +135,15 @@ pub(super) fn extracts(list: &Item) -> Vec<Extract> {
             let rows = ExtractRows { path: way.path, conditions: way.conditions, ..rows };
             let first = found.first().filter(|first| first.rows != rows || !same_rows(&first.from, &from));
             if let Some(first) = first.filter(|first| rows.is_table() || first.rows.is_table()) {
-                let what = format!("`{}` and `{metric}` take their rows in different ways", first.metric);
+                let what = format!("`{}` and `{metric}` select different rows", first.metric);
                 let next = "give every extraction of the benchmark the same `file`, `rows`, `where` and `parameters`";
                 item.fault(what, next);
             }
             if rows.is_table() && matches!(from, ExtractFrom::Regex(_)) {
-                item.fault("`parameters` are fields of rows, and a `regex` has none", "use `json` or `csv`");
+                item.fault(
+                    "`parameters` are fields of rows, which a `regex` does not have",
+                    "use `json` or `csv`",
+                );
             }
             found.push(Extract { metric, unit: unit.into(), better, from, rows });
         }
@@ -150,7 +151,7 @@ pub(super) fn extracts(list: &Item) -> Vec<Extract> {
     found
 }
 
-/// Whether two extractions choose the same rows of one kind of document, each a number of its own.
+/// True if two extractions select the same rows and different numbers of them.
 fn same_rows(one: &ExtractFrom, other: &ExtractFrom) -> bool {
     match (one, other) {
         (ExtractFrom::CsvColumn { rows: one, .. }, ExtractFrom::CsvColumn { rows: other, .. }) => {
@@ -160,17 +161,16 @@ fn same_rows(one: &ExtractFrom, other: &ExtractFrom) -> bool {
     }
 }
 
-/// A path below the benchmark's folder. What is written elsewhere could be the other side's.
+/// A path below the benchmark's folder. A file elsewhere could be the other side's.
 pub(super) fn file_below(item: &Item) -> Option<String> {
     let text = item.filled()?;
     let is_plain = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
     if Path::new(text).components().all(is_plain) {
         return Some(text.to_owned());
     }
-    item.refuse(format!("`{text}` leads out of the benchmark's folder"), "name a file below `dir`")
+    item.refuse(format!("`{text}` leaves the benchmark's folder"), "name a file below `dir`")
 }
 
-/// `file` and `parameters`.
 fn rows(table: &mut Table) -> Option<ExtractRows> {
     let (file, parameters) = (table.take("file"), table.take("parameters"));
     let file = optional(file, file_below)?;
@@ -180,14 +180,13 @@ fn rows(table: &mut Table) -> Option<ExtractRows> {
 }
 
 impl ExtractRows {
-    /// Its rows are cases.
     pub fn is_table(&self) -> bool {
         !self.parameters.is_empty()
     }
 }
 
 impl Benchmark {
-    /// The rows that are cases, where its extractions say so.
+    /// The rows that are cases, if its extractions declare them.
     pub(super) fn described_rows(&self) -> Option<Described> {
         let first = self.extract.first().filter(|first| first.rows.is_table())?;
         let metric = |extract: &Extract| {
@@ -195,7 +194,6 @@ impl Benchmark {
             let field = match &extract.from {
                 ExtractFrom::JsonPath(path) => path.clone(),
                 ExtractFrom::CsvColumn { column, .. } => column.clone(),
-                // Refused where the file is read.
                 ExtractFrom::Regex(_) => String::new(),
             };
             DescribedMetric {
@@ -218,7 +216,7 @@ impl Benchmark {
             conditions,
             parameters: first.rows.parameters.clone(),
             metrics: self.extract.iter().map(metric).collect(),
-            // Its parameters name a case, and the benchmark has a name already.
+            // Parameters identify the case; the benchmark already has a name.
             case: String::new(),
         })
     }
@@ -227,27 +225,25 @@ impl Benchmark {
 fn name(item: &Item, earlier: &[Extract]) -> Option<String> {
     let metric = item.filled()?;
     if !metric.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c)) {
-        let what = format!("`{metric}` cannot name a metric");
+        let what = format!("`{metric}` is not a valid metric name");
         return item.refuse(what, "use letters, digits, `_`, `-`, `.` and `/` only");
     }
     if earlier.iter().any(|extract| extract.metric == metric) {
-        return item
-            .refuse(format!("`{metric}` is extracted twice"), "give each extraction a metric of its own");
+        return item.refuse(format!("`{metric}` appears twice"), "give each extraction its own metric");
     }
     Some(metric.to_owned())
 }
 
-/// Which rows a `json` takes.
 #[derive(Default)]
 struct JsonRows {
     path: Option<String>,
     conditions: BTreeMap<String, String>,
 }
 
-/// Where the number stands, and `rows` and `where`: of a `csv` both are cells that must be so; of a `json`, `rows` is a path.
+/// The place of the number, with `rows` and `where`: for a `csv` both are required cells; for a `json`, `rows` is a path.
 fn source(table: &mut Table) -> Option<(ExtractFrom, JsonRows)> {
     let next = "add `json = \"$.path\"`, `regex = \"(number)\"` or `csv = \"column\"`";
-    let nothing = ("this extraction says nowhere to look", next);
+    let nothing = ("this extraction has no source", next);
     let second = "write a second `[[benchmark.extract]]` for it";
     let first = table.one_of(["json", "regex", "csv"], "an extraction", nothing, second);
     let (rows, conditions) = (table.take("rows"), table.take("where"));
@@ -256,9 +252,9 @@ fn source(table: &mut Table) -> Option<(ExtractFrom, JsonRows)> {
     let chosen = conditions.as_ref().map(cells).unwrap_or_default();
     if first.key == "regex" {
         for item in rows.iter().chain(&conditions) {
-            let why = "chooses rows of a `json` or a `csv`, and this extraction has `regex`";
+            let why = "selects rows of a `json` or `csv`, but this extraction has `regex`";
             let what = format!("`{}` {why}", item.key);
-            item.page.fault(item.key_span.clone(), what, format!("take `{}` out", item.key));
+            item.page.fault(item.key_span.clone(), what, format!("remove `{}`", item.key));
         }
         return Some((regex(&first, text)?, JsonRows::default()));
     }
@@ -272,7 +268,6 @@ fn source(table: &mut Table) -> Option<(ExtractFrom, JsonRows)> {
     Some((ExtractFrom::CsvColumn { column: text, rows: cells_of_rows }, JsonRows::default()))
 }
 
-/// `{ name = "copy" }`: the cells by which rows are chosen.
 fn cells(item: &Item) -> BTreeMap<String, String> {
     let table = item.table().map(|table| table.items()).unwrap_or_default();
     let cell = |item: &Item| Some((item.key.to_owned(), item.text()?.to_owned()));
@@ -284,13 +279,12 @@ fn json_path(item: &Item, path: String) -> Option<String> {
     const MAX_BRACKETS: usize = 8;
     if path.matches(['?', '(']).count() > MAX_BRACKETS {
         let what = format!("the JSON path has more than {MAX_BRACKETS} filters and brackets");
-        return item.refuse(what, "choose a simpler path, such as \"$.results[*].time\"");
+        return item.refuse(what, "write a simpler path, such as \"$.results[*].time\"");
     }
     match JsonPath::parse(&path) {
         Ok(_) => Some(path),
         Err(error) => {
-            let what =
-                format!("`{path}` is no JSON path: it breaks off at character {}", error.position() + 1);
+            let what = format!("`{path}` is not a JSON path: error at character {}", error.position() + 1);
             item.refuse(what, "write a path such as \"$.results[*].time\" (RFC 9535)")
         }
     }
@@ -302,10 +296,10 @@ fn regex(item: &Item, pattern: String) -> Option<ExtractFrom> {
         Ok(regex) if regex.captures_len() < 2 => item.refuse("the regular expression captures nothing", next),
         Ok(_) => Some(ExtractFrom::Regex(pattern)),
         Err(error) => {
-            // The last line says what is wrong; those before draw a picture of the pattern.
+            // The last line is the error; those before it draw the pattern.
             let text = error.to_string();
             let cause = text.lines().next_back().unwrap_or("").trim_start_matches("error: ").to_owned();
-            item.refuse(format!("the regular expression cannot be read: {cause}"), next)
+            item.refuse(format!("the regular expression is not valid: {cause}"), next)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads `[benchmark.python]`: where modules are, by which interpreter and how they are measured.
+//! Reads `[benchmark.python]`: the modules, the interpreter and the driver's options.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,6 @@ const WAYS: [(&str, CallWay); 4] = [
     ("sweep", CallWay::Sweep),
 ];
 
-/// Reads the table.
 pub(super) fn read_python(item: &Item) -> Option<PythonEntry> {
     let mut table = item.table()?;
     table.name = "[benchmark.python]".into();
@@ -49,7 +48,7 @@ pub(super) fn read_python(item: &Item) -> Option<PythonEntry> {
 
 fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
     let nothing = (
-        "`python` does not say which modules are measured",
+        "`python` names no modules",
         "add `layout = \"pairs\"` or `layout = \"kernels\"`, or `file = \"bench.py\"`",
     );
     let (roots, ignore) = (table.take("roots"), table.take("ignore"));
@@ -57,16 +56,17 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
     let (reference, tolerances) = (table.take("reference"), table.take("tolerances"));
     let first = table.one_of(["layout", "file"], "`python`", nothing, "keep one of them")?;
     if first.key == "layout" {
-        let next = "take it out, or name the module with `file` in place of `layout`; kernels have their own in bench.yaml";
+        let next = "remove it, or name the module with `file` instead of `layout`; kernels have theirs in \
+            bench.yaml";
         let others = [way, function, class, reference, tolerances].into_iter().flatten();
         refuse_each(others, "is for a single module", next);
         let (roots, ignore) = (globs(roots), globs(ignore));
         return Some(PythonSource::Layout { layout: first.variant()?, roots, ignore });
     }
-    let next = "take it out, or write `layout` in place of `file`";
+    let next = "remove it, or write `layout` instead of `file`";
     refuse_each([roots, ignore].into_iter().flatten(), "is for a layout", next);
     if let (Some(function), Some(_)) = (&function, &class) {
-        function.fault("a module is measured by a function or by a class", "take one of them out");
+        function.fault("a module is measured by a function or by a class", "remove one of them");
     }
     let named = function.as_ref().or(class.as_ref());
     let usual = if class.is_some() { CallWay::Class } else { CallWay::Function };
@@ -74,14 +74,14 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
     let file = first.filled()?.to_owned();
     if file.starts_with('/') || file.split('/').any(|part| part == "..") {
         return whole.refuse(
-            format!("`file = \"{file}\"` leaves the benchmark's folder"),
+            format!("`{file}` leaves the benchmark's folder"),
             "write the path from there, or set `dir`",
         );
     }
     let way = way?;
     if way != CallWay::Function {
-        let why = "is for a function, whose result is held against another";
-        let next = "take it out, and let the module say whether its answer is right";
+        let why = "is for a function, whose result can be checked";
+        let next = "remove it, and let the module check its own result";
         refuse_each([reference.clone(), tolerances.clone()].into_iter().flatten(), why, next);
     }
     let text = |item: &Option<Item>| item.as_ref().and_then(Item::filled).map(str::to_owned);
@@ -94,7 +94,6 @@ fn read_source(table: &mut Table, whole: &Item) -> Option<PythonSource> {
     })))
 }
 
-/// `{ rmse = 1e-3, max_error = 0.1 }`.
 fn read_tolerances(item: &Item) -> BTreeMap<String, f64> {
     let Some(mut table) = item.table() else { return BTreeMap::new() };
     let mut found = BTreeMap::new();
@@ -111,20 +110,18 @@ pub(crate) fn globs(item: Option<Item>) -> Vec<String> {
     let Some(item) = item else { return Vec::new() };
     let globs = item.texts("[\"ch*\"]").unwrap_or_default();
     for (glob, why) in globs.iter().filter_map(|glob| Some((glob, glob_fault(glob)?))) {
-        item.fault(format!("`{glob}` is no glob: {why}"), "write a folder or a pattern such as \"ch*\"");
+        item.fault(format!("`{glob}` is not a glob: {why}"), "write a folder or a pattern such as \"ch*\"");
     }
     globs
 }
 
-/// A program, or a list of it and its arguments.
 fn words(item: &Item) -> Option<Vec<String>> {
     match item.value {
         DeValue::String(_) => item.filled().map(|program| vec![program.to_owned()]),
         _ => {
             let words = item.texts("[\"uv\", \"run\", \"python\"]")?;
             if words.first().is_none_or(|program| program.trim().is_empty()) {
-                return item
-                    .refuse("`interpreter` names no program", "write `interpreter = \".venv/bin/python\"`");
+                return item.refuse("`interpreter` is empty", "write `interpreter = \".venv/bin/python\"`");
             }
             Some(words)
         }

@@ -1,4 +1,4 @@
-//! `[benchmark.requires]`: what must be there before anything is started.
+//! `[benchmark.requires]`: the requirements that are checked before anything is started.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::benchmark::launch::Requires;
 use crate::reader::item::Item;
 use crate::reader::table::Table;
 
-/// `folder`: the suite file's, which relative paths begin at. `gpus`: how many it needs unless the table says otherwise.
+/// `folder`: the suite file's, for relative paths. `gpus`: the default.
 pub(super) fn read_requires(mut table: Table, folder: &Path, gpus: u32) -> Requires {
     let mut texts = |key: &'static str, example: &str| {
         table.take(key).and_then(|item| item.texts(example)).unwrap_or_default()
@@ -28,19 +28,18 @@ pub(super) fn read_requires(mut table: Table, folder: &Path, gpus: u32) -> Requi
 
 /// `"9.0"`. Text, because the number 8.10 would be 8.1.
 fn capability(item: &Item) -> Option<(u32, u32)> {
-    let example = "the least compute capability in quotes, such as \"8.0\"";
+    let example = "the minimum compute capability in quotes, such as \"8.0\"";
     if !item.value.is_str() {
         return item.wrong(example);
     }
     let text = item.text()?;
     let parts = text.split_once('.').and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
     if parts.is_none() {
-        item.fault(format!("`{text}` is no compute capability"), format!("write {example}"));
+        item.fault(format!("`{text}` is not a compute capability"), format!("write {example}"));
     }
     parts
 }
 
-/// One or two digits and nothing else.
 fn number(text: &str) -> Option<u32> {
     let digits = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()

@@ -1,4 +1,4 @@
-//! Reads `[benchmark.pairs]`: where pairs of sources lie.
+//! Reads `[benchmark.pairs]`: the folders of source pairs.
 
 use super::python_reader::globs;
 use crate::benchmark::definition::Benchmark;
@@ -7,7 +7,7 @@ use crate::benchmark::source_pairs::{FOLDER, PARTS, PROGRAM, SOURCE, SourcePairs
 use crate::reader::item::refuse_each;
 use crate::reader::table::Table;
 
-/// Reads the table, where it is one. Gives the names that may stand in `command` and `build`.
+/// Reads the table if it exists. Returns the names that `command` and `build` may use.
 pub(super) fn read_source_pairs(it: &mut Benchmark, table: &mut Table) -> Option<Vec<String>> {
     let item = table.take("pairs")?;
     let mut inner = item.table()?;
@@ -16,7 +16,7 @@ pub(super) fn read_source_pairs(it: &mut Benchmark, table: &mut Table) -> Option
         let text = item.filled()?.trim_start_matches('.');
         if text.is_empty() || text.contains(['/', '*', '?', '{', '[']) {
             return item.refuse(
-                format!("`extension = \"{text}\"` is no file's extension"),
+                format!("`extension = \"{text}\"` is not a file extension"),
                 "write one such as `extension = \"cu\"`",
             );
         }
@@ -24,9 +24,9 @@ pub(super) fn read_source_pairs(it: &mut Benchmark, table: &mut Table) -> Option
     });
     let (roots, ignore) = (globs(inner.take("roots")), globs(inner.take("ignore")));
     inner.close();
-    let next = "take it out: the sources are the cases; `roots` and `ignore` choose among them";
+    let next = "remove it: the sources are the cases; `roots` and `ignore` select sources";
     let others = ["matrix", "zip", "where", "harness", "cases"].into_iter().filter_map(|key| table.take(key));
-    refuse_each(others, "has no meaning beside `pairs`", next);
+    refuse_each(others, "cannot be combined with `pairs`", next);
     if !matches!(it.action, Action::Command(_)) {
         item.fault(
             "`pairs` is for programs that are built from sources",

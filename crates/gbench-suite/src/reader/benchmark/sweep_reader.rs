@@ -1,5 +1,4 @@
-//! Parameter grids: `matrix` lists are crossed, `zip` lists are walked side by side, and `where` throws out
-//! the combinations that make no sense.
+//! Parameter grids: `matrix` lists are crossed, `zip` lists are paired, and `where` removes combinations that make no sense.
 
 use std::collections::BTreeSet;
 
@@ -15,23 +14,19 @@ use crate::words::{advise, listed};
 use gbench_model::text::count;
 use gbench_model::{ParamValue, Params, near};
 
-/// Most combinations that one file may make: beyond it the author most likely crossed what should be zipped.
+/// Maximum number of combinations of a file. An author with more probably crossed lists that should be paired.
 pub(crate) const MAX_POINTS: usize = 100_000;
 
-/// The combinations of `matrix`, `zip` and `where` of one benchmark.
 pub(super) struct Sweep {
-    /// Sorted; also those whose values could not be read, so that one mistake is not reported twice.
+    /// Sorted; includes names with faulty values, so that one mistake is reported once.
     pub names: Vec<String>,
-    /// One empty point where there are no parameters.
     pub points: Vec<Params>,
-    /// Combinations that `where` removed.
     pub excluded: usize,
 }
 
-/// Values of one or more parameters that vary together: one of these rows is taken at a time.
 type Axis = Vec<Params>;
 
-/// `budget`: combinations that the file may still make; lowered by those made here.
+/// `budget`: combinations that the file may still make; reduced by those made here.
 pub(super) fn sweep(
     matrix: Option<Table>,
     zip: Option<Table>,
@@ -57,10 +52,10 @@ pub(super) fn sweep(
 
     let combinations = axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.len()));
     let Some(left) = combinations.and_then(|count| budget.checked_sub(count)) else {
-        let many = combinations.map_or("more than a machine can count".into(), |count| count.to_string());
+        let many = combinations.map_or("too many".into(), |count| count.to_string());
         page.fault(
             span,
-            format!("the parameters make {many} combinations; a file may hold {MAX_POINTS}"),
+            format!("the parameters make {many} combinations; the maximum for a file is {MAX_POINTS}"),
             "shorten the lists, or move lists that belong together from `matrix` to `zip`",
         );
         return Sweep { names, points: vec![Params::new()], excluded: 0 };
@@ -77,13 +72,13 @@ pub(super) fn sweep(
     Sweep { names, points, excluded }
 }
 
-/// Keeps the points that satisfy every condition of `where`; the number of those that went.
+/// Keeps the points that satisfy every condition of `where`; returns the number of removed points.
 pub(super) fn constrain(constraints: &Item, names: &[String], points: &mut Vec<Params>) -> usize {
     let made = points.len();
     for item in constraints.list("a list of conditions, such as [\"n <= 4096\"]").unwrap_or_default() {
         keep_where(&item, names, points);
     }
-    // After another fault the points may be missing for reasons that are not the conditions'.
+    // After another fault the points may be missing for another reason.
     if points.is_empty() && constraints.page.is_clean() {
         let all = if made == 1 { "the only case".to_owned() } else { format!("all {made} combinations") };
         let next = "loosen a condition, or add values that satisfy them all";
@@ -92,7 +87,6 @@ pub(super) fn constrain(constraints: &Item, names: &[String], points: &mut Vec<P
     made - points.len()
 }
 
-/// Checks a parameter's name and notes it.
 fn take_name<'t>(item: &Item<'t>, names: &mut Vec<&'t str>) {
     let fault = |what: String, next: &str| item.page.fault(item.key_span.clone(), what, next);
     let mut characters = item.key.chars();
@@ -103,12 +97,11 @@ fn take_name<'t>(item: &Item<'t>, names: &mut Vec<&'t str>) {
     }
     match names.iter().find(|name| name.eq_ignore_ascii_case(item.key)) {
         Some(same) if *same == item.key => fault(
-            format!("the parameter `{}` stands in `matrix` and in `zip`", item.key),
+            format!("the parameter `{}` appears in `matrix` and in `zip`", item.key),
             "keep it in one of them",
         ),
-        // Both would reach the program as GBENCH_PARAM_N.
         Some(other) => fault(
-            format!("the parameters `{other}` and `{}` differ in case only", item.key),
+            format!("the parameters `{other}` and `{}` differ only in case", item.key),
             "rename one of them: programs see both under one upper-case name",
         ),
         None => {}
@@ -116,16 +109,15 @@ fn take_name<'t>(item: &Item<'t>, names: &mut Vec<&'t str>) {
     names.push(item.key);
 }
 
-/// The values of one parameter. `None` if one of them cannot be a value.
 fn values(item: &Item) -> Option<Vec<ParamValue>> {
     let members = item.list("a list of values, such as [1, 2]")?;
     if members.is_empty() {
         return item.refuse(
             format!("the parameter `{}` has no values", item.key),
-            "give it one or more, or take the line out",
+            "give it one or more, or remove the line",
         );
     }
-    // Every member is looked at before the first bad one ends it.
+    // Collects first, so that every faulty member is reported.
     let read: Vec<_> = members.iter().map(value).collect();
     read.into_iter().collect()
 }
@@ -136,24 +128,22 @@ fn value(item: &Item) -> Option<ParamValue> {
         DeValue::Integer(_) => item.integer().map(ParamValue::Int),
         DeValue::Float(_) => item.number().map(ParamValue::Float),
         DeValue::String(text) if text.chars().any(char::is_control) => item.refuse(
-            format!("a value of `{}` holds a control character", item.key),
+            format!("a value of `{}` contains a control character", item.key),
             "use printable characters: the value names a case in every report",
         ),
         DeValue::String(_) => Some(ParamValue::Text(item.text()?.to_owned())),
-        _ => item.wrong("numbers, texts, `true` or `false` as values"),
+        _ => item.wrong("numbers, strings, `true` or `false` as values"),
     }
 }
 
-/// Reports the first row that stands twice.
 fn refuse_repeats<T: Ord>(item: &Item, rows: &[T], shown: impl Fn(&T) -> String) {
     let mut seen = BTreeSet::new();
     if let Some(twice) = rows.iter().find(|row| !seen.insert(*row)) {
-        let what = format!("`{}` holds `{}` twice", item.key, shown(twice));
-        item.fault(what, "keep one of them: two equal cases cannot be told apart");
+        let what = format!("`{}` appears twice in `{}`", shown(twice), item.key);
+        item.fault(what, "remove one of them: equal cases cannot be distinguished");
     }
 }
 
-/// `dtype=fp16,n=8`.
 pub(crate) fn shown(point: &Params) -> String {
     let pairs: Vec<_> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
     pairs.join(",")
@@ -183,10 +173,9 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
     Some(rows)
 }
 
-/// Keeps the points for which the condition holds.
 fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
     let next = "write a condition over the parameters, such as \"n * m <= 50_000_000\"";
-    let fewer = "split it: all conditions of the list have to hold";
+    let fewer = "split it: all conditions of the list must be true";
     let Some(source) = item.bracketed("condition", fewer) else { return };
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -194,7 +183,7 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
         Ok(condition) => condition,
         Err(error) => {
             let cause = error.detail().unwrap_or("it cannot be read").to_owned();
-            return item.fault(format!("this condition is no expression: {cause}"), next);
+            return item.fault(format!("this is not an expression: {cause}"), next);
         }
     };
     let mut unknown: Vec<_> =
@@ -212,7 +201,7 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
             Ok(answer) if answer.kind() != ValueKind::Bool => {
                 let point = shown(&point);
                 return item.fault(
-                    format!("for `{point}` this condition gives `{answer}`, not true or false"),
+                    format!("for `{point}` the result of this condition is `{answer}`, not true or false"),
                     next,
                 );
             }
@@ -227,7 +216,6 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
     *points = satisfying;
 }
 
-/// Reports a name that no parameter has.
 pub(super) fn unknown_parameter(page: &FileText, at: std::ops::Range<usize>, name: &str, names: &[String]) {
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let next = match known.as_slice() {
@@ -237,7 +225,7 @@ pub(super) fn unknown_parameter(page: &FileText, at: std::ops::Range<usize>, nam
         }
         known => advise(name, known),
     };
-    page.fault(at, format!("no parameter is called `{name}`"), next);
+    page.fault(at, format!("there is no parameter `{name}`"), next);
 }
 
 #[cfg(test)]
@@ -257,7 +245,10 @@ mod tests {
         let matrix = Table::root(&page, tree.get_ref()).table("matrix");
         assert_eq!(sweep(matrix, None, None, &page, &mut MAX_POINTS.clone()).points.len(), 1);
         let fault = page.into_fault().unwrap();
-        assert_eq!(fault.what, "the parameters make 1000000000 combinations; a file may hold 100000");
+        assert_eq!(
+            fault.what,
+            "the parameters make 1000000000 combinations; the maximum for a file is 100000"
+        );
         assert!(fault.also.is_none());
     }
 }

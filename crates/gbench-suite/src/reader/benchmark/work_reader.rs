@@ -10,11 +10,10 @@ use crate::reader::item::Item;
 use crate::reader::table::Table;
 use gbench_model::Params;
 
-/// The units of the protocol's `metadata`, in the words of both.
 const UNITS: [&str; 4] = ["items", "bytes", "flops", "tokens"];
 
 impl Benchmark {
-    /// What one iteration of a case works through, by unit. Errors: an expression that fails for these parameters, in words.
+    /// The work of an iteration of a case, by unit. Errors: an expression fails for these parameters.
     pub fn work_of(&self, params: &Params) -> Result<Vec<(&'static str, f64)>, String> {
         let of = |(unit, amount): (&&'static str, &WorkAmount)| {
             let amount = amount.of(params).map_err(|why| format!("`{unit}` of `[benchmark.work]`: {why}"))?;
@@ -24,7 +23,7 @@ impl Benchmark {
     }
 }
 
-/// Reads the table. `names`: the parameters of the file; those of modules and harnesses are not known yet.
+/// Reads the table. `names`: the parameters in the file; those of modules and harnesses are not known yet.
 pub(super) fn read_work(it: &mut Benchmark, table: &mut Table, names: &[String]) {
     let Some(item) = table.take("work") else { return };
     let Some(mut inner) = item.table() else { return };
@@ -45,17 +44,16 @@ fn amount(item: &Item) -> Option<WorkAmount> {
     if !matches!(item.value, DeValue::String(_)) {
         return item.number_that(|number| number > 0.0, "write a number above 0").map(WorkAmount::Number);
     }
-    let source = item.bracketed("expression", "write it with fewer")?;
+    let source = item.bracketed("expression", "use fewer brackets")?;
     if let Err(error) = Environment::new().compile_expression(source) {
         let cause = error.detail().unwrap_or("it cannot be read").to_owned();
-        return item.refuse(format!("this is no expression: {cause}"), EXAMPLE);
+        return item.refuse(format!("this is not an expression: {cause}"), EXAMPLE);
     }
     Some(WorkAmount::Expression(source.to_owned()))
 }
 
 const EXAMPLE: &str = "write a number, or an expression over the parameters such as \"2 * n ** 3\"";
 
-/// An expression has to give a number above 0 for each point.
 fn check(item: &Item, amount: &WorkAmount, names: &[String], points: &[Params]) {
     let WorkAmount::Expression(text) = amount else { return };
     if let Ok(expression) = Environment::new().compile_expression(text) {
