@@ -26,7 +26,7 @@ const TWO: &str = r#"{"results": [
 #[test]
 fn n28_a_path_over_a_whole_list_fails_with_the_path_to_write() {
     let (ran, record) = run(TWO, "json = \"$.results[*].times[*]\"");
-    let ran = ran.exits(4).says("matches entries of different `command`: `./old` and `./new`");
+    let ran = ran.exits(4).says("matches entries with different values of `command`: `./old` and `./new`");
     ran.says("$.results[?@.command == './old'].times[*]");
     let kind = |outcome: &Outcome| match outcome {
         Outcome::Failed { kind, .. } => Some(*kind),

@@ -1,6 +1,5 @@
 //! Why a declared number cannot be taken from an output.
 
-/// Why a declared number is not there.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(crate) enum ExtractError {
     #[error("stdout has {0} bytes, more than were kept")]
@@ -13,9 +12,9 @@ pub(crate) enum ExtractError {
     NotANumber { rule: String, text: String },
     #[error("stdout cannot be read for {rule}: {cause}")]
     Unreadable { rule: String, cause: String },
-    #[error("{rule} is no one metric: {what}")]
+    #[error("{rule} is not a single metric: {what}")]
     Mixed { rule: String, what: String, next: String },
-    #[error("{rule} found what failed: {why}")]
+    #[error("{rule} matches a failed entry: {why}")]
     Failed { rule: String, why: String },
 }
 
@@ -24,17 +23,16 @@ impl ExtractError {
         Self::Unreadable { rule: rule.to_owned(), cause: cause.to_string() }
     }
 
-    /// The next step for the reader; absent where the output has to be looked at.
+    /// The next step; `None` if only the output can tell.
     pub(crate) fn next(&self) -> Option<String> {
         match self {
             Self::NotKept(_) => Some("raise `log_limit`, or print less".into()),
-            Self::File { .. } => Some(
-                "let the program write it anew in every run, at the path that `file` in `extract` says"
-                    .into(),
-            ),
+            Self::File { .. } => {
+                Some("let the program write it in every run, at the path in `file` of `extract`".into())
+            }
             Self::Mixed { next, .. } => Some(next.clone()),
             Self::Failed { .. } => {
-                Some("let the tool fail with the command, and mend what it measures".into())
+                Some("make the tool exit with the command's error, and fix the command".into())
             }
             Self::Nothing(_) | Self::NotANumber { .. } | Self::Unreadable { .. } => None,
         }

@@ -1,8 +1,8 @@
-//! Numbers from JSON by a path, as long as they all mean one thing.
+//! Numbers from JSON by a path, as long as they are a single metric.
 //!
-//! A path over a whole list is the usual mistake: it takes the times of several benchmarks, and their means and deviations
-//! beside them, for samples of one metric. So every match must stand under the same keys, and entries of a list that carry
-//! a name must all carry the same one. An entry that says of itself that it failed is no measurement.
+//! A common mistake is a path over a whole list, which mixes the times of several benchmarks, their means and their deviations.
+//! So every match must have the same keys, and all entries of a list with names must have the same name. An entry that reports
+//! a failure is not a measurement.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::error::ExtractError;
 use gbench_formats::adapters::formats::failed_row;
 use gbench_suite::ExtractRows;
 
-/// Keys by which tools name what an entry is about.
+/// Keys with the name of an entry.
 pub(crate) const NAMES: [&str; 15] = [
     "name",
     "benchmark",
@@ -32,9 +32,8 @@ pub(crate) const NAMES: [&str; 15] = [
     "aggregate_name",
 ];
 
-/// The texts that the path selects in a document, or in the lines of JSON lines.
-///
-/// `rows`: the path then counts within each of these, of those that fulfil the conditions.
+/// The texts that the path selects in a document, or in each JSON line. With `rows`, the path is relative to each row that meets
+/// the conditions.
 pub(crate) fn texts(
     rule: &str,
     path: &str,
@@ -63,7 +62,6 @@ pub(crate) fn texts(
     Ok(found.into_iter().map(|it| it.text).collect())
 }
 
-/// The rows of the documents, or the documents themselves.
 fn chosen<'a>(
     rule: &str,
     rows: &ExtractRows,
@@ -86,12 +84,11 @@ fn chosen<'a>(
     Ok(found.into_iter().filter(|row| fits(row)).collect())
 }
 
-/// One selected value.
 struct Match<'a> {
     text: String,
-    /// The keys on the way to it; every place in a list is `[*]`.
+    /// The keys that lead to it; every list index is `[*]`.
     way: String,
-    /// The objects on the way, the document first.
+    /// The objects that contain it, the document first.
     entries: Vec<&'a Map<String, Value>>,
 }
 
@@ -119,7 +116,7 @@ impl<'a> Match<'a> {
         Self { text, way, entries }
     }
 
-    /// How the entries on the way are called.
+    /// The names of the entries that contain it.
     fn names(&self) -> BTreeMap<(usize, &'static str), &'a str> {
         let named = self.entries.iter().enumerate();
         let of_entry = |(depth, entry): (usize, &&'a Map<String, Value>)| {
@@ -135,8 +132,8 @@ fn one_meaning(rule: &str, path: &str, found: &[Match<'_>]) -> Result<(), Extrac
     if let Some(other) = rest.iter().find(|other| other.way != first.way) {
         return Err(ExtractError::Mixed {
             rule: rule.to_owned(),
-            what: format!("it matches values of different keys: {} and {}", first.way, other.way),
-            next: "name one key: write one extraction for each number".into(),
+            what: format!("it matches different keys: {} and {}", first.way, other.way),
+            next: "write one extraction for each key".into(),
         });
     }
     let names = first.names();
@@ -154,13 +151,13 @@ fn one_meaning(rule: &str, path: &str, found: &[Match<'_>]) -> Result<(), Extrac
         None => Ok(()),
         Some((key, one, other)) => Err(ExtractError::Mixed {
             rule: rule.to_owned(),
-            what: format!("it matches entries of different `{key}`: {one} and {other}"),
+            what: format!("it matches entries with different values of `{key}`: {one} and {other}"),
             next: format!("choose one of them: json = \"{}\"", with_filter(path, key, &one)),
         }),
     }
 }
 
-/// A path that takes the entries of one name alone, where the path has a list to filter.
+/// The path with a filter for one name, if it has a list.
 fn with_filter(path: &str, key: &str, name: &str) -> String {
     let name = name.trim_matches('`').replace('\'', "\\\\'");
     if path.contains("[*]") {

@@ -1,4 +1,4 @@
-//! Numbers from the stdout of programs that speak no protocol, as the suite file declares.
+//! Numbers from the output of programs without the protocol, as declared in the suite file.
 
 pub(super) mod error;
 mod json;
@@ -11,12 +11,11 @@ use crate::run::harness::left_files::LeftFiles;
 use crate::run::process::io::capture::Capture;
 use error::ExtractError;
 
-/// The values that a rule found, in order: `None` where it found what is no finite number. Only optional metrics have such gaps.
+/// The values of a rule, in order; `None`: not a finite number, which only optional metrics may have.
 type Found<'a> = (&'a Extract, Vec<Option<f64>>);
 
-/// Each rule with the numbers it found, at least one each; none of an optional metric that is not there.
-///
-/// `files`: what the program left in the files that rules name, or why that cannot be used.
+/// Each rule with its numbers: at least one, unless the metric is optional. `files`: the program's files that rules name, or why
+/// they cannot be used.
 pub(crate) fn all<'a>(
     rules: &'a [Extract],
     stdout: &Capture,
@@ -33,7 +32,7 @@ pub(crate) fn all<'a>(
         Some(file) => match files.get(file) {
             Some(Ok(bytes)) => Ok(String::from_utf8_lossy(bytes)),
             Some(Err(cause)) => Err(ExtractError::File { file: file.clone(), cause: cause.clone() }),
-            None => Err(ExtractError::File { file: file.clone(), cause: "it was not looked for".into() }),
+            None => Err(ExtractError::File { file: file.clone(), cause: "it was not read".into() }),
         },
     };
     rules.iter().map(|rule| Ok((rule, one(rule, &text(rule)?, optional(&rule.metric))?))).collect()
@@ -72,8 +71,8 @@ fn regex(rule: &str, pattern: &str, text: &str) -> Result<Vec<String>, ExtractEr
     Ok(regex.captures_iter(text).filter_map(group).collect())
 }
 
-/// The cells of a column, of the rows whose other cells are as `rows` says. A table that names what its rows are about
-/// holds several metrics unless they all have one name.
+/// The cells of a column in the rows that match `rows`. A table with a column of names has several metrics unless all rows have
+/// the same name.
 fn csv(
     rule: &str,
     column: &str,
@@ -107,7 +106,7 @@ fn csv(
         if let Some(other) = chosen.iter().map(name).find(|other| *other != first) {
             return Err(ExtractError::Mixed {
                 rule: rule.to_owned(),
-                what: format!("its rows are of different `{header}`: `{first}` and `{other}`"),
+                what: format!("its rows have different values of `{header}`: `{first}` and `{other}`"),
                 next: format!("choose one of them: rows = {{ {header} = \"{first}\" }}"),
             });
         }
