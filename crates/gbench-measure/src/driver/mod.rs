@@ -8,7 +8,6 @@ use std::path::Path;
 /// The file to start the interpreter with, in the folder of [`fn@write`].
 pub const START: &str = "start.py";
 
-/// Lists the driver's files and embeds their texts.
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
         const FILES: &[(&str, &str)] = &[$(($path, include_str!(concat!("python/", $path)))),*];

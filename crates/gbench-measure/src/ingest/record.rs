@@ -14,7 +14,6 @@ use gbench_model::{
     is_counted, names_card,
 };
 
-/// The benchmark for cases whose name is not a valid id; the name is then the parameter [`CASE`].
 const UNNAMED: &str = "case";
 const CASE: &str = "case";
 
@@ -23,11 +22,9 @@ const PERCENTILES: [f64; 6] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 
 #[derive(Clone, Debug)]
 pub struct FileRun {
-    /// The path as given.
     pub path: String,
     pub sha256: String,
     pub bytes: u64,
-    /// Used if the file does not record when its run began.
     pub modified: SystemTime,
     pub run: RunReading,
 }
@@ -35,7 +32,6 @@ pub struct FileRun {
 /// The user's answers to questions that files leave open.
 #[derive(Clone, Debug, Default)]
 pub struct RecordOptions {
-    /// First part of the benchmarks' ids.
     pub suite: String,
     pub format: String,
     /// Units by metric, if the format has none.
@@ -168,7 +164,6 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
     }
 }
 
-/// Errors: a flag names a metric that does not exist.
 fn named_metrics(cases: &[Case], options: &RecordOptions) -> Result<()> {
     let metrics = || cases.iter().flat_map(|case| &case.readings).flat_map(|(_, reading)| &reading.metrics);
     let flags = options.units.keys().map(|name| ("--unit", name));
@@ -185,7 +180,6 @@ fn named_metrics(cases: &[Case], options: &RecordOptions) -> Result<()> {
     }
 }
 
-/// Errors: a flag contradicts a file about a metric.
 fn refuse_contradiction(cases: &[Case], options: &RecordOptions) -> Result<()> {
     for metric in cases.iter().flat_map(|case| &case.readings).flat_map(|(_, reading)| &reading.metrics) {
         let name = &metric.name;
@@ -224,7 +218,6 @@ fn ids(cases: &[Case], options: &RecordOptions) -> Result<Vec<CaseId>> {
         .collect()
 }
 
-/// A row, and its readings in all files.
 struct Case<'a> {
     name: CaseName,
     /// With the index of the process.

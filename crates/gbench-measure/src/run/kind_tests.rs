@@ -114,7 +114,6 @@ fn refusal(given: &Given) -> String {
     format!("{:?}", nothing_done::signs(&printed(given), &benchmark, &[], None))
 }
 
-/// Applies `say` to a command, with `file`s in its folder.
 fn of_command<T: Debug>(given: &Given, say: fn(&Benchmark) -> T) -> String {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in given.paths("file") {

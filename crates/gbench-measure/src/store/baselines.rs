@@ -19,7 +19,6 @@ use gbench_model::{BaselineName, DEFECT, Fault, Result, RunRecord};
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
-    /// Records to keep per name.
     keep: usize,
 }
 
@@ -126,7 +125,6 @@ impl Store {
             .collect()
     }
 
-    /// Names that have a folder, sorted.
     pub fn names(&self) -> Vec<String> {
         sorted_names(&self.root.join("baselines"), "")
     }

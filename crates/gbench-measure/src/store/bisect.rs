@@ -84,12 +84,10 @@ impl BisectFolder {
         &self.root
     }
 
-    /// The folder of its processes' records.
     pub fn runs(&self) -> PathBuf {
         self.root.join(RUNS)
     }
 
-    /// Appends a line; it survives a kill.
     pub fn append(&mut self, entry: &BisectEntry) -> Result<()> {
         let mut write = || -> std::io::Result<()> {
             let mut line = serde_json::to_vec(entry)?;
@@ -103,7 +101,6 @@ impl BisectFolder {
         })
     }
 
-    /// Writes the answer next to the state.
     pub fn answer(&self, bytes: &[u8]) -> Result<PathBuf> {
         let path = self.root.join(ANSWER);
         write_atomically(&path, bytes)?;

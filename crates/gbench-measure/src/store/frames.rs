@@ -17,7 +17,6 @@ use super::journal::create_ignored_dir;
 /// The most bytes of one frame; a larger one was not written here.
 const MAX_FRAME: u32 = 1 << 30;
 
-/// A cache file.
 #[derive(Clone, Debug)]
 pub struct FrameFile {
     path: PathBuf,
@@ -29,7 +28,6 @@ pub struct FrameFile {
 pub struct FramesRead {
     /// Bytes up to the end of the last accepted frame; 0 if the file does not exist, or has another version.
     good: u64,
-    /// Accepted frames, and the checksum of the last one.
     frames: u64,
     sum: u32,
     length: u64,
@@ -138,7 +136,6 @@ impl FrameFile {
         self.locked()?.set_len(0)
     }
 
-    /// Opens or creates the file, exclusively locked.
     fn locked(&self) -> io::Result<File> {
         if let Some(folder) = self.path.parent() {
             create_ignored_dir(folder)?;

@@ -23,9 +23,7 @@ use super::remove::{FOLDER, MAX_DEPTH, remove_below};
 use super::started::number_of;
 use gbench_model::{BisectAnswer, RecordState, RunId};
 
-/// Prefix of an entry that is being removed.
 const GOING: &str = ".gc-";
-/// Prefix of the id of a folder from `gbench-ci profile`.
 const PROFILE: &str = "profile-";
 /// Prefix of files from `ingest` before they are moved to their place.
 pub const INGEST: &str = ".ingest-";
@@ -58,7 +56,6 @@ pub struct ArtifactsFolder {
     folder: File,
 }
 
-/// One entry of an artifacts folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactsEntry {
     pub name: String,
@@ -74,7 +71,6 @@ pub enum ArtifactsKind {
     Bisection,
     /// Nothing was measured in it, or a killed process left it.
     Leftover,
-    /// A process is using it, or may be.
     Busy,
     /// Not made by the gate, or by an unknown version.
     Foreign,
@@ -177,7 +173,6 @@ fn kind_of(name: &str, path: &Path, has_id: bool) -> ArtifactsKind {
     if unfinished && !is_settled(path) { ArtifactsKind::Busy } else { kind }
 }
 
-/// True if nothing was measured, so that there is nothing to resume.
 fn is_nothing_measured(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else { return false };
     let is_known = |entry: io::Result<fs::DirEntry>| {
@@ -198,7 +193,6 @@ fn has_at_most_a_header(journal: &Path) -> bool {
     }
 }
 
-/// True if a side of a comparison ended early, or cannot be read.
 fn is_open_side(side: &Path) -> bool {
     #[derive(Deserialize)]
     struct State {

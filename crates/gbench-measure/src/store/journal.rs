@@ -46,7 +46,6 @@ pub(super) enum JournalEntry {
     },
 }
 
-/// The folder of one run, while it runs.
 #[derive(Debug)]
 pub struct RunFolder {
     root: PathBuf,

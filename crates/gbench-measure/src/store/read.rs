@@ -186,7 +186,6 @@ fn wrong_schema(path: &Path, schema: Option<&str>) -> Fault {
     }
 }
 
-/// Checks properties that types cannot guarantee.
 fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
     if !SCHEMAS_READ.contains(&record.schema.as_str()) {
         return Err(wrong_schema(path, Some(&record.schema)));
@@ -233,7 +232,6 @@ fn recover(path: &Path) -> Result<RunRecord> {
     check(path, record)
 }
 
-/// True if an entry is consistent with the previous ones.
 fn fits(entry: &JournalEntry, record: &RunRecord) -> bool {
     match entry {
         JournalEntry::Header(_) => false,

@@ -7,11 +7,9 @@ use git2::{Config, Error, ErrorClass, ErrorCode, Oid, Repository};
 use gbench_model::{Exit, Fault, near};
 use gbench_suite::words::{advise, listed};
 
-/// For shallow clones, which most CI systems make.
 const DEEPEN: &str =
     "fetch the whole history: `fetch-depth: 0` of actions/checkout, or `git fetch --unshallow`";
 
-/// The fewest digits of an abbreviated commit, as in git.
 const MIN_DIGITS: usize = 4;
 
 /// A repository that libgit2 cannot open. Its configuration shows the reason (git's
@@ -65,7 +63,6 @@ fn extensions_of(folder: &Path) -> Vec<(String, String)> {
     read().unwrap_or_default()
 }
 
-/// The files of a commit cannot be written to a tree at `at`.
 pub(super) fn cannot_check_out(origin: &Repository, commit: Oid, at: &Path, error: &Error) -> Fault {
     if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Odb {
         let place = format!("revision `{commit}`");
@@ -126,12 +123,10 @@ pub(super) fn obstacle(repository: &Repository, name: &str) -> Option<Fault> {
     }
 }
 
-/// A name without its suffixes such as `~3`.
 fn stem(name: &str) -> &str {
     name.split(['~', '^', '@', ':']).next().unwrap_or(name)
 }
 
-/// An unknown name: a typo, or a truncated history.
 pub(super) fn no_revision(repository: &Repository, name: &str, error: &Error) -> Fault {
     let place = format!("revision `{name}`");
     // For fewer digits, libgit2 reports this without looking.
@@ -180,7 +175,6 @@ pub(super) fn no_default_branch(repository: &Repository) -> Fault {
     Fault::at("base", "no origin/HEAD, origin/main, origin/master, main or master is here", next)
 }
 
-/// Branches, remote branches and tags, as a user writes them.
 pub(super) fn names(repository: &Repository) -> Vec<String> {
     let Ok(references) = repository.references() else { return Vec::new() };
     let short = |reference: git2::Reference<'_>| {

@@ -21,7 +21,6 @@ use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Sandbox, Side};
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
-    /// The repository of its files, and the commit.
     origin: (PathBuf, Oid),
     cache: PathBuf,
     /// The user's checkout; a bare repository has none.
@@ -61,7 +60,6 @@ impl Tree {
         Self::prepare_as(repository, revision, folder, &name, &format!("the tree {name}"))
     }
 
-    /// `words`: the name of the tree in faults.
     fn prepare_as(
         repository: &Path,
         revision: &Revision,

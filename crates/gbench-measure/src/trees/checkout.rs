@@ -155,7 +155,6 @@ fn remove_planted(root: &Path, target: &git2::Tree<'_>) -> std::result::Result<(
         .or_else(|error| failed.take().map_or(Err(error), Err))
 }
 
-/// Removes files that are neither tracked nor ignored.
 fn clean(tree: &Repository, modules: &HashSet<PathBuf>) -> std::result::Result<(), git2::Error> {
     let Some(root) = tree.workdir() else { return Ok(()) };
     let mut options = StatusOptions::new();

@@ -10,13 +10,11 @@ use super::revision::{Revision, open, resolve};
 use gbench_model::text::short_commit;
 use gbench_model::{Fault, Result};
 
-/// The commits to take from a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ancestry {
     /// The bad end, its first parent, the first parent of that: a merge represents everything that it brings.
     #[default]
     FirstParent,
-    /// All of them, including those of merged branches.
     Full,
 }
 
@@ -24,7 +22,6 @@ pub enum Ancestry {
 pub struct RangeCommit {
     /// 40 hexadecimal digits.
     pub id: String,
-    /// First line of its message.
     pub subject: String,
     pub author: String,
     /// When its author wrote it: UTC, RFC 3339.
@@ -44,7 +41,6 @@ pub struct CommitRange {
 }
 
 impl CommitRange {
-    /// A commit as a revision to check out.
     pub fn revision(&self, index: usize) -> Revision {
         let commit = &self.commits[index];
         let words = short_commit(&commit.id).to_owned();

@@ -28,7 +28,6 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// [`remove`], also for folders without permissions.
 pub(super) fn remove_protected(path: &Path) -> io::Result<()> {
     let mut left = vec![path.to_owned()];
     while let Some(path) = left.pop() {
@@ -40,7 +39,6 @@ pub(super) fn remove_protected(path: &Path) -> io::Result<()> {
     remove(path)
 }
 
-/// Removes a file below `root`, and the folders that it leaves empty.
 pub(super) fn remove_with_empty_parents(root: &Path, path: &Path) -> io::Result<()> {
     if !has_real_parents(root, path) {
         return Ok(());
@@ -93,7 +91,6 @@ pub(super) fn copy(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// True if two plain files have the same bytes and permissions.
 pub(super) fn are_equal(one: &Path, other: &Path) -> bool {
     let same = || -> io::Result<bool> {
         let (a, b) = (fs::symlink_metadata(one)?, fs::symlink_metadata(other)?);

@@ -23,7 +23,6 @@ use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
 enum Entry {
-    /// A link to it.
     Link,
     /// Nothing: the side makes its own if it needs one.
     Leave,
@@ -91,7 +90,6 @@ const HOME: Plan = Plan {
     others: Entry::Link,
 };
 
-/// The name of a home in a side's folder of caches.
 pub(super) const NAME: &str = "home";
 /// Variables that move a folder out of the user's home, and its place in the side's home. They are set if the user has set
 /// them.
@@ -135,7 +133,6 @@ pub(super) fn make_folders(caches: &Path, names: &[&str]) -> io::Result<()> {
     names.iter().try_for_each(|name| own_folder(&caches, OsStr::new(name)).map(drop))
 }
 
-/// The variables that point a process of the side to its home.
 pub(super) fn variables(own: &Path, user: &dyn Fn(&str) -> Option<OsString>) -> Vec<(String, OsString)> {
     let mut variables = vec![("HOME".to_owned(), own.as_os_str().to_owned())];
     let moved = MOVED.into_iter().filter(|(name, _)| user(name).is_some());

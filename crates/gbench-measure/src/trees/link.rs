@@ -13,10 +13,8 @@ use git2::{Oid, Repository};
 
 use gbench_model::{Fault, Result, sha256_hex};
 
-/// The beginning of our work trees' names in `.git/worktrees`.
 const PREFIX: &str = "gbench-ci-";
 
-/// The owner of the folder for a work tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RootKind {
     /// Unknown: anything but a work tree of ours is refused.
@@ -63,9 +61,7 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 }
 
 struct Link {
-    /// `.git/worktrees/<name>`.
     admin: PathBuf,
-    /// The folder of the files.
     at: PathBuf,
 }
 
@@ -112,7 +108,6 @@ impl Link {
         }
     }
 
-    /// The work tree, if both ends are valid and its head can be read.
     fn open(&self) -> Option<Repository> {
         let is_linked = self.points_back(&self.admin)
             && target_of(&self.at.join(".git")).is_some_and(|target| target == self.admin);
@@ -136,7 +131,6 @@ impl Link {
     }
 }
 
-/// A line of a linking file: paths are bytes.
 fn line(before: &[u8], path: &Path) -> Vec<u8> {
     [before, path.as_os_str().as_bytes(), b"\n"].concat()
 }

@@ -28,7 +28,6 @@ pub(super) struct TreeChange {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChangeKind {
-    /// Changed, added or untracked.
     There,
     Gone,
     /// A submodule with another commit or with its own changes.

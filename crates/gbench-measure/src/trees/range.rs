@@ -8,14 +8,10 @@ pub struct Range {
     pub head: Option<String>,
 }
 
-/// How the base is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// The named commit.
     Exactly(String),
-    /// The merge base of the named commit and the head.
     Common(String),
-    /// The merge base of the repository's default branch and the head.
     Default,
 }
 
@@ -44,7 +40,6 @@ impl Range {
         }
     }
 
-    /// The names in it, as typed.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let base = match &self.base {
             Base::Exactly(name) | Base::Common(name) => Some(name.as_str()),

@@ -35,7 +35,6 @@ impl Revision {
     }
 }
 
-/// Both sides of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sides {
     pub base: Revision,
@@ -79,7 +78,6 @@ pub fn names_revision(repository: &Path, text: &str) -> bool {
     range.names().all(|name| commit_of(&opened, name).is_ok())
 }
 
-/// The repository that contains a folder. Errors: there is none, or it cannot be read.
 pub(super) fn open(folder: &Path) -> Result<Repository> {
     machine::open_repository(folder).map_err(|error| match error.code() {
         ErrorCode::NotFound => Fault::at_path(
@@ -91,15 +89,12 @@ pub(super) fn open(folder: &Path) -> Result<Repository> {
     })
 }
 
-/// Why a word names no commit of a repository.
 #[derive(Debug)]
 pub enum Unknown {
-    /// There is no repository.
     NoRepository,
     /// The name cannot exist: there is no commit yet, the clone is shallow, it cannot be read; or the branch exists and its
     /// history is too short.
     Because(Fault),
-    /// The existing names: branches, remote branches and tags.
     Names(Vec<String>),
 }
 
@@ -124,7 +119,6 @@ fn commit_of(repository: &Repository, name: &str) -> std::result::Result<Oid, gi
     Ok(repository.revparse_single(name)?.peel_to_commit()?.id())
 }
 
-/// The commit of a name. Errors: the name is unknown or ambiguous.
 pub(super) fn find(repository: &Repository, name: &str) -> Result<Oid> {
     let id = commit_of(repository, name).map_err(|error| advice::no_revision(repository, name, &error))?;
     let of = |kind: &str| commit_of(repository, &format!("refs/{kind}/{name}")).ok();
@@ -190,7 +184,6 @@ fn common(repository: &Repository, name: &str, head: &Revision) -> Result<Revisi
     Ok(Revision { is_merge_base, ..Revision::of_commit(id, name, words) })
 }
 
-/// The remote's head branch, else the usual names.
 fn default_branch(repository: &Repository) -> Result<String> {
     const USUAL: [&str; 4] = ["origin/main", "origin/master", "main", "master"];
     let remote = repository.find_reference("refs/remotes/origin/HEAD").ok();

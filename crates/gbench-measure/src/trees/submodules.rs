@@ -17,7 +17,6 @@ use gbench_model::{Fault, Result};
 pub(super) struct Submodule {
     /// Its path relative to its parent's root.
     pub path: PathBuf,
-    /// The commit that its parent records.
     commit: Oid,
     /// From `.gitmodules`; without an entry the folder stays empty, as in git.
     name: Option<String>,
@@ -125,7 +124,6 @@ impl Submodule {
     }
 }
 
-/// True if the user told git to leave the submodule out.
 fn is_unwanted(origin: &Repository, name: &str) -> bool {
     let Ok(config) = origin.config() else { return false };
     let none = config.get_string(&format!("submodule.{name}.update")).is_ok_and(|how| how == "none");

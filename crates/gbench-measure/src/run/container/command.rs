@@ -13,9 +13,7 @@ use gbench_suite::{Benchmark, Container, ContainerRuntime};
 pub struct ContainerLaunch {
     container: Container,
     pub(super) runtime: ContainerRuntime,
-    /// The name by which it is ended.
     pub(crate) name: String,
-    /// Folders mounted at their own paths.
     mounts: Vec<PathBuf>,
     /// Variables passed on from the client's environment, so that their values are not in the command line.
     env: Vec<String>,
@@ -106,7 +104,6 @@ pub(super) fn runtime(container: &Container, dir: &Path) -> Option<ContainerRunt
     }
 }
 
-/// The repository that contains a folder, else the folder.
 fn checkout(dir: &Path) -> PathBuf {
     dir.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(dir).to_owned()
 }

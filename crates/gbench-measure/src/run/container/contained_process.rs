@@ -12,7 +12,6 @@ use gbench_suite::{Benchmark, ContainerRuntime};
 /// The exit code by which a runtime reports that it failed itself, and not the program.
 const RUNTIME_FAILED: i32 = 125;
 
-/// The time limit of a question to the runtime, and of ending a container.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a launch. A container is ended with its process, and resource usage of the client is not reported as the program's.
@@ -33,7 +32,6 @@ pub(crate) fn execute(executor: &mut dyn Executor, launch: &Launch) -> Execution
     execution
 }
 
-/// A container's missing requirement, with advice.
 pub(crate) fn missing(benchmark: &Benchmark) -> Option<(String, String)> {
     let container = benchmark.container.as_ref()?;
     let miss = |what: String, next: String| Some((what, next));
@@ -57,7 +55,6 @@ pub(crate) fn missing(benchmark: &Benchmark) -> Option<(String, String)> {
     None
 }
 
-/// True if the runtime answers yes in time.
 fn asked(runtime: ContainerRuntime, words: &[&str]) -> bool {
     let mut command = Command::new(runtime.into_str());
     command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -4,7 +4,6 @@ use super::devices::gpu_of;
 use gbench_model::{Component, Gpu, GpuFacts, Probe};
 use gbench_suite::{Action, Benchmark, is_each};
 
-/// The GPUs that the gate's own environment makes visible.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InheritedGpus<'e> {
     /// `CUDA_VISIBLE_DEVICES`.

@@ -3,20 +3,16 @@
 use gbench_model::{Gpu, GpuFacts, GpuPlace, Manifest, Probe};
 use gbench_suite::is_each;
 
-/// Variable that hides GPUs from a CUDA program.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
 pub(crate) struct Devices<'m> {
     here: &'m Probe<GpuFacts>,
-    /// The value in the gate's own environment, if set.
     visible: Option<&'m str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Claim {
-    /// The machine has no such device.
     Refuted(String),
-    /// The machine's GPUs have other names.
     Doubtful(String),
 }
 
@@ -163,7 +159,6 @@ fn of_entry<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<&'k Gpu> {
     }
 }
 
-/// An id may be abbreviated.
 fn of_id<'k>(entry: &str, gpus: &'k [Gpu]) -> Option<&'k Gpu> {
     let fits = |gpu: &&Gpu| gpu.uuid.known().is_some_and(|uuid| uuid.starts_with(entry));
     gpus.iter().find(fits).filter(|_| entry.len() > "GPU-".len())

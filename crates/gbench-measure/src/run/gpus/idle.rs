@@ -7,7 +7,6 @@ use crate::run::session::event::Progress;
 use crate::run::session::launcher::Launcher;
 use gbench_model::{CalmWait, Unrest};
 
-/// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A card's utilisation covers its last second; before that, it may include the run's own process.

@@ -4,7 +4,6 @@
 /// Peaks of one card, from NVIDIA's data sheets; dense, without sparsity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Peaks {
-    /// A substring of the card's name.
     name: &'static str,
     /// Memory bandwidth in bytes per second.
     bandwidth: f64,
@@ -12,7 +11,6 @@ pub(super) struct Peaks {
     cache: f64,
     /// Floating-point operations per second in single precision: by tensor cores (TF32) if the card has them.
     single: f64,
-    /// Half precision with tensor cores.
     half: f64,
 }
 
@@ -42,7 +40,6 @@ const CARDS: [Peaks; 12] = [
     card("V100-SXM2", 900.0, 6.0, 15.7, 125.0),
 ];
 
-/// A rate relative to the card's peak.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PeakShare {
     pub metric: &'static str,

@@ -33,7 +33,6 @@ pub fn gpu_queues(plan: &Plan, facts: &Probe<GpuFacts>, inherited: InheritedGpus
     queues
 }
 
-/// The GPUs of a case; `None`: they are unknown, or two such cases would share another resource.
 fn gpus_of(
     case: &PlannedCase,
     facts: &Probe<GpuFacts>,

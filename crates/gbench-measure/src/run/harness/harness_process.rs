@@ -127,7 +127,6 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
 }
 
 impl Launcher<'_> {
-    /// Runs one process of a harness that measures the given cases, and reads its results.
     fn harness_process(
         &mut self,
         case: &PlannedCase,

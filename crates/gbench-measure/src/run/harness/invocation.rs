@@ -14,20 +14,15 @@ use gbench_suite::{Action, Benchmark, DirectProgram};
 
 /// How many times its nominal measuring time a harness may take for a case, in addition to the stage's deadline.
 pub(crate) const SLACK: f64 = 20.0;
-/// The most bytes of a harness's files.
 const MAX_FILES_BYTES: u64 = 2 << 30;
-/// Bytes of its standard output that are kept.
 pub(super) const STDOUT_BYTES: usize = 256 << 20;
 
-/// Bytes of its standard error that are kept.
 const STDERR_BYTES: usize = 16 << 20;
 
-/// The harness's own name of a case.
 pub(crate) fn native(case: &PlannedCase) -> Option<&str> {
     case.benchmark.harness.as_ref()?.native(&case.id.params)
 }
 
-/// The program behind the command, if it is started directly.
 fn program(benchmark: &Benchmark) -> Option<&DirectProgram> {
     benchmark.harness.as_ref()?.program.as_ref()
 }
@@ -62,14 +57,12 @@ pub(crate) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
     }
 }
 
-/// Sets variables of a launch, overriding existing ones.
 pub(crate) fn set(launch: &mut Launch, env: &[(String, String)]) {
     launch.env.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
 }
 
 const NODE_OPTIONS: &str = "NODE_OPTIONS";
 
-/// Adds the adapter's words to a launch. `out`: the folder for the harness's files.
 pub(crate) fn invoke(launch: &mut Launch, invocation: Invocation, out: &Path) {
     launch.allow(out);
     launch.argv = invocation.argv;
@@ -85,7 +78,6 @@ pub(crate) fn invoke(launch: &mut Launch, invocation: Invocation, out: &Path) {
     launch.stderr_limit = launch.stderr_limit.max(STDERR_BYTES);
 }
 
-/// Calls with an empty folder for a harness's files.
 pub(crate) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
     let folder = Temporary::make();
     let inner = folder.and_then(|folder| {

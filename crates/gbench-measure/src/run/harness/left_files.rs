@@ -13,7 +13,6 @@ use nix::sys::stat::Mode;
 
 pub(crate) type LeftFiles = BTreeMap<String, Result<Vec<u8>, String>>;
 
-/// The most bytes of a file.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// Files that were renamed within their folders, and get their names back on drop: the folder, and both names.
@@ -68,7 +67,6 @@ impl Drop for PutAside {
     }
 }
 
-/// The folder that contains a file.
 fn parent(path: &Path, confined: bool) -> nix::Result<File> {
     let folder = path.parent().ok_or(Errno::ENOENT)?;
     let flags = OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;

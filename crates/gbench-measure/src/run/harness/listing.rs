@@ -28,7 +28,6 @@ pub struct CaseLister<'a> {
     pub manifest: &'a Manifest,
 }
 
-/// Why a benchmark could not be listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlisted {
     pub cause: String,
@@ -261,7 +260,6 @@ fn ended_well(execution: &Execution) -> bool {
     execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0)) && execution.stopped.is_none()
 }
 
-/// How it ended, in one line.
 fn why(execution: &Execution) -> String {
     let end = match &execution.end {
         _ if execution.stopped.is_some() => "it took longer than `deadlines.measure`".into(),

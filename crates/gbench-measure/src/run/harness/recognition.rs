@@ -9,10 +9,8 @@ use gbench_model::Params;
 use gbench_suite::discover::FolderTree;
 use gbench_suite::{Action, Benchmark};
 
-/// The most bytes of a program that are searched for traces of a harness.
 const MAX_PROGRAM_BYTES: u64 = 256 << 20;
 
-/// The harness of a program, by its words and bytes.
 pub(super) fn recognised(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
     let bytes = program(benchmark, command).and_then(bytes_of).unwrap_or_default();
     Harness::recognised(&Program { command, bytes: &bytes })

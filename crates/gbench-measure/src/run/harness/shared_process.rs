@@ -50,13 +50,10 @@ pub fn split_by_case(execution: &Execution, cases: usize) -> Vec<Execution> {
 }
 
 struct Parts<'a> {
-    /// Those before the first case.
     common: Vec<&'a Event>,
     own: Vec<Option<Vec<&'a Event>>>,
-    /// The case that was announced last.
     last: Option<usize>,
     twice: Vec<usize>,
-    /// The fault that makes all of it worthless.
     fault: Option<ShareFault>,
 }
 

@@ -5,7 +5,6 @@ use gbench_model::{Interleaving, Manifest, Probe, Thermal};
 use gbench_suite::Benchmark;
 use gbench_suite::plan::PlannedPair;
 
-/// The beginning of the reason in the head case's warning.
 const ALTERNATING: &str = "one after the other instead of in turns: ";
 
 pub(crate) fn wants_lockstep(arms: &[ArmRecorder]) -> bool {

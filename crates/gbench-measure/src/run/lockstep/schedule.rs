@@ -25,12 +25,10 @@ pub(crate) const MAX_BLOCKS: u32 = 6;
 /// The least seconds of a block, unless a side has no more to do.
 pub(crate) const MIN_SECONDS: f64 = 0.010;
 
-/// How a pair of processes takes turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turns {
     /// From the random order of the round: which of the two launches has the first block, 0 or 1.
     pub first: usize,
-    /// Total iterations of each side.
     pub iterations: u32,
     /// Total seconds of each side, instead; 0: by iterations.
     pub duration: f64,
@@ -59,38 +57,25 @@ pub struct Block {
 /// How a child broke the rules of taking turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnFault {
-    /// It measured, or ended well, without ever waiting for a turn.
     NeverWaited,
-    /// It returned a turn that it did not have.
     NotItsTurn,
-    /// It ended well before its turns were over.
     LeftEarly,
-    /// It used the processor during the other side's turn.
     WorkedOutOfTurn,
 }
 
-/// The next step of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextTurn {
     Wait,
-    Give {
-        side: usize,
-        iterations: u32,
-    },
-    /// All turns are over: both may continue to their end.
+    Give { side: usize, iterations: u32 },
     Finish,
 }
 
-/// The token that passes between the two.
 pub(crate) struct TurnToken {
     turns: Turns,
-    /// Pairs that were begun.
     pairs: u32,
-    /// Iterations that each side has still to be given.
     left: u32,
     sides: [Half; 2],
     holder: Option<(usize, u32, Instant)>,
-    /// The side with the second block of the pair, and its size.
     second: Option<(usize, u32)>,
     finished: bool,
 }
@@ -100,7 +85,6 @@ struct Half {
     waiting: bool,
     blocks: Vec<Block>,
     has_begun: bool,
-    /// CPU time that it used during the other's turns.
     out_of_turn: Duration,
 }
 
@@ -118,7 +102,6 @@ impl TurnToken {
         Self { turns, pairs: 0, left, sides: Default::default(), holder: None, second: None, finished: false }
     }
 
-    /// A side is ready, or returns its turn.
     pub(crate) fn on_yield(&mut self, side: usize, now: Instant) -> Result<(), TurnFault> {
         let half = &mut self.sides[side];
         if self.finished || half.waiting {
@@ -160,12 +143,10 @@ impl TurnToken {
         NextTurn::Give { side, iterations }
     }
 
-    /// Adds CPU time that a side used during the other's turn.
     pub(crate) fn on_work_out_of_turn(&mut self, side: usize, cpu: Duration) {
         self.sides[side].out_of_turn += cpu;
     }
 
-    /// The side that used the processor during the other's turns, if one did.
     pub(crate) fn worked_out_of_turn(&self) -> Option<usize> {
         let share = |side: usize| {
             let of_other = seconds(&self.sides[1 - side]).max(1e-9);
@@ -178,17 +159,14 @@ impl TurnToken {
         })
     }
 
-    /// True if it is ready, and the other is not or has the turn.
     pub(crate) fn is_waiting(&self, side: usize) -> bool {
         self.sides[side].waiting
     }
 
-    /// True once it has had a turn.
     pub(crate) fn has_begun(&self, side: usize) -> bool {
         self.sides[side].has_begun
     }
 
-    /// True once both have had all their turns.
     pub(crate) fn is_finished(&self) -> bool {
         self.finished
     }
@@ -206,7 +184,6 @@ impl TurnToken {
         }
     }
 
-    /// Iterations of the next pair's blocks.
     fn size(&self) -> u32 {
         let pace = self.sides.iter().map(seconds_per_iteration).fold(0.0, f64::max);
         if self.pairs == 0 {

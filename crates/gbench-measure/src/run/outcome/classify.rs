@@ -139,7 +139,6 @@ fn bad_line(execution: &Execution) -> Option<Outcome> {
     Some(failed(FailureKind::Protocol, cause, &error.advice()))
 }
 
-/// True if the benchmark itself set the stage's limit.
 fn asks_itself(execution: &Execution, stage: Stage) -> bool {
     let sets =
         |event: &Event| matches!(event, Event::Config { deadlines, .. } if deadlines.contains_key(&stage));
@@ -181,7 +180,6 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
     Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
 }
 
-/// Ended by a signal that the gate did not send.
 fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     let signal = match execution.end {
         ExecutionEnd::Process(ProcessEnd::Signal(signal)) => signal,
@@ -215,7 +213,6 @@ fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     Some(failed(FailureKind::Signal, format!("ended by {}", signal_name(signal)), advice))
 }
 
-/// The error or the skip that the child reported.
 fn said(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Option<Outcome> {
     if let Some(error) = &collected.error {
         let message = first_line(&error.message);
@@ -310,7 +307,6 @@ fn by_harness(execution: &Execution) -> Option<Outcome> {
     })
 }
 
-/// Checks that the results of a process that ended well are a measurement.
 fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Option<Outcome> {
     if let Some(outcome) = bad_line(execution).filter(|_| benchmark.timing == Timing::Protocol) {
         return Some(outcome);
@@ -360,7 +356,6 @@ fn after_error(execution: &Execution, error: &ReportedError) -> &'static str {
     }
 }
 
-/// The trace of running out of memory in stderr, in the words of common runtimes.
 fn out_of_memory_sign(execution: &Execution) -> Option<String> {
     const SIGNS: [&str; 9] = [
         "out of memory",

@@ -54,7 +54,6 @@ static PATTERNS: LazyLock<Vec<(Regex, RefusalReason)>> = LazyLock::new(|| {
     REFUSALS.iter().filter_map(compiled).collect()
 });
 
-/// Bytes searched at the end of the output: a program that declines prints little else.
 const MAX_OUTPUT_BYTES: usize = 16 << 10;
 
 /// A process that took less than this many times the bare start of its interpreter did hardly more than start.
@@ -79,10 +78,8 @@ const INTERPRETERS: [(&str, [&str; 2]); 11] = [
 const MAX_STARTS: usize = 3;
 const MAX_SECONDS: f64 = 1.0;
 
-/// The start time of an interpreter.
 #[derive(Clone, Debug)]
 pub(crate) struct InterpreterStart {
-    /// Program and arguments of the empty program.
     argv: Vec<String>,
     seconds: f64,
 }
@@ -176,7 +173,6 @@ fn leaf(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// The words after `env`, its flags and its variables.
 fn without_env(argv: &[String]) -> &[String] {
     match argv.first() {
         Some(first) if leaf(first) == "env" => {
@@ -188,7 +184,6 @@ fn without_env(argv: &[String]) -> &[String] {
     }
 }
 
-/// The interpreter in a script's first line.
 fn shebang(path: &Path) -> Option<String> {
     if !path.is_file() {
         return None;

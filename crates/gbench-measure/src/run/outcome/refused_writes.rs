@@ -8,7 +8,6 @@ use gbench_model::{Outcome, Sandbox};
 /// The kernel's refusal in the words of the C library, Rust, Python and Node.
 const REFUSALS: [&str; 3] = ["Permission denied", "os error 13", "EACCES"];
 
-/// Adds the place that its sandbox refused to the advice of an outcome.
 pub(crate) fn advised(mut outcome: Outcome, sandbox: Option<&Sandbox>, execution: &Execution) -> Outcome {
     let (Outcome::Failed { advice, .. } | Outcome::TimedOut { advice, .. } | Outcome::Invalid { advice, .. }) =
         &mut outcome
@@ -32,7 +31,6 @@ pub(crate) fn advised(mut outcome: Outcome, sandbox: Option<&Sandbox>, execution
     outcome
 }
 
-/// The last refused place in the lines that mention a refusal.
 fn refused(output: &str, sandbox: &Sandbox) -> Option<PathBuf> {
     let lines = output.lines().rev().filter(|line| REFUSALS.iter().any(|words| line.contains(words)));
     // A path in the side's home may lead through a link into the user's home.
@@ -47,7 +45,6 @@ fn refused(output: &str, sandbox: &Sandbox) -> Option<PathBuf> {
     lines.flat_map(places).map(real).find(|place| !is_own(place))
 }
 
-/// The absolute paths in a line, without quotes and punctuation.
 fn places(line: &str) -> impl Iterator<Item = PathBuf> {
     let ends = |c: char| c.is_whitespace() || "'\"`‘’“”:,;()[]".contains(c);
     let words = line.split(ends).filter(|word| word.starts_with('/') && word.len() > 1);

@@ -3,16 +3,13 @@
 
 use gbench_model::ReportedError;
 
-/// Characters of a traceback that a record keeps: its beginning and its end.
 const MAX_TRACE: usize = 65_536;
 const MAX_MESSAGE: usize = 2_000;
 const MAX_KIND: usize = 100;
 
-/// The meaning of an error for the gate, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     OutOfMemory,
-    /// A module or library is missing.
     Import,
     Other,
 }
@@ -52,7 +49,6 @@ pub(crate) fn meaning(error: &ReportedError) -> Meaning {
     meanings.into_iter().find(|meaning| *meaning != Meaning::Other).unwrap_or(Meaning::Other)
 }
 
-/// `torch.OutOfMemoryError` of `torch.OutOfMemoryError: CUDA out of memory`.
 fn leading_name(line: &str) -> Option<&str> {
     let name = line.split(": ").next()?.trim().trim_end_matches(':');
     (!name.is_empty() && !name.contains(char::is_whitespace)).then_some(name)
@@ -63,7 +59,6 @@ fn of_name(name: &str) -> Meaning {
     NAMES.iter().find(|(known, _)| *known == leaf).map_or(Meaning::Other, |(_, meaning)| *meaning)
 }
 
-/// At most `most` characters: the beginning and the end of a longer text.
 fn within(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

@@ -9,7 +9,6 @@ use gbench_suite::{Benchmark, Requires};
 pub(crate) struct Missing {
     pub what: String,
     pub next: String,
-    /// The missing requirement is the GPU, or a property of it.
     pub gpu: bool,
 }
 

@@ -13,12 +13,10 @@ const SEARCHED: usize = 32 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Telling {
     pub line: String,
-    /// It is the last line, or no line looked like an error.
     pub last: bool,
 }
 
 impl Telling {
-    /// `says` or `ends`, before the line.
     pub(crate) fn verb(&self) -> &'static str {
         if self.last { "ends" } else { "says" }
     }
@@ -57,7 +55,6 @@ static BESIDE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("^({})", beside.join("|"))).ok()
 });
 
-/// npm's own messages, the first of which names the failure.
 static NPM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^npm (error|ERR!) (?<text>.*\S)").ok());
 
 fn is(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
@@ -91,7 +88,6 @@ pub(crate) fn is_echo(line: &str) -> bool {
     is(&ECHO, line)
 }
 
-/// The line of an output that looks like its error.
 fn error(lines: &[String]) -> Option<Telling> {
     let found = lines.iter().rposition(|line| is(&ERROR, line) && !is_echo(line));
     let Some(at) = found else { return npm(lines) };
@@ -124,7 +120,6 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().filter(|line| !line.trim().is_empty()).map(first_line).collect()
 }
 
-/// The error in a text, if a line looks like one.
 fn error_in(output: &Capture) -> Option<Telling> {
     error(&lines(&output.end(SEARCHED)))
 }
@@ -146,8 +141,7 @@ pub(crate) fn telling_of(stderr: &Capture, stdout: &Capture) -> Option<Telling> 
     errors.or_else(|| [stderr, stdout].into_iter().find_map(telling))
 }
 
-/// The error of a program that only prints to stdout, like test runners. If there is text on stderr, `error: 1e-9` is a
-/// figure.
+/// The error of a program that only prints to stdout, like test runners. If there is text on stderr, `error: 1e-9` is a figure.
 pub(super) fn error_on_stdout(stderr: &Capture, stdout: &Capture) -> Option<Telling> {
     error_in(stdout).filter(|_| telling(stderr).is_none())
 }

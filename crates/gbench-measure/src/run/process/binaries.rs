@@ -5,7 +5,6 @@ pub fn has_binary(name: &str, dir: &Path) -> bool {
     find_binary(name, dir).is_some()
 }
 
-/// The path of such a program.
 pub(crate) fn find_binary(name: &str, dir: &Path) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let executable = |path: &PathBuf| {

@@ -120,7 +120,6 @@ fn parameters(params: &Params) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The request to a process.
 pub(crate) fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
     let cold = id.thermal == Thermal::Cold;
     let origins = [

@@ -52,7 +52,6 @@ pub trait Executor: Send {
 
 /// Observes other activity of the machine before and after a process.
 pub trait ConditionsProbe: Send {
-    /// Called right before a process, or a lock-step pair, starts.
     fn begin(&mut self);
 
     fn end(&mut self, ended: &EndedProcess) -> Option<Conditions>;
@@ -84,9 +83,7 @@ pub struct Launch {
     pub dir: PathBuf,
     /// The complete environment of the child; it inherits nothing else.
     pub env: Vec<(OsString, OsString)>,
-    /// The sandbox of the process; `None`: no sandbox.
     pub sandbox: Option<Sandbox>,
-    /// The container to run in; `None`: the host.
     pub container: Option<Box<ContainerLaunch>>,
     pub stages: StagePlan,
     /// Bytes; 0: no limit.
@@ -141,25 +138,21 @@ impl Launch {
     }
 }
 
-/// The stages of a process, and their deadlines.
 #[derive(Clone, Debug)]
 pub struct StagePlan {
     /// True: stages are taken from protocol events, beginning with `start`. False: there is a single stage.
     pub follows_events: bool,
-    /// The first, or only, stage.
     pub first: Stage,
     /// Seconds before the multiplier.
     pub deadlines: BTreeMap<Stage, Setting<f64>>,
     pub multiplier: f64,
 }
 
-/// Everything observed of one process.
 #[derive(Clone, Debug)]
 pub struct Execution {
     pub end: ExecutionEnd,
     /// From spawn to exit, monotonic; with turns, including the time waiting for them.
     pub seconds: f64,
-    /// Why the gate ended it, if it did.
     pub stopped: Option<StopReason>,
     /// Protocol lines in order; reading stops at the first invalid one.
     pub events: Vec<Event>,
@@ -170,13 +163,10 @@ pub struct Execution {
     pub readings: Option<Result<Vec<Reading>, ReadError>>,
     /// The first file of the other side that it changed.
     pub reached: Option<PathBuf>,
-    /// A warning for its case, given once.
     pub warning: Option<String>,
-    /// The turns that it had, if it was asked to take turns.
     pub blocks: Vec<Block>,
     /// Its request, if that is a file; kept with its logs.
     pub request: Option<String>,
-    /// The files that extractions read.
     pub left_files: LeftFiles,
     pub stdout: Capture,
     pub stderr: Capture,
@@ -191,16 +181,11 @@ pub struct Execution {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecutionEnd {
-    NotStarted {
-        cause: String,
-        not_found: bool,
-    },
+    NotStarted { cause: String, not_found: bool },
     Process(ProcessEnd),
-    /// The supervisor was killed, and the child with it.
     SupervisorDied,
 }
 
-/// Why the gate ended a process, or does not trust it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StopReason {
     Stage {
@@ -208,13 +193,10 @@ pub enum StopReason {
         limit: f64,
         spent: f64,
     },
-    /// The run's own deadline.
     RunDeadline,
-    /// Number of the signal that the gate received.
     Interrupt(i32),
     /// More output over the channel than any benchmark produces.
     OutputLimit,
-    /// It is one of several cases of a process, and has no measurement.
     Share(ShareFault),
     /// It takes turns and sent an invalid line: no later line can be trusted.
     BadLine,
@@ -223,9 +205,7 @@ pub enum StopReason {
     /// It changed the priority, the processors or the limits of the gate or of another side's supervisor, whose processes
     /// inherit them.
     GateChanged,
-    /// It changed a file of the other side: [`Execution::reached`].
     OtherSideChanged,
-    /// It broke the rules of taking turns.
     Turns(TurnFault),
     /// It took turns with a process that is gone, or ending; `why` follows "the other side".
     Partner {
@@ -233,18 +213,16 @@ pub enum StopReason {
     },
 }
 
-/// Why a case of a shared process has no measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareFault {
     /// It announced an unknown case, so none of its numbers can be attributed to a case.
-    Unknown { index: u32, asked: u32 },
-    /// It sent numbers before it had announced a case.
+    Unknown {
+        index: u32,
+        asked: u32,
+    },
     BeforeAny,
-    /// It announced this case a second time.
     Twice,
-    /// It ended well and never announced this case.
     NeverAnnounced,
-    /// It failed in another case, before it reached this one.
     NotReached,
 }
 
@@ -275,7 +253,6 @@ impl Execution {
         }
     }
 
-    /// A process that the gate could not start.
     pub fn not_started(cause: String) -> Self {
         Self {
             end: ExecutionEnd::NotStarted { cause, not_found: false },

@@ -19,7 +19,6 @@ pub fn outlive_file_size_limit() -> std::io::Result<()> {
 pub struct Interrupt {
     int: UnixStream,
     term: UnixStream,
-    /// The number of the first signal.
     seen: Option<i32>,
 }
 

@@ -21,37 +21,31 @@ const REST: Duration = Duration::from_millis(50);
 /// margin. One that takes longer is stopped itself, or hangs in the kernel.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// An event of the channel that matters to the turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sign {
     Yield,
     Measured,
 }
 
-/// A running process, and everything read from it so far.
 pub(crate) struct RunningProcess {
     supervisor: Supervisor,
     channel: File,
     /// Where turns are granted, for a process that takes them. While it is open, the channel is always read: a returned turn
     /// must not wait.
     turns: Option<File>,
-    /// The process takes turns, even after the last of them.
     takes_turns: bool,
     clock: StageClock,
     lines: Lines,
-    /// Events that [`RunningProcess::signs`] has returned.
     told: usize,
     stdout: Stream,
     stderr: Stream,
     /// Bytes of both at the last call of [`Self::newest_output`], and which of them had grown.
     told_output: (u64, u64, bool),
     stopped: Option<StopReason>,
-    /// When to stop waiting for a supervisor that was told to stop.
     give_up: Option<Instant>,
     until: Option<Instant>,
     rest_until: Option<Instant>,
     report: Vec<u8>,
-    /// Since when no process of it is left.
     over: Option<Instant>,
 }
 
@@ -104,7 +98,6 @@ impl RunningProcess {
         all
     }
 
-    /// The next moment to look even if nothing came.
     pub(super) fn next_wake(&self) -> Option<Instant> {
         let limits = match self.stopped {
             Some(_) => [self.give_up, None],
@@ -219,7 +212,6 @@ impl RunningProcess {
         fresh.iter().filter_map(sign).collect()
     }
 
-    /// It sent an invalid line, so later lines are ignored.
     pub(crate) fn is_garbled(&self) -> bool {
         self.lines.is_bad()
     }
@@ -228,7 +220,6 @@ impl RunningProcess {
         self.clock.pause(now);
     }
 
-    /// Grants a turn.
     pub(crate) fn give(&mut self, iterations: u32, now: Instant) -> std::io::Result<()> {
         self.clock.resume(now);
         let mut line = serde_json::to_vec(&Order::Turn { iterations })?;
@@ -247,7 +238,6 @@ impl RunningProcess {
         self.supervisor.cpu_below()
     }
 
-    /// Ends its turns: it reads the end of the file.
     pub(crate) fn end_turns(&mut self, now: Instant) {
         self.clock.resume(now);
         self.turns = None;

@@ -30,7 +30,6 @@ const GRACE: f64 = 2.0;
 pub struct Supervised {
     /// The gbench-ci binary, which is its own supervisor.
     binary: PathBuf,
-    /// Private folder of the FIFOs.
     folder: Temporary,
     interrupt: Option<Interrupt>,
     /// This process belongs to the executor, so orphans of a killed supervisor may be cleaned up.
@@ -40,15 +39,12 @@ pub struct Supervised {
     /// By place, of which each side has two: supervisor and channel for the next process; the second place is for the second
     /// process of a pair. If a process changes its supervisor, such as its priority, only its own side is affected.
     free: Vec<Option<Free>>,
-    /// By place: the number of temporary folders so far.
     temps: Vec<u32>,
-    /// By process: the gate, and every supervisor that was started.
     standings: Vec<(u32, ProcessStanding)>,
 }
 
 struct Free {
     supervisor: Supervisor,
-    /// Not checked yet: see [`channel::for_the_next`].
     channel: Option<File>,
 }
 
@@ -114,7 +110,6 @@ impl Supervised {
         }
     }
 
-    /// The place of a process: `slot`, 0 or 1, among those of its side.
     fn place(&mut self, launch: &Launch, slot: usize) -> usize {
         let side = launch.sandbox.as_ref().and_then(|sandbox| sandbox.writable.first().cloned());
         let known = self.sides.iter().position(|other| *other == side);
@@ -162,7 +157,6 @@ impl Supervised {
         self.free.iter_mut().filter_map(Option::take).try_for_each(|mut free| free.supervisor.dismiss())
     }
 
-    /// `tell` is called about every `every`, and not at the end.
     fn run(
         &mut self,
         launch: &Launch,
@@ -257,7 +251,6 @@ impl Supervised {
         }
     }
 
-    /// The blame for a process that was alone with the gate's folder.
     fn replaced(&self) -> Option<StopReason> {
         (!self.folder.is_in_place()).then_some(StopReason::FolderReplaced)
     }
@@ -330,7 +323,6 @@ impl Supervised {
         steer(processes, now)
     }
 
-    /// Handles an interrupt before anything is started.
     fn interrupted(&mut self) -> Option<Execution> {
         let (signal, _) = self.interrupt.as_mut()?.check();
         let stopped = Some(StopReason::Interrupt(signal?));
@@ -381,7 +373,6 @@ fn name_of(number: u32) -> String {
     format!("{number:06}")
 }
 
-/// The supervisor's order.
 fn assignment(
     launch: &Launch,
     events: &Path,

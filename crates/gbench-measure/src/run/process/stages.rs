@@ -13,11 +13,8 @@ pub(crate) struct StageClock {
     plan: StagePlan,
     current: Stage,
     since: Instant,
-    /// Time in this stage that was spent waiting for a turn.
     waited: Duration,
-    /// The beginning of the current wait for a turn.
     paused: Option<Instant>,
-    /// The deadlines without those that a benchmark requests.
     usual: BTreeMap<Stage, Setting<f64>>,
     done: Vec<StageReport>,
 }
@@ -66,7 +63,6 @@ impl StageClock {
         self.paused.get_or_insert(now);
     }
 
-    /// Continues; nothing if it is not paused.
     pub(crate) fn resume(&mut self, now: Instant) {
         if let Some(since) = self.paused.take() {
             self.waited += now.saturating_duration_since(since);

@@ -29,7 +29,6 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 use super::executor::{Execution, StopReason};
 use crate::store::remove::{FOLDER, MAX_DEPTH, empty, open_folder, remove_below};
 
-/// The beginning of the names of our folders.
 const PREFIX: &str = "gbench-ci-run-";
 const OWNER: &str = "owner";
 /// Attempts to make a folder, because another gate may take it for abandoned between its creation and its lock.
@@ -124,7 +123,6 @@ impl Temporary {
         Ok(self.path.join(outer).join(name))
     }
 
-    /// False if the folder was removed, moved or replaced.
     pub(super) fn is_in_place(&self) -> bool {
         let (Ok(named), Ok(ours)) = (fs::symlink_metadata(&self.path), self.folder.metadata()) else {
             return false;
@@ -211,7 +209,6 @@ mod tests {
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
     }
 
-    /// A folder as left by a killed gate.
     fn left_behind(place: &Path) -> std::path::PathBuf {
         let path = place.join(format!("{PREFIX}dead"));
         fs::create_dir(&path).unwrap();

@@ -20,7 +20,6 @@ struct Stamp {
     changed: (i64, i64),
 }
 
-/// The recorded state of files and folders.
 pub(super) struct Watched {
     folders: Vec<PathBuf>,
     before: BTreeMap<PathBuf, Stamp>,

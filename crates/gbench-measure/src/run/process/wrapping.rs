@@ -9,7 +9,6 @@ use gbench_model::{Setting, Stage};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Wrapping {
-    /// Precede the case's command.
     pub words: Vec<String>,
     /// Seconds for the whole process, before the multiplier.
     pub limit: Setting<f64>,

@@ -34,7 +34,6 @@ use reading::Left;
 
 pub use profiler_programs::missing_profilers;
 
-/// Profiles cases of a comparison whose records are finished.
 pub struct ProfileSession<'a> {
     pub session: RunSession<'a>,
     pub options: &'a ProfileOptions,
@@ -107,7 +106,6 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         Self { launcher, programs, options }
     }
 
-    /// Profiles a case with every requested profiler that fits it, into its record.
     fn profile_into(
         &mut self,
         case: &PlannedCase,
@@ -194,7 +192,6 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         Ok(Ok(profile))
     }
 
-    /// Runs one process of the case like any other.
     fn execution(&mut self, case: &PlannedCase, wrapping: Wrapping) -> Execution {
         let launcher = &mut *self.launcher;
         launcher.wrapping = Some(wrapping);

@@ -42,7 +42,6 @@ pub(super) fn kernels(
     Err(why.into_iter().next().map(|(_, cause)| cause).unwrap_or_default())
 }
 
-/// `ERROR: Report 'gpukernsum' could not be found.`
 fn is_unknown(bytes: &[u8], name: &str) -> bool {
     let text = String::from_utf8_lossy(bytes);
     text.lines().any(|line| line.contains(name) && line.contains("could not be found"))

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use crate::store::journal::RunFolder;
 use gbench_model::Profiler;
 
-/// The subfolder for reports of profilers.
 const PROFILES: &str = "profiles";
 
 pub(super) struct ProfileFiles {
@@ -26,7 +25,6 @@ impl ProfileFiles {
         self.folder.join(format!("{}{suffix}", self.stem))
     }
 
-    /// The profiler's output, under its own suffix.
     pub(super) fn report(&self) -> PathBuf {
         self.at(match self.profiler {
             Profiler::Nsys => ".nsys-rep",
@@ -39,7 +37,6 @@ impl ProfileFiles {
         self.at("_torch_table.txt")
     }
 
-    /// The file that nsys writes before its report, in the same folder.
     pub(super) fn stream(&self) -> PathBuf {
         self.at(".qdstrm")
     }

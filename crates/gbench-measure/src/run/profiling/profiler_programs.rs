@@ -13,7 +13,6 @@ use gbench_suite::plan::PlannedCase;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ProfilerProgram {
     Here(PathBuf),
-    /// How it was looked for.
     Missing {
         program: String,
     },
@@ -21,7 +20,6 @@ pub(super) enum ProfilerProgram {
     Inside,
 }
 
-/// Name on the path, the variable that overrides it, and the package to install.
 fn known_as(profiler: Profiler) -> Option<(&'static str, &'static str, &'static str)> {
     match profiler {
         Profiler::Nsys => Some(("nsys", "GBENCH_NSYS", "Nsight Systems")),
@@ -58,13 +56,11 @@ pub fn missing_profilers(profilers: &[Profiler]) -> Vec<(Profiler, String)> {
     profilers.iter().filter_map(missing).collect()
 }
 
-/// The requested profilers, each searched once.
 pub(super) struct Programs(Vec<Found>);
 
 struct Found {
     profiler: Profiler,
     program: ProfilerProgram,
-    /// Determined before its first case; the inner `None`: unknown.
     version: Option<Option<String>>,
 }
 
@@ -80,7 +76,6 @@ impl Programs {
         found.map_or_else(|| here(profiler), |found| found.program.clone())
     }
 
-    /// A warning for each missing one.
     pub(super) fn missing(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|found| match &found.program {
             ProfilerProgram::Missing { program } => Some(format!(
@@ -92,7 +87,6 @@ impl Programs {
         })
     }
 
-    /// The version that a profiler reports.
     pub(super) fn version(
         &mut self,
         profiler: Profiler,

@@ -8,7 +8,6 @@ use gbench_formats::profile::ProfileReadError;
 use gbench_model::{KernelProfile, Origin, ProcessEnd, Setting, Stage};
 use gbench_suite::plan::PlannedCase;
 
-/// Seconds for reading a report, before the multiplier.
 const LIMIT: f64 = 120.0;
 
 pub(super) type KernelsRead = Result<Vec<KernelProfile>, String>;

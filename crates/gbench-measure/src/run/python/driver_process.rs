@@ -73,11 +73,8 @@ pub(crate) fn measure(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// The messages that the process sent about it are final.
     Told,
-    /// The process crashed while it was at this case.
     Crashed,
-    /// The process ended, for any reason, before it reached the case.
     NotReached,
 }
 
@@ -161,7 +158,6 @@ fn stages_by_case(execution: &Execution, cases: usize) -> Vec<Range<usize>> {
 }
 
 impl Launcher<'_> {
-    /// Runs one process of the driver for these cases of one benchmark.
     pub(crate) fn execute_python(&mut self, cases: &[&PlannedCase]) -> Execution {
         let benchmark = &cases[0].benchmark;
         let Some(entry) = benchmark.python() else {
@@ -226,7 +222,6 @@ fn is_alone(benchmark: &Benchmark, entry: &PythonEntry) -> bool {
     one_point || benchmark.settings.isolation.value == Isolation::Process
 }
 
-/// The request to the driver.
 fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value {
     let first = cases[0];
     let own = environment::request(&first.benchmark.settings, &first.id, 0);

@@ -4,9 +4,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Usual names of environment folders in a project.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
-/// Variables with the folder of the active environment.
 const VIRTUAL_ENV: &str = "VIRTUAL_ENV";
 const CONDA_PREFIX: &str = "CONDA_PREFIX";
 

@@ -27,9 +27,7 @@ pub struct Finished {
     pub record: RunRecord,
     /// `artifacts/<run_id>`, or the side's part of a comparison's folder.
     pub folder: RunFolder,
-    /// The number of the signal that ended the run, if one did.
     pub interrupted: Option<i32>,
-    /// A GPU that a benchmark requires is missing.
     pub gpu_missing: bool,
 }
 
@@ -65,7 +63,6 @@ pub(crate) struct ArmRecorder {
     pub folder: RunFolder,
     /// By index of the case in the record.
     recorders: Vec<CaseRecorder>,
-    /// Start times of its benchmarks' interpreters.
     pub starts: Vec<InterpreterStart>,
     /// Benchmark id to the harness of a program that is timed from outside and calibrates itself.
     pub calibrating: BTreeMap<String, Harness>,
@@ -187,7 +184,6 @@ impl ArmRecorder {
         self.recorders[index].abort(&mut self.record.cases[index], outcome);
     }
 
-    /// Records that up to `jobs` processes of the run are on the machine at once.
     pub(crate) fn set_jobs(&mut self, index: usize, jobs: usize) {
         self.recorders[index].set_jobs(&mut self.record.cases[index], jobs);
     }
@@ -196,7 +192,6 @@ impl ArmRecorder {
         self.is_aborted(index) || self.record.cases[index].outcome.is_measured()
     }
 
-    /// Adds a process's result to the record only.
     pub(crate) fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
         let case = &mut self.record.cases[index];
         let benchmark = &self.recorders[index].planned().benchmark;
@@ -226,7 +221,6 @@ impl ArmRecorder {
         self.recorders[index].finish(&mut self.record.cases[index], complete);
     }
 
-    /// Writes the newest process of a case to disk.
     pub(crate) fn keep_process(&mut self, index: usize) -> Result<()> {
         self.folder.keep_process(index, &self.record.cases[index])
     }

@@ -28,19 +28,14 @@ pub(super) struct CaseRecorder {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
-    /// The contents of the files named in the suite file.
     of_files: Option<DeviceCode>,
-    /// The code in the record was reported by processes.
     code_was_said: bool,
-    /// Metrics that are not measured samples.
     roles: BTreeMap<String, Role>,
     /// The outcome is known before the end: the case is not run, or not any further.
     aborted: bool,
-    /// The most processes of the run on the machine at once, if more than one.
     jobs: Option<Shown>,
 }
 
-/// The results of processes for each of several cases.
 pub(crate) type CaseParts = Vec<(Execution, ProcessContext)>;
 
 /// The state of the machine, with the throttling that the process itself observed.
@@ -54,11 +49,9 @@ fn with_throttled(mut conditions: Conditions, throttled: &Throttled) -> Conditio
     conditions
 }
 
-/// The circumstances of a process: its place in the plan and the state of the machine.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessContext {
     pub started: SystemTime,
-    /// Its index within its case.
     pub process: u32,
     /// In rounds: the round, and its place in it, 0 if it goes first.
     pub place: Option<(u32, u8)>,
@@ -66,13 +59,11 @@ pub(crate) struct ProcessContext {
     pub shared: Option<u32>,
     /// It was alive together with the other side's process, in turns.
     pub lockstep: bool,
-    /// How the suite's command for timeouts ended, if it was called.
     pub after_timeout: Option<ProcessEnd>,
     pub conditions: Option<Conditions>,
 }
 
 impl CaseRecorder {
-    /// A case that has not run, with its record.
     pub(crate) fn new(planned: &PlannedCase) -> (Self, CaseRecord) {
         let recorder = Self {
             planned: planned.clone(),
@@ -159,7 +150,6 @@ impl CaseRecorder {
         &self.planned
     }
 
-    /// Settles the case without running it, or any further.
     pub(crate) fn abort(&mut self, record: &mut CaseRecord, outcome: Outcome) {
         if !self.aborted {
             self.aborted = true;
@@ -167,7 +157,6 @@ impl CaseRecorder {
         }
     }
 
-    /// Adds the result of one process.
     pub(crate) fn add(
         &mut self,
         record: &mut CaseRecord,

@@ -10,11 +10,9 @@ use globset::{GlobBuilder, GlobMatcher};
 use gbench_device_code as device_code;
 use gbench_model::{DeviceCode, KernelCode, Manifest};
 
-/// Limits on bytes per file and for all files of a benchmark.
 const MAX_BYTES: u64 = 256 << 20;
 const MAX_ALL: u64 = 1 << 30;
 
-/// Limits on matching files, and on folder entries that are searched for them.
 const MAX_FILES: usize = 200;
 const MAX_ENTRIES: usize = 100_000;
 
@@ -58,7 +56,6 @@ fn read_file(path: &Path, left: &mut u64) -> Result<Vec<DeviceCode>, String> {
     Ok(codes.into_iter().map(recorded).collect())
 }
 
-/// The code of a file in the form of a record.
 fn recorded(code: device_code::ArchCode) -> DeviceCode {
     let kernel = |kernel: device_code::ArchKernel| KernelCode {
         sha256: kernel.sha256,
@@ -135,7 +132,6 @@ fn find(patterns: &[String], folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
     (files, warnings)
 }
 
-/// Depth of folders that `**` searches.
 const MAX_DEPTH: usize = 32;
 
 /// Adds the matching files below `folder`/`below`. Links to folders are not followed, since they may form cycles.

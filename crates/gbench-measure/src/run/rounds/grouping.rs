@@ -7,17 +7,14 @@ use gbench_suite::plan::RoundsPlan;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GroupMember {
     pub pair: usize,
-    /// Whole rounds before this one.
     pub round: u32,
     /// By arm: the index of the process that its case gets, if it gets one.
     pub processes: [Option<u32>; 3],
-    /// Its processes may be shared with other cases.
     pub shared: bool,
 }
 
-/// Groups the pairs that share their processes: points of one benchmark in the same round, if the same sides of them take
-/// part. Base and head are then asked for the same points. Other pairs stay alone. Each group takes the place of its first
-/// pair.
+/// Groups the pairs that share their processes: points of one benchmark in the same round, if the same sides of them take part.
+/// Base and head are then asked for the same points. Other pairs stay alone. Each group takes the place of its first pair.
 pub(super) fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMember>> {
     let mut groups: Vec<Vec<GroupMember>> = Vec::new();
     for member in members {

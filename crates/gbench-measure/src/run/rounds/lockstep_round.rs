@@ -113,7 +113,6 @@ impl RoundRun<'_, '_> {
     }
 }
 
-/// The suffix that distinguishes the names of logs.
 fn mark(partner: &Partner<'_>, execution: &Execution) -> &'static str {
     match (partner.slot, execution.stopped) {
         (None, _) => ".beside-control",

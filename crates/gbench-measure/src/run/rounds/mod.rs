@@ -21,7 +21,6 @@ use gbench_model::{DEFECT, Fault, Result, RunRecord, Side};
 use gbench_suite::plan::RoundsPlan;
 use round_driver::RoundDriver;
 
-/// A comparison in rounds, ready to run with a stopping policy.
 pub struct RoundsSession<'a> {
     pub plan: &'a RoundsPlan,
     pub session: RunSession<'a>,

@@ -44,7 +44,6 @@ pub(super) fn checked(
     Ok(taken)
 }
 
-/// The first difference between a record and this comparison.
 fn difference(plan: &RoundsPlan, arm: usize, header: &RunRecord, record: &RunRecord) -> Option<String> {
     if header.side != record.side || plan.arms[arm].side != record.side {
         return Some("its sides are others".into());

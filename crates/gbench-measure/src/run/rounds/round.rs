@@ -22,7 +22,6 @@ pub(super) struct Point {
     /// Index of the pair in the plan, and of the case in [`gbench_suite::plan::PlannedPair::cases`].
     pub pair: usize,
     pub case: usize,
-    /// The index of the process within its case.
     pub process: u32,
     /// Measured only because the other side's process measures it, too, and not recorded.
     pub discarded: bool,
@@ -116,7 +115,6 @@ impl<'s> RoundRun<'s, '_> {
         cut_short.is_some()
     }
 
-    /// Splits a process's results by case.
     pub(super) fn take(&mut self, start: &ProcessStart, execution: Execution, context: ProcessContext) {
         let parts = match start.points.len() {
             1 => vec![execution],
@@ -140,7 +138,6 @@ impl<'s> RoundRun<'s, '_> {
         self.arms[start.arm].log(&format!("{}{mark}", self.log_name(start)), execution)
     }
 
-    /// The name of a process's logs; a shared one has the name of its benchmark.
     fn log_name(&self, start: &ProcessStart) -> String {
         let point = &start.points[0];
         let id = &self.planned(point).id;

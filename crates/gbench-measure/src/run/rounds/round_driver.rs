@@ -27,7 +27,6 @@ pub(super) struct RoundDriver<'a> {
     /// By pair: in this round, its executions are counted if its suite asks for it.
     counted: Vec<bool>,
     since: Instant,
-    /// The reason for an early end.
     ended: Option<CutShort>,
 }
 
@@ -65,7 +64,6 @@ impl<'a> RoundDriver<'a> {
         self.finish()
     }
 
-    /// Builds base and head. The control uses the base's tree, which is already built.
     fn build(&mut self) -> Result<()> {
         for (arm, plan) in self.arms.iter_mut().zip(&self.plan.arms) {
             if self.ended.is_none() && arm.side != Some(Side::Control) {
@@ -79,7 +77,6 @@ impl<'a> RoundDriver<'a> {
         Ok(())
     }
 
-    /// Records the cases that cannot run, before anything is measured.
     fn decide_early(&mut self) -> Result<()> {
         for pair in 0..self.states.len() {
             for case in &self.plan.pairs[pair].cases {
@@ -214,7 +211,6 @@ impl<'a> RoundDriver<'a> {
         }
     }
 
-    /// The index of the next process of a pair's case, if it gets one.
     fn next_process(&self, pair: usize, case: usize) -> Option<u32> {
         let (side, state) = (self.plan.pairs[pair].cases[case].arm, &self.states[pair]);
         let (arm, index) = (&self.arms[side], state.cases[side]?);
@@ -290,7 +286,6 @@ impl<'a> RoundDriver<'a> {
     }
 }
 
-/// The stopping policy ended the rounds before the case had one.
 fn out_of_time() -> Outcome {
     let cause = "the rounds were over before its first".into();
     not_run(OutcomeCode::RoundsOver, cause, "give more time, or resume the comparison")

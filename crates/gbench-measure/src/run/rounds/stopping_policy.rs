@@ -38,7 +38,6 @@ pub enum NextRound {
     Stop,
 }
 
-/// The state of a comparison. All rounds in it are whole.
 #[derive(Clone, Debug)]
 pub struct RoundsState<'a> {
     pub plan: &'a RoundsPlan,
@@ -53,7 +52,6 @@ pub struct RoundsState<'a> {
     pub seconds: f64,
 }
 
-/// The state of a pair.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairState {
     /// Index of its case in each record; base, head, control.
@@ -74,7 +72,6 @@ impl PairState {
 }
 
 impl RoundsState<'_> {
-    /// The most rounds of any pair.
     pub fn rounds(&self) -> u32 {
         self.pairs.iter().map(|pair| pair.rounds).max().unwrap_or(0)
     }

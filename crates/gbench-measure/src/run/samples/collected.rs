@@ -16,7 +16,6 @@ use crate::run::outcome::reported;
 use crate::run::process::executor::Execution;
 use crate::run::samples::extract::error::ExtractError;
 
-/// The samples of one process, and everything else that it reported.
 #[derive(Debug, Default)]
 pub(crate) struct CollectedSamples {
     /// By name. `values` contains finite numbers only.
@@ -31,16 +30,11 @@ pub(crate) struct CollectedSamples {
     pub metadata: BTreeMap<String, serde_json::Value>,
     pub device: Option<String>,
     pub device_peak_bytes: Option<u64>,
-    /// The first failed validation's message.
     pub invalid: Option<String>,
     pub skip: Option<Skip>,
-    /// Samples taken on a throttled device.
     pub throttled: Option<Throttled>,
-    /// The first error.
     pub error: Option<ReportedError>,
-    /// The GPU code that it reported.
     pub device_code: Option<DeviceCode>,
-    /// A rate beyond the card's peak.
     pub above_peak: Option<String>,
     per_iteration: BTreeMap<&'static str, f64>,
     /// Errors that it found in its answer, and its peaks of memory.
@@ -69,7 +63,6 @@ pub(crate) struct MetricSamples {
     pub values: Vec<f64>,
     pub first_iteration: u64,
     pub stated: Option<Stated>,
-    /// Set for figures that are not measured samples.
     pub role: Option<Role>,
 }
 
@@ -78,15 +71,12 @@ pub(crate) struct MetricSamples {
 pub(crate) enum Role {
     /// Computed from another metric, or of unknown direction: shown, and judged only if the suite file requests it.
     Derived,
-    /// An error that the benchmark found in its own answer.
     Accuracy,
-    /// Peak memory.
     Memory,
     /// Resource usage of the device code, which is read, not measured.
     Code,
 }
 
-/// Amounts of work, with the units of their rates.
 pub(crate) const RATES: [(&str, &str); 4] =
     [("items", "items/s"), ("bytes", "B/s"), ("flops", "FLOP/s"), ("tokens", "tokens/s")];
 
@@ -109,7 +99,6 @@ impl MetricSamples {
 }
 
 impl CollectedSamples {
-    /// Everything that a process of the case reported, whatever its outcome.
     pub(crate) fn of(execution: &Execution, benchmark: &Benchmark, id: &CaseId) -> Self {
         let case = &id.to_string();
         let mut collected = Self::default();
@@ -181,7 +170,6 @@ impl CollectedSamples {
         self.absent.dedup();
     }
 
-    /// Adds the harness's reading of the case.
     fn take_reading(&mut self, execution: &Execution) {
         let Some(Ok(readings)) = &execution.readings else { return };
         let Some(reading) = readings.first().filter(|reading| reading.end == End::Measured) else { return };
@@ -357,7 +345,6 @@ impl CollectedSamples {
         }
     }
 
-    /// Adds the share of the card's peak to a rate, and marks one above it.
     fn compare_with_peaks(&mut self, id: &CaseId) {
         let Some(device) = self.device.as_deref() else { return };
         let rates =
@@ -392,7 +379,6 @@ impl CollectedSamples {
         }
     }
 
-    /// Turns errors and peaks into metrics, unless the program measures one of that name.
     fn take_figures(&mut self) {
         let word = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
         let errors = std::mem::take(&mut self.errors).into_iter().map(|(name, values)| {
@@ -407,7 +393,6 @@ impl CollectedSamples {
         }
     }
 
-    /// Turns the figures of device code into metrics, unless the program measures one of that name.
     pub(crate) fn take_code(&mut self, code: &DeviceCode) {
         for (name, unit, figure) in CODE_FIGURES {
             let Some(value) = code.largest(figure) else { continue };

@@ -15,7 +15,6 @@ use crate::run::record::arm::{ArmRecorder, slug};
 use gbench_model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use gbench_suite::{Benchmark, Build, FailedBuild};
 
-/// The time between two progress reports of a build.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// Runs a build step to its end. If it failed, returns the outcome of the benchmark's cases; an interrupt or the run's

@@ -38,10 +38,8 @@ const SMALL: f64 = 0.01;
 const LARGE: f64 = 0.3;
 /// If both did the same, as with a long case, a third process gets this many times the seconds that the last one took.
 const FURTHER: f64 = 3.0;
-/// How much longer Valgrind may take.
 const SIMULATED: f64 = 50.0;
 
-/// The result of counting a case: additional metrics, and warnings.
 #[derive(Default)]
 struct CaseCount {
     metrics: Vec<MetricReading>,
@@ -50,13 +48,11 @@ struct CaseCount {
 
 enum Tool {
     Perf,
-    /// The program's path.
     Valgrind(PathBuf),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Executed {
-    /// Executions of the benchmarked code.
     executions: f64,
     instructions: f64,
     cycles: Option<f64>,
@@ -133,7 +129,6 @@ fn count_case(
 
 /// The tool for counting a benchmark. Errors: no tool is available for it.
 fn tool(counting: Counting, benchmark: &Benchmark, harness: Harness) -> std::result::Result<Tool, Stop> {
-    /// Advice if the hardware counters are not available.
     const INSTEAD: &str = "`count = \"valgrind\"` counts without them";
     if !harness.counts() {
         let title = harness.0.about().title;
@@ -180,7 +175,6 @@ impl CountRun<'_, '_, '_> {
         slope_of(small, large)
     }
 
-    /// The count of one process, and its duration.
     fn executed(&mut self, seconds: f64, log: Log) -> std::result::Result<(Executed, f64), Stop> {
         let mut found = Err("no folder for what is counted can be made".into());
         let execution = with_folder(|out| {
@@ -241,7 +235,6 @@ impl CountRun<'_, '_, '_> {
         (execution, found)
     }
 
-    /// The words before the program.
     fn words(&self, counts: &Path) -> Vec<String> {
         let folder = counts.to_string_lossy();
         match &self.tool {
@@ -303,7 +296,6 @@ impl CountRun<'_, '_, '_> {
     }
 }
 
-/// Where the end of a counting process is explained.
 const LOOK: &str = "its log ends in `.count`";
 
 /// The sum over all processes of the program; `None` if none left a count. Errors: the kernel refused; a file does not come
@@ -358,7 +350,6 @@ fn of_perf(file: &[u8]) -> std::result::Result<Executed, Stop> {
     })
 }
 
-/// The instructions per execution, from two processes.
 fn slope_of(small: Executed, large: Executed) -> std::result::Result<CaseCount, Stop> {
     let more = large.executions - small.executions;
     if more.is_nan() || more <= 0.0 {

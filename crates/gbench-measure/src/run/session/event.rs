@@ -84,11 +84,9 @@ pub enum Progress<'a> {
         side: Option<Side>,
         profiler: Profiler,
     },
-    /// A separate line, such as an estimate.
     Note {
         text: &'a str,
     },
-    /// Measuring is over; the result follows.
     Finished,
 }
 

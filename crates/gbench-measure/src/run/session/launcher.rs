@@ -31,7 +31,6 @@ use gbench_model::{
 use gbench_suite::plan::{Arm, PlannedCase};
 use gbench_suite::{Action, Benchmark, Build};
 
-/// The means of starting the processes of a plan.
 pub struct RunSession<'a> {
     pub executor: &'a mut dyn Executor,
     pub observer: &'a mut dyn Observer,
@@ -53,12 +52,10 @@ pub(crate) struct Launcher<'a> {
     /// The Python driver's files, written on first use; in sandboxes each side has its own, because Python stores compiled
     /// files there.
     pub(crate) drivers: Vec<(Option<Sandbox>, Temporary)>,
-    /// Each side's folder for compiled kernels, created on first use.
     cubins: RefCell<Vec<(Option<Sandbox>, Temporary)>>,
     /// While a case is profiled: the program to start its process under.
     pub(crate) wrapping: Option<Wrapping>,
     pub count: ProcessCount,
-    /// The last wait for an idle machine ran out.
     pub(crate) gave_up: bool,
 }
 
@@ -98,7 +95,6 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// Another launcher of the same plan, with its own means.
     pub(crate) fn beside<'b>(&self, session: RunSession<'b>) -> Launcher<'b> {
         Launcher { until: self.until, count: self.count.clone(), ..Launcher::new(session) }
     }
@@ -334,7 +330,6 @@ impl<'a> Launcher<'a> {
         env.filter_map(|(name, value)| Some((name.into(), value?))).collect()
     }
 
-    /// `None`: the folder cannot be made.
     fn cubins_of(&self, side: Option<&Sandbox>) -> Option<OsString> {
         let mut all = self.cubins.borrow_mut();
         if let Some((_, folder)) = all.iter().find(|(of, _)| of.as_ref() == side) {

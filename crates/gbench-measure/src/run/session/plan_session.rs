@@ -22,11 +22,9 @@ use gbench_model::{CutShort, Outcome, OutcomeCode, Result, RunRecord};
 use gbench_suite::ProfileOptions;
 use gbench_suite::plan::{Plan, PlannedCase};
 
-/// A plan, ready to run.
 pub struct PlanSession<'a> {
     pub plan: &'a Plan,
     pub session: RunSession<'a>,
-    /// The folder of records and logs.
     pub artifacts: &'a Path,
     /// Cases that run first, in concurrent queues; the other cases run alone. Empty: every case runs alone.
     pub queues: Vec<QueueSession<'a>>,
@@ -273,7 +271,6 @@ fn shared_with(cases: &[PlannedCase], first: usize) -> usize {
     if shares { cases[first..].iter().take_while(same).count() } else { 1 }
 }
 
-/// Measures harness cases that share their processes, process after process.
 fn by_harness(
     launcher: &mut Launcher<'_>,
     arm: &mut ArmRecorder,

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-/// Bytes of one stream, at most `limit` of them.
 #[derive(Clone, Debug)]
 pub struct Capture {
     limit: usize,
@@ -29,12 +28,10 @@ impl Capture {
         self.tail.drain(..over);
     }
 
-    /// The same count, without the contents.
     pub fn forgotten(&self) -> Self {
         Self { total: self.total, ..Self::new(0) }
     }
 
-    /// Bytes seen, kept or not.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -54,7 +51,6 @@ impl Capture {
         bytes
     }
 
-    /// The newest bytes, at most `length`.
     pub fn newest(&self, length: usize) -> String {
         let tail: Vec<u8> = if self.tail.is_empty() {
             self.head[self.head.len().saturating_sub(length)..].to_vec()

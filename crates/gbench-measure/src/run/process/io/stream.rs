@@ -32,15 +32,12 @@ pub(crate) fn read_available(source: &mut File, mut take: impl FnMut(&[u8])) -> 
     Ok(false)
 }
 
-/// One of the child's output pipes, and its captured bytes.
 pub(crate) struct Stream {
-    /// `None` after its end.
     source: Option<File>,
     pub capture: Capture,
 }
 
 impl Stream {
-    /// `limit`: bytes to keep.
     pub(crate) fn new(source: Option<impl Into<OwnedFd>>, limit: usize) -> Self {
         let source = source.map(|pipe| File::from(pipe.into()));
         // If setting the flag fails, reads may block; the poll before makes one read safe.

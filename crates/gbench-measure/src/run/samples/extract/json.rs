@@ -13,7 +13,6 @@ use super::error::ExtractError;
 use gbench_formats::adapters::formats::failed_row;
 use gbench_suite::ExtractRows;
 
-/// Keys with the name of an entry.
 pub(crate) const NAMES: [&str; 15] = [
     "name",
     "benchmark",
@@ -116,7 +115,6 @@ impl<'a> Match<'a> {
         Self { text, way, entries }
     }
 
-    /// The names of the entries that contain it.
     fn names(&self) -> BTreeMap<(usize, &'static str), &'a str> {
         let named = self.entries.iter().enumerate();
         let of_entry = |(depth, entry): (usize, &&'a Map<String, Value>)| {
