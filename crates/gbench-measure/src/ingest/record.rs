@@ -187,7 +187,7 @@ fn refuse_contradiction(cases: &[Case], options: &RecordOptions) -> Result<()> {
             options.units.get(name).filter(|unit| !metric.unit.is_empty() && **unit != metric.unit)
         {
             let what = format!("the file gives it in {}", metric.unit);
-            return Err(Fault::at_flag(format!("--unit {name}={unit}"), what, "take the flag out"));
+            return Err(Fault::at_flag(format!("--unit {name}={unit}"), what, "remove the flag"));
         }
         let known = metric.better.or_else(|| direction_of_unit(&metric.unit));
         if let (Some(way), Some(known)) = (options.better.get(name), known)
@@ -197,7 +197,7 @@ fn refuse_contradiction(cases: &[Case], options: &RecordOptions) -> Result<()> {
             return Err(Fault::at_flag(
                 format!("--better {name}={}", way.into_str()),
                 what,
-                "take the flag out",
+                "remove the flag",
             ));
         }
     }

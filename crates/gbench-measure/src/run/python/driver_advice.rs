@@ -38,7 +38,7 @@ pub(crate) fn of_kind(kind: &str) -> Option<&'static str> {
         "patched_clock" => "leave the clocks of `time` and torch as they are",
         "left_running" => "wait in the benchmark for what it starts, and end it in `teardown()`",
         "mode" => "choose another `mode`, or remove the option that it excludes",
-        "cuda_graph" => "take `cuda_graph` out for what cannot be captured",
+        "cuda_graph" => "remove `cuda_graph` for work that cannot be captured",
         "profile" => "let the benchmark import torch before it is measured, or profile it with nsys or ncu",
         "exit" => "let the module return: what ends the interpreter ends the measurement, too",
         _ => return None,

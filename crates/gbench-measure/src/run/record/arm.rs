@@ -109,7 +109,7 @@ impl ArmRecorder {
         for benchmark in &arm.benchmarks {
             if let Some(what) = devices.missing(&benchmark.settings.device.value) {
                 // Not skipped: a device that was requested by number cannot be replaced by another one.
-                let advice = "name a GPU that `nvidia-smi` lists, or take `device` out";
+                let advice = "name a GPU that `nvidia-smi` lists, or remove `device`";
                 let outcome = failed(FailureKind::MissingDependency, what, advice);
                 decided_early.benchmark(benchmark, outcome);
                 gpu_missing = true;

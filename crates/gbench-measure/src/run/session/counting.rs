@@ -132,11 +132,11 @@ fn tool(counting: Counting, benchmark: &Benchmark, harness: Harness) -> std::res
     const INSTEAD: &str = "`count = \"valgrind\"` counts without them";
     if !harness.counts() {
         let title = harness.0.about().title;
-        return Err(format!("executions of {title} cannot be counted; take `count` out").into());
+        return Err(format!("executions of {title} cannot be counted; remove `count`").into());
     }
     if counting == Counting::Valgrind {
         let found = on_path(benchmark, "valgrind").map(Tool::Valgrind);
-        return found.ok_or_else(|| "valgrind is not on the PATH; install it, or take `count` out".into());
+        return found.ok_or_else(|| "valgrind is not on the PATH; install it, or remove `count`".into());
     }
     match supervise::instruction_counter() {
         CounterState::Works => Ok(Tool::Perf),
