@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use super::loose_json::{standard_json, without_comments};
-use super::paths::{below, folder, leaf};
-use super::prelude::*;
-use super::python;
+use super::interface::prelude::*;
+use super::readers::loose_json::{standard_json, without_comments};
+use super::source::paths::{below, folder, leaf};
+use super::source::python;
 
 pub(crate) struct Asv;
 

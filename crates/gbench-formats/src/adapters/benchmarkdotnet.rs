@@ -4,7 +4,7 @@
 //! <https://benchmarkdotnet.org/articles/configs/exporters.html>. Read alone: a command writes the reports into the folder by
 //! `--exporters fulljson --artifacts FOLDER`.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 pub(crate) struct BenchmarkDotNet;
 

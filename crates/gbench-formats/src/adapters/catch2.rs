@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::cpp::{self, Library};
-use super::prelude::*;
-use super::xml::{self, Element};
+use super::interface::prelude::*;
+use super::readers::xml::{self, Element};
+use super::source::cpp::{self, Library};
 
 pub(crate) struct Catch2;
 

@@ -4,11 +4,13 @@
 //! after 100 bytes. The filter matches whole names. The files do not say what was measured: a measurement of another kind than
 //! wall time, such as cycles, is told by the line that the case has in stdout.
 
+mod report;
+
 use std::collections::BTreeMap;
 
-use super::cargo::{self, DeclaredTarget, TargetKind};
-use super::criterion_report::CriterionReport;
-use super::prelude::*;
+use self::report::CriterionReport;
+use super::interface::prelude::*;
+use super::source::cargo::{self, DeclaredTarget, TargetKind};
 
 pub(crate) struct Criterion;
 

@@ -3,10 +3,10 @@
 //! <https://cmake.org/cmake/help/latest/manual/ctest.1.html>. A test is one run of a program, with its start: one sample a process. A
 //! test that needs a fixture brings the tests that set it up, so that more than the cases asked for may be measured.
 
-use super::cmake;
-use super::prelude::*;
-use super::quoting;
-use super::xml::{self, Element};
+use super::interface::prelude::*;
+use super::readers::xml::{self, Element};
+use super::source::cmake;
+use super::source::quoting;
 
 pub(crate) struct CTest;
 

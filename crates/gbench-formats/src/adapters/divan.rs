@@ -3,9 +3,11 @@
 //! <https://docs.rs/divan>. No option writes anything else, and no samples are kept. A name is the path in the tree, joined by `::`, which is
 //! what the filter matches; only the branches of thread counts, `t=4`, cannot be asked for one by one.
 
-use super::cargo::{self, DeclaredTarget, TargetKind};
-use super::divan_tree::{Ended, Leaf, parse, scaled};
-use super::prelude::*;
+mod tree;
+
+use self::tree::{Ended, Leaf, parse, scaled};
+use super::interface::prelude::*;
+use super::source::cargo::{self, DeclaredTarget, TargetKind};
 
 pub(crate) struct Divan;
 

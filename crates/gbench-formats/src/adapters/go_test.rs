@@ -13,7 +13,7 @@ mod detection;
 #[cfg(test)]
 mod tests;
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 pub(crate) struct GoTest;
 

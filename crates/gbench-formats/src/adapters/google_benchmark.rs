@@ -3,15 +3,15 @@
 //! <https://github.com/google/benchmark/blob/main/docs/user_guide.md>. `--benchmark_min_time` is given without its suffix
 //! `s`, which versions before 1.8 refuse and later ones do not need.
 
-mod detect;
+mod detection;
 mod names;
 mod report;
 #[cfg(test)]
 mod tests;
 
 use self::names::{FILE, case_name};
-use super::prelude::*;
-use super::quoting;
+use super::interface::prelude::*;
+use super::source::quoting;
 
 pub(crate) struct GoogleBenchmark;
 
@@ -40,7 +40,7 @@ impl Adapter for GoogleBenchmark {
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
-        detect::detect(tree)
+        detection::detect(tree)
     }
 
     /// The names of the flags stand in the library: a program that is linked with a shared one, as Debian has it, holds the library's

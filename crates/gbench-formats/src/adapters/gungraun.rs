@@ -3,10 +3,10 @@
 //! <https://docs.rs/gungraun>. It needs `valgrind`, and `gungraun-runner` of the same version as the library. Its filter is one
 //! wildcard pattern, which can be exact for one case alone: several are asked for as all. A benchmark that fails is named, and ends all.
 
-use super::callgrind_summary;
-use super::cargo;
 use super::iai_callgrind::{detect, words};
-use super::prelude::*;
+use super::interface::prelude::*;
+use super::readers::callgrind_summary;
+use super::source::cargo;
 
 pub(crate) struct Gungraun;
 

@@ -3,9 +3,9 @@
 //! <https://docs.rs/iai-callgrind>. It needs `valgrind`, and `iai-callgrind-runner` of the same version as the library. It
 //! cannot filter: the word that looks like it picks whole files. A benchmark that fails ends all, and is not named on stdout.
 
-use super::callgrind_summary;
-use super::cargo::{self, DeclaredTarget, TargetKind};
-use super::prelude::*;
+use super::interface::prelude::*;
+use super::readers::callgrind_summary;
+use super::source::cargo::{self, DeclaredTarget, TargetKind};
 
 pub(crate) struct IaiCallgrind;
 

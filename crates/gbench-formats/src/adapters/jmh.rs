@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 pub(crate) struct Jmh;
 

@@ -185,7 +185,7 @@ fn detected_text(Detected { found, unclear, seen }: &Detected) -> String {
 
 fn cmake_answer(given: &Given) -> String {
     let mut text = String::new();
-    for target in cmake::targets(&given.tree()) {
+    for target in super::source::cmake::targets(&given.tree()) {
         match target.found("") {
             Ok(found) => writeln!(text, "{} of {:?}", found.command.join(" "), target.sources).unwrap(),
             Err(why_not) => writeln!(text, "{why_not}").unwrap(),

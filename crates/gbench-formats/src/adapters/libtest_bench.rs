@@ -4,8 +4,8 @@
 //! and it keeps no samples. It is unstable: a stable compiler builds it with `RUSTC_BOOTSTRAP=1` alone. Output that the benchmarks print
 //! is kept back, unless the environment has `RUST_TEST_NOCAPTURE`.
 
-use super::cargo::{self, DeclaredTarget, TargetKind, packages, without_comments};
-use super::prelude::*;
+use super::interface::prelude::*;
+use super::source::cargo::{self, DeclaredTarget, TargetKind, packages, without_comments};
 
 pub(crate) struct LibtestBench;
 

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use serde::de::IgnoredAny;
 
-use super::formats::scalar;
-use super::javascript::{imports, name, package};
-use super::prelude::*;
+use super::formats::readers::values::scalar;
+use super::interface::prelude::*;
+use super::source::javascript::{imports, name, package};
 
 pub(crate) struct Mitata;
 

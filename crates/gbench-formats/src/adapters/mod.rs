@@ -7,49 +7,31 @@
 //!
 //! A new harness is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
-mod adapter;
-mod callgrind_summary;
-mod cargo;
-mod case;
-mod check;
-mod cmake;
-mod cpp;
-mod criterion_report;
-mod detect;
-mod divan_tree;
 pub mod formats;
-mod javascript;
-mod json;
-mod junit;
+mod interface;
 #[cfg(test)]
 mod kind_tests;
 pub mod layouts;
-mod loose_json;
-mod output;
-mod paths;
-mod prelude;
-mod python;
-mod quoting;
+mod readers;
+mod source;
 #[cfg(test)]
 mod tests;
-mod wrap;
-mod xml;
 
 use std::fmt;
 
-pub use adapter::{
+pub use interface::adapter::{
     About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Need,
     Reading, Reads, Refusal, SummaryReading,
 };
-pub use cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
-pub use check::{list, list_beside, read};
-pub use cmake::program as cmake_program;
+pub use interface::check::{list, list_beside, read};
+pub use interface::output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};
 #[cfg(test)]
-use detect::MemoryTree;
-pub use detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
-pub use javascript::imports as javascript_imports;
-pub use output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};
-pub use wrap::wrapped;
+use interface::source_tree::MemoryTree;
+pub use interface::source_tree::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
+pub use interface::wrap::wrapped;
+pub use source::cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
+pub use source::cmake::program as cmake_program;
+pub use source::javascript::imports as javascript_imports;
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {

@@ -5,8 +5,8 @@
 //! this order of preference, and JSON from any file of our folder that ends in `.json` too. A time is that of one unit: of one
 //! iteration through the batch, as the table has it.
 
-use super::cpp::{self, Library};
-use super::prelude::*;
+use super::interface::prelude::*;
+use super::source::cpp::{self, Library};
 
 pub(crate) struct Nanobench;
 
@@ -18,11 +18,11 @@ const LIBRARY: Library = Library {
     flag: "",
     compiled: |tree, path, text| {
         // The library is one header, and one source has to hold its code.
-        let header = tree.files().iter().find(|path| super::paths::leaf(path) == "nanobench.h")?;
-        let folder = super::paths::folder(header);
+        let header = tree.files().iter().find(|path| super::source::paths::leaf(path) == "nanobench.h")?;
+        let folder = super::source::paths::folder(header);
         let include = if folder.is_empty() { "." } else { folder };
         let whole = text.contains("ANKERL_NANOBENCH_IMPLEMENT") && path != header;
-        whole.then(|| format!("-I {}", super::quoting::quoted(include)))
+        whole.then(|| format!("-I {}", super::source::quoting::quoted(include)))
     },
     gpu: false,
 };

@@ -10,8 +10,8 @@ mod report;
 mod tests;
 
 use self::names::{DEVICE, FILE};
-use super::cpp::{self, Library};
-use super::prelude::*;
+use super::interface::prelude::*;
+use super::source::cpp::{self, Library};
 
 pub(crate) struct Nvbench;
 

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::prelude::*;
-use super::python;
+use super::interface::prelude::*;
+use super::source::python;
 
 pub(crate) struct Pyperf;
 

@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::junit::{TestCase, TestEnd, test_cases};
-use super::prelude::*;
+use super::interface::prelude::*;
+use super::readers::junit::{TestCase, TestEnd, test_cases};
 
-mod detect;
+mod detection;
 
 pub(crate) struct PytestBenchmark;
 
@@ -62,7 +62,7 @@ impl Adapter for PytestBenchmark {
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
-        detect::detect(tree)
+        detection::detect(tree)
     }
 
     fn recognises(&self, program: &Program) -> bool {

@@ -5,8 +5,8 @@
 //! `--testNamePattern` and measures all of the file; since version 3 it measures what is asked for. A skipped case is not in the
 //! document, one that throws has no numbers there, and Vitest ends with 0 all the same.
 
-use super::javascript::{imports, name, package};
-use super::prelude::*;
+use super::interface::prelude::*;
+use super::source::javascript::{imports, name, package};
 
 pub(crate) struct VitestBench;
 

@@ -1,5 +1,8 @@
-use super::super::{Amount, Harness, OutputFiles, read};
+use super::super::Harness;
 use super::*;
+use crate::adapters::interface::adapter::Amount;
+use crate::adapters::interface::check::read;
+use crate::adapters::interface::output::OutputFiles;
 
 fn command(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()

@@ -4,7 +4,7 @@
 //! statistics, beside `input_config`, whose layout differs by version. Requests that failed stand in `error_summary`, and their times nowhere: such
 //! a run failed. A latency of 0 is one that was not there to be measured, as where a server sends all tokens at once.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// What a load test is about; whatever else it notes is shown.
 const JUDGED: [&str; 7] = [

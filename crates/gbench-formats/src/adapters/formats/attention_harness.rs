@@ -5,8 +5,8 @@
 //! occupancy_percent}, environment, parameters}`. A kernel whose check says `passed: false` has failed. What it calls efficiency can lie above
 //! 100 %, and is shown with a mark.
 
-use super::prelude::*;
-use super::time_statistics::{read_times, statistic};
+use super::interface::prelude::*;
+use super::readers::time_statistics::{read_times, statistic};
 
 /// Figures beside the time, by their fields.
 const FIGURES: [(&str, &str, &str); 3] = [

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 const SHAPE: [&str; 7] = ["impl", "B", "H", "S", "d", "dtype", "causal"];
 

@@ -6,7 +6,7 @@
 //!
 //! SuperBench's `gpu_stream` has rows such as `STREAM_COPY_double_gpu_0_...`: that is another program, whose rows name no unit.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// Columns of the table of text behind the unit.
 const TEXT: [&str; 4] = ["Min", "(sec)", "Max", "Average"];

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,7 +4,7 @@
 //! between `Status` and `Bytes`, and tags of the user before `Problem`. The column `GB/s` holds GiB/s, as the profiler's other output
 //! says. The number of the problem depends on what else ran, and identifies nothing.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 const START: &str = "Problem,Provider,OperationKind,Operation,Disposition,Status";
 const FIGURES: [(&str, &str, &str); 3] =

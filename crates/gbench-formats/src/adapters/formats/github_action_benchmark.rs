@@ -4,8 +4,8 @@
 //! <https://github.com/benchmark-action/github-action-benchmark>. An entry holds one number of each benchmark. Its unit says which way is
 //! better, and else the tool that it names. What stands in `range` means something else for each tool, so it is kept as it is.
 
-use super::prelude::*;
-use crate::adapters::json;
+use super::interface::prelude::*;
+use crate::adapters::readers::json;
 
 /// Before the document in `data.js`.
 const ASSIGNMENT: &[u8] = b"window.BENCHMARK_DATA";

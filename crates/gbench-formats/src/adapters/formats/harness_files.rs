@@ -9,15 +9,16 @@ mod tests;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::format::{ResultFile, RunReading};
-use super::harness_file::HarnessInput::{Beside, File, Own, Stdout};
-use super::harness_file::{HarnessFile, read_file};
-use super::outline::Outline;
-use super::time::utc;
+use super::interface::format::{ResultFile, RunReading};
+use super::interface::harness_file::HarnessInput::{Beside, File, Own, Stdout};
+use super::interface::harness_file::{HarnessFile, read_file};
+use super::readers::outline::Outline;
+use super::readers::time::utc;
+use crate::adapters::interface::adapter::Reading;
+use crate::adapters::interface::output::ReadError;
 use crate::adapters::{
-    ReadError, Reading, benchmarkdotnet, catch2, criterion, divan, go_test, google_benchmark, gungraun,
-    hyperfine, iai_callgrind, jmh, libtest_bench, mitata, nanobench, nvbench, pyperf, pytest_benchmark,
-    vitest_bench,
+    benchmarkdotnet, catch2, criterion, divan, go_test, google_benchmark, gungraun, hyperfine, iai_callgrind,
+    jmh, libtest_bench, mitata, nanobench, nvbench, pyperf, pytest_benchmark, vitest_bench,
 };
 
 /// Each harness whose file is a format by itself.
@@ -266,7 +267,9 @@ fn pytest_benchmark_file(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
         return read_file(&pytest_benchmark::PytestBenchmark, file, pytest_benchmark::FILE);
     }
     let read = pytest_benchmark::measured(file.bytes);
-    read.map_err(|error| super::harness_file::renamed(error, Some(pytest_benchmark::FILE), file.name))
+    read.map_err(|error| {
+        super::interface::harness_file::renamed(error, Some(pytest_benchmark::FILE), file.name)
+    })
 }
 
 /// A commit is what was measured where nothing was changed beside it.

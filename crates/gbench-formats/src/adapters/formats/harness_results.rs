@@ -4,7 +4,7 @@
 //! optimizations: [{file, technique, status, time_ms, speedup, ...}], best_speedup, status}], summary}]}`. The harness counts a benchmark that
 //! timed out or was invalid as succeeded with 0.0 ms: such a time is a failure here. Its raw times may be invented, and are not read.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 use gbench_model::Variant;
 
 const PERCENTILES: [&str; 6] = ["p25", "p50", "p75", "p90", "p95", "p99"];

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 const TITLE: &str = "HPCG-Benchmark";
 const RATING: &str = "Final Summary::HPCG result is VALID with a GFLOP/s rating of";

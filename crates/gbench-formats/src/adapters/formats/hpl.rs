@@ -4,7 +4,7 @@
 //! decimals, and the rates four digits. NVIDIA's build adds the rate of a GPU in parentheses. A row that was measured several times is
 //! one case with several values.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 const COLUMNS: [&str; 7] = ["T/V", "N", "NB", "P", "Q", "Time", "Gflops"];
 /// Those that say what was solved, and how.

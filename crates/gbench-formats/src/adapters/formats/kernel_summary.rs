@@ -3,8 +3,8 @@
 //! Read are the fields whose meaning and unit their names say: statistics of a time with `ms`, memory with `mb`, energy with `j`. Totals
 //! stand beside the rows and are held against them; a kernel that did not load is missing there and nowhere else.
 
-use super::prelude::*;
-use super::time_statistics::read_times;
+use super::interface::prelude::*;
+use super::readers::time_statistics::read_times;
 
 /// The lists in which the rows may stand.
 const ROWS: [&str; 2] = ["results", "kernels"];

@@ -4,8 +4,8 @@
 //! braces only when it ends: a file that lacks them, after a whole configuration, is read as it is. A configuration that did not
 //! compile or run has a text in `time`, and in old versions 1e20.
 
-use super::prelude::*;
-use crate::adapters::json;
+use super::interface::prelude::*;
+use crate::adapters::readers::json;
 
 /// What old versions write for a configuration that failed.
 const FAILED_TIME: f64 = 1e20;

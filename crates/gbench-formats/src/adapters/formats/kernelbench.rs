@@ -2,7 +2,7 @@
 //!
 //! <https://github.com/ScalingIntelligence/KernelBench>. A problem that did not run has no statistics.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 type Levels = Entries<Entries<Value>>;
 

@@ -6,7 +6,7 @@
 
 mod markdown;
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// Fields that are no parameter: of the build and the machine, of the file, and measured ones.
 const OTHER: [&str; 14] = [

@@ -3,7 +3,7 @@
 //! <https://github.com/mlcommons/inference/blob/master/loadgen/README.md>. In the Offline scenario all samples are one query, so that its
 //! latencies are totals of the batch: they are shown. The file of an accuracy run holds no figure.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 const TITLE: &str = "MLPerf Results Summary";
 /// The parts below their titles.

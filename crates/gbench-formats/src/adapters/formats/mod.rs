@@ -6,30 +6,19 @@
 //!
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
-mod checked;
-mod described;
-mod fields;
-mod format;
-mod harness_file;
 mod harness_files;
-mod outline;
-mod prelude;
-mod program;
-mod table;
+mod interface;
+pub(super) mod readers;
 #[cfg(test)]
 mod tests;
-mod time;
-mod time_statistics;
-mod values;
 
-pub use checked::read;
-pub use described::{Described, DescribedMetric, RowLayout, failed_row};
-pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-pub use harness_file::HarnessFile;
 pub use harness_files::HARNESS_FILES;
-pub(super) use program::OUT as OUT_WORD;
-pub(crate) use program::ResultProgram;
-pub(super) use values::scalar;
+pub use interface::check::read;
+pub use interface::described::{Described, DescribedMetric, RowLayout, failed_row};
+pub use interface::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+pub use interface::harness_file::HarnessFile;
+pub(super) use interface::program::OUT as OUT_WORD;
+pub(crate) use interface::program::ResultProgram;
 
 use std::collections::BTreeSet;
 

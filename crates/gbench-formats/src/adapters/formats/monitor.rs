@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 const UNITS: [(&str, &str); 9] = [
     ("cpu_usage", "%"),

@@ -3,7 +3,7 @@
 //! <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>. Its columns before the times differ by program and version
 //! (`redop` and `root` are not everywhere), so they are read from the header.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// What newer versions write before a table.
 const COLLECTIVE: &str = "# Collective test starting:";

@@ -16,7 +16,7 @@ mod figure;
 use std::collections::{BTreeMap, HashSet};
 
 use self::figure::Figure;
-use super::prelude::*;
+use super::interface::prelude::*;
 use gbench_model::profiler_csv::{NCU_HEADER, ProfilerRecord, is_ncu_header, ncu_records};
 
 /// Metrics that are the time of a launch.

@@ -3,7 +3,7 @@
 //! <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>. Older versions have other names for the same columns, and
 //! no median. All times are nanoseconds. Several tables may follow each other, with an empty line between them.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 use gbench_model::profiler_csv::nsys::{COUNTS, MAX, MEAN, MEDIAN, MIN, NAMES, SHARE, STDDEV, TOTAL};
 use gbench_model::profiler_csv::{is_nsys_header, nsys_tables};
 

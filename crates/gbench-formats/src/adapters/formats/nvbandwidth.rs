@@ -7,7 +7,7 @@ mod json;
 mod row;
 mod text;
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// The first words of the text.
 const TITLE: &str = "nvbandwidth Version:";

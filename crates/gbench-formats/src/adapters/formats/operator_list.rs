@@ -4,7 +4,7 @@
 //! `1000 / time_ms`, and `gpu_efficiency` is a formula of the sweep's own, 100 for anything short: both are shown. A shape that failed has
 //! no row.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// What is measured: the field, its name, its unit, its direction, and whether to judge by it.
 const MEASURED: [(&str, &str, &str, Option<Better>, bool); 5] = [
@@ -89,7 +89,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::adapters::OutputFiles;
+    use crate::adapters::interface::output::OutputFiles;
 
     #[test]
     fn each_point_of_a_whole_sweep_is_a_case_of_its_own() {
@@ -107,7 +107,7 @@ mod tests {
         }
         let (bytes, none) = (serde_json::to_vec(&rows).unwrap(), OutputFiles::default());
         let file = ResultFile { name: "r.json", bytes: &bytes, beside: &none };
-        let runs = super::super::read(&FORMAT, &file).unwrap();
+        let runs = crate::adapters::formats::interface::check::read(&FORMAT, &file).unwrap();
         let cases: HashSet<&str> =
             runs[0].readings.iter().map(|reading| reading.case.native.as_str()).collect();
         assert_eq!((rows.len(), cases.len()), (288, 288));

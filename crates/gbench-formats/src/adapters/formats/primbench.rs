@@ -3,7 +3,7 @@
 //! <https://github.com/ROCm/rocm-libraries/tree/develop/shared/primbench>. Its settings, such as the size, are parameters as well. It measures until the
 //! noise is below a bound, or a time is over: which of the two it was is kept with the case.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// Settings that change what is measured; the others say how long, or where results go.
 const SETTINGS: [&str; 3] = ["size", "hot", "seed"];

@@ -14,8 +14,9 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::*;
+use crate::adapters::interface::adapter::End;
+use crate::adapters::interface::output::{OutputFiles, ReadError};
 use crate::adapters::tests::{damaged, damaged_copies};
-use crate::adapters::{End, OutputFiles, ReadError};
 
 struct Fixture {
     format: &'static dyn ResultFormat,

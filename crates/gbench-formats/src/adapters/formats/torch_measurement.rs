@@ -24,7 +24,7 @@
 
 use std::collections::BTreeSet;
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 #[derive(Deserialize)]
 struct Measurement {

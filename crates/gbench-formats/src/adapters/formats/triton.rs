@@ -6,7 +6,7 @@
 //! value is given to several parameters. A provider without a unit is shown and not judged. Columns of
 //! extremes and of differences, which some versions add, are left out.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "triton",

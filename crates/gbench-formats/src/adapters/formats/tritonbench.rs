@@ -3,7 +3,7 @@
 //! <https://github.com/meta-pytorch/tritonbench>. The last row of the CSV is an average of all inputs, and left out, as are the JSON's. A
 //! backend that failed has its error as the first of its metrics, and no other; it may also have 0.0.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// Metrics that the tool defines: name here, unit, judged. What it calls otherwise is shown without a unit.
 const METRICS: [(&str, &str, &str, bool); 8] = [

@@ -5,7 +5,7 @@
 //! 0.0 stands where an endpoint does not stream: neither is a time. `--save-detailed` adds the time to the first token of each
 //! request, in seconds; they are read as milliseconds, as the summaries are, so that both kinds of file compare.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 /// Of a serving run: what says which run it is.
 const PARAMS: [&str; 16] = [

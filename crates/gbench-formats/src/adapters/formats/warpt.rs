@@ -4,7 +4,7 @@
 //! higher_is_better, tags}], success, error_message, start_time, end_time, system}], metadata}`. Each metric says its direction itself. Times are
 //! often without an offset: then they are no moment that is known.
 
-use super::prelude::*;
+use super::interface::prelude::*;
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "warpt",

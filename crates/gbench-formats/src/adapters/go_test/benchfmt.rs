@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::prelude::*;
+use crate::adapters::interface::prelude::*;
 
 /// Log lines that are kept for the message of a failure.
 const LOG: usize = 4;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use crate::adapters::paths::{self, below, upwards};
-use crate::adapters::quoting::quoted_unless;
-use crate::adapters::{BuildStep, Detected, FoundBenchmark, SourceTree};
+use crate::adapters::interface::source_tree::{BuildStep, Detected, FoundBenchmark, SourceTree};
+use crate::adapters::source::paths::{self, below, upwards};
+use crate::adapters::source::quoting::quoted_unless;
 
 /// What the files of one folder have.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Names of Google Benchmark: its file and its cases.
 
-use super::super::prelude::*;
+use crate::adapters::interface::prelude::*;
 
 pub(super) const FILE: &str = "google-benchmark.json";
 

@@ -5,7 +5,7 @@ mod entry;
 mod visitor;
 
 use self::cases::{Cases, ReportContext, RunLog};
-use super::super::prelude::*;
+use crate::adapters::interface::prelude::*;
 
 use super::names::FILE;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::adapters::Amount;
+use crate::adapters::interface::adapter::Amount;
 use gbench_model::ParamValue;
 
 #[test]

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::layout::{LayoutRequest, PassedOver};
-use crate::adapters::SourceTree;
-use crate::adapters::paths::{folder, leaf, upwards};
+use crate::adapters::interface::source_tree::SourceTree;
+use crate::adapters::source::paths::{folder, leaf, upwards};
 
 /// Why a text is no glob; `None`: it is one.
 pub fn glob_fault(text: &str) -> Option<String> {

@@ -9,8 +9,9 @@ use super::call::{CallWay, PythonCall};
 use super::folders::Chosen;
 use super::imports::{guessed_backend, imported, is_standard};
 use super::layout::{KernelManifest, LayoutCases, LayoutRequest, PassedOver, PythonCase};
-use crate::adapters::paths::{below, folder, leaf};
-use crate::adapters::{CaseName, SourceTree};
+use crate::adapters::interface::adapter::CaseName;
+use crate::adapters::interface::source_tree::SourceTree;
+use crate::adapters::source::paths::{below, folder, leaf};
 use gbench_model::{ParamValue, Params, sha256_hex};
 
 /// Functions that are called where `function_name` says nothing, behind `<file>_kernel`.

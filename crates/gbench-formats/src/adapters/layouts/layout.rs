@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use super::call::PythonCall;
-use crate::adapters::CaseName;
+use crate::adapters::interface::adapter::CaseName;
 
 /// A convention of folders and file names by which Python benchmarks are found.
 #[derive(

@@ -26,7 +26,7 @@ pub use layout::{
 pub use pairs::source_pairs;
 pub use targets::{TargetError, targets};
 
-use super::SourceTree;
+use super::interface::source_tree::SourceTree;
 
 /// The cases of a layout in a tree. Errors: none; what is wrong is a warning, or a case of [`CallWay::Fault`].
 pub fn find(request: &LayoutRequest, tree: &dyn SourceTree) -> LayoutCases {

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::{CallWay, PythonCall};
 use super::folders::{Chosen, natural, natural_path};
 use super::layout::{Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase, SourceCase, SourceCases};
-use crate::adapters::paths::{folder, leaf, stem};
-use crate::adapters::{CaseName, SourceTree};
+use crate::adapters::interface::adapter::CaseName;
+use crate::adapters::interface::source_tree::SourceTree;
+use crate::adapters::source::paths::{folder, leaf, stem};
 use gbench_model::text::{count, list};
 use gbench_model::{ParamValue, Params, Variant};
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::super::prelude::*;
 use super::names::{DEVICE, FILE};
+use crate::adapters::interface::prelude::*;
 
 #[derive(Deserialize)]
 struct Report {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::adapters::{OutputFiles, list, read};
+use crate::adapters::interface::check::{list, read};
+use crate::adapters::interface::output::OutputFiles;
 
 /// One state whose samples stand in a file of these bytes.
 fn sampled(bytes: Option<Vec<u8>>) -> Result<Vec<Reading>, String> {

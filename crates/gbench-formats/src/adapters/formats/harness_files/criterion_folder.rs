@@ -2,8 +2,9 @@
 //! beside it; or one `sample.json` or `benchmark.json`, with the other beside it.
 
 use crate::adapters::criterion::Criterion;
-use crate::adapters::formats::prelude::*;
-use crate::adapters::{Adapter, HarnessOutput, OutputFiles};
+use crate::adapters::formats::interface::prelude::*;
+use crate::adapters::interface::adapter::Adapter;
+use crate::adapters::interface::output::{HarnessOutput, OutputFiles};
 
 /// The files of a case that are read.
 pub(super) const PARTS: [&str; 2] = ["sample.json", "benchmark.json"];

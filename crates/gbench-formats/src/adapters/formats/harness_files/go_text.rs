@@ -1,9 +1,9 @@
 //! What `go test -bench` prints, also without `-v`: then no line announces a benchmark, and its name ends in the number of processors.
 
-use crate::adapters::Place;
-use crate::adapters::formats::harness_file::read_stdout;
-use crate::adapters::formats::prelude::*;
+use crate::adapters::formats::interface::harness_file::read_stdout;
+use crate::adapters::formats::interface::prelude::*;
 use crate::adapters::go_test::GoTest;
+use crate::adapters::interface::output::Place;
 
 pub(super) fn is_go(file: &ResultFile) -> bool {
     let starts = |start: &str| file.any_line(start, |line| line.starts_with(start));

@@ -6,11 +6,14 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::adapters::formats::{
-    HARNESS_FILES, HarnessFile, ResultFile, ResultFormat, beside, every, named, read, recognised,
-};
+use super::HARNESS_FILES;
+use crate::adapters::formats::interface::check::read;
+use crate::adapters::formats::interface::format::{ResultFile, ResultFormat};
+use crate::adapters::formats::interface::harness_file::HarnessFile;
+use crate::adapters::formats::{beside, every, named, recognised};
+use crate::adapters::interface::adapter::{End, Reading};
+use crate::adapters::interface::output::{HarnessOutput, OutputFiles};
 use crate::adapters::tests::damaged;
-use crate::adapters::{End, HarnessOutput, OutputFiles, Reading};
 
 /// What a fixture has for a file.
 struct Left {
@@ -55,7 +58,7 @@ fn left_by(format: &HarnessFile) -> Vec<Left> {
         // Criterion says how often it warmed up on stdout alone.
         let printed: &[u8] = if format.name() == "criterion" { b"" } else { &stdout };
         let harness = HarnessOutput { stdout: printed, files: &output };
-        let readings = crate::adapters::read(format.adapter, &harness).unwrap();
+        let readings = crate::adapters::interface::check::read(format.adapter, &harness).unwrap();
         let main = files.keys().find(|name| name.ends_with(".json") || name.ends_with("catch2.xml")).cloned();
         let (name, bytes) = match main {
             Some(_) if format.name() == "criterion" => ("target/criterion".to_owned(), Vec::new()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::prelude::*;
+use crate::adapters::formats::interface::prelude::*;
 
 /// First and last columns of the Markdown table.
 const FIRST: [&str; 4] = ["model", "size", "params", "backend"];

@@ -1,6 +1,6 @@
 //! Numbers of Nsight Compute's CSV.
 
-use super::super::prelude::*;
+use crate::adapters::formats::interface::prelude::*;
 use gbench_model::profiler_csv::ProfilerRecord;
 
 pub(super) enum Figure {

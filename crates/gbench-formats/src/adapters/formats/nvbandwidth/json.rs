@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::prelude::*;
 use super::row::{cell, quantity, sum, unknown, without_cells};
+use crate::adapters::formats::interface::prelude::*;
 
 #[derive(Deserialize)]
 struct Document {

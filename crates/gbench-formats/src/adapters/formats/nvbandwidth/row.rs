@@ -1,6 +1,6 @@
 //! What a cell, a sum and a test without cells become.
 
-use super::super::prelude::*;
+use crate::adapters::formats::interface::prelude::*;
 
 /// What a test measures, by the unit at the end of its description: `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`.
 pub(super) fn quantity(description: &str) -> Option<(&'static str, &'static str)> {

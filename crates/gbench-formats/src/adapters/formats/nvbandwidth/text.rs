@@ -1,7 +1,7 @@
 //! The text of nvbandwidth: each test between `Running NAME.` and `SUM NAME VALUE`.
 
-use super::super::prelude::*;
 use super::row::{cell, quantity, sum, unknown, without_cells};
+use crate::adapters::formats::interface::prelude::*;
 
 /// A test of the text that has begun.
 struct Running<'a> {

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::super::prelude::*;
 use super::super::names::case_name;
 use super::entry::Entry;
+use crate::adapters::interface::prelude::*;
 
 #[derive(Default, Deserialize)]
 pub(super) struct ReportContext {

@@ -1,0 +1,244 @@
+//! Rows of a JSON document, of JSON lines or of a table, as the user describes them: for files that no format here knows.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use serde_json_path::JsonPath;
+
+use super::format::{DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading};
+use crate::adapters::formats::readers::table::{CsvTable, number, param};
+use crate::adapters::formats::readers::values::param_of;
+use crate::adapters::interface::adapter::{Reading, Reads};
+use crate::adapters::interface::case::{failed, named};
+use crate::adapters::interface::output::ReadError;
+use gbench_model::{Better, ParamValue, Params};
+
+/// The name of rows without one.
+const ROWS: &str = "rows";
+
+/// Which rows a file has, what names them, and what is measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Described {
+    pub layout: RowLayout,
+    /// Only rows whose fields have these values.
+    pub conditions: BTreeMap<String, String>,
+    /// Fields that tell the rows apart.
+    pub parameters: Vec<String>,
+    pub metrics: Vec<DescribedMetric>,
+    /// What the cases are called; empty: by their parameters alone.
+    pub case: String,
+}
+
+/// Where the rows of a file stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum RowLayout {
+    /// By its content: what begins as JSON is JSON, all else a table.
+    #[default]
+    Auto,
+    /// The nodes of a JSON path (RFC 9535), in each document of the file.
+    Json(String),
+    /// Lines of a table of comma-separated values, whose first line names the columns.
+    Csv,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DescribedMetric {
+    pub name: String,
+    /// The field of a row: a key, a column, or from `$` on a JSON path within the row.
+    pub field: String,
+    pub unit: String,
+    pub better: Option<Better>,
+    /// A row may be without it.
+    pub optional: bool,
+}
+
+impl ResultFormat for Described {
+    fn name(&self) -> &'static str {
+        ROWS
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout { title: "rows as described", reads: Reads::Samples, ..DeclaredFormat::SUMMARY.about() }
+    }
+
+    fn recognises(&self, _file: &ResultFile) -> bool {
+        false
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let is_json = text.trim_start().starts_with(['{', '[']);
+        let readings = match &self.layout {
+            RowLayout::Json(path) => self.json(file, text, Some(path))?,
+            RowLayout::Csv => self.csv(file, text)?,
+            RowLayout::Auto if is_json => self.json(file, text, None)?,
+            RowLayout::Auto => self.csv(file, text)?,
+        };
+        if readings.is_empty() && !self.conditions.is_empty() {
+            return Err(file.wrong("no row fulfils the conditions"));
+        }
+        Ok(RunReading::only(readings))
+    }
+}
+
+impl Described {
+    /// Documents one after the other, as JSON lines have them, or one; `path`: `None` for the elements of a list, else the
+    /// document itself.
+    fn json(&self, file: &ResultFile, text: &str, path: Option<&str>) -> Result<Vec<Reading>, ReadError> {
+        let path = path.map(|path| {
+            let broken = |error| file.wrong(format!("`{path}` is no JSON path: {error}"));
+            JsonPath::parse(path).map_err(broken)
+        });
+        let path = path.transpose()?;
+        let mut readings = Vec::new();
+        let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let mut count = 0;
+        for document in documents {
+            let document = document.map_err(|error| {
+                let words = error.to_string();
+                let what = words.rsplit_once(" at line ").map_or(words.as_str(), |(what, _)| what);
+                file.line(error.line().max(1), format!("it cannot be read as JSON: {what}"))
+            })?;
+            count += 1;
+            let rows: Vec<&Value> = match (&path, &document) {
+                (Some(path), document) => path.query(document).all(),
+                (None, Value::Array(rows)) => rows.iter().collect(),
+                (None, document) => vec![document],
+            };
+            for (index, row) in rows.into_iter().enumerate() {
+                let place = format!("document {count}, row {}", index + 1);
+                let field = |name: &str| json_field(row, name);
+                if let Some(mut reading) =
+                    self.row(&field, &|name| row.get(name).is_some_and(Value::is_null), &|what| {
+                        file.at(place.clone(), what)
+                    })?
+                {
+                    let nothing = self
+                        .metrics
+                        .iter()
+                        .find(|it| !it.optional && row.get(&it.field).is_some_and(Value::is_null));
+                    let nothing = nothing.map(|it| format!("`{}` is null", it.field));
+                    if let Some(message) = row.as_object().and_then(failed_row).or(nothing) {
+                        reading.end = failed(message);
+                    }
+                    readings.push(reading);
+                }
+            }
+        }
+        Ok(readings)
+    }
+
+    fn csv(&self, file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+        let table = CsvTable::read(*file, text, 1, b',')?;
+        let named = self.parameters.iter().chain(self.conditions.keys());
+        for column in named {
+            table.need(column)?;
+        }
+        let mut readings = Vec::new();
+        for row in &table.rows {
+            let field = |name: &str| {
+                let cell = row.cells.get(table.column(name)?)?;
+                (!cell.is_empty()).then(|| match number(cell) {
+                    // As it is written: `007` is no 7.
+                    Some(value) if cell.parse::<f64>().is_ok() => {
+                        Field { values: vec![value], param: Some(param(cell)), text: cell.clone() }
+                    }
+                    _ => Field { values: Vec::new(), param: Some(param(cell)), text: cell.clone() },
+                })
+            };
+            if let Some(reading) = self.row(&field, &|_| false, &|what| file.line(row.line, what))? {
+                readings.push(reading);
+            }
+        }
+        Ok(readings)
+    }
+
+    /// One row; `None` where it is not one of those that are asked for.
+    fn row(
+        &self,
+        field: &dyn Fn(&str) -> Option<Field>,
+        is_null: &dyn Fn(&str) -> bool,
+        wrong: &dyn Fn(String) -> ReadError,
+    ) -> Result<Option<Reading>, ReadError> {
+        let fits = |(name, value): (&String, &String)| field(name).is_some_and(|found| found.text == *value);
+        if !self.conditions.iter().all(fits) {
+            return Ok(None);
+        }
+        let mut params = Params::new();
+        for name in &self.parameters {
+            let found = field(name).ok_or_else(|| wrong(format!("the row has no `{name}`")))?;
+            let value = found.param.ok_or_else(|| {
+                wrong(format!("`{name}` is an object, and a parameter is a value or a list of values"))
+            })?;
+            params.insert(name.trim_start_matches(['$', '.']).to_owned(), value);
+        }
+        let mut reading = named(if self.case.is_empty() { ROWS } else { &self.case }, params);
+        reading.case.case.clone_from(&self.case);
+        for metric in &self.metrics {
+            match field(&metric.field) {
+                None if metric.optional || is_null(&metric.field) => {}
+                None => return Err(wrong(format!("the row has no `{}`", metric.field))),
+                Some(found) if found.values.is_empty() => {
+                    return Err(wrong(format!("`{}` is `{}`, which is no number", metric.field, found.text)));
+                }
+                Some(found) => {
+                    reading.metric(&metric.name, &metric.unit, metric.better).values.extend(found.values);
+                }
+            }
+        }
+        Ok(Some(reading))
+    }
+}
+
+/// Keys that well-known tools write beside the numbers of a run that failed.
+pub fn failed_row(entry: &Map<String, Value>) -> Option<String> {
+    // Google Benchmark.
+    for key in ["error_occurred", "skipped"] {
+        if entry.get(key) == Some(&Value::Bool(true)) {
+            let message =
+                ["error_message", "skip_message"].into_iter().find_map(|key| entry.get(key)?.as_str());
+            let message = message.map_or(String::new(), |message| {
+                format!(": {}", message.chars().take(200).collect::<String>())
+            });
+            return Some(format!("`{key}` is true beside the number{message}"));
+        }
+    }
+    // hyperfine, told to ignore failures.
+    let codes = entry.get("exit_codes")?.as_array()?;
+    let bad = codes.iter().find(|code| code.as_i64() != Some(0))?;
+    let bad =
+        if bad.is_null() { "ended by a signal".to_owned() } else { format!("ended with exit code {bad}") };
+    Some(format!("its `exit_codes` say that the command {bad}"))
+}
+
+/// What stands in a field of a row.
+struct Field {
+    /// A number, or a list of them.
+    values: Vec<f64>,
+    /// As a parameter; `None` for an object.
+    param: Option<ParamValue>,
+    text: String,
+}
+
+fn json_field(row: &Value, name: &str) -> Option<Field> {
+    let by_path = || JsonPath::parse(name).ok()?.query(row).exactly_one().ok();
+    let value = if name.starts_with('$') { by_path()? } else { row.get(name)? };
+    let text = scalar_text(value);
+    let values = match value {
+        Value::Number(value) => value.as_f64().into_iter().collect(),
+        Value::Array(list) => {
+            let numbers: Option<Vec<f64>> = list.iter().map(Value::as_f64).collect();
+            numbers.unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    (!value.is_null()).then(|| Field { values, param: param_of(value), text })
+}
+
+fn scalar_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(_) => param_of(value).map_or_else(|| value.to_string(), |value| value.to_string()),
+        other => other.to_string(),
+    }
+}

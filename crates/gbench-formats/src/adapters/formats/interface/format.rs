@@ -1,0 +1,229 @@
+//! What a format of result files is: how it is known, and what is read from it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use memchr::{memchr, memmem, memrchr};
+
+use crate::adapters::interface::adapter::{Reading, Reads};
+use crate::adapters::interface::output::{OutputFiles, Place, ReadError};
+
+/// A kind of file, or of text, in which a program leaves its results. Each method is pure.
+pub trait ResultFormat: Sync {
+    /// The word of `--format NAME` and `harness = "NAME"`: small letters, digits and `-`.
+    fn name(&self) -> &'static str;
+
+    fn about(&self) -> FormatAbout;
+
+    /// Whether a file is of this format, by what only this format has. Certain, or `false`: a table whose columns could be
+    /// anything is none that can be known.
+    ///
+    /// Every file is held against every format: what is asked first is whether its words stand there at all ([`ResultFile::holds`],
+    /// [`ResultFile::any_line`]), and a document is read as far as it has to be.
+    fn recognises(&self, file: &ResultFile) -> bool;
+
+    /// Names of other files in its folder that belong to a result.
+    fn beside(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The runs that stand in a file: one in nearly all formats. Values as they stand: [`super::check::read`] checks them. What did
+    /// not run properly is [`End::Failed`](crate::adapters::End::Failed), never a number.
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError>;
+}
+
+/// Facts for documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatAbout {
+    /// As its authors write it: `nccl-tests`.
+    pub title: &'static str,
+    /// Versions or layouts that are read: "2.0 to 2.17, and the older layout with `error`".
+    pub versions: &'static str,
+    /// Fields that are read, as the format calls them.
+    pub fields: &'static str,
+    pub reads: Reads,
+    /// Which way is better: "times lower, bandwidths higher".
+    pub direction: &'static str,
+    /// Versions of the real tool whose output a fixture holds; the names of the other fixtures begin with `by-hand`.
+    pub tried: &'static [&'static str],
+}
+
+/// A format as its file declares it.
+pub(crate) struct DeclaredFormat {
+    pub name: &'static str,
+    /// As [`FormatAbout`] has them.
+    pub title: &'static str,
+    pub versions: &'static str,
+    pub fields: &'static str,
+    pub reads: Reads,
+    pub direction: &'static str,
+    pub tried: &'static [&'static str],
+    pub recognises: fn(&ResultFile) -> bool,
+    pub read: fn(&ResultFile) -> Result<Vec<RunReading>, ReadError>,
+}
+
+impl DeclaredFormat {
+    /// What most formats are: a summary a case, no output of the real tool, and a file that nothing can know.
+    pub(crate) const SUMMARY: Self = Self {
+        name: "",
+        title: "",
+        versions: "",
+        fields: "",
+        reads: Reads::Summary,
+        direction: "",
+        tried: &[],
+        recognises: |_| false,
+        read: |_| Ok(Vec::new()),
+    };
+}
+
+impl ResultFormat for DeclaredFormat {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> FormatAbout {
+        let Self { title, versions, fields, reads, direction, tried, .. } = *self;
+        FormatAbout { title, versions, fields, reads, direction, tried }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        (self.recognises)(file)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        (self.read)(file)
+    }
+}
+
+/// A file of results.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultFile<'a> {
+    /// As messages call it: the path that the user gave, or `stdout`.
+    pub name: &'a str,
+    pub bytes: &'a [u8],
+    /// Other files, by their path from this one's folder, where a format has several.
+    pub beside: &'a OutputFiles,
+}
+
+impl<'a> ResultFile<'a> {
+    /// The last part of its name.
+    pub fn file_name(&self) -> &'a str {
+        self.name.rsplit('/').next().unwrap_or(self.name)
+    }
+
+    /// Errors: it is not UTF-8, with the line.
+    pub fn text(&self) -> Result<&'a str, ReadError> {
+        std::str::from_utf8(self.bytes).map_err(|error| {
+            let line = 1 + self.bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            self.line(line, "it is no UTF-8 text")
+        })
+    }
+
+    /// Whether each of these words stands anywhere in it.
+    pub fn holds(&self, words: &[&str]) -> bool {
+        words.iter().all(|word| memmem::find(self.bytes, word.as_bytes()).is_some())
+    }
+
+    /// Whether a line in which the word stands is one of those that are looked for. What is no UTF-8 in a line is replaced: a log may hold
+    /// other programs' output.
+    pub fn any_line(&self, word: &str, is: impl Fn(&str) -> bool) -> bool {
+        let finder = memmem::Finder::new(word);
+        let mut rest = self.bytes;
+        while let Some(at) = finder.find(rest) {
+            let (before, behind) = rest.split_at(at);
+            let start = memrchr(b'\n', before).map_or(0, |end| end + 1);
+            let end = memchr(b'\n', behind).map_or(rest.len(), |length| at + length);
+            let line = String::from_utf8_lossy(rest.get(start..end).unwrap_or_default());
+            if is(line.strip_suffix('\r').unwrap_or(&line)) {
+                return true;
+            }
+            rest = rest.get(end..).unwrap_or_default();
+        }
+        false
+    }
+
+    /// The first line that is not blank.
+    pub fn first_line(&self) -> Cow<'a, str> {
+        let text = self.bytes.trim_ascii_start();
+        let end = memchr(b'\n', text).unwrap_or(text.len());
+        String::from_utf8_lossy(text.get(..end).unwrap_or_default().trim_ascii_end())
+    }
+
+    /// Whether its first byte that is not blank is this one, as `{` and `[` are of JSON.
+    pub fn begins(&self, with: u8) -> bool {
+        self.bytes.trim_ascii_start().first() == Some(&with)
+    }
+
+    /// What is wrong with the whole of it.
+    pub fn wrong(&self, what: impl Into<String>) -> ReadError {
+        ReadError::new(Place::File(self.name.to_owned()), what)
+    }
+
+    /// What is wrong in a line, from 1.
+    pub fn line(&self, line: usize, what: impl Into<String>) -> ReadError {
+        ReadError::new(Place::Line { file: Some(self.name.to_owned()), line }, what)
+    }
+
+    /// What is wrong at a path of keys: `results[3].time`.
+    pub fn at(&self, path: impl Into<String>, what: impl Into<String>) -> ReadError {
+        ReadError::new(Place::Path { file: Some(self.name.to_owned()), path: path.into() }, what)
+    }
+}
+
+/// One run that a file tells of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunReading {
+    /// When it began, or was reported, where the file says so for certain: RFC 3339 in UTC with milliseconds, such as
+    /// `2026-11-22T10:00:00.000Z`.
+    pub started: Option<String>,
+    /// The commit that it measured, where the file says so.
+    pub commit: Option<String>,
+    /// What the file says of the machine and the software: `gpu`, `driver`, `version`.
+    pub facts: BTreeMap<String, serde_json::Value>,
+    pub readings: Vec<Reading>,
+}
+
+impl RunReading {
+    /// The one run of a file that says nothing about when, of what and where.
+    pub fn only(readings: Vec<Reading>) -> Vec<Self> {
+        vec![readings.into()]
+    }
+
+    /// Without a value, or with an empty list, there is no such fact.
+    pub fn fact(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        let value = value.into();
+        if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
+            self.facts.insert(name.to_owned(), value);
+        }
+        self
+    }
+}
+
+impl From<Vec<Reading>> for RunReading {
+    fn from(readings: Vec<Reading>) -> Self {
+        Self { readings, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_found_by_a_word_in_it() {
+        let none = OutputFiles::default();
+        let bytes = b"\xff one\r\n\n  two one\nthree";
+        let file = ResultFile { name: "f", bytes, beside: &none };
+        assert!(
+            file.any_line("one", |line| line == "  two one") && !file.any_line("one", |line| line == "one")
+        );
+        assert!(
+            file.any_line("one", |line| line.ends_with(" one"))
+                && file.any_line("three", |line| line == "three")
+        );
+        assert!(!file.any_line("four", |_| true) && !file.any_line("one", |_| false));
+        assert_eq!(ResultFile { bytes: b"\n \n{\"a\":1}\r\n2", ..file }.first_line(), "{\"a\":1}");
+        assert!(file.holds(&["one", "three"]) && !file.holds(&["one", "four"]));
+    }
+}

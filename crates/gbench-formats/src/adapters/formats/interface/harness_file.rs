@@ -1,0 +1,123 @@
+//! The file of a benchmark harness that has an adapter, as a format: what the harness left on one machine is compared with what it left on
+//! another, and nothing is started. The adapter reads it; here stands how such a file is known.
+
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use crate::adapters::interface::adapter::{Adapter, Reading};
+use crate::adapters::interface::output::{HarnessOutput, Place};
+use crate::adapters::interface::output::{OutputFiles, ReadError};
+
+pub struct HarnessFile {
+    pub(crate) adapter: &'static dyn Adapter,
+    pub(crate) source: HarnessInput,
+    pub(crate) recognises: fn(&ResultFile) -> bool,
+    /// When the run began, and of which commit, as far as the file says it: a run without readings.
+    pub(crate) run: fn(&ResultFile) -> RunReading,
+    /// As [`FormatAbout`] has them.
+    pub(crate) versions: &'static str,
+    pub(crate) fields: &'static str,
+    pub(crate) direction: &'static str,
+}
+
+/// How the adapter takes the file.
+pub(crate) enum HarnessInput {
+    /// As what the program printed.
+    Stdout,
+    /// As a file of this name. What lies beside it is not its own.
+    File(&'static str),
+    /// As a file of this name, with those beside it that it names.
+    Beside(&'static str),
+    /// By this reader, which takes files of these names beside it too.
+    Own { read: fn(&ResultFile) -> Result<Vec<Reading>, ReadError>, beside: &'static [&'static str] },
+}
+
+impl HarnessFile {
+    /// One that says nothing of its run, and whose times are better where they are lower.
+    pub(crate) const fn of(
+        adapter: &'static dyn Adapter,
+        source: HarnessInput,
+        recognises: fn(&ResultFile) -> bool,
+    ) -> Self {
+        let run = |_: &ResultFile| RunReading::default();
+        Self { adapter, source, recognises, run, versions: "", fields: "", direction: "time lower" }
+    }
+}
+
+impl ResultFormat for HarnessFile {
+    fn name(&self) -> &'static str {
+        self.adapter.name()
+    }
+
+    fn about(&self) -> FormatAbout {
+        let about = self.adapter.about();
+        FormatAbout {
+            title: about.title,
+            versions: self.versions,
+            fields: self.fields,
+            reads: about.reads,
+            direction: self.direction,
+            tried: about.tried,
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        (self.recognises)(file)
+    }
+
+    fn beside(&self) -> &'static [&'static str] {
+        match self.source {
+            HarnessInput::Own { beside, .. } => beside,
+            HarnessInput::Stdout | HarnessInput::File(_) | HarnessInput::Beside(_) => &[],
+        }
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let readings = match self.source {
+            HarnessInput::Stdout => read_stdout(self.adapter, file, file.bytes)?,
+            HarnessInput::File(name) => {
+                let none = OutputFiles::default();
+                read_file(self.adapter, &ResultFile { beside: &none, ..*file }, name)?
+            }
+            HarnessInput::Beside(name) => read_file(self.adapter, file, name)?,
+            HarnessInput::Own { read, .. } => read(file)?,
+        };
+        Ok(vec![RunReading { readings, ..(self.run)(file) }])
+    }
+}
+
+/// What a program printed, as its adapter reads it.
+pub(crate) fn read_stdout(
+    adapter: &dyn Adapter,
+    file: &ResultFile,
+    stdout: &[u8],
+) -> Result<Vec<Reading>, ReadError> {
+    let none = OutputFiles::default();
+    let read = adapter.read(&HarnessOutput { stdout, files: &none });
+    read.map_err(|error| renamed(error, None, file.name))
+}
+
+/// A file that the adapter knows by a name of its own, and those beside it.
+pub(crate) fn read_file(
+    adapter: &dyn Adapter,
+    file: &ResultFile,
+    name: &str,
+) -> Result<Vec<Reading>, ReadError> {
+    let mut files = file.beside.clone();
+    files.0.insert(name.to_owned(), file.bytes.to_vec());
+    let read = adapter.read(&HarnessOutput { stdout: b"", files: &files });
+    read.map_err(|error| renamed(error, Some(name), file.name))
+}
+
+/// The error with the user's name of the file in place of the adapter's.
+pub(crate) fn renamed(error: ReadError, known_as: Option<&str>, name: &str) -> ReadError {
+    let is_ours = |file: &Option<String>| file.is_none() || file.as_deref() == known_as;
+    let named = |file: Option<String>| if is_ours(&file) { Some(name.to_owned()) } else { file };
+    let place = match error.place {
+        Place::HarnessOutput | Place::Stdout => Place::File(name.to_owned()),
+        Place::File(file) => Place::File(named(Some(file)).unwrap_or_default()),
+        Place::Line { file, line } => Place::Line { file: named(file), line },
+        Place::Column { file, line, column } => Place::Column { file: named(file), line, column },
+        Place::Path { file, path } => Place::Path { file: named(file), path },
+        Place::Case(case) => Place::Case(case),
+    };
+    ReadError { place, what: error.what }
+}

@@ -1,0 +1,22 @@
+//! The words in which formats are written.
+
+pub(crate) use serde::Deserialize;
+pub(crate) use serde_json::Value;
+
+pub(crate) use super::format::{DeclaredFormat, ResultFile, RunReading};
+pub(crate) use crate::adapters::formats::readers::fields::{Fields, flattened};
+pub(crate) use crate::adapters::formats::readers::outline::Outline;
+pub(crate) use crate::adapters::formats::readers::table::{
+    CsvRow, CsvTable, lines, number, param, params_of,
+};
+pub(crate) use crate::adapters::formats::readers::time::{utc, utc_millis};
+pub(crate) use crate::adapters::formats::readers::values::{
+    Entries, document, json_lines, param_of, python_document, scalar, typed,
+};
+pub(crate) use crate::adapters::interface::adapter::{End, Reading, Reads};
+pub(crate) use crate::adapters::interface::case::{
+    alone, ended, fail, failed, measured, metric_name, named, of_case, shown, skipped, summarised, summary,
+    text_param, word,
+};
+pub(crate) use crate::adapters::interface::output::ReadError;
+pub(crate) use gbench_model::{Better, ParamValue, Params, direction_of_unit, is_time};

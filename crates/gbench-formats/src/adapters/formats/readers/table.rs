@@ -1,0 +1,178 @@
+//! Texts: their lines, numbers in them, and tables with a header.
+
+use crate::adapters::formats::interface::format::ResultFile;
+use crate::adapters::interface::output::ReadError;
+pub(crate) use gbench_model::profiler_csv::lines;
+use gbench_model::{ParamValue, Params};
+
+/// A table whose first line names its columns.
+pub(crate) struct CsvTable<'a> {
+    file: ResultFile<'a>,
+    pub header: Vec<String>,
+    pub rows: Vec<CsvRow>,
+}
+
+pub(crate) struct CsvRow {
+    /// In the file, from 1.
+    pub line: usize,
+    pub cells: Vec<String>,
+}
+
+impl<'a> CsvTable<'a> {
+    /// Reads a part of a file, which begins at `first_line` (from 1). Cells are trimmed; empty lines are passed over. Errors: a column that
+    /// stands twice, a row of another length, no header.
+    pub(crate) fn read(
+        file: ResultFile<'a>,
+        text: &str,
+        first_line: usize,
+        delimiter: u8,
+    ) -> Result<Self, ReadError> {
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .has_headers(false)
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .from_reader(text.as_bytes());
+        let mut header: Option<Vec<String>> = None;
+        let mut rows = Vec::new();
+        let mut lines = Lines { text, at: 0, line: first_line };
+        for record in reader.records() {
+            let record = record.map_err(|error| {
+                let line = error.position().map_or(first_line, |place| lines.at(place.byte() as usize));
+                file.line(line, "it cannot be read as comma-separated values")
+            })?;
+            let line = record.position().map_or(first_line, |place| lines.at(place.byte() as usize));
+            let cells: Vec<String> = record.iter().map(str::to_owned).collect();
+            if cells.iter().all(String::is_empty) {
+                continue;
+            }
+            match &header {
+                None => {
+                    let before = |at: usize| cells.iter().take(at);
+                    let is_twice = |(at, name): &(usize, &String)| before(*at).any(|other| other == *name);
+                    if let Some((_, twice)) = cells.iter().enumerate().find(is_twice) {
+                        return Err(file.line(line, format!("the column `{twice}` stands there twice")));
+                    }
+                    header = Some(cells);
+                }
+                Some(header) if header.len() == cells.len() => rows.push(CsvRow { line, cells }),
+                Some(header) => {
+                    let what = format!("it has {} cells, and the header names {}", cells.len(), header.len());
+                    return Err(file.line(line, what));
+                }
+            }
+        }
+        let header = header.ok_or_else(|| file.wrong("it has no header"))?;
+        Ok(Self { file, header, rows })
+    }
+
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|column| column == name)
+    }
+
+    /// Errors: there is no such column.
+    pub(crate) fn need(&self, name: &str) -> Result<usize, ReadError> {
+        self.column(name).ok_or_else(|| self.file.wrong(format!("it has no column `{name}`")))
+    }
+
+    /// The number in a cell. Errors: it is none, with line and column.
+    pub(crate) fn number(&self, row: &CsvRow, column: usize) -> Result<f64, ReadError> {
+        let (cell, name) = (row.cell(column), self.header.get(column).map_or("", String::as_str));
+        number(cell).ok_or_else(|| self.file.line(row.line, format!("`{cell}` under `{name}` is no number")))
+    }
+}
+
+impl CsvRow {
+    /// Empty where there is no such column.
+    pub(crate) fn cell(&self, column: usize) -> &str {
+        self.cells.get(column).map_or("", String::as_str)
+    }
+}
+
+/// Counts lines up to places that only grow.
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    /// The line of the first byte from there on that ends no line: the reader passes over empty ones.
+    fn at(&mut self, place: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let empty = bytes.get(place..).unwrap_or_default().iter().take_while(|byte| b"\r\n".contains(byte));
+        let place = (place + empty.count()).max(self.at);
+        let passed = bytes.get(self.at..place).unwrap_or_default();
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count();
+        self.at = place;
+        self.line
+    }
+}
+
+/// A number with nothing beside it, with a point for its decimals: also `nan` and `inf`, which [`crate::adapters::formats::interface::check::read`] refuses.
+pub(crate) fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    text.starts_with(|c: char| c.is_ascii_digit() || "+-.nNiI".contains(c))
+        .then(|| text.parse().ok())
+        .flatten()
+}
+
+/// A value as the table writes it: a whole number, a number, `true`, `false`, else a text.
+pub(crate) fn param(text: &str) -> ParamValue {
+    let text = text.trim();
+    let numeric = text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
+    match text {
+        "true" | "True" => ParamValue::Bool(true),
+        "false" | "False" => ParamValue::Bool(false),
+        _ if !numeric => ParamValue::Text(text.to_owned()),
+        // A number that would be written another way again, such as `007` or `1e400`, is a name.
+        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(whole), _) if whole.to_string() == text => ParamValue::Int(whole),
+            (Err(_), Ok(value)) if value.is_finite() => ParamValue::Float(value),
+            _ => ParamValue::Text(text.to_owned()),
+        },
+    }
+}
+
+/// Cells of a row as parameters, without those that are empty.
+pub(crate) fn params_of<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> Params {
+    cells
+        .filter(|(_, cell)| !cell.trim().is_empty())
+        .map(|(name, cell)| (name.to_owned(), param(cell)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::interface::output::OutputFiles;
+
+    #[test]
+    fn a_table_knows_the_lines_of_its_rows() {
+        let none = OutputFiles::default();
+        let file = ResultFile { name: "t.csv", bytes: b"", beside: &none };
+        let table = CsvTable::read(file, "a, b\n1,2\n\n3,x\n", 5, b',').unwrap();
+        assert_eq!((table.rows[1].line, table.need("b").unwrap()), (8, 1));
+        assert_eq!(
+            table.number(&table.rows[1], 1).unwrap_err().to_string(),
+            "t.csv:8: `x` under `b` is no number"
+        );
+        let error = |text| CsvTable::read(file, text, 1, b',').err().unwrap().to_string();
+        assert_eq!((table.rows[1].cell(0), table.rows[1].cell(7)), ("3", ""));
+        assert_eq!(lines("a\r\nb").collect::<Vec<_>>(), [(1, "a", true), (2, "b", false)]);
+        assert_eq!(error("a,a\n"), "t.csv:1: the column `a` stands there twice");
+        assert_eq!(error("a,b\n1\n"), "t.csv:2: it has 1 cells, and the header names 2");
+        assert_eq!(error("\n"), "t.csv: it has no header");
+    }
+
+    #[test]
+    fn a_cell_is_the_value_that_it_is_written_as() {
+        assert_eq!((param("8"), param("-0.5")), (ParamValue::Int(8), ParamValue::Float(-0.5)));
+        assert_eq!(
+            (param("007"), param("fp16")),
+            (ParamValue::Text("007".into()), ParamValue::Text("fp16".into()))
+        );
+        assert_eq!(param("True"), ParamValue::Bool(true));
+        assert_eq!((number("1,5"), number(""), number("+1e3")), (None, None, Some(1000.0)));
+    }
+}

@@ -1,0 +1,159 @@
+//! JSON documents: whole, a line each, as Python writes them; objects in their order; values as types and as parameters.
+//!
+//! [`Entries`] is for documents whose order is that of their cases, [`super::fields::Fields`] for those whose errors are to say at which path
+//! a field stands, and [`super::outline::Outline`] for knowing a file.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
+use serde_json::Value;
+
+use crate::adapters::formats::interface::format::ResultFile;
+use crate::adapters::interface::output::Place;
+use crate::adapters::interface::output::ReadError;
+use crate::adapters::readers::json;
+use crate::adapters::readers::loose_json::standard_json;
+use gbench_model::ParamValue;
+
+/// The document of a file. Errors: as [`json::document`].
+pub(crate) fn document<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<T, ReadError> {
+    json::document(Some(file.name), file.bytes)
+}
+
+/// A document as Python writes it: what JSON does not have, such as `NaN`, is a text, and no number.
+pub(crate) fn python_document(file: &ResultFile) -> Result<Value, ReadError> {
+    json::document(Some(file.name), &standard_json(file.bytes))
+}
+
+/// A document a line. Errors: as [`json::document`].
+pub(crate) fn json_lines<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<Vec<T>, ReadError> {
+    let lines = file.bytes.split(|byte| *byte == b'\n').enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let read = |(at, line): (usize, &'a [u8])| {
+        json::document(Some(file.name), line).map_err(|mut error| {
+            if let Place::Column { line, .. } = &mut error.place {
+                *line = at + 1;
+            }
+            error
+        })
+    };
+    lines.map(read).collect()
+}
+
+/// A value of a document as a type. Errors: at that path, what does not fit.
+pub(crate) fn typed<T: DeserializeOwned>(
+    file: &ResultFile,
+    path: &str,
+    value: &Value,
+) -> Result<T, ReadError> {
+    T::deserialize(value).map_err(|error| file.at(path, error.to_string()))
+}
+
+/// A text, a number or a boolean as a parameter. `None`: it is null, a list or an object.
+pub(crate) fn scalar(value: &Value) -> Option<ParamValue> {
+    match value {
+        Value::Bool(value) => Some(ParamValue::Bool(*value)),
+        Value::String(text) => Some(ParamValue::Text(text.clone())),
+        Value::Number(number) => {
+            number.as_i64().map(ParamValue::Int).or_else(|| number.as_f64().map(ParamValue::Float))
+        }
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Likewise, and a list as one text: `2x1024`, and a list of lists `2x1024,8`. `None`: it is null or an object, or one is in the list.
+pub(crate) fn param_of(value: &Value) -> Option<ParamValue> {
+    let Value::Array(list) = value else { return scalar(value) };
+    let between = if list.iter().any(Value::is_array) { "," } else { "x" };
+    let parts: Option<Vec<String>> = list.iter().map(|value| Some(param_of(value)?.to_string())).collect();
+    Some(ParamValue::Text(parts?.join(between)))
+}
+
+/// A JSON object in its order. A key that stands twice is an error.
+#[derive(Clone, Debug)]
+pub(crate) struct Entries<T>(pub Vec<(String, T)>);
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Entries<T> {
+    pub(crate) fn get(&self, key: &str) -> Option<&T> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+}
+
+impl Entries<Value> {
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.get(key).and_then(Value::as_str)
+    }
+
+    /// The value of a key as a type; `None` where it is not there, or null. Errors: it is something else.
+    pub(crate) fn typed<T: DeserializeOwned>(
+        &self,
+        file: &ResultFile,
+        key: &str,
+    ) -> Result<Option<T>, ReadError> {
+        let there = self.get(key).filter(|value| !value.is_null());
+        there.map(|value| typed(file, key, value)).transpose()
+    }
+
+    /// Errors: likewise, and where it is not there.
+    pub(crate) fn need<T: DeserializeOwned>(&self, file: &ResultFile, key: &str) -> Result<T, ReadError> {
+        self.typed(file, key)?.ok_or_else(|| file.at(key, "it is missing"))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Pairs<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Pairs<T> {
+            type Value = Entries<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let (mut pairs, mut seen) = (Vec::new(), std::collections::HashSet::new());
+                while let Some(key) = map.next_key::<String>()? {
+                    if !seen.insert(key.clone()) {
+                        return Err(M::Error::custom(format!("the key `{key}` stands there twice")));
+                    }
+                    pairs.push((key, map.next_value()?));
+                }
+                Ok(Entries(pairs))
+            }
+        }
+        from.deserialize_map(Pairs(std::marker::PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused() {
+        let error = serde_json::from_str::<Entries<u8>>("{\"a\":1,\"b\":2,\"a\":3}").unwrap_err();
+        assert!(error.to_string().starts_with("the key `a` stands there twice"), "{error}");
+    }
+
+    #[test]
+    fn a_list_is_one_parameter_and_lists_of_different_shapes_are_different() {
+        let text = |value: Value| param_of(&value).map(|param| param.to_string());
+        assert_eq!(text(json!([2, 3])).as_deref(), Some("2x3"));
+        assert_eq!(text(json!([[2, 3], [4]])).as_deref(), Some("2x3,4"));
+        assert_ne!(text(json!([[2], [3]])), text(json!([[2, 3]])));
+        assert_eq!((text(json!([{}])), text(Value::Null), scalar(&json!([1]))), (None, None, None));
+        assert_eq!(
+            (param_of(&json!(8)), scalar(&json!(0.5))),
+            (Some(ParamValue::Int(8)), Some(ParamValue::Float(0.5)))
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Summaries of Iai-Callgrind and Gungraun: a JSON document a line, of one benchmark each.
+//!
+//! The layout changed: versions 2 and 3 have `callgrind_summary`, version 6 `profiles` with `Left` for what is new, version 7 `profiles`
+//! with `new`. Instructions are exact for code that does the same each time. Cycles are estimated from simulated
+//! caches, whose contents depend on addresses: shown, and not judged.
+
+use crate::adapters::interface::prelude::*;
+
+/// Events beside the instructions: name, key, unit.
+const OTHERS: [(&str, &str, &str); 4] = [
+    ("estimated_cycles", "EstimatedCycles", "cycles"),
+    ("l1_hits", "L1hits", "accesses"),
+    ("ll_hits", "LLhits", "accesses"),
+    ("ram_hits", "RamHits", "accesses"),
+];
+
+/// Every benchmark of stdout, in the versions of the layout that are given. Errors: a line that is neither a document nor the name of a
+/// benchmark that failed.
+pub(crate) fn read(output: &HarnessOutput, versions: &[&str]) -> Result<Vec<Reading>, ReadError> {
+    let text = output.text()?;
+    let mut readings = Vec::new();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let number = index + 1;
+        if !line.ends_with('\n') {
+            return Err(ReadError::line(number, "it does not end"));
+        }
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        if !line.starts_with('{') {
+            // Gungraun names a benchmark that fails, and ends.
+            if !line.contains("::") || line.contains([' ', '"', '{', '}']) {
+                return Err(ReadError::line(number, "it is neither a summary nor the name of a benchmark"));
+            }
+            let mut reading = Reading::new(CaseName::plain(line));
+            reading.end = failed("it did not end; what follows it did not run");
+            readings.push(reading);
+            continue;
+        }
+        let summary: Value = serde_json::from_str(line).map_err(|error| {
+            let place = Place::Column { file: None, line: number, column: error.column() };
+            ReadError::new(place, error.to_string())
+        })?;
+        readings.push(benchmark(&summary, versions).map_err(|what| ReadError::line(number, what))?);
+    }
+    Ok(readings)
+}
+
+fn benchmark(summary: &Value, versions: &[&str]) -> Result<Reading, String> {
+    let version = summary["version"].as_str().ok_or("`version` is missing")?;
+    if !versions.contains(&version) {
+        return Err(format!("summaries of version {version} are not known: {} are", versions.join(" and ")));
+    }
+    let path =
+        summary["module_path"].as_str().filter(|path| !path.is_empty()).ok_or("`module_path` is missing")?;
+    let id = match &summary["id"] {
+        Value::Null => None,
+        Value::String(id) => Some(id),
+        _ => return Err("`id` is no text".into()),
+    };
+    let native = id.map_or_else(|| path.to_owned(), |id| format!("{path}::{id}"));
+    let events = Events::of(summary, version)?;
+    let mut reading = Reading::new(CaseName::plain(native));
+    let count = events.count("Ir").ok_or("its instructions, `Ir`, are missing or no count")?;
+    if count == 0.0 {
+        return Err("it counted no instruction".into());
+    }
+    reading.metric("instructions", "instructions", Some(Better::Lower)).values.push(count);
+    for (name, key, unit) in OTHERS {
+        let Some(count) = events.count(key) else { continue };
+        shown(&mut reading, name, unit, count);
+    }
+    // Valgrind sees it once.
+    reading.iterations = Some(1.0);
+    reading.metadata.insert("summary_version".into(), version.into());
+    for (key, name) in [("kind", "kind"), ("details", "details"), ("description", "details")] {
+        reading.note(name, summary[key].as_str());
+    }
+    Ok(reading)
+}
+
+/// Where the counts of a benchmark stand.
+struct Events<'a> {
+    version: &'a str,
+    /// By the name of the event.
+    counts: Vec<&'a Value>,
+}
+
+impl<'a> Events<'a> {
+    fn of(summary: &'a Value, version: &'a str) -> Result<Self, String> {
+        if version == "2" {
+            let processes = summary["callgrind_summary"]["summaries"].as_array();
+            let counts = processes.ok_or("`callgrind_summary.summaries` is missing")?;
+            return Ok(Self { version, counts: counts.iter().map(|process| &process["events"]).collect() });
+        }
+        if version == "3" {
+            let counts = &summary["callgrind_summary"]["callgrind_run"]["total"]["summary"];
+            return Ok(Self { version, counts: vec![counts] });
+        }
+        let profiles = summary["profiles"].as_array().ok_or("`profiles` is missing")?;
+        // Both count `Ir`; the others, such as DHAT, do not.
+        let tools = ["Callgrind", "Cachegrind"];
+        let profile = tools.iter().find_map(|tool| {
+            profiles.iter().find(|profile| profile["tool"] == *tool).map(|profile| (*tool, profile))
+        });
+        let (tool, profile) = profile.ok_or("neither Callgrind nor Cachegrind ran")?;
+        let counts = match version {
+            "6" => &profile["summaries"]["total"]["summary"][tool],
+            _ => &profile["data"]["total"]["metrics"],
+        };
+        Ok(Self { version, counts: vec![counts] })
+    }
+
+    /// The sum over all processes; `None`: one of them lacks it, or it is no count.
+    fn count(&self, key: &str) -> Option<f64> {
+        let one = |counts: &Value| -> Option<f64> {
+            let event = &counts[key];
+            let count = match self.version {
+                "2" => &event["new"],
+                "3" | "6" => {
+                    let metrics = &event["metrics"];
+                    // With what was there before, it is the first of two.
+                    let new = metrics.get("Left").unwrap_or(&metrics["Both"][0]);
+                    new.get("Int").unwrap_or(new)
+                }
+                _ => &event["values"]["new"],
+            };
+            Some(count.as_u64()? as f64)
+        };
+        self.counts.iter().map(|counts| one(counts)).sum::<Option<f64>>().filter(|_| !self.counts.is_empty())
+    }
+}
