@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::BenchmarkId;
+use super::id::BenchmarkId;
 
 /// Parameter name to value, sorted by name so that two spellings of one point are one case.
 pub type Params = BTreeMap<String, ParamValue>;

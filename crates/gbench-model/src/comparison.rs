@@ -1,6 +1,11 @@
 //! The parameters of an interleaved comparison. The records of all its sides repeat them, so that the records alone yield the
 //! same verdict on any machine.
 
+pub(crate) mod bisect;
+pub(crate) mod budget;
+pub(crate) mod job;
+pub(crate) mod reference;
+
 use std::collections::BTreeMap;
 
 #[cfg(feature = "schema")]
@@ -8,8 +13,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::samples::is_default;
-use super::{BenchmarkId, Budget, NoReference, RunId, SandboxState, Strictness};
+use self::budget::Budget;
+use self::reference::NoReference;
+use super::id::{BenchmarkId, RunId};
+use super::record::facts::Strictness;
+use super::record::samples::is_default;
+use super::record::sandbox::SandboxState;
 
 /// What the records of one comparison share.
 #[skip_serializing_none]

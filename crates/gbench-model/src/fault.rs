@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Exit;
+use super::exit::Exit;
 
 pub type Result<T, E = Fault> = std::result::Result<T, E>;
 

@@ -23,103 +23,80 @@
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod backoff;
-mod bisect;
-mod budget;
-mod caches;
 mod case;
-mod clocks;
-mod code_union;
 mod comparison;
-mod counting;
-mod device_code;
-mod exclusive;
 mod exit;
-mod facts;
 mod fault;
+mod gpu;
 mod hash;
 mod id;
-mod ingested;
-mod job;
-mod kernel_call;
 pub mod line;
-mod manifest;
-mod near;
-mod nothing;
-mod outcome;
-mod own_figures;
-mod profile;
 pub mod profiler_csv;
 mod record;
-mod reference;
-mod samples;
-mod sandbox;
 #[cfg(feature = "schema")]
 mod schema;
-mod secret;
 mod settings;
-mod stage;
-mod telemetry;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 pub mod text;
 mod unit;
 
-pub use bisect::{
-    BisectAnswer, BisectBeginning, BisectDocument, BisectEntry, SCHEMA_BISECT, SCHEMA_BISECT_STATE,
-    V1BisectCommit,
-};
-pub use budget::Budget;
-pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{
     CaseId, Component, Kind, ParamValue, Params, SPEEDUP, SPEEDUP_UNIT, Thermal, Timing, VARIANT_PARAM,
     Variant, error_of_result,
 };
-pub use clocks::{
-    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
-    ControlledGpu,
+pub use comparison::bisect::{
+    BisectAnswer, BisectBeginning, BisectDocument, BisectEntry, SCHEMA_BISECT, SCHEMA_BISECT_STATE,
+    V1BisectCommit,
 };
-pub use code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS};
+pub use comparison::budget::Budget;
+pub use comparison::job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
+pub use comparison::reference::NoReference;
 pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
-pub use counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
-pub use device_code::{DeviceCode, KernelCode};
-pub use exclusive::{ExclusiveUse, GpuPlace};
 pub use exit::Exit;
-pub use facts::{Fact, MATCH_FIELDS, Strictness, names_card};
 pub use fault::{DEFECT, Fault, Location, Result};
-pub use hash::sha256_hex;
-pub use id::{BaselineName, BenchmarkId, RunId};
-pub use ingested::{Ingested, IngestedFile};
-pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
-pub use kernel_call::{
+pub use gpu::caches::{CACHE_HOME, KERNEL_CACHES};
+pub use gpu::clocks::{
+    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
+    ControlledGpu,
+};
+pub use gpu::code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS};
+pub use gpu::counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
+pub use gpu::device_code::{DeviceCode, KernelCode};
+pub use gpu::exclusive::{ExclusiveUse, GpuPlace};
+pub use gpu::kernel_call::{
     Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall,
     KernelLaunch, KernelReference, NVML_LIBRARY, NVRTC_LIBRARY,
 };
-pub use manifest::*;
-pub use near::near;
-pub use nothing::{NothingMeasured, RefusalReason};
-pub use outcome::{FailureKind, Outcome, OutcomeCode};
-pub use own_figures::{ENERGY, OwnFigure, PER_WATT};
-pub use profile::{
+pub use gpu::telemetry::{
+    CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,
+    Spread, Telemetry, TelemetryGap, Unrest,
+};
+pub use hash::sha256_hex;
+pub use id::{BaselineName, BenchmarkId, RunId};
+pub use record::facts::{Fact, MATCH_FIELDS, Strictness, names_card};
+pub use record::ingested::{Ingested, IngestedFile};
+pub use record::manifest::*;
+pub use record::nothing::{NothingMeasured, RefusalReason};
+pub use record::outcome::{FailureKind, Outcome, OutcomeCode};
+pub use record::own_figures::{ENERGY, OwnFigure, PER_WATT};
+pub use record::profile::{
     KernelProfile, MetricSet, MovedFigure, Profile, ProfileFigure, ProfileOutcome, Profiler, RawMetric,
 };
+pub use record::samples::{Metric, ProcessSamples, Stated, Summary};
+pub use record::sandbox::{RunTimes, Sandbox, SandboxState};
+pub use record::stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use record::{
     CLOCK_DROP, CaseRecord, Conditions, CutShort, JOBS, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
     RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK, Side, ToolInfo,
     add_violations,
 };
-pub use reference::NoReference;
-pub use samples::{Metric, ProcessSamples, Stated, Summary};
-pub use sandbox::{RunTimes, Sandbox, SandboxState};
 #[cfg(feature = "schema")]
 pub use schema::Documented;
-pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Isolation, LayOver, Origin, SetBy, Setting, Settings, Shown};
-pub use stage::{Deadlines, Stage, StageReport, StageStatus};
-pub use telemetry::{
-    CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,
-    Spread, Telemetry, TelemetryGap, Unrest,
-};
+pub use text::near::near;
+pub use text::secret::{looks_secret, scrubbed, without_secrets};
 pub use text::{is_unseen, shell_word};
 pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};

@@ -1,5 +1,16 @@
 //! One complete run: the contract between machines and between years.
 
+pub(crate) mod facts;
+pub(crate) mod ingested;
+pub(crate) mod manifest;
+pub(crate) mod nothing;
+pub(crate) mod outcome;
+pub(crate) mod own_figures;
+pub(crate) mod profile;
+pub(crate) mod samples;
+pub(crate) mod sandbox;
+pub(crate) mod stage;
+
 use std::collections::{BTreeMap, HashSet};
 
 #[cfg(feature = "schema")]
@@ -7,12 +18,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::samples::{exact, is_default};
-use super::{
-    Better, CalmWait, CaseId, ClockControl, Comparison, Component, DeviceCode, ExclusiveUse, GpuPlace,
-    Ingested, Kind, Manifest, Metric, NothingMeasured, Outcome, Profile, RunId, Shown, StageReport,
-    Telemetry, direction_of_unit,
-};
+use self::ingested::Ingested;
+use self::manifest::Manifest;
+use self::nothing::NothingMeasured;
+use self::outcome::Outcome;
+use self::profile::Profile;
+use self::samples::Metric;
+use self::samples::{exact, is_default};
+use self::stage::StageReport;
+use super::case::{CaseId, Component, Kind};
+use super::comparison::Comparison;
+use super::gpu::clocks::ClockControl;
+use super::gpu::device_code::DeviceCode;
+use super::gpu::exclusive::{ExclusiveUse, GpuPlace};
+use super::gpu::telemetry::{CalmWait, Telemetry};
+use super::id::RunId;
+use super::settings::Shown;
+use super::unit::{Better, direction_of_unit};
 
 /// Written into every record; other values are refused. A change that old readers cannot handle needs a new version; the
 /// fixtures of old versions never change and stay readable.

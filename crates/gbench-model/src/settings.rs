@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::IntoEnumIterator;
 
-use super::{Counting, Deadlines, Stage, Thermal, format_duration};
+use super::case::Thermal;
+use super::gpu::counting::Counting;
+use super::record::stage::{Deadlines, Stage};
+use super::unit::format_duration;
 
 /// Who set a value. Later entries win over earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

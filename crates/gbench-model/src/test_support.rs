@@ -4,10 +4,12 @@
 // Only tests are built with this, and a panic fails the test.
 #![allow(clippy::unwrap_used)]
 
-use super::{
-    CaseId, CaseRecord, Component, DirtyFacts, FailureKind, GitFacts, Gpu, GpuFacts, HostFacts, Kind,
-    Manifest, Metric, Outcome, Params, Probe, ProcessEnd, ProcessRecord, ProcessSamples, RecordState,
-    RunRecord, RunSource, SCHEMA_RECORD, Thermal, Timing, ToolInfo,
+use super::case::{CaseId, Component, Kind, Params, Thermal, Timing};
+use super::record::manifest::{DirtyFacts, GitFacts, Gpu, GpuFacts, HostFacts, Manifest, Probe};
+use super::record::outcome::{FailureKind, Outcome};
+use super::record::samples::{Metric, ProcessSamples};
+use super::record::{
+    CaseRecord, ProcessEnd, ProcessRecord, RecordState, RunRecord, RunSource, SCHEMA_RECORD, ToolInfo,
 };
 
 pub fn case_id(benchmark: &str) -> CaseId {

@@ -1,5 +1,8 @@
 //! Formats numbers, lists, commits and shell words for sentences and tables.
 
+pub(crate) mod near;
+pub(crate) mod secret;
+
 /// `0.1023` -> `10.2 %`, `0.0004` -> `0.04 %`, `-0.05` -> `-5 %`: three digits at most, no trailing zeros.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;

@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::{Better, KernelCode, Params, Stage};
+use crate::case::Params;
+use crate::gpu::device_code::KernelCode;
+use crate::record::stage::Stage;
+use crate::unit::Better;
 
 /// The longest line in bytes, without its end; the gate buffers no more than this.
 pub const MAX_LINE: usize = 1 << 20;

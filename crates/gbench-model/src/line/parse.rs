@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 use super::message::{Event, MAX_LINE};
 use super::non_finite::{absent_everywhere, absent_if_non_finite, literal_of, quote_non_finite};
 use super::shape::{self, Field, Form};
-use crate::{KernelCode, MAX_KERNELS, near};
+use crate::gpu::code_union::MAX_KERNELS;
+use crate::gpu::device_code::KernelCode;
+use crate::text::near::near;
 
 /// Why a line is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -311,7 +313,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Stage;
+    use crate::record::stage::Stage;
 
     fn error(line: &str) -> String {
         parse(line.as_bytes()).unwrap_err().to_string()

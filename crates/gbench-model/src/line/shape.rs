@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::Stage;
+use crate::record::stage::Stage;
 
 pub(super) struct Field {
     pub key: &'static str,
@@ -168,7 +168,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::line::Event;
+    use crate::line::message::Event;
 
     #[test]
     fn the_table_says_what_the_types_say() {
@@ -193,7 +193,8 @@ mod tests {
             })
             .collect();
         assert_eq!(from_table, from_types);
-        let kernel = serde_json::to_value(schemars::schema_for!(crate::KernelCode)).unwrap();
+        let kernel =
+            serde_json::to_value(schemars::schema_for!(crate::gpu::device_code::KernelCode)).unwrap();
         let keys: Vec<_> = kernel["properties"].as_object().unwrap().keys().map(String::as_str).collect();
         let mut of_table: Vec<_> = KERNEL.iter().map(|field| field.key).collect();
         of_table.sort_unstable();

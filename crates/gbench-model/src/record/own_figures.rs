@@ -1,6 +1,8 @@
 //! Figures that the gate shows on its own initiative, in addition to those that it judges.
 
-use super::{CODE_FIGURES, CaseRecord, Metric, SM_CLOCK};
+use super::samples::Metric;
+use super::{CaseRecord, SM_CLOCK};
+use crate::gpu::code_union::CODE_FIGURES;
 
 /// Metrics that the gate's own GPU programs send in addition to the time, with `gate: false`.
 const BESIDE_TIME: [&str; 3] = ["cycles", SM_CLOCK, "throttled_time"];

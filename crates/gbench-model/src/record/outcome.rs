@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::Stage;
+use super::stage::Stage;
 
 /// The fate of a selected case, or of one of its processes.
 #[skip_serializing_none]

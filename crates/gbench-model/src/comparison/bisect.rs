@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{Better, CaseId, RunId};
+use crate::case::CaseId;
+use crate::id::RunId;
+use crate::unit::Better;
 
 pub const SCHEMA_BISECT: &str = "gbench-ci/bisect/v1";
 pub const SCHEMA_BISECT_STATE: &str = "gbench-ci/bisect-state/v1";

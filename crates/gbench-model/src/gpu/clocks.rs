@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::Probe;
+use crate::record::manifest::Probe;
 
 /// MHz; no card has more, and drivers interpret larger numbers as symbolic values.
 const MOST_MHZ: u32 = 100_000;

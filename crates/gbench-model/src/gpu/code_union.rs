@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{DeviceCode, KernelCode, sha256_hex};
+use super::device_code::{DeviceCode, KernelCode};
+use crate::hash::sha256_hex;
 
 /// The most kernels listed by name; the others share one entry, `OTHER_KERNELS`.
 pub const MAX_KERNELS: usize = 1000;

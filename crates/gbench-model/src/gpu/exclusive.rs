@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::samples::is_default;
+use crate::record::samples::is_default;
 
 /// The locks that kept other gates from measuring meanwhile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::samples::is_default;
-use super::text::is_unseen;
+use crate::record::samples::is_default;
+use crate::text::is_unseen;
 
 /// The known facts of a process, or pair of processes, that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

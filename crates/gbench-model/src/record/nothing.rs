@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::format_duration;
+use crate::unit::format_duration;
 
 /// One such sign. It is no verdict: the reader is asked to look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Gpu, Manifest, Probe};
+use super::manifest::{Gpu, Manifest, Probe};
 
 /// Shown if something legitimately does not exist: a GPU, a governor, a tool.
 const NONE: &str = "none";
@@ -209,7 +209,7 @@ fn agreed(facts: impl Iterator<Item = Fact>) -> Fact {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GpuFacts;
+    use crate::record::manifest::GpuFacts;
     use crate::test_support::{devices, manifest as in_order};
 
     fn manifest(gpu: Probe<GpuFacts>) -> Manifest {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::Better;
+use crate::unit::Better;
 
 /// One metric of one case.
 #[skip_serializing_none]
@@ -82,7 +82,7 @@ pub struct Summary {
 
 /// Deserialises a list without excess capacity. Reading elements one by one would leave a third of it empty, which is 40 MB in
 /// a record of 10,000 cases.
-pub(super) fn exact<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+pub(crate) fn exact<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
@@ -92,6 +92,6 @@ where
     Ok(list)
 }
 
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
