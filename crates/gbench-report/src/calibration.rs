@@ -2,8 +2,8 @@
 
 use std::io;
 
+use super::layout::case_names::CaseNames;
 use super::layout::emphasis::Emphasis;
-use super::layout::names::CaseNames;
 use super::layout::number::signed_percent;
 use super::layout::terminal::{GridRow, Style, TerminalLayout};
 use gbench_compare::{CalibratedRow, Calibration, FalseAlarms, PLANTED, Parts, Prospect, Readiness, Share};

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::format::Options;
-use super::record::{RunStatus, RunView};
-use super::sweep::{SweepRequest, SweepTables, UnknownField};
+use super::record::view::run::{RunStatus, RunView};
+use super::sweep::SweepTables;
+use super::sweep::fields::UnknownField;
+use super::sweep::request::SweepRequest;
 use gbench_compare::{Merged, SCHEMA_MERGED, SCHEMA_VERDICT, VERDICTS_READ, VerdictDocument};
 use gbench_model::{Exit, Fault, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
@@ -77,7 +79,7 @@ impl Input {
     pub fn render(&self, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
         match self {
             Input::Verdict(document) => super::verdict(document, options, out),
-            Input::Merged(document) => super::merged(document, options, out),
+            Input::Merged(document) => super::verdict::render::merged(document, options, out),
             Input::Record(record) => super::record(record, options, out),
         }
     }

@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::Input;
+use super::input::Input;
 use crate::layout::{escape, grouped, number, width};
 use crate::test_support::{row, series};
-use crate::trends::spark;
+use crate::trends::spark::spark;
 
 const KINDS: [(&str, Answer); 4] = [
     ("github", |given| crate::github::case_tests::answer(given.question, &given.text())),
@@ -58,7 +58,9 @@ type WordFunction = fn(&str) -> Value;
 const WORDS: [(&str, WordFunction); 29] = [
     ("ascii", |it| ask(it, |[text]: [String; 1]| escape::ascii(&text))),
     ("case_page", |it| {
-        ask(it, |[params]: [Params; 1]| crate::html::case_page(&CaseId { params, ..case_id("kernels/Gemm") }))
+        ask(it, |[params]: [Params; 1]| {
+            super::html::addresses::case_page(&CaseId { params, ..case_id("kernels/Gemm") })
+        })
     }),
     ("csv", |it| ask(it, |[text]: [String; 1]| escape::csv(&text))),
     ("cut_middle", |it| ask(it, |(text, limit): (String, usize)| width::cut_middle(&text, limit, "…"))),

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::words::{Explained, Rowless};
+use super::sentences::{Explained, Rowless};
 use gbench_compare::{DecisionTrace, Method, Row, Verdict, VerdictDocument};
 
 const SCHEMA: &str = "gbench-ci/explanation/v1";

@@ -3,14 +3,14 @@
 mod json;
 mod picture;
 mod plot;
+mod sentences;
 mod steps;
 mod svg;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use self::json::render as json;
+pub use self::sentences::{Explained, Rowless};
 pub use self::svg::render as svg;
 pub use self::terminal::terminal;
-pub use self::words::{Explained, Rowless};

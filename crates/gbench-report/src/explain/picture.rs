@@ -6,7 +6,7 @@
 //! ```
 
 use super::plot::{clock_span, evidence_span, fresh_steps, reach, share};
-use super::words::{e_value, side_of, slowdown};
+use super::sentences::{e_value, side_of, slowdown};
 use crate::layout::terminal::Style;
 use gbench_compare::DecisionTrace;
 

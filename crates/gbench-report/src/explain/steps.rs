@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_10;
 
-use super::words::{Explained, Towards, e_value, least, side_of, slowdown};
+use super::sentences::{Explained, Towards, e_value, least, side_of, slowdown};
 use crate::layout::number;
 use gbench_compare::{Basis, Change, Conclusion, DecisionTrace, SequentialStep, Verdict};
 use gbench_model::text::{count, percent};

@@ -1,7 +1,7 @@
 //! The two panels as an image that stands alone.
 
 use super::plot::{clock_span, evidence_span, fresh_steps, reach, share};
-use super::words::{Explained, e_value, headline, side_of, slowdown};
+use super::sentences::{Explained, e_value, headline, side_of, slowdown};
 use crate::layout::svg::Svg;
 use crate::layout::width::{cut_middle, fold};
 use gbench_compare::{DecisionTrace, Verdict};

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::words::{Explained, Rowless};
-use super::{picture, steps, words};
+use super::sentences::{Explained, Rowless};
+use super::{picture, sentences, steps};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::number;
 use crate::layout::terminal::{Style, TerminalLayout};
@@ -37,18 +37,18 @@ pub fn terminal(
 
 fn one(explained: &Explained, style: Style, all: bool, page: &mut TerminalLayout) {
     let verdict = explained.row.verdict;
-    let sentence = format!("{} {}", explained.name(), words::headline(explained));
+    let sentence = format!("{} {}", explained.name(), sentences::headline(explained));
     page.headline(&verdict.into_str().to_uppercase(), &sentence, verdict.into());
     page.heading("What was measured", Emphasis::Plain);
-    words::measured(explained).iter().for_each(|(label, text)| page.note(label, text));
+    sentences::measured(explained).iter().for_each(|(label, text)| page.note(label, text));
     let steps = steps::trace(explained);
     page.list("Why this verdict", Emphasis::Plain, steps.iter().map(|step| capitalized(step)));
     if let Some(trace) = explained.trace {
-        page.list("How the noise was judged", Emphasis::Plain, words::noise(explained, trace));
-        page.list("What was checked", Emphasis::Plain, words::validity(explained, trace));
+        page.list("How the noise was judged", Emphasis::Plain, sentences::noise(explained, trace));
+        page.list("What was checked", Emphasis::Plain, sentences::validity(explained, trace));
     }
     page.heading("What to do", Emphasis::Plain);
-    page.note("", &capitalized(&words::next(explained)));
+    page.note("", &capitalized(&sentences::next(explained)));
     let Some(trace) = explained.trace.filter(|trace| !trace.measured_rounds.is_empty()) else { return };
     let panels = [
         Some(picture::differences(trace, style)),
@@ -67,12 +67,12 @@ fn one(explained: &Explained, style: Style, all: bool, page: &mut TerminalLayout
 
 /// Round, who went first, both places, their difference, and the e-value so far.
 fn every_round(explained: &Explained, trace: &DecisionTrace, page: &mut TerminalLayout) {
-    let (side, _) = words::side_of(trace);
+    let (side, _) = sentences::side_of(trace);
     let rows = trace.measured_rounds.iter().enumerate().map(|(at, turn)| {
         let step = trace.steps.iter().find(|step| step.rounds == at + 1);
         let e_value = match step {
             _ if at < trace.screened() => "screen".to_owned(),
-            Some(step) => words::e_value(side.log10(step)),
+            Some(step) => sentences::e_value(side.log10(step)),
             // The first round is half a bet.
             None if at < trace.result.rounds => String::new(),
             None => "decided".to_owned(),
@@ -84,7 +84,7 @@ fn every_round(explained: &Explained, trace: &DecisionTrace, page: &mut Terminal
             None => "",
         };
         let disturbed = if trace.rounds.disturbed[at] { " (disturbed)" } else { "" };
-        let difference = words::slowdown(trace, trace.rounds.differences[at]);
+        let difference = sentences::slowdown(trace, trace.rounds.differences[at]);
         [format!("{}{disturbed}", turn.round + 1), first.to_owned(), base, head, difference, e_value]
     });
     page.grid(&["round", "first", "base", "head", "change", "e-value"], rows);

@@ -1,5 +1,5 @@
 use super::plot::*;
-use super::words::e_value;
+use super::sentences::e_value;
 
 #[test]
 fn a_share_stays_on_its_axis() {

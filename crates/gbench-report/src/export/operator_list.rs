@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
-use crate::record::center;
+use crate::record::view::metric::center;
 use gbench_model::{CaseRecord, Metric, RunRecord, Thermal, convert};
 
 /// Metrics that have a field of their own: name, unit, field.

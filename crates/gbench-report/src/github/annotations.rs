@@ -1,8 +1,8 @@
 //! Annotations: one a benchmark, on its source line where that is known. Plain text, not Markdown.
 
-use super::budget::plain;
-use super::context::PublishContext;
-use super::reproduce::with_ci_advice;
+use super::parts::budget::plain;
+use super::parts::context::PublishContext;
+use super::parts::reproduce::with_ci_advice;
 use crate::layout::grouped::{joined, together};
 use crate::verdict::summary::{counts, counts_text};
 use crate::verdict::table::margin;

@@ -4,11 +4,13 @@ use gbench_compare::{Merged, VerdictDocument};
 use gbench_model::SourceLine;
 use serde_json::Value;
 
-use super::annotations::BenchmarkAnnotation;
-use super::budget::{figure, prose};
-use super::links::{address, full_commit, repository};
+use super::annotations::{BenchmarkAnnotation, annotations_of_log};
+use super::check::{begun, check};
+use super::comment::comment;
+use super::parts::budget::{figure, prose};
+use super::parts::context::PublishContext;
+use super::parts::links::{address, full_commit, repository};
 use super::tests::{MARKER, context, texts};
-use super::{PublishContext, annotations_of_log, begun, check, comment};
 use crate::kind_tests::ask;
 use crate::test_support as documents;
 

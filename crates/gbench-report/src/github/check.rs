@@ -1,12 +1,12 @@
 //! A check: what GitHub calls it, and its texts.
 
-use super::accepted::in_title;
 use super::annotations::{BenchmarkAnnotation, on_lines};
-use super::budget::{plain, prose};
 use super::comment::{CommentLayout, answer, folds, page};
-use super::context::{MAX_CHECK, PublishContext};
-use super::links::{commit, full_commit, gate, link};
-use super::reproduce::with_ci_advice;
+use super::parts::accepted::in_title;
+use super::parts::budget::{plain, prose};
+use super::parts::context::{MAX_CHECK, PublishContext};
+use super::parts::links::{commit, full_commit, gate, link};
+use super::parts::reproduce::with_ci_advice;
 use crate::verdict::summary::counts_text;
 use gbench_compare::{Conclusion, Merged, Verdict};
 use gbench_model::Exit;

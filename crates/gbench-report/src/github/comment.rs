@@ -1,14 +1,14 @@
 //! The order of a comment: one answer, what changed, how to see it again, and folded what most readers skip. Room is
 //! given to what must stay first: regressions before all else, folded parts last.
 
-use super::accepted::decided;
-use super::budget::{ByteBudget, prose};
-use super::context::{MAX_COMMENT, MAX_SUMMARY, PublishContext};
-use super::details::{JobCommands, folded};
-use super::links::{files_of_the_job, footer, gate, whole_report};
-use super::machine::{MachineSection, counts, fill};
-use super::recent::recent_runs;
-use super::reproduce::{local_command, with_ci_advice};
+use super::parts::accepted::decided;
+use super::parts::budget::{ByteBudget, prose};
+use super::parts::context::{MAX_COMMENT, MAX_SUMMARY, PublishContext};
+use super::parts::details::{JobCommands, folded};
+use super::parts::links::{files_of_the_job, footer, gate, whole_report};
+use super::parts::machine::{MachineSection, counts, fill};
+use super::parts::recent::recent_runs;
+use super::parts::reproduce::{local_command, with_ci_advice};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::markdown_block;
 use crate::layout::markdown::details;

@@ -1,11 +1,11 @@
 //! The issue of a gate that went red where nobody was asked: which commits to look at, and what they changed.
 
-use super::budget::plain;
 use super::check::title as title_of_check;
 use super::comment::{CommentLayout, answer, page};
-use super::context::{MAX_COMMENT, PublishContext};
-use super::links::{commit, commits, footer, link};
-use super::reproduce::with_ci_advice;
+use super::parts::budget::plain;
+use super::parts::context::{MAX_COMMENT, PublishContext};
+use super::parts::links::{commit, commits, footer, link};
+use super::parts::reproduce::with_ci_advice;
 use crate::layout::escape::markdown_block;
 use crate::verdict::summary::counts_text;
 use gbench_compare::{Merged, Verdict};

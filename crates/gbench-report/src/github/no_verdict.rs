@@ -1,11 +1,11 @@
 //! The pages where nothing was judged: of a run that gave no answer, and a change that touches nothing of what is measured. A
 //! comment says it in place of what an earlier run has said.
 
-use super::accepted::further;
-use super::budget::{ShortNames, prose};
 use super::check::{CheckPage, CheckState};
-use super::context::PublishContext;
-use super::links::{commit, full_commit, gate, link};
+use super::parts::accepted::further;
+use super::parts::budget::{ShortNames, prose};
+use super::parts::context::PublishContext;
+use super::parts::links::{commit, full_commit, gate, link};
 use gbench_model::text::count;
 use gbench_model::{Untouched, sha256_hex};
 

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use rand::{RngExt, SeedableRng};
 
-use super::context::MAX_COMMENT;
+use super::comment::{comment, step_summary};
+use super::parts::context::{MAX_COMMENT, PublishContext};
 use super::tests::fragments;
-use super::{PublishContext, comment, step_summary};
 use crate::layout::escape::{markdown, markdown_block, markdown_code, markdown_code_folding, visible};
 use crate::test_support as documents;
 use gbench_compare::{Merged, VerdictDocument};

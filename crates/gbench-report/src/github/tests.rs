@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use strum::VariantArray;
 
-use super::context::{MAX_CHECK, MAX_COMMENT, MAX_SUMMARY};
+use super::parts::context::{MAX_CHECK, MAX_COMMENT, MAX_SUMMARY};
 use super::*;
 use crate::test_support as documents;
 use crate::test_support::{of_rows, row, timed};

@@ -1,13 +1,14 @@
 //! The issue of what a history shows and no single run: lasting changes for the worse, and drifts.
 
-use super::accepted::person;
-use super::budget::{ByteBudget, ShortNames, plain, prose};
-use super::context::{MAX_COMMENT, PublishContext};
-use super::links::{full_commit, link, page_of_case, repository};
+use super::parts::accepted::person;
+use super::parts::budget::{ByteBudget, ShortNames, plain, prose};
+use super::parts::context::{MAX_COMMENT, PublishContext};
+use super::parts::links::{full_commit, link, page_of_case, repository};
+use crate::layout::case_names::CaseNames;
 use crate::layout::escape::markdown_block;
-use crate::layout::names::CaseNames;
 use crate::layout::number::{p_value, signed_percent};
-use crate::trends::{self, fields, spark};
+use crate::trends::series::{self, fields};
+use crate::trends::spark::spark;
 use gbench_compare::trend::{
     CommonStep, OpenFinding, OpenTrend, OpenTrends, SeriesState, ToldTrend, TrendsDocument, V1ChangePoint,
     V1Drift,
@@ -155,7 +156,7 @@ impl<'v> View<'v> {
                 let open = self.open.standing.iter().find(|open| std::ptr::eq(open.series, *series))?;
                 open.document.runs.get(step.run)
             });
-            let since = run.map_or("", trends::day);
+            let since = run.map_or("", series::day);
             let narrowest = step.members.iter().min_by_key(|(_, change)| change.to - change.from);
             let commits = narrowest.map_or(String::new(), |(_, change)| self.commits(change));
             let names: Vec<String> = step.members.iter().map(|(series, _)| series.case.to_string()).collect();
@@ -268,5 +269,5 @@ impl<'v> View<'v> {
 }
 
 fn day<'o>(open: &'o OpenTrend<'_>, point: u32) -> &'o str {
-    open.run(point).map_or("", trends::day)
+    open.run(point).map_or("", series::day)
 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
+use super::addresses::{SeriesNames, case_page, place};
 use super::chart::{large, small, together};
 use super::events::{badge, described, list, not_judged, table};
 use super::input::{SiteFile, SiteInput};
-use super::names::{SeriesNames, case_page, place};
 use super::page::{SiteFrame, facts, part, scrolled};
 use crate::layout::escape::visible;
 use crate::layout::number::{signed_percent, spread, value};
-use crate::trends::latest;
+use crate::trends::series::latest;
 use gbench_compare::trend::V1Series;
 use gbench_model::text::capitalized;
 use gbench_model::{Better, CaseId};

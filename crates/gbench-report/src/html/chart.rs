@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use maud::{Markup, html};
 
+use super::addresses::SeriesNames;
 use super::axis::Axis;
 use super::events::{broken_fields, figure_words, size, tone};
-use super::names::SeriesNames;
 use crate::layout::number::value;
 use crate::layout::svg::path;
 use crate::layout::width::cut_middle;
-use crate::trends::day;
+use crate::trends::series::day;
 use gbench_compare::trend::{V1Point, V1Series};
 
 const WIDTH: f64 = 900.0;
@@ -249,7 +249,7 @@ fn dot(drawn: &Drawn<'_>, at: usize, point: &V1Point, names: &SeriesNames<'_>) -
     html! {
         circle cx=(tenth(drawn.x(at))) cy=(tenth(drawn.y.place(point.value))) r=(radius) {
             title {
-                @if let Some(run) = run { (day(run)) " " (super::names::short(&run.commit)) ": " }
+                @if let Some(run) = run { (day(run)) " " (super::addresses::short(&run.commit)) ": " }
                 (figure_words(point, &series.unit))
             }
         }

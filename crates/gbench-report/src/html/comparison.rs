@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
+use super::addresses::case_page;
 use super::input::ComparisonPage;
-use super::names::case_page;
 use super::page::{SiteFrame, facts, part, scrolled, table, tone};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::visible;

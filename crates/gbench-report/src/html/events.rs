@@ -2,11 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::names::SeriesNames;
+use super::addresses::SeriesNames;
 use super::page::SiteFrame;
 use crate::layout::escape::visible;
 use crate::layout::number::{p_value, signed_percent, value};
-use crate::trends::{TrendFinding, fields, latest, why_not_judged};
+use crate::trends::finding::TrendFinding;
+use crate::trends::series::{fields, latest, why_not_judged};
 use gbench_compare::trend::{V1Break, V1ChangePoint, V1Drift, V1Point, V1Series};
 use gbench_model::text::count;
 

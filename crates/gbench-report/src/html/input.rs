@@ -1,6 +1,6 @@
 //! What pages are made of, and what they become.
 
-use super::names::slug;
+use super::addresses::slug;
 use gbench_compare::VerdictDocument;
 use gbench_compare::trend::TrendsDocument;
 use gbench_model::CaseId;

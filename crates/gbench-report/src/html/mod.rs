@@ -14,19 +14,19 @@
 //! comparison  a page for a comparison
 //! ```
 
+pub(super) mod addresses;
 mod axis;
 mod case;
 mod chart;
 mod comparison;
 mod events;
 mod input;
-mod names;
 mod overview;
 mod page;
 
+pub use addresses::case_page;
 pub use comparison::comparison_file;
 pub use input::{ComparisonPage, SiteFile, SiteInput};
-pub use names::case_page;
 
 use page::SiteFrame;
 

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
+use super::addresses::{SeriesNames, case_page, place};
 use super::chart::small;
 use super::events::{badge, broken_fields, not_judged, since};
 use super::input::SiteInput;
-use super::names::{SeriesNames, case_page, place};
 use super::page::{SiteFrame, part, table, tone};
 use crate::layout::escape::visible;
 use crate::layout::number::{p_value, signed_percent, spread};
-use crate::trends::{self, TrendFinding, day, is_drifting, is_drifting_worse, latest, newest_first};
+use crate::trends::finding::{TrendFinding, is_drifting, is_drifting_worse};
+use crate::trends::series::{day, latest, newest_first, place as place_of};
 use gbench_compare::trend::{SeriesState, V1Series, V1Unmeasured};
 use gbench_model::text::{capitalized, count};
 
@@ -185,7 +186,7 @@ impl Overview<'_> {
 
     fn missing(&self) -> Markup {
         let gaps = &self.input.trends.unmeasured;
-        let place = |gap: &V1Unmeasured| trends::place(&gap.branch, &gap.label);
+        let place = |gap: &V1Unmeasured| place_of(&gap.branch, &gap.label);
         let has_page: BTreeSet<_> = self.input.trends.series.iter().map(|it| &it.case).collect();
         let list = html! {
             ul {

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use super::names::short;
+use super::addresses::short;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::visible;
 

@@ -12,6 +12,7 @@
 //! markdown, csv, json, junit: parts of these documents that verdicts and records share
 //! ```
 
+pub(super) mod case_names;
 pub(super) mod csv;
 pub(super) mod emphasis;
 pub(super) mod escape;
@@ -19,7 +20,6 @@ pub(super) mod grouped;
 pub(super) mod json;
 pub(super) mod junit;
 pub(super) mod markdown;
-pub(super) mod names;
 pub(super) mod number;
 pub(super) mod svg;
 pub(super) mod table;

@@ -1,9 +1,9 @@
 //! The kernels of the cases of a run, as each profiler saw them.
 
-use super::words::{by, named, not_taken, opened_with, value};
+use super::figures::{by, named, not_taken, opened_with, value};
+use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::{markdown as prose, markdown_code as code};
-use crate::layout::names::CaseNames;
 use crate::layout::terminal::TerminalLayout;
 use gbench_model::text::count;
 use gbench_model::{KernelProfile, Profile, ProfileFigure, RunRecord};

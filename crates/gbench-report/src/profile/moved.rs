@@ -1,9 +1,9 @@
 //! Base and head of profiled cases, side by side: what moved most first.
 
-use super::words::{by, named, not_taken, opened_with, unit, value};
+use super::figures::{by, named, not_taken, opened_with, unit, value};
+use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::markdown::{MarkdownStyle, details, stacked, table};
-use crate::layout::names::CaseNames;
 use crate::layout::number;
 use crate::layout::terminal::TerminalLayout;
 use gbench_compare::{ProfiledCase, VerdictDocument};

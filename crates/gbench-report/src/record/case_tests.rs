@@ -6,7 +6,8 @@
 use gbench_model::RunRecord;
 use serde_json::Value;
 
-use super::{RunView, test_support as records};
+use super::test_support as records;
+use super::view::run::RunView;
 use crate::layout::table::ReportTable;
 
 pub(crate) fn answer(question: &str, given: &str) -> String {
@@ -22,7 +23,7 @@ pub(crate) fn answer(question: &str, given: &str) -> String {
             troubled.map(|(case, name)| format!("{}: {name}\n", case.outcome.into_str())).collect()
         }
         "lines" => {
-            let line = |line: &super::MetricView| {
+            let line = |line: &super::view::metric::MetricView| {
                 format!("{}: {}, {}, {}\n", line.title(), line.median, line.spread_text(), line.effort)
             };
             view.lines.iter().map(line).collect()

@@ -1,6 +1,6 @@
 //! The rankings of a run as bars: one panel a problem, one bar an answer, as long as its median. An image for the run's artifacts.
 
-use super::view::RunView;
+use super::view::run::RunView;
 use crate::layout::svg::Svg;
 use crate::layout::width::cut_middle;
 use gbench_model::text::count;

@@ -5,8 +5,8 @@
 
 use std::io;
 
-use super::metric::{MetricView, median};
-use super::view::RunView;
+use super::view::metric::{MetricView, median};
+use super::view::run::RunView;
 use crate::layout::csv::{Column, Line, optional, text, write};
 use crate::layout::escape::csv as cell;
 use gbench_compare::PairSpeedup;

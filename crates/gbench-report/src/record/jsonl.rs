@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::view::RunView;
+use super::view::run::RunView;
 use crate::layout::json::line;
 use gbench_model::{Better, CaseId, RunId, Stated};
 

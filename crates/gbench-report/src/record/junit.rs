@@ -6,7 +6,7 @@ use std::time::Duration;
 use quick_junit::NonSuccessKind::{Error, Failure};
 use quick_junit::{TestCase, TestCaseStatus};
 
-use super::view::RunView;
+use super::view::run::RunView;
 use crate::layout::escape::visible;
 use crate::layout::junit::{non_success, skipped};
 use gbench_model::{CaseRecord, Outcome, ReportedError};

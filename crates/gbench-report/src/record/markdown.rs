@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use super::environment::environment;
-use super::findings::RunFinding;
-use super::metric::{MetricView, Rank};
-use super::ranking::Problem;
-use super::view::{RunView, UnmeasuredCases};
+use super::view::environment::environment;
+use super::view::findings::RunFinding;
+use super::view::metric::{MetricView, Rank};
+use super::view::ranking::Problem;
+use super::view::run::{RunView, UnmeasuredCases};
 use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::grouped::{MAX_NAMED, named};
 use crate::layout::markdown::{bullets, command, facts, fold, part, table};
 use crate::layout::table::ReportTable;
-use crate::profile::RunProfiles;
+use crate::profile::kernels::RunProfiles;
 use gbench_model::text::{capitalized, count};
 
 /// Rows of a table before the rest is only counted.

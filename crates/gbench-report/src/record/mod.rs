@@ -4,30 +4,20 @@
 pub(super) mod case_tests;
 mod chart;
 mod csv;
-mod environment;
-mod findings;
 mod jsonl;
 mod junit;
 mod markdown;
-mod metric;
-mod pairs;
-mod precisions;
-mod ranking;
-mod resources;
-mod telemetry;
 mod terminal;
 #[cfg(test)]
 pub(super) mod test_support;
 #[cfg(test)]
 mod tests;
-mod view;
+pub(super) mod view;
 
 use std::io;
 
 use self::markdown::PageExtent;
-pub(super) use self::metric::{FactorInterval, MetricView, Rank, center, median, process_center};
-pub(super) use self::ranking::{ContestAnswer, Measure, places};
-pub(super) use self::view::{RunStatus, RunView};
+use self::view::run::RunView;
 use super::format::{Format, Options};
 use super::layout::{json, junit as junit_document};
 use gbench_model::RunRecord;

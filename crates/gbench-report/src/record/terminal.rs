@@ -1,12 +1,12 @@
 //! One run for a terminal or a CI log: what failed first, then what was measured, then what to mistrust.
 
-use super::environment::environment;
-use super::metric::Rank;
-use super::view::{RunView, UnmeasuredCases};
+use super::view::environment::environment;
+use super::view::metric::Rank;
+use super::view::run::{RunView, UnmeasuredCases};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{MAX_NAMED, named};
 use crate::layout::terminal::{Style, TerminalLayout};
-use crate::profile::RunProfiles;
+use crate::profile::kernels::RunProfiles;
 use gbench_model::text::count;
 
 /// Problems whose ranking is shown before the rest is only counted.

@@ -1,9 +1,9 @@
 //! A sweep looked at by its parameters: one row a value, one column an implementation, the best of each point.
 
-mod fields;
+pub(super) mod fields;
 mod of_record;
 mod of_verdict;
-mod request;
+pub(super) mod request;
 mod table;
 
 use std::io;

@@ -4,11 +4,11 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
+use crate::format::{Format, Options};
 use crate::layout::escape::{csv as csv_cell, markdown as prose};
 use crate::layout::json;
 use crate::layout::table::ReportTable;
 use crate::layout::terminal::TerminalLayout;
-use crate::{Format, Options};
 
 /// One table, and what may be said of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! The columns that a history has for programs. Values are in the series' unit.
 
+use crate::layout::case_names::CaseNames;
 use crate::layout::csv::params;
-use crate::layout::names::CaseNames;
 use gbench_compare::trend::{TrendsDocument, V1Point, V1Series, V1TrendRun};
 
 /// One figure of a series.

@@ -2,22 +2,19 @@
 
 mod columns;
 mod csv;
-mod finding;
+pub(super) mod finding;
 mod openmetrics;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod spark;
+pub(super) mod series;
+pub(super) mod spark;
 mod terminal;
-mod words;
 
 use std::io;
 
 use super::layout::json;
 use super::layout::terminal::Style;
-pub(super) use finding::{TrendFinding, is_drifting, is_drifting_worse};
 use gbench_compare::trend::TrendsDocument;
-pub(super) use spark::spark;
-pub(super) use words::{day, fields, latest, newest_first, place, run_of, why_not_judged};
 
 /// How trends are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]

@@ -1,6 +1,6 @@
 //! A series in one line: a bar for each run, or for several where they do not fit.
 
-use crate::record::median;
+use crate::record::view::metric::median;
 use gbench_compare::trend::V1Series;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

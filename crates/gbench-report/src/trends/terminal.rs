@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{TrendFinding, is_drifting, is_drifting_worse};
+use super::series::{day, fields, latest, newest_first, place, run_of, why_not_judged};
 use super::spark::spark;
-use super::words::{day, fields, latest, newest_first, place, run_of, why_not_judged};
+use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::visible;
-use crate::layout::names::CaseNames;
 use crate::layout::number::{p_value, signed_percent, spread, value};
 use crate::layout::terminal::{GridRow, Style, TerminalLayout};
 use gbench_compare::trend::{CommonStep, TrendsDocument, V1ChangePoint, V1Series, V1TrendRun};

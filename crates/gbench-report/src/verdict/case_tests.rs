@@ -5,7 +5,7 @@ use gbench_compare::VerdictDocument;
 use super::device_code::CodeView;
 use super::device_code::tests::pages;
 use super::summary::SuiteSummary;
-use crate::layout::names::CaseNames;
+use crate::layout::case_names::CaseNames;
 use crate::test_support as documents;
 
 pub(crate) fn answer(question: &str, given: &str) -> String {

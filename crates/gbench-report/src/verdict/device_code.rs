@@ -1,10 +1,10 @@
 //! What became of the device code, as reports show it: cases that changed with their kernels, why others cannot be compared, and
 //! the noise of those that are the same.
 
+use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{named, together};
 use crate::layout::markdown::{MarkdownStyle, table};
-use crate::layout::names::CaseNames;
 use crate::layout::terminal::TerminalLayout;
 use gbench_compare::{CaseCode, CodeState, KernelChange, VerdictDocument};
 use gbench_model::text::{capitalized, count};

@@ -5,8 +5,8 @@ use std::io;
 
 use serde::Serialize;
 
+use crate::layout::case_names::CaseNames;
 use crate::layout::json::line;
-use crate::layout::names::CaseNames;
 use gbench_compare::{Row, VerdictDocument};
 
 #[derive(Serialize)]

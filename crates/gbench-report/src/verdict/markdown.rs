@@ -12,7 +12,7 @@ use crate::layout::markdown::{
     self, MarkdownStyle, bullets, command, facts, fold, kernel_name, part, stacked,
 };
 use crate::layout::number;
-use crate::profile;
+use crate::profile::moved;
 use crate::sweep::SweepTables;
 use gbench_compare::{Conclusion, Difference, Verdict};
 use gbench_model::text::{capitalized, count};
@@ -57,7 +57,7 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     }
     if let Some(profiles) = &view.profiles {
         let style = MarkdownStyle { name: &kernel_name, prose: &prose, rows: limit, max_named: MAX_NAMED };
-        part(&mut page, profile::TITLE, &profiles.markdown(&style));
+        part(&mut page, moved::TITLE, &profiles.markdown(&style));
     }
     part(&mut page, view.again(), &command(&document.reproduce));
     part(&mut page, "See why, round by round, with", &command(&view.explain().unwrap_or_default()));

@@ -8,7 +8,7 @@ mod jsonl;
 mod junit;
 pub(super) mod markdown;
 pub(super) mod method;
-mod render;
+pub(super) mod render;
 pub(super) mod summary;
 pub(super) mod table;
 mod terminal;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::layout::names::CaseNames;
+use crate::layout::case_names::CaseNames;
 use crate::layout::number::geometric_mean;
 use gbench_compare::{Conclusion, Row, Verdict, is_speed};
 use gbench_model::text::count;

@@ -9,7 +9,7 @@ use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{MAX_NAMED, named, together};
 use crate::layout::number;
 use crate::layout::terminal::{GridRow, Style, TerminalLayout};
-use crate::profile::SHOWN_ROWS;
+use crate::profile::moved::SHOWN_ROWS;
 use crate::sweep::SweepTables;
 use gbench_compare::Difference;
 use gbench_model::text::capitalized;

@@ -2,13 +2,14 @@
 
 use quick_junit::Report;
 
+use super::markdown;
+use super::render::verdict;
 use super::view::VerdictView;
-use super::{markdown, verdict};
+use crate::format::{Format, Options};
 use crate::layout::csv::number;
 use crate::layout::terminal::Style;
 use crate::layout::width::width;
 use crate::test_support::{self as documents, snapshot, without_formulas};
-use crate::{Format, Options};
 use gbench_compare::{Row, Verdict, VerdictDocument};
 
 fn written(document: &VerdictDocument, format: Format, style: Style, all: bool) -> String {

@@ -25,7 +25,7 @@ const MIN_STARTING: f64 = 1.0;
 
 /// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread is unknown;
 /// lone outliers; slow starts; leftovers.
-pub(super) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
+pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
     // A rate that the gate derived varies as its time does, and what is never judged needs no processes.
     let lines = || lines.iter().filter(|line| !line.is_derived && line.is_judged());
     let mut noisy: Vec<Noise> = lines().filter_map(Noise::new).collect();

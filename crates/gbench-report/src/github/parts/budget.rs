@@ -10,7 +10,7 @@ use crate::verdict::view::RowView;
 use gbench_model::sha256_hex;
 
 /// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
-pub(super) fn prose(text: &str, bytes: usize) -> String {
+pub(crate) fn prose(text: &str, bytes: usize) -> String {
     within(text, bytes, |text| {
         if text.contains('`') {
             // Text with code in it is copied as it is.
@@ -25,26 +25,26 @@ pub(super) fn prose(text: &str, bytes: usize) -> String {
 /// How much of a name a table shows: so many characters, and whether those of a long one are on several lines. That reads
 /// better, and takes more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Width {
+pub(crate) struct Width {
     pub columns: usize,
     pub folding: bool,
 }
 
 impl Width {
     /// The names of a table's rows, cut to this width.
-    pub(super) fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l RowView<'r>>) -> ShortNames {
+    pub(crate) fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l RowView<'r>>) -> ShortNames {
         ShortNames::new(lines.map(|line| line.name.as_str()), self.columns)
     }
 
     /// The first cell of a row: the case above its metric. `names`: those of the table.
-    pub(super) fn case(self, line: &RowView, names: &ShortNames) -> String {
+    pub(crate) fn case(self, line: &RowView, names: &ShortNames) -> String {
         let name = if self.folding { names.name_in_cell(&line.name) } else { names.name(&line.name) };
         stacked(&name, &prose(&line.row.metric, 120))
     }
 }
 
 /// Names in at most so many characters each: their middles give way, and no two of them that differ look alike.
-pub(super) struct ShortNames {
+pub(crate) struct ShortNames {
     columns: usize,
     /// Those that another name would look like if only their middle were cut.
     told_apart: HashMap<String, String>,
@@ -52,7 +52,7 @@ pub(super) struct ShortNames {
 
 impl ShortNames {
     /// For the names that stand beside each other.
-    pub(super) fn new<'n>(names: impl Iterator<Item = &'n str>, columns: usize) -> Self {
+    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, columns: usize) -> Self {
         let long: BTreeSet<&str> = names.filter(|name| width(&visible(name)) > columns).collect();
         let mut told_apart = HashMap::new();
         for (_, alike) in together(long.iter().map(|name| (cut(name, columns), *name))) {
@@ -71,7 +71,7 @@ impl ShortNames {
     }
 
     /// The only name, as inline code.
-    pub(super) fn one(name: &str, columns: usize) -> String {
+    pub(crate) fn one(name: &str, columns: usize) -> String {
         Self::new(std::iter::once(name), columns).name(name)
     }
 
@@ -80,12 +80,12 @@ impl ShortNames {
     }
 
     /// As inline code.
-    pub(super) fn name(&self, name: &str) -> String {
+    pub(crate) fn name(&self, name: &str) -> String {
         self.escaped(name, markdown_code)
     }
 
     /// [`ShortNames::name`] for a table: a long one may be broken into lines.
-    pub(super) fn name_in_cell(&self, name: &str) -> String {
+    pub(crate) fn name_in_cell(&self, name: &str) -> String {
         self.escaped(name, markdown_code_folding)
     }
 
@@ -133,12 +133,12 @@ fn digested(names: &[&str], columns: usize) -> HashMap<String, String> {
 }
 
 /// Plain text in one line of at most `bytes` bytes.
-pub(super) fn plain(text: &str, bytes: usize) -> String {
+pub(crate) fn plain(text: &str, bytes: usize) -> String {
     within(text, bytes, |text| visible(text).into_owned())
 }
 
 /// A figure with its unit, as prose that is never broken.
-pub(super) fn figure(text: &str) -> String {
+pub(crate) fn figure(text: &str) -> String {
     prose(text, 90).replace(' ', "\u{a0}")
 }
 
@@ -161,19 +161,19 @@ fn within(text: &str, bytes: usize, escape: impl Fn(&str) -> String) -> String {
 }
 
 /// Bytes that are left of a limit.
-pub(super) struct ByteBudget(usize);
+pub(crate) struct ByteBudget(usize);
 
 impl ByteBudget {
-    pub(super) fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize) -> Self {
         Self(bytes)
     }
 
-    pub(super) fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.0
     }
 
     /// Whether there was room; only then it is taken.
-    pub(super) fn take(&mut self, bytes: usize) -> bool {
+    pub(crate) fn take(&mut self, bytes: usize) -> bool {
         let enough = bytes <= self.0;
         if enough {
             self.0 -= bytes;
@@ -182,18 +182,18 @@ impl ByteBudget {
     }
 
     /// The text if there is room for it, else nothing.
-    pub(super) fn fit(&mut self, text: String) -> String {
+    pub(crate) fn fit(&mut self, text: String) -> String {
         if self.take(text.len()) { text } else { String::new() }
     }
 
     /// Puts up to `bytes` aside, for what must be there in any case or to be given back later.
-    pub(super) fn set_aside(&mut self, bytes: usize) -> usize {
+    pub(crate) fn set_aside(&mut self, bytes: usize) -> usize {
         let aside = bytes.min(self.0);
         self.0 -= aside;
         aside
     }
 
-    pub(super) fn put_back(&mut self, bytes: usize) {
+    pub(crate) fn put_back(&mut self, bytes: usize) {
         self.0 += bytes;
     }
 }

@@ -18,7 +18,7 @@ const REFERENCES: [&str; 2] = ["fp32", "float32"];
 const MAX_ERRORS: usize = 3;
 
 /// One table for each problem that was computed in several ways, in the record's order.
-pub(super) fn tables(cases: &[(&CaseRecord, String)]) -> Vec<ReportTable> {
+pub(crate) fn tables(cases: &[(&CaseRecord, String)]) -> Vec<ReportTable> {
     let ways = cases.iter().map(|(case, _)| *case).filter(|case| case.id.params.contains_key(WAYS[0]));
     let problems = together(ways.map(|case| (problem(&case.id), case)));
     let several = problems.into_iter().filter(|(_, cases)| cases.len() > 1);

@@ -9,9 +9,9 @@ use super::precisions;
 use super::ranking::{self, Problem};
 use super::resources::{self, Resources};
 use super::telemetry;
+use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{counted, named, together};
-use crate::layout::names::CaseNames;
 use crate::layout::table::ReportTable;
 use gbench_model::text::{count, short_commit};
 use gbench_model::{

@@ -9,7 +9,7 @@ use gbench_model::text::{count, short_commit};
 
 /// A comparison of the same states: how the command is introduced, and the command. `None`: it was none of commits, or they
 /// are not known.
-pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option<(String, String)> {
+pub(crate) fn local_command(merged: &Merged, context: &PublishContext) -> Option<(String, String)> {
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
     // A comparison of commits is one in rounds, even where it was refused before any.
     let of_commits = verdict.method.rounds.is_some() || !verdict.replayed().is_empty();
@@ -30,7 +30,7 @@ pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option
 }
 
 /// The verdict with advice for readers who have the repository, but not the records: a job is not resumed.
-pub(super) fn with_ci_advice<'m>(merged: &'m Merged, context: &PublishContext) -> Cow<'m, Merged> {
+pub(crate) fn with_ci_advice<'m>(merged: &'m Merged, context: &PublishContext) -> Cow<'m, Merged> {
     let resumes = |row: &Row| matches!(row.advice, Some(Advice::Resume { .. }));
     if !merged.groups.iter().any(|group| group.verdict.rows.iter().any(resumes)) {
         return Cow::Borrowed(merged);

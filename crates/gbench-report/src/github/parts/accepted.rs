@@ -17,7 +17,7 @@ const MAX_ROWS: usize = 12;
 const COLUMNS: usize = 100;
 
 /// What was decided about the red rows of a verdict; empty where nothing was.
-pub(super) fn decided(context: &PublishContext) -> String {
+pub(crate) fn decided(context: &PublishContext) -> String {
     let accepted = &context.accepted;
     let covered = rows("Accepted", &accepted.covered, |row| {
         format!("{}, {}", now(&row.finding), acceptances(row, context))
@@ -54,7 +54,7 @@ fn list<T>(
 }
 
 /// The last item of a list of which `most` are shown.
-pub(super) fn further(all: usize, most: usize) -> String {
+pub(crate) fn further(all: usize, most: usize) -> String {
     match all.saturating_sub(most) {
         0 => String::new(),
         more => format!("- and {more} more\n"),
@@ -110,7 +110,7 @@ fn by_whom(acceptance: &StandingAcceptance, context: &PublishContext) -> String 
 }
 
 /// A login that mentions nobody.
-pub(super) fn person(login: &str) -> String {
+pub(crate) fn person(login: &str) -> String {
     ShortNames::one(login, 40)
 }
 
@@ -198,7 +198,7 @@ pub fn kept_acceptances(all: &[StandingAcceptance], context: &PublishContext) ->
 }
 
 /// The end of a check's title: how many of the rows are accepted.
-pub(super) fn in_title(context: &PublishContext) -> String {
+pub(crate) fn in_title(context: &PublishContext) -> String {
     match context.accepted.covered.len() {
         0 => String::new(),
         rows => format!("; {rows} accepted"),

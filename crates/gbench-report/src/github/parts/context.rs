@@ -5,13 +5,13 @@ use gbench_compare::{AppliedAcceptances, Verdict};
 use gbench_model::{BaseChoice, SourceLine};
 
 /// Most characters of a comment or an issue at GitHub; here in bytes, of which a text has at least as many.
-pub(super) const MAX_COMMENT: usize = 65_536;
+pub(crate) const MAX_COMMENT: usize = 65_536;
 
 /// Most bytes that a step's summary takes of the 1 MiB after which GitHub drops it whole.
-pub(super) const MAX_SUMMARY: usize = 1_000_000;
+pub(crate) const MAX_SUMMARY: usize = 1_000_000;
 
 /// Most characters of each text of a check at GitHub; likewise in bytes.
-pub(super) const MAX_CHECK: usize = 65_535;
+pub(crate) const MAX_CHECK: usize = 65_535;
 
 /// The facts that the publishing side adds to the verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,7 +47,7 @@ pub struct PublishContext {
 
 impl PublishContext {
     /// Whether policy lets the job fail for rows of this verdict.
-    pub(super) fn fails_job(&self, verdict: Verdict) -> bool {
+    pub(crate) fn fails_job(&self, verdict: Verdict) -> bool {
         let class = match verdict {
             Verdict::Regressed => "regression",
             Verdict::Invalid | Verdict::Missing => "failed",

@@ -12,7 +12,7 @@ use crate::layout::terminal::{Style, TerminalLayout};
 use gbench_model::text::count;
 use gbench_model::{CaseId, Outcome, OutcomeCode, Profile, RunRecord};
 
-pub(super) const SCHEMA_PROFILES: &str = "gbench-ci/profiles/v1";
+pub(crate) const SCHEMA_PROFILES: &str = "gbench-ci/profiles/v1";
 
 /// The document of `profile --format json`.
 #[derive(Clone, Debug, Serialize)]

@@ -1,8 +1,8 @@
 //! Addresses of the pages, and the names of series on them.
 
+use crate::layout::case_names::CaseNames;
 use crate::layout::escape::visible;
-use crate::layout::names::CaseNames;
-use crate::trends;
+use crate::trends::series;
 use gbench_compare::trend::{TrendsDocument, V1Series, V1TrendRun};
 use gbench_model::text::short_commit;
 use gbench_model::{CaseId, sha256_hex};
@@ -17,7 +17,7 @@ pub fn case_page(case: &CaseId) -> String {
 }
 
 /// A name of harmless characters, with a digest of `whole`.
-pub(super) fn slug(name: &str, whole: &str) -> String {
+pub(crate) fn slug(name: &str, whole: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
     let plain: String = name.chars().map(plain).collect();
     let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
@@ -26,7 +26,7 @@ pub(super) fn slug(name: &str, whole: &str) -> String {
 }
 
 /// How the series of a document are called.
-pub(super) struct SeriesNames<'d> {
+pub(crate) struct SeriesNames<'d> {
     document: &'d TrendsDocument,
     cases: CaseNames,
     has_metrics: bool,
@@ -34,7 +34,7 @@ pub(super) struct SeriesNames<'d> {
 }
 
 impl<'d> SeriesNames<'d> {
-    pub(super) fn new(document: &'d TrendsDocument) -> Self {
+    pub(crate) fn new(document: &'d TrendsDocument) -> Self {
         let series = &document.series;
         let place = |it: &V1Series| (it.branch.clone(), it.label.clone());
         Self {
@@ -45,33 +45,33 @@ impl<'d> SeriesNames<'d> {
         }
     }
 
-    pub(super) fn case(&self, case: &CaseId) -> String {
+    pub(crate) fn case(&self, case: &CaseId) -> String {
         visible(&self.cases.name(case)).into_owned()
     }
 
     /// The metric and the place, as far as the document has several; empty where it has not.
-    pub(super) fn which(&self, series: &V1Series) -> String {
+    pub(crate) fn which(&self, series: &V1Series) -> String {
         let metric = if self.has_metrics { series.metric.as_str() } else { "" };
         let place = if self.has_places { place(series) } else { String::new() };
         let both: Vec<&str> = [metric, &place].into_iter().filter(|part| !part.is_empty()).collect();
         visible(&both.join(", ")).into_owned()
     }
 
-    pub(super) fn run(&self, series: &V1Series, point: u32) -> Option<&'d V1TrendRun> {
-        trends::run_of(self.document, series, point)
+    pub(crate) fn run(&self, series: &V1Series, point: u32) -> Option<&'d V1TrendRun> {
+        series::run_of(self.document, series, point)
     }
 
     /// `2026-11-23`.
-    pub(super) fn day(&self, series: &V1Series, point: u32) -> &'d str {
-        self.run(series, point).map_or("", trends::day)
+    pub(crate) fn day(&self, series: &V1Series, point: u32) -> &'d str {
+        self.run(series, point).map_or("", series::day)
     }
 }
 
-pub(super) fn place(series: &V1Series) -> String {
-    trends::place(&series.branch, &series.label)
+pub(crate) fn place(series: &V1Series) -> String {
+    series::place(&series.branch, &series.label)
 }
 
 /// A commit's short id; empty where there is none.
-pub(super) fn short(commit: &str) -> String {
+pub(crate) fn short(commit: &str) -> String {
     visible(short_commit(commit)).into_owned()
 }

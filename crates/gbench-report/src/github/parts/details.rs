@@ -17,7 +17,7 @@ const WIDTH: Width = Width { columns: 120, folding: true };
 
 /// The parts in reading order, as far as there is room; method and machines come before results, of which at most
 /// `rows` are listed. `more`: where the rest is.
-pub(super) fn folded(
+pub(crate) fn folded(
     section: &MachineSection,
     rows: usize,
     commands: Option<&JobCommands>,
@@ -55,7 +55,7 @@ fn by_parameters(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> St
 }
 
 /// The commands of the document are shown, all but the one that stands above already.
-pub(super) struct JobCommands {
+pub(crate) struct JobCommands {
     pub above: Option<String>,
     /// How to get the files that they read.
     pub files: String,

@@ -21,7 +21,7 @@ impl Resources {
 const NOTHING: &str = "not measured";
 
 /// One entry a case of which anything is known, in the record's order; and how many were started of which nothing is.
-pub(super) fn find(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
+pub(crate) fn find(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
     let started = cases.iter().filter(|(case, _)| !case.processes.is_empty());
     let figures = |case| {
         // Of the largest process or of one of its descendants, else as the program stated it.

@@ -3,9 +3,10 @@
 use super::budget::{ByteBudget, ShortNames, figure, prose};
 use super::context::PublishContext;
 use super::links::{link, page_of_case};
-use crate::layout::names::CaseNames;
+use crate::layout::case_names::CaseNames;
 use crate::layout::number::value;
-use crate::trends::{fields, spark};
+use crate::trends::series::fields;
+use crate::trends::spark::spark;
 use gbench_compare::trend::{TrendsDocument, V1Break, V1Series};
 use gbench_compare::{Merged, Row, Verdict};
 use gbench_model::Better;
@@ -21,7 +22,7 @@ const RUNS: usize = 30;
 const COLUMNS: usize = 40;
 
 /// The table, with what stands around it; empty where no history knows a changed row.
-pub(super) fn recent_runs(merged: &Merged, context: &PublishContext, budget: &mut ByteBudget) -> String {
+pub(crate) fn recent_runs(merged: &Merged, context: &PublishContext, budget: &mut ByteBudget) -> String {
     let found = of_rows(merged, &context.trends);
     let names = CaseNames::new(found.iter().map(|(series, _)| &series.case));
     let has_metrics = found.windows(2).any(|pair| pair[0].0.metric != pair[1].0.metric);

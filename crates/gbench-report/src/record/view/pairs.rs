@@ -186,7 +186,7 @@ impl PairRow {
 }
 
 /// `0.82x slower` and `0.80x to 0.84x`.
-pub(super) fn speedup_cells(speedup: &PairSpeedup) -> [String; 2] {
+pub(crate) fn speedup_cells(speedup: &PairSpeedup) -> [String; 2] {
     let word = match speedup.answer() {
         PairAnswer::Noise => "(noise)",
         PairAnswer::Slower => "slower",

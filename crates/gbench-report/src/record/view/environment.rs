@@ -8,7 +8,7 @@ use crate::layout::grouped::{counted, together};
 use gbench_model::{CaseRecord, GitFacts, GpuFacts, Manifest, Probe, RunRecord};
 
 /// Name and text of each part.
-pub(super) fn environment(record: &RunRecord) -> Vec<(&'static str, String)> {
+pub(crate) fn environment(record: &RunRecord) -> Vec<(&'static str, String)> {
     if record.ingested.is_some() {
         // The manifest is that of the machine which read the file.
         return Vec::new();

@@ -8,7 +8,7 @@ use super::budget::{ByteBudget, ShortNames, Width, figure, prose};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::joined;
 use crate::layout::markdown::{MarkdownStyle, kernel_name};
-use crate::profile;
+use crate::profile::moved;
 use crate::verdict::markdown::{MAX_NAMED, Notes, differences};
 use crate::verdict::method::certified;
 use crate::verdict::table::Shape;
@@ -35,7 +35,7 @@ const MIN_ROW: usize = 30;
 /// Bytes of a table beside its rows.
 const AROUND_A_TABLE: usize = 400;
 
-pub(super) struct MachineSection<'a> {
+pub(crate) struct MachineSection<'a> {
     pub group: &'a Group,
     pub view: &'a VerdictView<'a>,
     shape: Shape,
@@ -55,7 +55,7 @@ pub(super) struct MachineSection<'a> {
 
 impl<'a> MachineSection<'a> {
     /// `alone`: the opening says all that a head would. `None`: there is no room for the section.
-    pub(super) fn new(
+    pub(crate) fn new(
         group: &'a Group,
         view: &'a VerdictView<'a>,
         alone: bool,
@@ -94,7 +94,7 @@ impl<'a> MachineSection<'a> {
     }
 
     /// Why and what next, of the rows that are shown; what holds for many is said once.
-    pub(super) fn explain(&mut self, budget: &mut ByteBudget) {
+    pub(crate) fn explain(&mut self, budget: &mut ByteBudget) {
         let shown = || self.rows.iter().filter(|(_, text)| !text.is_empty()).map(|(line, _)| *line);
         let names = ShortNames::new(shown().map(|line| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
@@ -117,20 +117,20 @@ impl<'a> MachineSection<'a> {
 
     /// What profilers saw, base beside head, with what moved most in sight and the rest folded; without the rest, or not at all, where
     /// there is no room for it.
-    pub(super) fn profile(&mut self, budget: &mut ByteBudget) {
+    pub(crate) fn profile(&mut self, budget: &mut ByteBudget) {
         const MAX_FOLDED: usize = 20;
         let Some(profiles) = &self.view.profiles else { return };
         let prose = |text: &str| prose(text, 400);
         let part = |rows| {
             let style = MarkdownStyle { name: &kernel_name, prose: &prose, rows, max_named: MAX_NAMED };
-            format!("\n**{}**\n\n{}", profile::TITLE, profiles.markdown(&style))
+            format!("\n**{}**\n\n{}", moved::TITLE, profiles.markdown(&style))
         };
         let parts = [MAX_FOLDED, 0].into_iter().map(part);
         self.profiles = parts.into_iter().find(|part| budget.take(part.len())).unwrap_or_default();
     }
 
     /// All but the folded parts; `more` is where the rows are that are left out.
-    pub(super) fn text(&self, more: &str) -> String {
+    pub(crate) fn text(&self, more: &str) -> String {
         let mut text = format!("{}{}", self.head, self.strict);
         let shown = || self.rows.iter().map(|(_, text)| text.as_str()).filter(|text| !text.is_empty());
         if shown().next().is_some() {
@@ -145,7 +145,7 @@ impl<'a> MachineSection<'a> {
 }
 
 /// Where further rows are; empty where there are none.
-pub(super) fn left_out(rows: usize, more: &str) -> String {
+pub(crate) fn left_out(rows: usize, more: &str) -> String {
     match rows {
         0 => String::new(),
         1 => format!("\n1 further row is in {more}.\n"),
@@ -154,7 +154,7 @@ pub(super) fn left_out(rows: usize, more: &str) -> String {
 }
 
 /// Gives rows of these verdicts to all machines in turn, with names as long as lets all of them fit.
-pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget: &mut ByteBudget) {
+pub(crate) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget: &mut ByteBudget) {
     let wanted = |section: &MachineSection| -> Vec<usize> {
         let rows = section.rows.iter().enumerate();
         rows.filter(|(_, (line, _))| verdicts.contains(&line.row.verdict)).map(|(index, _)| index).collect()
@@ -203,7 +203,7 @@ fn heading(group: &Group, view: &VerdictView) -> String {
 }
 
 /// `15 rows: 2 regressed, 13 unchanged (certified within 2 %). Measured on NVIDIA H100.`
-pub(super) fn counts(view: &VerdictView, label: &str) -> String {
+pub(crate) fn counts(view: &VerdictView, label: &str) -> String {
     let document = view.document;
     let certified = certified(view.unchanged.iter().map(|line| line.row));
     let certified = if certified.is_empty() { certified } else { format!(" ({certified})") };

@@ -12,7 +12,7 @@ use gbench_model::{
 const MAX_NAMED: usize = 5;
 
 /// One row a case that was sampled; `None`: none was.
-pub(super) fn table(cases: &[(&CaseRecord, String)]) -> Option<ReportTable> {
+pub(crate) fn table(cases: &[(&CaseRecord, String)]) -> Option<ReportTable> {
     let sampled = || cases.iter().flat_map(|(case, _)| windows(case));
     let gpus = sampled().any(|window| window.gpu().is_some());
     let own = ["SM clock (least)", "power (most)", "temp (most)", "GPU busy (most)"];
@@ -86,7 +86,7 @@ fn effort(windows: &[&Telemetry]) -> String {
 }
 
 /// Who else was on the GPUs, what the gate waited for in vain, and GPUs that did not answer.
-pub(super) fn findings(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
+pub(crate) fn findings(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
     let gpus =
         |it: &Conditions| it.telemetry.iter().flat_map(|window| window.gpus.clone()).collect::<Vec<_>>();
     let foreign =

@@ -2,7 +2,7 @@
 
 use super::budget::prose;
 use super::context::PublishContext;
-use crate::html::case_page;
+use crate::html::addresses::case_page;
 use gbench_compare::Merged;
 use gbench_model::CaseId;
 use gbench_model::text::short_commit;
@@ -11,31 +11,31 @@ use gbench_model::text::short_commit;
 const MAX_ADDRESS: usize = 1000;
 
 /// The address, unless it could be more than one.
-pub(super) fn address(url: &str) -> Option<&str> {
+pub(crate) fn address(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://").or(url.strip_prefix("http://"))?;
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#%=&+,".contains(c);
     (!rest.is_empty() && url.len() <= MAX_ADDRESS && rest.chars().all(harmless)).then_some(url)
 }
 
 /// Markdown of a link, where there is an address that may be one.
-pub(super) fn link(word: &str, url: Option<&str>) -> Option<String> {
+pub(crate) fn link(word: &str, url: Option<&str>) -> Option<String> {
     url.and_then(address).map(|url| format!("[{word}]({url})"))
 }
 
 /// The page of a case, where the pages of `gbench-ci site` have an address.
-pub(super) fn page_of_case(case: &CaseId, context: &PublishContext) -> Option<String> {
+pub(crate) fn page_of_case(case: &CaseId, context: &PublishContext) -> Option<String> {
     let pages = context.pages.as_deref().and_then(address)?;
     Some(format!("{}/{}", pages.trim_end_matches('/'), case_page(case)))
 }
 
 /// A full commit id: 40 or 64 hexadecimal digits.
-pub(super) fn full_commit(commit: &str) -> Option<&str> {
+pub(crate) fn full_commit(commit: &str) -> Option<&str> {
     let hexadecimal = commit.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
     (hexadecimal && [40, 64].contains(&commit.len())).then_some(commit)
 }
 
 /// The repository's page.
-pub(super) fn repository(context: &PublishContext) -> Option<String> {
+pub(crate) fn repository(context: &PublishContext) -> Option<String> {
     let slug = context.slug.as_deref()?;
     let part = |text: &str| {
         let harmless = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
@@ -47,7 +47,7 @@ pub(super) fn repository(context: &PublishContext) -> Option<String> {
 }
 
 /// Both commits of the comparison: what the publishing side knows of them, else what the verdict says.
-pub(super) fn commits<'a>(merged: &'a Merged, context: &'a PublishContext) -> [Option<&'a str>; 2] {
+pub(crate) fn commits<'a>(merged: &'a Merged, context: &'a PublishContext) -> [Option<&'a str>; 2] {
     let verdict = merged.groups.first().map(|group| &group.verdict);
     let base = context.base.commit.as_deref().or(verdict.and_then(|verdict| verdict.base.commit.as_deref()));
     let head = context.head.as_deref().or(verdict.and_then(|verdict| verdict.head.commit.as_deref()));
@@ -55,12 +55,12 @@ pub(super) fn commits<'a>(merged: &'a Merged, context: &'a PublishContext) -> [O
 }
 
 /// The head was a working tree with changes.
-pub(super) fn is_dirty(merged: &Merged) -> bool {
+pub(crate) fn is_dirty(merged: &Merged) -> bool {
     merged.groups.iter().any(|group| group.verdict.head.dirty)
 }
 
 /// The commit's short id, linked where the repository is known.
-pub(super) fn commit(commit: &str, context: &PublishContext) -> String {
+pub(crate) fn commit(commit: &str, context: &PublishContext) -> String {
     let short = format!("`{}`", short_commit(commit));
     match repository(context) {
         Some(page) => format!("[{short}]({page}/commit/{commit})"),
@@ -69,19 +69,19 @@ pub(super) fn commit(commit: &str, context: &PublishContext) -> String {
 }
 
 /// The gate's name.
-pub(super) fn gate(context: &PublishContext) -> String {
+pub(crate) fn gate(context: &PublishContext) -> String {
     if context.gate.is_empty() { "gbench-ci".into() } else { prose(&context.gate, 300) }
 }
 
 /// Where all of it stands: for `12 more rows are in …`.
-pub(super) fn whole_report(context: &PublishContext) -> String {
+pub(crate) fn whole_report(context: &PublishContext) -> String {
     let report = link("whole report", context.report_url.as_deref()).map(|report| format!("the {report}"));
     let run = || Some(format!("the {}'s summary and artifacts", link("run", context.run_url.as_deref())?));
     report.or_else(run).unwrap_or_else(|| "the JSON document".into())
 }
 
 /// The step before a command that reads the files of a job: a sentence that ends before the command.
-pub(super) fn files_of_the_job(context: &PublishContext) -> String {
+pub(crate) fn files_of_the_job(context: &PublishContext) -> String {
     let run = link("run", context.run_url.as_deref()).unwrap_or_else(|| "run".into());
     format!(
         "download the {run}'s artifact with the records, unpack it into the folder `artifacts` of your checkout, and then:"
@@ -89,7 +89,7 @@ pub(super) fn files_of_the_job(context: &PublishContext) -> String {
 }
 
 /// The last line: which commits, which baseline and why, which run, which version.
-pub(super) fn footer(merged: &Merged, context: &PublishContext) -> String {
+pub(crate) fn footer(merged: &Merged, context: &PublishContext) -> String {
     let [base, head] = commits(merged, context);
     let mut said = String::new();
     if base.is_some() || !context.base.why.is_empty() {

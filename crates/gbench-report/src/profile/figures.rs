@@ -4,7 +4,7 @@ use crate::layout::number;
 use gbench_model::{Profile, ProfileFigure, ProfileOutcome, Profiler, format_duration};
 
 /// As a person calls it.
-pub(super) fn named(figure: ProfileFigure) -> &'static str {
+pub(crate) fn named(figure: ProfileFigure) -> &'static str {
     match figure {
         ProfileFigure::KernelTime => "time of a launch",
         ProfileFigure::Launches => "launches",
@@ -31,25 +31,25 @@ pub(super) fn named(figure: ProfileFigure) -> &'static str {
 }
 
 /// The unit that stands behind a value; of what its name counts, none.
-pub(super) fn unit(figure: ProfileFigure) -> &'static str {
+pub(crate) fn unit(figure: ProfileFigure) -> &'static str {
     match figure.unit() {
         unit @ ("s" | "%" | "B" | "B/s" | "Hz" | "cycles") => unit,
         _ => "",
     }
 }
 
-pub(super) fn value(figure: ProfileFigure, value: f64) -> String {
+pub(crate) fn value(figure: ProfileFigure, value: f64) -> String {
     number::value(value, unit(figure))
 }
 
 /// `ncu 2022.3.0.0`.
-pub(super) fn by(profile: &Profile) -> String {
+pub(crate) fn by(profile: &Profile) -> String {
     let version = profile.version.as_deref().map_or(String::new(), |version| format!(" {version}"));
     format!("{}{version}", profile.profiler.into_str())
 }
 
 /// Why there is no profile; `None`: there is one.
-pub(super) fn not_taken(profile: &Profile) -> Option<String> {
+pub(crate) fn not_taken(profile: &Profile) -> Option<String> {
     match &profile.outcome {
         ProfileOutcome::Taken => None,
         ProfileOutcome::Missing { program } => Some(format!("not taken: `{program}` is not here")),
@@ -61,7 +61,7 @@ pub(super) fn not_taken(profile: &Profile) -> Option<String> {
 }
 
 /// What opens its reports.
-pub(super) fn opened_with(profiler: Profiler) -> &'static str {
+pub(crate) fn opened_with(profiler: Profiler) -> &'static str {
     match profiler {
         Profiler::Nsys => "nsys-ui",
         Profiler::Ncu => "ncu-ui",

@@ -5,7 +5,7 @@ use std::f64::consts::LN_10;
 
 use serde::{Serialize, Serializer};
 
-use crate::layout::names::CaseNames;
+use crate::layout::case_names::CaseNames;
 use crate::layout::number;
 use crate::verdict::method::checks;
 use gbench_compare::{
@@ -47,20 +47,20 @@ fn as_text<S: Serializer>(case: &CaseId, serializer: S) -> Result<S::Ok, S::Erro
 /// Which of the two e-values is told and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
-pub(super) enum Towards {
+pub(crate) enum Towards {
     Worse,
     Better,
 }
 
 impl Towards {
     /// log10 of the e-value at a step.
-    pub(super) fn log10(self, step: &SequentialStep) -> f64 {
+    pub(crate) fn log10(self, step: &SequentialStep) -> f64 {
         (if self == Towards::Worse { step.ln_worse } else { step.ln_better }) / LN_10
     }
 }
 
 /// The side to which the row leans, and log10 of the e-value that it needs.
-pub(super) fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
+pub(crate) fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
     if trace.result.mean < 0.0 {
         (Towards::Better, trace.log10_improved())
     } else {
@@ -69,7 +69,7 @@ pub(super) fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
 }
 
 /// A difference as a slowdown with its sign: `+2.9 %`, `-0.25 %`; a bare number where the base is zero.
-pub(super) fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
+pub(crate) fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
     match trace.rounds.scale.slowdown(difference) {
         Some(slowdown) => number::signed_percent(slowdown),
         None => number::figure(difference),
@@ -77,7 +77,7 @@ pub(super) fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
 }
 
 /// An e-value from its logarithm: `1020`, `0.31`, `10^7.4`.
-pub(super) fn e_value(log10: f64) -> String {
+pub(crate) fn e_value(log10: f64) -> String {
     match log10 {
         log10 if log10 < -2.0 => "below 0.01".into(),
         log10 if log10 < 1.0 => format!("{:.2}", 10_f64.powf(log10)),
@@ -87,12 +87,12 @@ pub(super) fn e_value(log10: f64) -> String {
 }
 
 /// The least change that matters: a share, or a figure where the row is judged by that.
-pub(super) fn least(row: &Row) -> String {
+pub(crate) fn least(row: &Row) -> String {
     row.margin.map_or_else(|| percent(row.threshold), |margin| number::value(margin, &row.unit))
 }
 
 /// The words after the row's name in the headline.
-pub(super) fn headline(explained: &Explained) -> String {
+pub(crate) fn headline(explained: &Explained) -> String {
     let row = explained.row;
     let alpha = percent(1.0 - explained.document.method.alpha);
     let sequence = row.sequence.as_ref();
@@ -125,7 +125,7 @@ pub(super) fn headline(explained: &Explained) -> String {
 }
 
 /// Both sides with their figures, and how they were measured.
-pub(super) fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
+pub(crate) fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
     let (document, row) = (explained.document, explained.row);
     let [base, head] = number::centres(row);
     let mut facts = vec![
@@ -172,7 +172,7 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
 }
 
 /// The weight of one round's difference.
-pub(super) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
+pub(crate) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let scale = |difference: f64| {
         trace.rounds.scale.slowdown(difference).map_or_else(|| number::figure(difference), percent)
     };
@@ -203,7 +203,7 @@ pub(super) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String>
 }
 
 /// Validity checks of the rounds.
-pub(super) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
+pub(crate) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let document = &explained.document;
     let rounds = document.method.rounds.as_ref();
     let mut said = rounds.map(|rounds| checks(document, rounds)).unwrap_or_default();
@@ -243,7 +243,7 @@ fn clocks(trace: &DecisionTrace, rounds: &str) -> Vec<String> {
 }
 
 /// Advice; never empty.
-pub(super) fn next(explained: &Explained) -> String {
+pub(crate) fn next(explained: &Explained) -> String {
     let row = explained.row;
     match row.verdict {
         _ if !row.next.is_empty() => row.next.clone(),
