@@ -13,10 +13,9 @@ use super::id::BenchmarkId;
 /// Parameter name to value, sorted by name so that two spellings of one point are one case.
 pub type Params = BTreeMap<String, ParamValue>;
 
-/// The whole identity of a case. Two records are compared case by case on equality of this, and on
-/// nothing less: another problem size, cold against warm, or a CPU fallback against a GPU are different
-/// cases, not a regression. (Settings such as the iterations are no part of it, so that a case that was asked for other ones
-/// is one row, which a comparison refuses, and not one case gone and another one come.)
+/// The whole identity of a case. Records are compared case by case, and only cases with equal identities: another problem
+/// size, cold against warm, or a CPU fallback against a GPU are different cases, not a regression. Settings such as the
+/// iterations do not belong to the identity: a case that asks for other ones stays one row, which a comparison refuses.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -124,7 +123,7 @@ pub enum Timing {
     Harness,
 }
 
-/// Whether caches and warm-up were left out.
+/// Measured with warm or cold caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -135,7 +134,7 @@ pub enum Thermal {
     Cold,
 }
 
-/// One parameter's value. `8` and `8.0` differ; text never needs quotes to be told from a number.
+/// One parameter's value. `8` and `8.0` differ; text never needs quotes to differ from a number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(untagged)]
@@ -209,7 +208,7 @@ impl fmt::Display for ParamValue {
     }
 }
 
-/// What a benchmark exercises.
+/// The part of a system that a benchmark exercises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

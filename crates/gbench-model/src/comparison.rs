@@ -20,13 +20,13 @@ use super::record::facts::Strictness;
 use super::record::samples::is_default;
 use super::record::sandbox::SandboxState;
 
-/// What the records of one comparison share.
+/// Facts shared by all records of one comparison.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// Of the comparison as a whole; each record has a run id of its own.
+    /// Identifies the comparison; each record also has its own run id.
     pub id: RunId,
     /// The sides as the user meets them: `main (1a2b3c4d5e)`.
     pub base: String,
@@ -48,16 +48,16 @@ pub struct Comparison {
     pub no_reference: Option<NoReference>,
     /// Present where one suite file was measured on both sides; absent: each side's own.
     pub suite_file: Option<CommonSuite>,
-    /// Whether what was started ran in sandboxes; absent in comparisons of earlier versions, which had none.
+    /// Use of sandboxes for the processes; absent in comparisons of earlier versions, which had none.
     pub sandbox: Option<SandboxState>,
     /// The speedups of baselines with their optimized cases are rows of the verdict; absent in comparisons without such pairs, and in those of
     /// earlier versions, which know no such rows.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pairs: bool,
-    /// Benchmarks of head, and what head's suite file says they are called in base.
+    /// Benchmarks of head, and their names in base according to head's suite file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub renamed: BTreeMap<BenchmarkId, BenchmarkId>,
-    /// What the suite files say differently of benchmarks: `gemm (build, dir)`.
+    /// Benchmarks that the two suite files define differently, with the keys: `gemm (build, dir)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redefined: Vec<String>,
 }
@@ -76,14 +76,14 @@ pub struct CommonSuite {
     pub judge: Judge,
 }
 
-/// Whose suite file says how the rows are judged.
+/// The suite file that defines how the rows are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Judge {
-    /// The base has a suite file of its own.
+    /// The base's own suite file.
     Base,
-    /// The base has none: the common file judges, too.
+    /// The common suite file, because the base has none.
     Common,
 }
 
@@ -134,7 +134,7 @@ pub enum SequentialRuleName {
     #[serde(rename = "seq-e-3")]
     #[strum(to_string = "seq-e-3")]
     SeqE3,
-    /// As `seq-e-3`; a head that varies far more than its base is told, too.
+    /// Like `seq-e-3`; also reports a head that varies far more than its base.
     #[serde(rename = "seq-e-4")]
     #[strum(to_string = "seq-e-4")]
     SeqE4,
@@ -178,7 +178,7 @@ impl SequentialRule {
     }
 }
 
-/// What the verdicts of the comparison mean for its exit code.
+/// How the verdicts of the comparison become its exit code.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -186,7 +186,7 @@ impl SequentialRule {
 pub struct ComparisonPolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
-    /// From the command line: stands above every declared target.
+    /// From the command line; overrides every declared target.
     pub threshold: Option<f64>,
     /// Strictness by field of the match key, where it is not the usual one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -62,8 +62,8 @@ impl fmt::Display for BenchmarkId {
     }
 }
 
-/// The name of one run: `20261121T100102.345Z-3f9a2c`. Sorts by time; the tail keeps two runs of one
-/// millisecond apart. It names folders, so it holds no separator.
+/// The name of one run: `20261121T100102.345Z-3f9a2c`. Sorts by time; the tail keeps two runs of one millisecond apart.
+/// It names folders, so it contains no separator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]

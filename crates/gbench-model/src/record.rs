@@ -78,7 +78,7 @@ pub struct RunRecord {
     pub clocks: Option<Box<ClockControl>>,
     /// Every selected case, also those that did not run.
     pub cases: Vec<CaseRecord>,
-    /// What the reader should know before trusting the numbers.
+    /// Warnings that the reader should know before trusting the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -124,7 +124,7 @@ pub struct ToolInfo {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RecordState {
-    /// Every selected case has an outcome of its own.
+    /// Every selected case has its own outcome.
     Complete,
     /// Ctrl-C, SIGTERM or the suite's deadline came first; the cases say which did not run.
     Interrupted,
@@ -132,7 +132,7 @@ pub enum RecordState {
     Recovered,
 }
 
-/// What ended a run before its plan was through.
+/// The reason why a run ended before its plan was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "code", rename_all = "snake_case", deny_unknown_fields)]
@@ -152,7 +152,7 @@ pub enum CutShort {
 pub enum Side {
     Base,
     Head,
-    /// The base once more: what the comparison says of it must be nothing.
+    /// The base once more: the comparison must find no difference to it.
     Control,
 }
 
@@ -188,7 +188,7 @@ pub struct CaseRecord {
     /// Program and arguments as started; the built-in's name after `builtin`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// What the suite file adds to the environment; values of names that look secret are cut.
+    /// Environment variables that the suite file adds; values of names that look secret are cut.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// The effective settings, each with its origin.
@@ -199,10 +199,10 @@ pub struct CaseRecord {
     pub processes: Vec<ProcessRecord>,
     /// Sorted by name.
     pub metrics: Vec<Metric>,
-    /// What the suite file declares for each metric that was seen: how it is to be judged.
+    /// The suite file's declarations for the measured metrics: how each is judged.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub declared: BTreeMap<String, MetricDeclaration>,
-    /// What the benchmark said of its work: `bytes`, `flops`, notes.
+    /// The benchmark's description of its work: `bytes`, `flops`, notes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, serde_json::Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -210,12 +210,12 @@ pub struct CaseRecord {
     /// Signs that it measured nothing, though it ended well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_measured: Vec<NothingMeasured>,
-    /// What its processes ran on the GPU, where they say so or the suite file names the files.
+    /// The code that its processes ran on the GPU, if they report it or the suite file names the files.
     pub device_code: Option<DeviceCode>,
     /// Its processes ran different code; `device_code` is that of the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub device_code_varies: bool,
-    /// What profilers saw of it, each in a process of its own whose times are in no metric.
+    /// The profilers' findings. Each profiler ran in a separate process whose times are in no metric.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,
 }
@@ -276,15 +276,15 @@ pub fn add_violations(reasons: &mut Vec<String>, grew: [bool; 2]) {
 /// Metric of the clock of a GPU's multiprocessors, sample by sample.
 pub const SM_CLOCK: &str = "sm_clock";
 
-/// What else the machine did while a process ran.
+/// Other activity of the machine while a process ran.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
-    /// Work of others beside it, in cores, averaged over its time.
+    /// CPU use of other processes, in cores, averaged over its lifetime.
     pub other_cpu: Option<f64>,
-    /// Others left it less than a core of its own.
+    /// Other processes left it less than one whole core.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
     /// Why a GPU held its clocks down, as NVML names it; thermal and power reasons only.
@@ -292,9 +292,9 @@ pub struct Conditions {
     pub throttled: Vec<String>,
     /// Clock of the streaming multiprocessors in MHz at the end, of the first GPU.
     pub sm_clock_mhz: Option<u32>,
-    /// What was sampled while it ran, where the run was monitored.
+    /// Samples taken while it ran, if the run was monitored.
     pub telemetry: Option<Box<Telemetry>>,
-    /// The gate waited for a calm GPU before it, or did not get one.
+    /// The gate waited until the GPU was idle before it began, or gave up waiting.
     pub waited: Option<Box<CalmWait>>,
 }
 
@@ -320,7 +320,7 @@ pub struct ProcessRecord {
     pub stages: Vec<StageReport>,
     /// Largest resident set of the child or of one of its descendants, in bytes.
     pub peak_rss_bytes: Option<u64>,
-    /// What the child reported as its device's peak, in bytes.
+    /// The peak of device memory that the child reported, in bytes.
     pub device_peak_bytes: Option<u64>,
     /// CPU seconds of the child and its descendants, user and system.
     pub cpu_seconds: Option<f64>,
@@ -347,9 +347,9 @@ pub struct ProcessRecord {
     /// The GPUs that the suite, a flag or its own word bound it to, where the driver knows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<GpuPlace>,
-    /// What else the machine did meanwhile, where it was looked at.
+    /// Other activity of the machine meanwhile, if it was observed.
     pub conditions: Option<Conditions>,
-    /// What the program itself reported as its error, if it did.
+    /// The error that the program itself reported.
     pub error: Option<ReportedError>,
 }
 

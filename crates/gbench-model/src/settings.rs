@@ -105,10 +105,10 @@ impl Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Isolation {
-    /// Every case has processes of its own.
+    /// Every case has its own processes.
     Process,
-    /// All cases of a round share a process a side until the screen has shown which are candidates; these get processes of
-    /// their own.
+    /// All cases of a round share one process per side until the screen has shown the candidates; these then get their
+    /// own processes.
     SharedScreen,
     /// All cases of a round share a process a side, in every round.
     Shared,
@@ -123,7 +123,7 @@ pub struct Shown {
     pub origin: Origin,
 }
 
-/// Who may set a setting beside the suite file.
+/// The places besides the suite file that may set a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
     /// A flag, and the environment.
@@ -155,9 +155,9 @@ impl<K: Ord + Clone, T: Clone> LayOver for BTreeMap<K, Setting<T>> {
     }
 }
 
-/// A type of settings, from a row for each: who may set it beside the file (`env`, `flag("--name")`, `file`), its field, its
-/// name in the file where that is another, its type, its usual value, and how it is shown unless as it is. `and` has the
-/// fields that are no single setting of the file.
+/// Declares a type of settings, one row per setting: the places besides the file that may set it (`env`,
+/// `flag("--name")`, `file`), its field, its name in the file if that differs, its type, its default value, and how it is
+/// displayed if not as it is. `and` lists fields that are not single settings of the file.
 #[macro_export]
 macro_rules! settings {
     (
@@ -238,7 +238,7 @@ settings! {
         env memory_limit: u64 = 0;
         /// Bytes of stdout and of stderr that are kept from each process.
         env log_limit: u64 = 1 << 20;
-        /// Percentiles to report beside the six that always are, in percent.
+        /// Percentiles to report in addition to the six standard ones, in percent.
         env percentiles: Vec<f64> = Vec::new();
         /// The least relative change that matters: 0.05 is 5 %.
         flag("--threshold") threshold: f64 = 0.05;
@@ -256,9 +256,9 @@ settings! {
         file share: bool = false;
         /// Which processes measure the cases of a harness.
         file isolation: Isolation = Isolation::Process, |it| it.into_str();
-        /// Whether instructions are counted beside the time.
+        /// Count instructions in addition to the time.
         file count: Counting = Counting::Off, |it| it.into_str();
-        /// Hardware that holds the card's clocks down is its usual state, and casts no doubt on what was measured.
+        /// Treat hardware limits on the card's clocks as its usual state, without a warning.
         file usual_slowdown: bool = false;
         /// Which GPUs a child may see, as CUDA_VISIBLE_DEVICES takes it; empty: as the gate sees them.
         env device: String = String::new();

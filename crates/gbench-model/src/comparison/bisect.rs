@@ -14,7 +14,7 @@ use crate::unit::Better;
 pub const SCHEMA_BISECT: &str = "gbench-ci/bisect/v1";
 pub const SCHEMA_BISECT_STATE: &str = "gbench-ci/bisect-state/v1";
 
-/// What `gbench-ci bisect --format json` prints.
+/// The output of `gbench-ci bisect --format json`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -39,9 +39,9 @@ pub struct BisectDocument {
     pub answer: BisectAnswer,
     /// Probability that the answer has to reach.
     pub confidence: f64,
-    /// Of the answer: that the change came with one of the remaining commits, or that there is none.
+    /// Probability of the answer: the change came with one of the remaining commits, or there is none.
     pub probability: f64,
-    /// That nothing changed; or, where only the worse counts, that nothing became worse.
+    /// Probability that nothing changed, or, if only changes for the worse are looked for, that nothing became worse.
     pub innocent: f64,
     /// The commits that the change may have come with, most probable first: of an answer all of its set, else those that
     /// together reach the confidence, at most 20.
@@ -74,9 +74,10 @@ pub struct BisectDocument {
 pub enum BisectAnswer {
     /// The change came with the one remaining commit.
     Commit,
-    /// The change came with one of the remaining commits, which cannot be told apart: those between them are broken.
+    /// The change came with one of the remaining commits. They cannot be distinguished because those between them are
+    /// broken.
     Commits,
-    /// Nothing changed; or, where only the worse counts, nothing became worse.
+    /// Nothing changed, or, if only changes for the worse are looked for, nothing became worse.
     Nothing,
     /// The budget or the rounds were spent first.
     Undecided,
@@ -104,9 +105,9 @@ pub struct V1BisectCommit {
     pub author: String,
     /// When its author wrote it: UTC, RFC 3339.
     pub authored: String,
-    /// That the change came with it; of the good end 0.
+    /// Probability that the change came with this commit; 0 for the good end.
     pub probability: f64,
-    /// That the change came with it or before.
+    /// Probability that the change came with this commit or an earlier one.
     pub behind: f64,
     pub processes: u32,
     /// Median of its processes, in the metric's unit.
@@ -115,7 +116,7 @@ pub struct V1BisectCommit {
     pub broken: Option<String>,
 }
 
-/// A line of `bisect.jsonl`: what a bisection goes on from.
+/// A line of `bisect.jsonl`, from which a bisection is resumed.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -132,20 +133,20 @@ pub enum BisectEntry {
         commit: String,
         /// Those of one round were measured in one go.
         round: u32,
-        /// Where its samples lie, in the metric's unit.
+        /// The median of its samples, in the metric's unit.
         value: f64,
         /// Wall seconds.
         seconds: f64,
-        /// Its record lies in `runs/RUN`.
+        /// Its record is in `runs/RUN`.
         run: RunId,
-        /// Why it counts for nothing.
+        /// Why the measurement is not used.
         left_out: Option<String>,
     },
     /// A commit cannot be built or run.
     Broken { commit: String, cause: String },
 }
 
-/// What a bisection was begun with.
+/// The parameters of a bisection.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -170,6 +171,6 @@ pub struct BisectBeginning {
     pub suite: String,
     /// SHA-256 of that text, hexadecimal.
     pub suite_sha256: String,
-    /// Facts of the machine that must be the same where it is gone on with.
+    /// Facts of the machine that must be the same when the bisection is resumed.
     pub machine: BTreeMap<String, String>,
 }

@@ -32,30 +32,30 @@ pub struct Job {
     pub shard: Option<Shard>,
     /// The gate's own exit code, before `fail-on` looked at it.
     pub exit_code: u8,
-    /// What fails the job: words of `--fail-on`; empty where the gate's own code does.
+    /// Words of `--fail-on`; empty if the gate's own exit code decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fail_on: Vec<String>,
-    /// What chose the benchmarks and their settings on the command line, a word each: `--benchmark=k/*`.
+    /// Flags that chose the benchmarks and their settings, one word each: `--benchmark=k/*`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// Where each benchmark's source is, for annotations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceLine>,
-    /// Whether what was judged came from a fork.
+    /// True if the judged commit came from a fork.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fork: bool,
     /// Nothing was measured, because the change touches nothing that the suite measures. There is no verdict then.
     pub untouched: Option<Untouched>,
 }
 
-/// A change beside all that a suite measures.
+/// A change that touches nothing that a suite measures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Untouched {
     /// How many files it changes.
     pub files: u32,
-    /// What none of them fits: `[gate] paths` of the base's suite file.
+    /// The path patterns that matched nothing: `[gate] paths` of the base's suite file.
     pub paths: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct BaseChoice {
     pub committed: Option<String>,
     /// One sentence without a period: `the merge base of main and this branch, 3 days old`.
     pub why: String,
-    /// Whether `--base` chose it, and not the event: what was judged so says nothing of the nights before.
+    /// True if `--base` chose it instead of the event: such a verdict is not part of the nightly series.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
 }

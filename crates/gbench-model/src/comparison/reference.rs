@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is missing. A comparison that names one decides nothing: it is inconclusive at best, with exit code 3.
+/// The missing reference. A comparison that names one decides nothing: it is inconclusive at best, with exit code 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::EnumIter)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -13,7 +13,7 @@ pub enum NoReference {
     NoHistoryNamed,
     /// The history's branch is not there.
     NoBranch,
-    /// The history holds no run of this branch and machine.
+    /// The history contains no run of this branch and machine.
     NoRun,
     /// The history, or a run in it that may matter, cannot be read.
     Unreadable,
@@ -23,7 +23,7 @@ pub enum NoReference {
     OwnCommit,
     /// The first commit of a repository.
     NoParent,
-    /// What is judged is the default branch, without any change.
+    /// The judged commit is the default branch, without any change.
     NoChange,
 }
 

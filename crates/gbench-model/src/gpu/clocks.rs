@@ -82,7 +82,7 @@ impl FromStr for ClockChoice {
 #[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum ClockDomain {
-    /// Of the streaming multiprocessors.
+    /// The clock of the streaming multiprocessors.
     Sm,
     Memory,
 }
@@ -139,19 +139,19 @@ pub struct ClocksBefore {
     pub memory_clock: Probe<u32>,
     /// The chosen application clock of the multiprocessors.
     pub application_clock: Probe<u32>,
-    /// Whether somebody held the clocks already, as far as NVML tells.
+    /// True if the clocks were locked before, as reported by NVML.
     pub held: Probe<bool>,
     pub persistence: Probe<bool>,
 }
 
-/// What became of one lock.
+/// The outcome of one lock.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ControlledClock {
     pub outcome: ClockOutcome,
-    /// MHz that the driver was told; absent for `base`, whose clock the driver knows alone, and where it was not told any.
+    /// The requested clock in MHz; absent for `base`, which only the driver knows, and if no clock was requested.
     pub min_mhz: Option<u32>,
     pub max_mhz: Option<u32>,
     /// MHz that the clock read right afterwards.
@@ -169,7 +169,7 @@ pub enum ClockOutcome {
     NotSupported,
     /// The driver failed in another way.
     Failed,
-    /// Somebody else holds the clock: it was not touched.
+    /// Another process has locked the clock: it was not touched.
     Left,
 }
 

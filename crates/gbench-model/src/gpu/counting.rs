@@ -6,7 +6,7 @@ use serde::Serialize;
 pub const INSTRUCTIONS: &str = "instructions";
 pub const CYCLES: &str = "cycles";
 
-/// Whether the instructions of a harness's cases are counted beside their time, and by what.
+/// How the instructions of a harness's cases are counted, in addition to their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Counting {
@@ -26,7 +26,7 @@ impl Counting {
     }
 }
 
-/// Whether the processor's counters of instructions can be used by this process and its children.
+/// Availability of the processor's instruction counters to this process and its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterState {

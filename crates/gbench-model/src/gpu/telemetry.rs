@@ -22,14 +22,14 @@ pub struct EndedProcess {
     pub measured: Option<(f64, f64)>,
 }
 
-/// Why a GPU is not calm before a process begins, while nothing of the run is on it.
+/// Why a GPU is not idle before a process begins, while the run has no process on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Unrest {
-    /// A process of somebody else computes on it.
+    /// A process of another program computes on it.
     OtherProcess { gpu: u32, process: ForeignProcess },
-    /// It works, and no process on it can be seen: another container's, perhaps.
+    /// It is busy, but no process on it is visible: perhaps one of another container.
     Busy {
         gpu: u32,
         /// Percent.
@@ -100,22 +100,22 @@ fn shown_name(name: &str) -> String {
     program.chars().filter(|c| !c.is_control() && !is_unseen(*c)).take(LONGEST).collect()
 }
 
-/// A wait for a calm GPU before a process, or before the run.
+/// A wait for an idle GPU before a process, or before the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CalmWait {
     pub seconds: f64,
-    /// What it was for.
+    /// The causes of the wait.
     pub causes: Vec<Unrest>,
-    /// It ended with the time that it may take, or there was none: the process began all the same.
+    /// The GPU did not become idle within the allowed time, or no time was allowed: the process began all the same.
     pub in_vain: bool,
 }
 
 /// The samples of one window of time, summed up.
 ///
-/// The window is the time in which the process measured, where its stages tell, and otherwise all of it. What no sample shows is absent;
-/// nothing is filled in.
+/// The window is the time in which the process measured, if its stages are known, and otherwise its whole lifetime.
+/// Values that no sample contains are absent; nothing is filled in.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -132,7 +132,7 @@ pub struct Telemetry {
     pub missed: u32,
     /// Share of one processor that the sampling itself took; programs that it started are not in it.
     pub cost: Option<f64>,
-    /// What tells of the GPUs, `NVML` or a program; absent where none could be asked.
+    /// The source of the GPU samples, `NVML` or a program; absent if there was none.
     pub source: Option<String>,
     /// Percent of all processors that were at work.
     pub cpu: Option<Spread>,
@@ -186,7 +186,7 @@ pub struct GpuTelemetry {
     /// Generation of the PCIe link and its lanes, at the least.
     pub pcie_generation: Option<u32>,
     pub pcie_width: Option<u32>,
-    /// A process of this benchmark was on the GPU, as far as its driver and `/proc` tell, or is bound to it alone.
+    /// A process of this benchmark was on the GPU according to its driver and `/proc`, or is bound to it alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub used: bool,
     /// Processes on the GPU that are not of this benchmark.
@@ -209,14 +209,14 @@ pub enum TelemetryGap {
     Refused,
 }
 
-/// A process of somebody else on a GPU.
+/// A process of another program on a GPU.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ForeignProcess {
     pub pid: u32,
-    /// Where the driver tells it.
+    /// The program's name, if the driver reports it.
     pub name: Option<String>,
 }
 
@@ -272,7 +272,7 @@ impl Spread {
 pub struct MonitorRecord {
     /// UTC, RFC 3339 with milliseconds.
     pub timestamp: String,
-    /// Of all processors, since the line before; absent in the first.
+    /// Percent of all processors since the previous line; absent in the first.
     pub cpu_percent: Option<f64>,
     /// Bytes.
     pub total_memory: Option<u64>,

@@ -16,7 +16,7 @@ pub struct Ingested {
     pub format: String,
     /// One for every process of the record, in order.
     pub files: Vec<IngestedFile>,
-    /// What the files say of the machine and the software; values that differ from file to file are joined by ` | `.
+    /// Facts about the machine and the software in the files; values that differ from file to file are joined by ` | `.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
 }
@@ -31,6 +31,6 @@ pub struct IngestedFile {
     pub path: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha256: String,
-    /// The commit that it says it measured.
+    /// The measured commit according to the file.
     pub commit: Option<String>,
 }

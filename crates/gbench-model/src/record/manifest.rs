@@ -131,7 +131,7 @@ pub struct Gpu {
     pub sm_clock_max: Probe<u32>,
     pub memory_clock: Probe<u32>,
     pub memory_clock_max: Probe<u32>,
-    /// Whether the application or locked clocks pin the SM clock, as far as NVML tells.
+    /// True if the application clocks or locked clocks pin the SM clock, as reported by NVML.
     pub clocks_locked: Probe<bool>,
     pub power_limit: Probe<f64>,
     pub power_limit_default: Probe<f64>,

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::format_duration;
 
-/// One such sign. It is no verdict: the reader is asked to look.
+/// One such sign. It is not a verdict: the reader is asked to look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "sign", rename_all = "snake_case", deny_unknown_fields)]
 pub enum NothingMeasured {
-    /// Its output holds what programs say that decline to run.
+    /// Its output contains a phrase that programs print when they decline to run.
     Refused { why: RefusalReason, line: String },
     /// It took hardly longer than its interpreter takes to start and do nothing.
     OnlyStarted {
@@ -31,7 +31,7 @@ pub enum NothingMeasured {
     },
 }
 
-/// What a program says that it lacks.
+/// The reason that a program gives for not running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -42,7 +42,7 @@ pub enum RefusalReason {
     File,
     /// It printed how it is to be called.
     Usage,
-    /// It says itself that it was skipped.
+    /// It reports itself as skipped.
     Skipped,
 }
 

@@ -63,7 +63,7 @@ pub enum Outcome {
 pub enum OutcomeCode {
     /// Invalid: the benchmark found its own answer wrong.
     WrongAnswer,
-    /// Invalid: a sample is no finite number.
+    /// Invalid: a sample is not a finite number.
     NotFinite,
     /// Invalid: a time is zero or negative.
     ImpossibleTime,
@@ -107,7 +107,7 @@ pub enum FailureKind {
     OutOfMemory,
     /// The program reported an error over the protocol.
     Error,
-    /// What came over the protocol is not the protocol.
+    /// The child sent something that is not in the protocol.
     Protocol,
     /// The declared extraction found nothing in stdout.
     Extraction,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// A program that watches a process from inside. What runs under one is never timed.
+/// A program that watches a process from inside. A process that runs under one is never timed.
 #[derive(
     Clone,
     Copy,
@@ -55,7 +55,7 @@ pub enum MetricSet {
     /// Times, throughputs and occupancy: few passes.
     #[default]
     Minimal,
-    /// What a roofline chart needs, too.
+    /// Additional figures for a roofline chart.
     Roofline,
     /// All that the program's full set has.
     Deep,
@@ -85,7 +85,7 @@ pub enum ProfileFigure {
     Launches,
     /// Percent of the peak.
     SmThroughput,
-    /// Of the busiest of DRAM, the caches and the paths between them.
+    /// The busiest of DRAM, the caches and the paths between them.
     MemoryThroughput,
     DramThroughput,
     L2Throughput,
@@ -101,7 +101,7 @@ pub enum ProfileFigure {
     /// Percent of accesses.
     L2HitRate,
     L1HitRate,
-    /// Of one thread.
+    /// Registers of one thread.
     Registers,
     /// Bytes of a block that the program asks for.
     SharedBytes,
@@ -179,7 +179,7 @@ pub struct KernelProfile {
 pub struct MovedFigure {
     /// As the profiler writes it: of the base, where it has the kernel.
     pub kernel: String,
-    /// What it is called on the side of the head, where that is another name.
+    /// Its name on the side of the head, if it differs.
     pub head_kernel: Option<String>,
     pub figure: ProfileFigure,
     /// In the unit of the figure; `None`: not known on this side.
@@ -187,7 +187,7 @@ pub struct MovedFigure {
     pub head: Option<f64>,
 }
 
-/// What came of one profiler's process.
+/// The outcome of one profiler's process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -214,7 +214,7 @@ pub enum ProfileOutcome {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Profile {
     pub profiler: Profiler,
-    /// Its version, as it says it.
+    /// The profiler's version, as it reports it.
     pub version: Option<String>,
     #[serde(flatten)]
     pub outcome: ProfileOutcome,

@@ -19,7 +19,7 @@ pub struct Metric {
     pub name: String,
     /// As the source named it; empty for a plain number.
     pub unit: String,
-    /// Absent where neither the unit, the child nor the suite file says which way is better.
+    /// Absent if neither the unit, the child nor the suite file defines which way is better.
     pub better: Option<Better>,
     /// One entry for every process that sent samples, in the order in which they ran.
     #[serde(deserialize_with = "exact")]

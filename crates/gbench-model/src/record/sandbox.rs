@@ -62,7 +62,7 @@ impl Sandbox {
     }
 }
 
-/// Whether the processes of a comparison ran in sandboxes.
+/// Use of sandboxes for the processes of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -14,7 +14,8 @@ use super::samples::is_default;
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Stage {
     Build,
-    /// From the process's birth to its first event: the interpreter's start, and its imports where they are no stage.
+    /// From the process's birth to its first event: the interpreter's start, and its imports unless they are a separate
+    /// stage.
     Start,
     /// The import of the benchmark's module, with all that it imports.
     Import,
@@ -49,7 +50,7 @@ impl Deadlines {
     }
 }
 
-/// What became of one stage of one process.
+/// The outcome of one stage of one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -21,7 +21,7 @@ pub(crate) const SCHEMA_PROFILES: &str = "gbench-ci/profiles/v1";
 pub struct V1Profiles<'a> {
     /// `gbench-ci/profiles/v1`
     pub schema: &'static str,
-    /// Where `reports` of the profiles lie.
+    /// The folder of the profiles' `reports`.
     pub folder: String,
     pub cases: Vec<V1ProfiledCase<'a>>,
 }
@@ -30,13 +30,13 @@ pub struct V1Profiles<'a> {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1ProfiledCase<'a> {
     pub case: &'a CaseId,
-    /// Why it was not even profiled; absent where it was.
+    /// Why it was not even profiled; absent if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'a Outcome>,
     pub profiles: &'a [Profile],
 }
 
-/// The cases of a record whose profiles lie in `folder`.
+/// The cases of a record whose profiles are in `folder`.
 pub fn profiles_document<'a>(record: &'a RunRecord, folder: &str) -> V1Profiles<'a> {
     let case = |case: &'a gbench_model::CaseRecord| V1ProfiledCase {
         case: &case.id,
@@ -51,7 +51,7 @@ fn is_profiled(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::NotRun { code: Some(OutcomeCode::ProfiledOnly), .. })
 }
 
-/// A table of kernels a case and profiler. `place`: how the path of a report is shown.
+/// A table of kernels for each case and profiler. `place`: converts the path of a report for display.
 pub fn profile_page(
     record: &RunRecord,
     style: Style,
