@@ -84,7 +84,7 @@ fn a_line_that_the_program_prints_by_itself_is_no_case() {
     let loading = cases("Loading...");
     ran(loading.path(), "run --quiet --processes 1").exits(0);
     assert_eq!(newest(loading.path()).cases.len(), 2);
-    ran(cases("time").path(), "run --quiet").exits(4).says("text of its own beside its list");
+    ran(cases("time").path(), "run --quiet").exits(4).says("other text next to its list");
 }
 
 #[test]

@@ -477,7 +477,7 @@ fn the_rows_that_extract_describes_are_cases_with_parameters() {
     assert_eq!(record.cases[0].metrics[0].processes[0].values, [1.5, 3.0]);
     // Rows that cannot be told apart, and extractions that take different rows.
     write(folder.path(), "gbench.toml", suite(&format!("{time}parameters = [\"op\"]\n")));
-    ran(folder.path(), "run --quiet").exits(4).says("it stands there twice");
+    ran(folder.path(), "run --quiet").exits(4).says("it appears twice");
     write(folder.path(), "gbench.toml", suite(&format!("{time}{parameters}{rate}")));
     let differ = ran(folder.path(), "list").exits(2);
     assert!(differ.err.contains("select different rows"), "{}", differ.err);

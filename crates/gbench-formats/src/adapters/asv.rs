@@ -1,9 +1,9 @@
-//! airspeed velocity (asv): its results file, version 2, with the samples of each benchmark and combination of parameters.
+//! airspeed velocity (asv): its results file, version 2, with the samples of each benchmark and combination of
+//! parameters. <https://asv.readthedocs.io>.
 //!
-//! <https://asv.readthedocs.io>. `asv run` measures commits that it checks out and builds itself, and writes into the folder that
-//! `asv.conf.json` names. Here it measures the tree as it stands, by the interpreter that runs it (`--python=same`, which saves
-//! nothing), so a few lines of Python stand in front of it: `START` keeps its words and its measuring, and writes into our
-//! folder. Each case has a process of asv's own.
+//! `asv run` checks out and builds commits itself and writes into the folder that `asv.conf.json` names. Here it measures
+//! the existing tree with the interpreter that runs it (`--python=same`, which saves nothing). `START`, a few lines of
+//! Python, runs asv's own measuring code and writes the results into our folder. asv starts a process for each case.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,16 @@ use super::source::python;
 
 pub(crate) struct Asv;
 
-/// What asv found, as it saves it.
 const FOUND: &str = "benchmarks.json";
-/// What it measured, as it saves it.
 const RESULTS: &str = "results.json";
-/// What it does not save: what was picked, what failed, and with which attributes it measured.
+/// The facts that asv does not save: selected cases, failures, and the attributes of the measurement.
 const BESIDE: &str = "beside.json";
 
-/// Of one benchmark's parameters: more than anybody measures.
+/// More combinations of one benchmark's parameters are refused.
 const MAX_COMBINATIONS: usize = 100_000;
 
-/// asv with its results in the folder that is its first word. It asks nothing about the machine, and keeps no file about it.
+/// Runs asv with its results in the folder given by its first argument. It asks nothing about the machine, and keeps no
+/// file about it.
 const START: &str = include_str!("asv/start.py");
 
 impl Adapter for Asv {
@@ -89,7 +88,6 @@ impl Adapter for Asv {
     }
 
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
-        // The words by which asv finds all and runs none.
         started(ask, vec!["--bench".into(), "just-discover".into()])
     }
 
@@ -101,7 +99,7 @@ impl Adapter for Asv {
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let (amount, samples) = (ask.amount, ask.amount.samples.max(1));
         let mut more = measuring(ask);
-        // What has a `setup` is called once a sample: then the seconds hold more samples than the asked.
+        // A benchmark with a `setup` is called once per sample: then there may be more samples than requested.
         let most = samples.max(100);
         for attribute in [
             format!("repeat=(1,{most},{:.6})", amount.seconds),
@@ -138,8 +136,8 @@ impl Adapter for Asv {
         Ok(readings)
     }
 
-    /// With `number` given and no warm-up the code runs exactly number times samples, both of which are in the results. Beside
-    /// them there are asv itself, two imports of the benchmarks, and `setup` before each sample.
+    /// With `number` given and no warm-up, the code runs exactly number times samples, and the results contain both. The
+    /// rest of the count is asv itself, two imports of the benchmarks, and `setup` before each sample.
     fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let mut more = measuring(ask);
         let seconds = ask.amount.seconds;
@@ -161,8 +159,8 @@ fn measuring(ask: &CaseRequest) -> Vec<String> {
     more
 }
 
-/// The words that start Python, and those for asv behind `run`. `asv` alone is taken for `python3 -m asv`, and `venv/bin/asv` for
-/// the `python` beside it.
+/// The words that start Python, and the words for asv after `run`. `asv` becomes `python3 -m asv`, and `venv/bin/asv`
+/// becomes the `python` of the same folder.
 fn split(command: &[String]) -> Option<(Vec<String>, Vec<String>)> {
     let of = |word: &String| word.rsplit('/').next() == Some("asv");
     let place = command.iter().position(of)?;
@@ -200,7 +198,7 @@ struct Benchmark {
     param_names: Vec<String>,
 }
 
-/// asv's benchmarks by their names; beside them the file has its version.
+/// asv's benchmarks by name, without the entry for the file's version.
 fn found(output: &HarnessOutput) -> Result<BTreeMap<String, Benchmark>, ReadError> {
     let mut all: BTreeMap<String, Value> = document(Some(FOUND), output.files.need(FOUND)?)?;
     if all.remove("version").and_then(|version| version.as_i64()) != Some(2) {
@@ -221,7 +219,8 @@ fn found(output: &HarnessOutput) -> Result<BTreeMap<String, Benchmark>, ReadErro
     Ok(found)
 }
 
-/// The combinations of a benchmark's parameters, the last the fastest, as asv numbers and names them: `time_sum(10, 'a b')`.
+/// All combinations of a benchmark's parameters, in asv's order (the last varies fastest) and with its names:
+/// `time_sum(10, 'a b')`.
 fn cases(name: &str, benchmark: &Benchmark) -> Vec<CaseName> {
     if benchmark.params.is_empty() {
         return vec![CaseName::plain(name)];
@@ -245,7 +244,6 @@ fn cases(name: &str, benchmark: &Benchmark) -> Vec<CaseName> {
     combinations.into_iter().map(case).collect()
 }
 
-/// A value by its `repr`.
 fn value(text: &str) -> ParamValue {
     let bare = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     match (text, bare.filter(|bare| !bare.contains('\\'))) {
@@ -266,13 +264,13 @@ struct Results {
 #[derive(Deserialize)]
 struct Beside {
     asv: String,
-    /// `None`: it has no parameters.
+    /// `None` for a benchmark without parameters.
     selected: BTreeMap<String, Option<Vec<usize>>>,
     attributes: BTreeMap<String, Value>,
     stderr: BTreeMap<String, Option<String>>,
 }
 
-/// A benchmark's row of the results; what is missing at its end is null.
+/// A benchmark's row of the results; missing cells at its end are null.
 struct Row<'a> {
     columns: &'a [String],
     cells: &'a [Value],
@@ -280,7 +278,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The cell of a column and combination of parameters. Errors: there are other combinations.
+    /// The cell of a column and combination of parameters. Errors: the number of combinations differs.
     fn cell(&self, column: &str, index: usize, of: usize) -> Result<&Value, ReadError> {
         let path = || format!("{}.{column}", self.path);
         let Some(place) = self.columns.iter().position(|name| name == column) else {
@@ -320,12 +318,12 @@ fn reading(
         value => value.as_f64(),
     };
     let odd = |column: &str, what: &str| refused(RESULTS, format!("{}.{column}[{index}]", row.path), what);
-    let Some(value) = value else { return odd("result", "it is no number") };
+    let Some(value) = value else { return odd("result", "not a number") };
     let (name, unit, better, judged) = match (benchmark.kind.as_str(), benchmark.unit.as_str()) {
         ("time", "seconds") => ("time", "s", None, true),
         ("memory", "bytes") => ("memory", "B", None, true),
         ("peakmemory", "bytes") => ("peak_memory", "B", None, true),
-        // Its author's figure: the unit says which way is better, or nobody does.
+        // A figure of the author's choice: its direction is known only if its unit implies one.
         ("track", unit) => {
             let better = gbench_model::direction_of_unit(unit);
             ("value", unit, better, better.is_some())
@@ -343,15 +341,15 @@ fn reading(
             let samples: Option<Vec<f64>> = samples.iter().map(Value::as_f64).collect();
             match samples.filter(|samples| !samples.is_empty()) {
                 Some(samples) => metric.values = samples,
-                None => return odd("samples", "it has none, or one that is no number"),
+                None => return odd("samples", "it has none, or one that is not a number"),
             }
         }
-        _ => return odd("samples", "it is no list"),
+        _ => return odd("samples", "not a list"),
     }
     let samples = metric.values.len();
     if let Some(number) = cell("stats_number")?.as_f64() {
         reading.metadata.insert("number".into(), number.into());
-        // Without these two attributes calibration and warm-up run it too, and nothing says how often.
+        // Without these two attributes, calibration and warm-up also run the code, an unknown number of times.
         let is = |name: &str, wanted: Option<f64>| {
             let given = beside.attributes.get(name).and_then(Value::as_f64);
             given.is_some() && (wanted.is_none() || given == wanted)
@@ -363,7 +361,7 @@ fn reading(
     Ok(reading)
 }
 
-/// What the first of each list of versions in the matrix asks for: asv installs these itself where it makes environments.
+/// The first of each list of versions in the matrix. asv installs these itself when it creates environments.
 fn required(config: &Value) -> Vec<String> {
     let Some(matrix) = config.get("matrix").and_then(Value::as_object) else { return Vec::new() };
     let own = ["req", "env", "env_nobuild"].iter().any(|key| matrix.contains_key(*key));

@@ -1,14 +1,12 @@
-//! BenchmarkDotNet: its full JSON reports, `*-report-full.json`, as documented. Their values are without the outliers that it
-//! removes.
+//! BenchmarkDotNet: its full JSON reports, `*-report-full.json`, as documented. Their values exclude the outliers that it
+//! removes. <https://benchmarkdotnet.org/articles/configs/exporters.html>.
 //!
-//! <https://benchmarkdotnet.org/articles/configs/exporters.html>. Read alone: a command writes the reports into the folder by
-//! `--exporters fulljson --artifacts FOLDER`.
+//! Read only: a command writes the reports into the folder with `--exporters fulljson --artifacts FOLDER`.
 
 use super::interface::prelude::*;
 
 pub(crate) struct BenchmarkDotNet;
 
-/// Indented, and without spaces between.
 const ENDS: [&str; 2] = ["-report-full.json", "-report-full-compressed.json"];
 
 impl Adapter for BenchmarkDotNet {
@@ -89,7 +87,6 @@ struct Memory {
 }
 
 impl Benchmark {
-    /// Errors: the key that is wrong, and what about it.
     fn read(&self, report: &Report) -> Result<Reading, (&'static str, &'static str)> {
         let mut reading =
             Reading::new(case_name(&self.full_name, self.parameters.as_deref().unwrap_or_default()));
@@ -101,7 +98,7 @@ impl Benchmark {
             return Ok(reading.with_end(failed("it has no statistics: see the log of BenchmarkDotNet")));
         };
         let Some(values) = statistics.original_values.as_ref().filter(|values| !values.is_empty()) else {
-            return Err(("Statistics.OriginalValues", "they are missing, or none"));
+            return Err(("Statistics.OriginalValues", "missing or empty"));
         };
         reading.metric("time", "ns", None).values = values.clone();
         if let Some(bytes) = self.memory.as_ref().and_then(|memory| memory.bytes_allocated_per_operation) {

@@ -1,8 +1,9 @@
-//! Catch2: benchmarks inside test cases, by its XML reporter. It keeps no samples: a mean and a standard deviation.
+//! Catch2: benchmarks inside test cases, by its XML reporter. The report has a mean and a standard deviation, but no
+//! samples. <https://github.com/catchorg/Catch2/blob/devel/docs/benchmarks.md>.
 //!
-//! <https://github.com/catchorg/Catch2/blob/devel/docs/benchmarks.md>. A test case is selected whole, a benchmark within it cannot be, so
-//! that each process measures all of them. The runs of a benchmark are as long as the resolution of the clock asks for: there is a number
-//! of samples and no time. A process takes about two seconds to learn that resolution before its first benchmark.
+//! Only whole test cases can be selected, so each process measures all benchmarks of a case. The length of a run follows
+//! from the clock's resolution: there is a setting for the number of samples, but none for the time. A process takes
+//! about two seconds to determine that resolution before its first benchmark.
 
 use std::collections::HashMap;
 
@@ -26,7 +27,7 @@ const LIBRARY: Library = Library {
     words: &["BENCHMARK(", "BENCHMARK_ADVANCED("],
     targets: &[],
     flag: "",
-    // The one header of version 2 holds all; version 3 is a library.
+    // Version 2 is a single header; version 3 is a library.
     compiled: |_, _, text| {
         if text.contains("CATCH_CONFIG_MAIN") {
             return Some(String::new());
@@ -54,14 +55,14 @@ impl Adapter for Catch2 {
         cpp::detect(tree, &LIBRARY)
     }
 
-    /// The names of the flags stand in the library: a program that is linked with a shared one holds the library's name and its
-    /// symbols instead. That of a debug build is called `libCatch2d.so`.
+    /// The flags' names are strings in the library. A program that links a shared library contains the library's name and
+    /// symbols instead. The library of a debug build is called `libCatch2d.so`.
     fn recognises(&self, program: &Program) -> bool {
         program.holds("benchmark-resamples") && program.holds("benchmark-samples") && program.holds("Catch")
             || (program.holds("libCatch2.so") || program.holds("libCatch2d.so")) && program.holds("_ZN5Catch")
     }
 
-    /// Its programs have tests without benchmarks, too, and the words of a tag alone say which run.
+    /// Its programs also have tests without benchmarks, and only a tag selects the benchmarks.
     fn calibrates(&self, program: &Program) -> bool {
         program.command.iter().any(|word| word.contains("benchmark"))
     }
@@ -77,7 +78,7 @@ impl Adapter for Catch2 {
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let root = xml::document(Some(FILE), output.files.need(FILE)?)?;
         if !["Catch", "Catch2TestRun"].contains(&root.name.as_str()) {
-            return Err(root.refused(Some(FILE), format!("`{}` is no test run of Catch2", root.name)));
+            return Err(root.refused(Some(FILE), format!("`{}` is not a test run of Catch2", root.name)));
         }
         let known = ["2", "3"];
         if let Some(version) = root.attribute("xml-format-version").filter(|version| !known.contains(version))
@@ -98,13 +99,13 @@ fn words(ask: &CaseRequest, samples: u32, warmup: f64) -> Invocation {
         format!("{}/{FILE}", ask.out),
         "--benchmark-samples".into(),
         samples.to_string(),
-        // The mean and the deviation come from the samples; resampling only makes the interval that nobody reads.
+        // The mean and the deviation come from the samples; resampling only computes an interval that is not read.
         "--benchmark-resamples".into(),
         "10".into(),
         "--benchmark-warmup-time".into(),
         format!("{:.0}", warmup.max(0.0) * 1e3),
     ];
-    // Test cases tagged `[!benchmark]` are hidden. A command with words of its own may select already: another specification
+    // Test cases tagged `[!benchmark]` are hidden. A command with further words may already select: another specification
     // would narrow it.
     if ask.command.len() == 1 {
         more.push("~[.],[!benchmark]".into());
@@ -116,17 +117,14 @@ fn words(ask: &CaseRequest, samples: u32, warmup: f64) -> Invocation {
 struct Walk<'x> {
     version: Option<&'x str>,
     readings: Vec<Reading>,
-    /// How often each name stood there.
     seen: HashMap<String, usize>,
 }
 
-/// What is known of the test case that is walked over.
 struct Test<'x> {
     name: &'x str,
     sections: Vec<&'x str>,
-    /// Its readings.
     own: Vec<usize>,
-    /// Its result was said, and whether it is a failure.
+    /// True after its result; then also whether it failed.
     success: Option<bool>,
     message: Option<String>,
     skip: Option<String>,
@@ -157,7 +155,7 @@ impl<'x> Walk<'x> {
             (true, Some(reason)) => skipped(reason),
             (true, None) => return Ok(()),
         };
-        // Which benchmarks it would have had is not said.
+        // The report does not name the benchmarks that did not run.
         if test.own.is_empty() && marked {
             self.readings.push(Reading::new(CaseName::plain(name)).with_end(end.clone()));
         }
@@ -208,7 +206,8 @@ impl<'x> Walk<'x> {
         native.extend(&test.sections);
         native.push(name);
         let mut native = native.join(" / ");
-        // The same benchmark for another value of a generator: the values are not in the report, their order is.
+        // The same benchmark with another value of a generator. The report contains the order of the values, not the
+        // values.
         let count = self.seen.entry(native.clone()).or_insert(0);
         *count += 1;
         if *count > 1 {
@@ -244,7 +243,7 @@ impl<'x> Walk<'x> {
     }
 }
 
-/// An assertion and what it came to: `fib(5) == 6: 5 == 6`.
+/// An assertion with its values: `fib(5) == 6: 5 == 6`.
 fn expression(element: &Element) -> String {
     let part = |name| element.child(name).map_or("", |part| part.text.trim());
     format!("{}: {}", part("Original"), part("Expanded"))
@@ -257,5 +256,6 @@ fn attribute<'x>(element: &'x Element, name: &str) -> Result<&'x str, ReadError>
 
 fn number<T: std::str::FromStr>(element: &Element, name: &str) -> Result<T, ReadError> {
     let text = attribute(element, name)?;
-    text.parse().map_err(|_| element.refused(Some(FILE), format!("`{name}` is {text}, which is no number")))
+    text.parse()
+        .map_err(|_| element.refused(Some(FILE), format!("`{name}` is {text}, which is not a number")))
 }

@@ -1,8 +1,9 @@
 //! Criterion.rs: `sample.json` below `CRITERION_HOME`; each sample is the total of its iterations.
+//! <https://criterion-rs.github.io/book/>.
 //!
-//! <https://criterion-rs.github.io/book/>. A case is called by its title, which is what `--list` prints: the whole name, cut off
-//! after 100 bytes. The filter matches whole names. The files do not say what was measured: a measurement of another kind than
-//! wall time, such as cycles, is told by the line that the case has in stdout.
+//! A case is named by its title, as `--list` prints it: the full name, cut off after 100 bytes. The filter matches full
+//! names. The files do not name the measured quantity: a measurement other than wall time, such as cycles, is recognised
+//! by the case's line in stdout.
 
 mod report;
 
@@ -14,18 +15,18 @@ use super::source::cargo::{self, DeclaredTarget, TargetKind};
 
 pub(crate) struct Criterion;
 
-/// What version 0.3 says of a word that came with 0.4.
+/// The complaint of version 0.3 about a flag that came with 0.4.
 const OLD: &str = "Found argument '--quiet' which wasn't expected";
 
-/// Fewer are refused.
+/// Criterion.rs refuses fewer.
 const MIN_SAMPLES: u32 = 10;
 
 /// Seconds of warm-up while executions are counted.
 const COUNTED_WARMUP: f64 = 0.05;
 
-/// A title that ends so was cut off, by [`MAX_TITLE`].
+/// The end of a title that was cut off, see [`MAX_TITLE`].
 const CUT_OFF: &str = "...";
-/// Bytes of a name in a title; up to 3 fewer where a character would be cut.
+/// Bytes of a name in a title; up to 3 fewer if a character would be cut.
 const MAX_TITLE: usize = 100;
 
 impl Adapter for Criterion {
@@ -50,15 +51,15 @@ impl Adapter for Criterion {
         program.holds("This executable is a Criterion.rs benchmark")
     }
 
-    /// `--quiet` changes nothing here: a version that does not know it cannot be told to measure for less than seconds either, and
-    /// says so before anything runs.
+    /// `--quiet` has no effect here: a version without it also lacks the flag for less than a second of measurement, and
+    /// fails before it runs anything.
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let words = ["--list", "--quiet", "--color", "never"].map(str::to_owned).to_vec();
         Some(cargo::invocation(ask.command, words).env("CRITERION_HOME", ask.out))
     }
 
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-        // Version 0.4 says `bench`.
+        // Version 0.4 prints `bench`.
         let name = |line: &'_ str| {
             let name = line.strip_suffix(": benchmark").or_else(|| line.strip_suffix(": bench"));
             name.map(CaseName::plain)
@@ -91,7 +92,7 @@ impl Adapter for Criterion {
                 return Err(refused("sampling_mode", "it is neither Linear nor Flat"));
             }
             if sampled.iters.len() != sampled.times.len() || sampled.iters.is_empty() {
-                return Err(refused("iters", "there are not as many as times, or none"));
+                return Err(refused("iters", "must have as many entries as `times`, and at least one"));
             }
             if sampled.iters.iter().any(|count| *count < 1.0) {
                 return Err(refused("iters", "a sample without an iteration"));
@@ -120,32 +121,31 @@ impl Adapter for Criterion {
             reading.metrics.rotate_right(1);
             readings.push(reading);
         }
-        // benchmark.json is the last that it writes of a case.
+        // Criterion.rs writes benchmark.json last.
         for (path, _) in output.files.ending("/new/sample.json") {
             output.files.need(&path.replace("/new/sample.json", "/new/benchmark.json"))?;
         }
         Ok(readings)
     }
 
-    /// `CRITERION_DEBUG` prints how often the warm-up ran, so that `iterations` is exact. The least analysis is left: ten
-    /// samples, one resampling. The iterations follow from the seconds by the speed of the warm-up: it has to be longer than the first
-    /// iteration, which takes milliseconds under Valgrind.
+    /// `CRITERION_DEBUG` prints the iterations of the warm-up, so that `iterations` is exact. The analysis is reduced to
+    /// the minimum: ten samples, one resampling. The iterations follow from the seconds and the speed of the warm-up,
+    /// which has to be longer than the first iteration: that takes milliseconds under Valgrind.
     fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(measuring(ask, COUNTED_WARMUP, MIN_SAMPLES).env("CRITERION_DEBUG", "1"))
     }
 }
 
-/// The words to measure. A group that sets its own sample size or times keeps them.
+/// A group's own sample size and times take precedence.
 fn measuring(ask: &CaseRequest, warmup: f64, samples: u32) -> Invocation {
-    // No time at all is refused; a nanosecond is one iteration.
+    // Zero is refused; a nanosecond is one iteration.
     let seconds = |seconds: f64| format!("{:.9}", seconds.max(1e-9));
     let mut more: Vec<String> = ["--noplot", "--quiet", "--color", "never"].map(Into::into).into();
     more.extend(["--sample-size".into(), samples.max(MIN_SAMPLES).to_string()]);
     more.extend(["--warm-up-time".into(), seconds(warmup)]);
     more.extend(["--measurement-time".into(), seconds(ask.amount.seconds)]);
-    // Compares with nothing, and so keeps no copy of its files as the next baseline.
+    // Without a comparison it keeps no copy of its files as the next baseline.
     more.extend(["--baseline-lenient".into(), "none".into()]);
-    // The samples are read, not the intervals around their summary.
     more.extend(["--nresamples".into(), "1".into()]);
     if !ask.cases.is_empty() {
         let names: Vec<String> = ask.cases.iter().map(|title| pattern(title)).collect();
@@ -154,9 +154,8 @@ fn measuring(ask: &CaseRequest, warmup: f64, samples: u32) -> Invocation {
     cargo::invocation(ask.command, more).env("CRITERION_HOME", ask.out)
 }
 
-/// A pattern of the whole name that a title belongs to.
 fn pattern(title: &str) -> String {
-    // The second benchmark of a name is called `name #2`, and is filtered by the name.
+    // The second benchmark with one name is called `name #2`, but the filter matches its plain name.
     let numbered = title.rsplit_once(" #").filter(|(_, number)| number.parse::<u32>().is_ok());
     let first = numbered.map(|(name, _)| format!("{}|", pattern(name))).unwrap_or_default();
     let cut = title.strip_suffix(CUT_OFF).filter(|name| (MAX_TITLE - 3..=MAX_TITLE).contains(&name.len()));
@@ -174,7 +173,6 @@ struct Benchmark {
 struct Sample {
     sampling_mode: String,
     iters: Vec<f64>,
-    /// Totals of the iterations.
     times: Vec<f64>,
 }
 
@@ -185,7 +183,6 @@ fn per_iteration(throughput: &BTreeMap<String, serde_json::Value>) -> Vec<(Strin
     plain.chain(both.filter_map(|(kind, size)| Some((kind.to_lowercase(), size.as_f64()?)))).collect()
 }
 
-/// Name and unit of a rate.
 fn rate(kind: &str) -> Option<(&'static str, &'static str)> {
     match kind {
         "bytes" | "bytesdecimal" => Some(("throughput.bytes", "B/s")),

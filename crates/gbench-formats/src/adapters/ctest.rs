@@ -1,7 +1,8 @@
-//! CTest: the time of whole tests, by its JUnit report, which it writes from version 3.21 on.
+//! CTest: the time of whole tests, from its JUnit report (version 3.21 and later).
+//! <https://cmake.org/cmake/help/latest/manual/ctest.1.html>.
 //!
-//! <https://cmake.org/cmake/help/latest/manual/ctest.1.html>. A test is one run of a program, with its start: one sample a process. A
-//! test that needs a fixture brings the tests that set it up, so that more than the cases asked for may be measured.
+//! A test is one run of a program, including its start: one sample per process. A test with fixtures also runs the tests
+//! that set them up, so more cases than requested may be measured.
 
 use super::interface::prelude::*;
 use super::readers::xml::{self, Element};
@@ -12,7 +13,7 @@ pub(crate) struct CTest;
 
 const FILE: &str = "ctest.xml";
 
-/// See [`super::google_benchmark`]: a longer filter is left off.
+/// See [`super::google_benchmark`]: a longer filter is omitted.
 const MAX_FILTER: usize = 100_000;
 
 impl Adapter for CTest {
@@ -68,7 +69,6 @@ impl Adapter for CTest {
         program.name() == "ctest"
     }
 
-    /// It runs each test once.
     fn calibrates(&self, _program: &Program) -> bool {
         false
     }
@@ -86,7 +86,7 @@ impl Adapter for CTest {
         let mut more = vec!["--quiet".to_owned(), "--output-junit".into(), format!("{}/{FILE}", ask.out)];
         let names: Vec<String> = ask.cases.iter().map(|case| escaped(case)).collect();
         let filter = format!("^({})$", names.join("|"));
-        // The last of several -R counts.
+        // Only the last of several -R applies.
         if !names.is_empty() && filter.len() <= MAX_FILTER {
             more.extend(["-R".into(), filter]);
         }
@@ -96,13 +96,13 @@ impl Adapter for CTest {
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let root = xml::document(Some(FILE), output.files.need(FILE)?)?;
         if root.name != "testsuite" {
-            return Err(root.refused(Some(FILE), format!("`{}` is no suite of tests", root.name)));
+            return Err(root.refused(Some(FILE), format!("`{}` is not a suite of tests", root.name)));
         }
         root.children.iter().filter(|child| child.name == "testcase").map(reading).collect()
     }
 }
 
-/// Programs with a harness inside: they adapt their work to a fixed time, so that the time of the test tells nothing.
+/// Programs that contain a harness: they adapt their work to a fixed time, so the time of the whole test is meaningless.
 fn measured_by_others(tree: &dyn SourceTree) -> Vec<String> {
     let of_programs = |adapter: &&&dyn Adapter| {
         matches!(adapter.about().language, Language::Cpp | Language::Cuda) && adapter.name() != CTest.name()
@@ -115,7 +115,7 @@ fn measured_by_others(tree: &dyn SourceTree) -> Vec<String> {
         for found in detected.found {
             programs
                 .extend(found.command.first().and_then(|word| word.rsplit('/').next()).map(str::to_owned));
-            // A test names the target, whose program may be called otherwise.
+            // A test names the target; its program may have another name.
             programs.push(found.name);
         }
     }
@@ -145,13 +145,13 @@ fn reading(case: &Element) -> Result<Reading, ReadError> {
         "run" => {
             let time = case.attribute("time").ok_or_else(|| missing("time"))?;
             let time: f64 =
-                time.parse().map_err(|_| refused(format!("`time` is {time}, which is no number")))?;
+                time.parse().map_err(|_| refused(format!("`time` is {time}, which is not a number")))?;
             reading.metric("time", "s", None).values.push(time);
         }
         // Versions before 3.29 leave the message empty.
         "fail" => reading.end = failed(said("failure").unwrap_or("the test fails".into())),
         "disabled" => reading.end = skipped("the test is disabled"),
-        // SKIP_RETURN_CODE and SKIP_REGULAR_EXPRESSION are asked for; a program or file that is not there is not.
+        // SKIP_RETURN_CODE and SKIP_REGULAR_EXPRESSION skip on purpose; a missing program or file is a failure.
         "notrun" => {
             let message = said("skipped").unwrap_or("the test did not run".into());
             reading.end = if message.starts_with("SKIP_") { skipped(message) } else { failed(message) };
@@ -161,7 +161,7 @@ fn reading(case: &Element) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-/// A name as a regular expression of CMake, which knows no braces and quotes any character with a backslash.
+/// A name as a regular expression of CMake, which has no braces and escapes any character with a backslash.
 fn escaped(name: &str) -> String {
     quoting::escaped(name, r"\^$.|?*+()[]")
 }

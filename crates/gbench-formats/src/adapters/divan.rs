@@ -1,7 +1,8 @@
-//! Divan: the tree on stdout; a case has the median of its samples, in four digits.
+//! Divan: the tree on stdout. A case has the median of its samples, in four digits; no option prints or keeps the
+//! samples. <https://docs.rs/divan>.
 //!
-//! <https://docs.rs/divan>. No option writes anything else, and no samples are kept. A name is the path in the tree, joined by `::`, which is
-//! what the filter matches; only the branches of thread counts, `t=4`, cannot be asked for one by one.
+//! A name is the path in the tree, joined by `::`, and the filter matches it. Only branches of thread counts, `t=4`,
+//! cannot be selected.
 
 mod tree;
 
@@ -11,7 +12,7 @@ use super::source::cargo::{self, DeclaredTarget, TargetKind};
 
 pub(crate) struct Divan;
 
-/// Iterations of a sample while executions are counted, so that what a sample costs beside them is small.
+/// Iterations of a sample while executions are counted: enough to make the overhead of a sample negligible.
 const COUNTED_SAMPLE: u32 = 100;
 
 impl Adapter for Divan {
@@ -36,7 +37,7 @@ impl Adapter for Divan {
         program.holds("DIVAN_SAMPLE_COUNT") || program.holds("No benchmark function registered for '")
     }
 
-    /// `--list` leaves out arguments and thread counts; `--test` runs each case once and names them.
+    /// `--list` omits arguments and thread counts; `--test` runs each case once and prints all names.
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let more = ["--test", "--color", "never"].map(Into::into).into();
         Some(cargo::invocation(ask.command, more))
@@ -56,13 +57,13 @@ impl Adapter for Divan {
     }
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-        // A case that panics ends the process: those before it stand.
+        // A case that panics ends the process; the cases before it are valid.
         let (leaves, _) = parse(output.text()?, true)?;
         leaves.iter().map(reading).collect()
     }
 
-    /// Samples of a fixed size until the seconds are over, and no tuning before: the iterations that it prints are all. What Divan
-    /// measures of itself, a second under Valgrind, is not of these seconds.
+    /// Samples of a fixed size until the time is over, without tuning: the printed iterations are all. Divan's
+    /// calibration of itself, a second under Valgrind, is not part of this time.
     fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let size = COUNTED_SAMPLE.to_string();
         let more = ["--sample-count", "1", "--skip-ext-time=true", "--sample-size", &size];
@@ -70,10 +71,9 @@ impl Adapter for Divan {
     }
 }
 
-/// The words to measure for the seconds of `ask`; there is no warm-up.
 fn measuring(ask: &CaseRequest, mut more: Vec<String>) -> Invocation {
     let seconds = format!("{:.6}", ask.amount.seconds.max(1e-6));
-    // A longest time would count what Divan measures of itself before the first case, and leave that one a single iteration.
+    // A maximum time would include Divan's calibration before the first case, and leave that case a single iteration.
     more.extend(["--min-time".into(), seconds]);
     more.extend(["--bytes-format", "decimal", "--color", "never"].map(Into::into));
     if !ask.cases.is_empty() {
@@ -83,7 +83,7 @@ fn measuring(ask: &CaseRequest, mut more: Vec<String>) -> Invocation {
     cargo::invocation(ask.command, more)
 }
 
-/// The benchmark of a case; of a branch of threads, the one above it.
+/// The benchmark of a case; for a branch of threads, its parent.
 fn pattern(native: &str) -> String {
     threads(native).map_or_else(
         || regex::escape(native),
@@ -102,7 +102,6 @@ fn case_name(native: &str) -> CaseName {
     CaseName { native: native.to_owned(), case: case.to_owned(), params }
 }
 
-/// The case of a leaf with its values: fastest, slowest, median, mean, samples and iterations.
 fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
     let mut reading = Reading::new(case_name(&leaf.path));
     if leaf.ignored {
@@ -115,10 +114,13 @@ fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
     let times: Vec<f64> = values[..4]
         .iter()
         .map(|text| {
-            scaled(text, "time").map(|(time, _)| time).ok_or_else(|| refused(format!("`{text}` is no time")))
+            scaled(text, "time")
+                .map(|(time, _)| time)
+                .ok_or_else(|| refused(format!("`{text}` is not a valid time")))
         })
         .collect::<Result<_, _>>()?;
-    let whole = |text: &str| text.parse::<u64>().map_err(|_| refused(format!("`{text}` is no whole number")));
+    let whole =
+        |text: &str| text.parse::<u64>().map_err(|_| refused(format!("`{text}` is not a whole number")));
     let (samples, iterations) = (whole(&values[4])?, whole(&values[5])?);
     let (fastest, slowest, median, mean) = (times[0], times[1], times[2], times[3]);
     if samples == 0 || iterations == 0 {
@@ -127,10 +129,10 @@ fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
     if median < fastest || median > slowest {
         return Err(refused("the median is not between the fastest and the slowest".into()));
     }
-    // The cost of the loop around it is taken off.
+    // The cost of the surrounding loop is subtracted.
     if median == 0.0 {
         return Ok(reading.with_end(failed(
-            "it takes no longer than the loop around it, which is taken off: 0 ns is no time to compare with",
+            "it takes no longer than the surrounding loop, which is subtracted: 0 ns cannot be compared",
         )));
     }
     let summary = |value| Some(summary(value, None, Some(samples)));
@@ -155,7 +157,7 @@ fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
         };
         let metric = reading.metric(name, unit, Some(better));
         if metric.summary.is_some() {
-            return Err(ReadError::line(row.line, format!("`{name}` stands there twice")));
+            return Err(ReadError::line(row.line, format!("`{name}` appears twice")));
         }
         (metric.summary, metric.judged) = (summary(value), false);
     }

@@ -1,12 +1,13 @@
-//! `go test -bench`, or the binary that `go test -c` builds: the benchmark format on stdout; each line of `-count` is a sample,
-//! the mean of its iterations.
+//! `go test -bench`, or the binary that `go test -c` builds: the benchmark format on stdout. Each line of `-count` is a
+//! sample, the mean of its iterations. <https://pkg.go.dev/cmd/go#hdr-Testing_flags>,
+//! <https://go.dev/design/14313-benchmark-format>.
 //!
-//! <https://pkg.go.dev/cmd/go#hdr-Testing_flags>, <https://go.dev/design/14313-benchmark-format>. Everything runs with `-v`: only
-//! then are skipped benchmarks named, each name stands on a line of its own without the number of processors behind it, and
-//! what a benchmark prints does not tear its line apart.
+//! Everything runs with `-v`: only then does the output name skipped benchmarks, is each name on a separate line without
+//! the number of processors, and does a benchmark's own output not interrupt its line.
 //!
-//! Executions are not counted, though `-benchtime=100x` would fix their number: Go's scheduler and garbage collector run beside
-//! the benchmark for as long as they like, and under Valgrind, which does not support Go, their spinning is many times its work.
+//! Executions are not counted, though `-benchtime=100x` would fix their number: Go's scheduler and garbage collector run
+//! in parallel for an unpredictable time, and under Valgrind, which does not support Go, their spinning is many times the
+//! benchmark's work.
 
 mod benchfmt;
 mod detection;
@@ -41,7 +42,7 @@ impl Adapter for GoTest {
             || program.holds("_testmain.go") && program.holds("test.benchtime")
     }
 
-    /// Without a word of benchmarks it runs tests.
+    /// Without a benchmark flag it runs tests.
     fn calibrates(&self, program: &Program) -> bool {
         program
             .command
@@ -49,7 +50,7 @@ impl Adapter for GoTest {
             .any(|word| word.trim_start_matches('-').trim_start_matches("test.").starts_with("bench"))
     }
 
-    /// `-list` knows no sub-benchmarks: one iteration of each does.
+    /// `-list` omits sub-benchmarks, so one iteration of each runs.
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, &["benchtime=1x", "count=1"]))
     }
@@ -57,7 +58,7 @@ impl Adapter for GoTest {
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let Amount { seconds, samples, .. } = ask.amount;
         let samples = samples.max(1);
-        // A warm-up has no flag: before each sample it tries out how many iterations the time takes.
+        // There is no flag for warm-up: before each sample, Go searches for the number of iterations that fills the time.
         let benchtime = format!("benchtime={:.6}s", (seconds / f64::from(samples)).max(1e-6));
         Some(words(ask, &[&benchtime, &format!("count={samples}")]))
     }
@@ -67,18 +68,16 @@ impl Adapter for GoTest {
     }
 }
 
-/// The places of `go` and `test` in a command.
 fn go_words(command: &[String]) -> Option<(usize, usize)> {
     let go = command.iter().position(|word| {
         let name = word.rsplit('/').next().unwrap_or(word).strip_prefix("go");
         name.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
     })?;
-    // `go -C folder test`.
     let test = (go + 1..command.len().min(go + 4)).find(|place| command[*place] == "test")?;
     Some((go, test))
 }
 
-/// The command with flags for the test binary, which `go test` passes on without `test.`.
+/// The command with flags for the test binary, which `go test` accepts without `test.`.
 fn words(ask: &CaseRequest, flags: &[&str]) -> Invocation {
     let go = go_words(ask.command);
     let dash = go.map_or("-test.", |_| "-");
@@ -99,18 +98,18 @@ fn words(ask: &CaseRequest, flags: &[&str]) -> Invocation {
         let (from, to) = packages_of(&command, test);
         command.splice(from..to, packages.into_iter().map(str::to_owned));
     }
-    // What stands behind `-args` is not for `go test`.
+    // Words after `-args` are not for `go test`.
     let end = command.iter().position(|word| word.trim_start_matches('-') == "args" && word.starts_with('-'));
     let rest = command.split_off(end.unwrap_or(command.len()));
     Invocation::of(&command, more.into_iter().chain(rest))
 }
 
-/// Files on the command line and packages outside of any module have no path that names them.
+/// Files on the command line and packages outside of any module have no import path.
 fn can_be_asked_for(package: &str) -> bool {
     package != "command-line-arguments" && !package.starts_with('_')
 }
 
-/// Where the packages stand in `go test`'s words: the first ones behind a flag's value that are no flags.
+/// The range of packages in `go test`'s words: the first words after a flag's value that are not flags.
 fn packages_of(command: &[String], test: usize) -> (usize, usize) {
     const ALONE: [&str; 22] = [
         "a",
@@ -149,7 +148,7 @@ fn packages_of(command: &[String], test: usize) -> (usize, usize) {
     (from, from + count)
 }
 
-/// `example.com/a:BenchmarkX/n=8` is `BenchmarkX/n=8` of the package `example.com/a`: import paths have no colon.
+/// `example.com/a:BenchmarkX/n=8` is `BenchmarkX/n=8` of the package `example.com/a`: import paths contain no colon.
 fn split(native: &str) -> (Option<&str>, &str) {
     match native.split_once(':') {
         Some((package, name)) if name.starts_with("Benchmark") && !package.starts_with("Benchmark") => {
@@ -159,8 +158,8 @@ fn split(native: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// A regular expression for exactly these names: `go test` takes it apart at `|` and `/`, and holds each part against one
-/// level of a name.
+/// A regular expression for exactly these names: `go test` splits it at `|` and `/`, and matches each part with one level
+/// of a name.
 fn pattern(cases: &[&str]) -> String {
     let exact = |case: &&str| {
         let levels = split(case).1.split('/').map(|level| format!("^{}$", regex::escape(level)));

@@ -1,7 +1,7 @@
 //! Google Benchmark: `--benchmark_out` in JSON; each repetition is a sample, the mean of its iterations.
+//! <https://github.com/google/benchmark/blob/main/docs/user_guide.md>.
 //!
-//! <https://github.com/google/benchmark/blob/main/docs/user_guide.md>. `--benchmark_min_time` is given without its suffix
-//! `s`, which versions before 1.8 refuse and later ones do not need.
+//! `--benchmark_min_time` has no suffix `s`, because versions before 1.8 refuse it and later versions do not need it.
 
 mod detection;
 mod names;
@@ -15,10 +15,10 @@ use super::source::quoting;
 
 pub(crate) struct GoogleBenchmark;
 
-/// A filter longer than this is left off: Linux refuses an argument of 128 KiB, and the reader then gives all cases.
+/// A longer filter is omitted: Linux refuses an argument of 128 KiB, and the reader then returns all cases.
 const MAX_FILTER: usize = 100_000;
 
-/// Seconds of one repetition of a counting process, of a case that sets its own number of iterations.
+/// Seconds of one repetition of a counting process, for a case that sets its own number of iterations.
 const COUNTED: f64 = 0.01;
 
 impl Adapter for GoogleBenchmark {
@@ -43,8 +43,8 @@ impl Adapter for GoogleBenchmark {
         detection::detect(tree)
     }
 
-    /// The names of the flags stand in the library: a program that is linked with a shared one, as Debian has it, holds the library's
-    /// name and its symbols instead.
+    /// The flags' names are strings in the library. A program that links a shared library, as on Debian, contains the
+    /// library's name and symbols instead.
     fn recognises(&self, program: &Program) -> bool {
         program.holds("benchmark_list_tests") && program.holds("benchmark_min_time")
             || program.holds("libbenchmark.so") && program.holds("_ZN9benchmark")
@@ -65,7 +65,7 @@ impl Adapter for GoogleBenchmark {
         Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(case_name).collect())
     }
 
-    /// A list is names alone, of any characters.
+    /// A list consists of names alone, of any characters.
     fn list_none(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(Invocation::of(ask.command, ["--benchmark_list_tests=true", "--benchmark_filter=^$"]))
     }
@@ -80,9 +80,10 @@ impl Adapter for GoogleBenchmark {
         report::read(output)
     }
 
-    /// The log of the second level says each run on standard error, those that look for the number of iterations too, so that
-    /// the count is exact in every version. One repetition: each costs some hundred thousand instructions of the harness itself.
-    /// Only a case with `->Iterations(n)` runs more often by its repetitions alone.
+    /// The log of the second level contains each run on standard error, including the search for the number of
+    /// iterations, so the count is exact in every version. One repetition, because each costs some hundred thousand
+    /// instructions of the harness itself; a case with `->Iterations(n)` gets more, because only repetitions increase its
+    /// runs.
     fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let is_fixed =
             ask.cases.iter().any(|case| case.split('/').any(|part| part.starts_with("iterations:")));
@@ -111,8 +112,8 @@ fn words(ask: &CaseRequest, each: f64, repetitions: u32) -> Vec<String> {
     more
 }
 
-/// A name as a regular expression. The library is built with POSIX expressions or with those of C++: both know these
-/// characters alone, and neither has to know any other with a backslash.
+/// A name as a regular expression. The library uses POSIX or C++ expressions: both treat exactly these characters as
+/// special, and need not accept an escape of any other.
 fn escaped(name: &str) -> String {
     quoting::escaped(name, r"\^$.|?*+()[]{}")
 }

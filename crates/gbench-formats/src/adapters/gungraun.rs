@@ -1,7 +1,9 @@
-//! Gungraun, which was Iai-Callgrind: instructions under Valgrind, a JSON document a benchmark on stdout.
+//! Gungraun, the former Iai-Callgrind: instructions under Valgrind, one JSON document per benchmark on stdout.
+//! <https://docs.rs/gungraun>.
 //!
-//! <https://docs.rs/gungraun>. It needs `valgrind`, and `gungraun-runner` of the same version as the library. Its filter is one
-//! wildcard pattern, which can be exact for one case alone: several are asked for as all. A benchmark that fails is named, and ends all.
+//! It needs `valgrind`, and `gungraun-runner` of the same version as the library. Its filter is one wildcard pattern,
+//! which can select one case exactly; for several cases, all are run. A benchmark that fails is named and ends the
+//! process.
 
 use super::iai_callgrind::{detect, words};
 use super::interface::prelude::*;
@@ -10,7 +12,7 @@ use super::source::cargo;
 
 pub(crate) struct Gungraun;
 
-/// Of the same version as the library.
+/// Must have the version of the library.
 const RUNNER: &str = "gungraun-runner";
 
 impl Adapter for Gungraun {
@@ -35,7 +37,6 @@ impl Adapter for Gungraun {
         program.holds("GUNGRAUN_RUNNER")
     }
 
-    /// It runs each benchmark once.
     fn calibrates(&self, _program: &Program) -> bool {
         false
     }
@@ -63,7 +64,7 @@ impl Adapter for Gungraun {
     }
 }
 
-/// A wildcard pattern of one name: what has a meaning in it stands in a class of its own.
+/// A wildcard pattern for one name: each special character becomes a class.
 fn pattern(native: &str) -> String {
     let class = |c: char| if "*?[]!".contains(c) { format!("[{c}]") } else { c.to_string() };
     native.chars().map(class).collect()

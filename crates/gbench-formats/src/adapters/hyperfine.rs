@@ -1,7 +1,7 @@
 //! hyperfine: `--export-json`; each run of a command is a sample, and each command a case.
+//! <https://github.com/sharkdp/hyperfine#json>. The layout of 1.x has no version; that of 2.x has `"schema_version": 2`.
 //!
-//! <https://github.com/sharkdp/hyperfine#json>; the layout of 1.x has no version in it, that of 2.x says `"schema_version": 2`.
-//! No option picks some of the commands, so every process measures all of them.
+//! No option selects some of the commands, so every process measures all of them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,8 +11,7 @@ pub(crate) struct Hyperfine;
 
 const FILE: &str = "hyperfine.json";
 
-/// Options of the user's that say how much is measured and where it goes: ours stand in their place, and 1.x takes most of
-/// them only once.
+/// The user's options for the amount of work and the output are replaced, because 1.x accepts most of them only once.
 const OURS: [&str; 6] =
     ["--runs", "--min-runs", "--max-runs", "--min-benchmarking-time", "--style", "--export-json"];
 const OURS_SHORT: [&str; 3] = ["-r", "-m", "-M"];
@@ -31,7 +30,7 @@ impl Adapter for Hyperfine {
         }
     }
 
-    /// Names the files that call it: what their commands need to be built by, and which variables they read, is not in them.
+    /// Names the files that call it. They do not show how to build the commands, or which variables they read.
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files() {
@@ -65,10 +64,10 @@ impl Adapter for Hyperfine {
         let mut more = vec![
             "--min-runs=1".into(),
             format!("--max-runs={}", amount.samples.max(1)),
-            // Hidden from `--help`; 1.15, 1.20 and 2.0 take it.
+            // Not in `--help`; 1.15, 1.20 and 2.0 accept it.
             format!("--min-benchmarking-time={:.6}", amount.seconds),
         ];
-        // Warm-up is told in runs, whose time nobody knows yet; the user's own number stands.
+        // Warm-up is a number of runs, whose duration is not known yet; the user's own number is kept.
         let warm = |word: &String| word.starts_with("-w") || word.starts_with("--warmup");
         if amount.warmup > 0.0 && !ask.command.iter().any(warm) {
             more.push("--warmup=1".into());
@@ -89,7 +88,7 @@ impl Adapter for Hyperfine {
     }
 }
 
-/// The user's words with ours right behind the program, so that a `--` or a command of the user's cannot swallow them.
+/// The user's words with ours directly after the program, so that a `--` or a command of the user's cannot swallow them.
 fn words(ask: &CaseRequest, ours: &[String], without: &[&str]) -> Invocation {
     let of = |word: &String| word.rsplit('/').next() == Some("hyperfine");
     let place = ask.command.iter().position(of).map_or(ask.command.len().min(1), |place| place + 1);
@@ -115,7 +114,7 @@ fn words(ask: &CaseRequest, ours: &[String], without: &[&str]) -> Invocation {
                 rest.next();
             }
         } else if OURS_SHORT.contains(&short) || !word.starts_with("--") && without.contains(&short) {
-            // `-r 5` likewise, and `-r5`.
+            // `-r 5` is two words, `-r5` one.
             if word.len() == 2 {
                 rest.next();
             }
@@ -126,7 +125,7 @@ fn words(ask: &CaseRequest, ours: &[String], without: &[&str]) -> Invocation {
     Invocation { argv, env: Vec::new() }
 }
 
-/// Whether a line of a script starts it: the word stands where a command does, and not in a comment.
+/// True if a line of a script starts it: the word is at a command's position, and not in a comment.
 fn calls(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['@', '-', '+']);
     let starts = |part: &str| part.split_whitespace().next() == Some("hyperfine");
@@ -137,7 +136,8 @@ fn refused<T>(path: impl Into<String>, what: &str) -> Result<T, ReadError> {
     Err(ReadError::path(FILE, path, what))
 }
 
-/// A case is its command or its name; two that look alike differ in a parameter which only their preparation reads.
+/// A case is named by its command or name. Two cases with equal names differ in a parameter that only their preparation
+/// reads.
 fn tell_apart(readings: &mut [Reading]) {
     let mut times: HashMap<String, usize> = HashMap::new();
     for reading in readings.iter() {
@@ -158,7 +158,7 @@ fn case_name(name: &str, parameters: &BTreeMap<String, String>) -> CaseName {
     CaseName { params, ..CaseName::plain(name) }
 }
 
-/// Why a command's runs are no measurements. hyperfine subtracts the time of an empty shell, at most to 0.
+/// Why a command's runs are not measurements. hyperfine subtracts the time of an empty shell, down to 0.
 fn bad(codes: &[Option<i64>], times: &[f64]) -> Option<String> {
     if let Some(code) = codes.iter().find(|code| **code != Some(0)) {
         let how = code.map_or("by a signal".into(), |code| format!("with exit code {code}"));
@@ -224,7 +224,7 @@ fn first(report: First) -> Result<Vec<Reading>, ReadError> {
         if let Some(memory) = result.memory_usage_byte.filter(|memory| memory.len() == codes.len()) {
             let metric = reading.metric("peak_memory", "B", None);
             metric.values = memory;
-            // Before 1.21 a command inherits the peak of those that ran before it.
+            // Before 1.21 a command inherits the peak of the commands before it.
             metric.judged = false;
         }
         readings.push(reading);
@@ -257,7 +257,7 @@ struct SecondParameter {
     value: String,
 }
 
-/// Metrics of a run by their keys, with the name, the unit here, the unit there, and whether to judge by it.
+/// Metrics of a run by their keys: name, unit here, unit in the file, and whether it is judged.
 const METRICS: [(&str, &str, &str, Option<&str>, bool); 10] = [
     ("time_wall_clock", "time", "s", Some("second"), true),
     ("time_cpu", "cpu_time", "s", Some("second"), false),
@@ -309,7 +309,7 @@ fn second(report: Second) -> Result<Vec<Reading>, ReadError> {
                 metric.values.push(value);
             }
         }
-        // A counter that some runs lack is compared by nothing.
+        // A counter that some runs lack cannot be compared.
         reading.metrics.retain(|metric| metric.values.len() == runs);
         let times = reading.metrics.first().map_or(&[][..], |metric| &metric.values);
         if let Some(message) = bad(&codes, times) {

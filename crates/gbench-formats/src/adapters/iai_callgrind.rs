@@ -1,7 +1,8 @@
-//! Iai-Callgrind: instructions under Valgrind, a JSON document a benchmark on stdout.
+//! Iai-Callgrind: instructions under Valgrind, one JSON document per benchmark on stdout.
+//! <https://docs.rs/iai-callgrind>.
 //!
-//! <https://docs.rs/iai-callgrind>. It needs `valgrind`, and `iai-callgrind-runner` of the same version as the library. It
-//! cannot filter: the word that looks like it picks whole files. A benchmark that fails ends all, and is not named on stdout.
+//! It needs `valgrind`, and `iai-callgrind-runner` of the same version as the library. It has no filter: the option that
+//! resembles one selects whole files. A benchmark that fails ends the process, and stdout does not name it.
 
 use super::interface::prelude::*;
 use super::readers::callgrind_summary;
@@ -9,7 +10,7 @@ use super::source::cargo::{self, DeclaredTarget, TargetKind};
 
 pub(crate) struct IaiCallgrind;
 
-/// Of the same version as the library.
+/// Must have the version of the library.
 const RUNNER: &str = "iai-callgrind-runner";
 
 impl Adapter for IaiCallgrind {
@@ -34,12 +35,11 @@ impl Adapter for IaiCallgrind {
         program.holds("IAI_CALLGRIND_RUNNER") && !program.holds("GUNGRAUN_RUNNER")
     }
 
-    /// It runs each benchmark once.
     fn calibrates(&self, _program: &Program) -> bool {
         false
     }
 
-    /// `--list` came late: the least that every version has is a run.
+    /// `--list` came late: the least that every version can do is a run.
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         self.run(ask)
     }
@@ -53,12 +53,12 @@ impl Adapter for IaiCallgrind {
     }
 }
 
-/// Its files below ours: what lies in `target` would be compared with.
+/// Keeps its files in our folder: files in `target` would be compared with.
 pub(super) fn words(ask: &CaseRequest) -> Vec<String> {
     vec![format!("--home={}", ask.out), "--output-format=json".into()]
 }
 
-/// Targets with the `main!` of a library, which needs its runner.
+/// Targets with a library's `main!` macro, which needs that library's runner.
 pub(super) fn detect(tree: &dyn SourceTree, library: &str, runner: &str) -> Detected {
     let mut detected = cargo::detect(tree, |target| kind(target, library));
     for found in &mut detected.found {

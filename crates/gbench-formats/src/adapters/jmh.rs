@@ -1,7 +1,8 @@
-//! JMH: `-rf json`, with a score for each iteration of each fork. Read and asked by its documented format and flags alone.
+//! JMH: `-rf json`, with a score for each iteration of each fork. Implemented from its documented format and flags.
+//! <https://github.com/openjdk/jmh>.
 //!
-//! <https://github.com/openjdk/jmh>. A benchmark that throws is missing from the document, and JMH ends with 0 all the same
-//! unless it is told `-foe true`. One process starts a JVM of its own for each benchmark and each point.
+//! A benchmark that throws is missing from the document, and JMH exits with 0 unless it runs with `-foe true`. One
+//! process starts a separate JVM for each benchmark and each point.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,6 @@ use super::interface::prelude::*;
 pub(crate) struct Jmh;
 
 const FILE: &str = "jmh.json";
-/// Between a name and its parameters, and between these.
 const BETWEEN: &str = " | ";
 
 impl Adapter for Jmh {
@@ -34,7 +34,7 @@ impl Adapter for Jmh {
                 "pom.xml" | "build.gradle" | "build.gradle.kts" => tree.text(path).unwrap_or_default(),
                 _ => continue,
             };
-            // A parent that only names the version of its modules.
+            // A parent that only lists the versions of its modules.
             let managed = text.contains("<dependencyManagement>") && text.contains("<modules>");
             if !(text.contains("jmh-core") || text.contains("champeau.jmh")) || managed {
                 continue;
@@ -44,7 +44,7 @@ impl Adapter for Jmh {
                 .any(|name| text.contains(name));
             if file != "pom.xml" || !named || !text.contains("maven-shade-plugin") {
                 detected.unclear.push(format!(
-                    "{path} uses JMH, and which jar it makes does not stand there: write its build by hand, and `java -jar` with that jar as the command"
+                    "{path} uses JMH, but does not name the jar: write its build by hand, and `java -jar` with that jar as the command"
                 ));
                 continue;
             }
@@ -80,7 +80,7 @@ impl Adapter for Jmh {
         Some(Invocation::of(ask.command, ["-lp"]))
     }
 
-    /// `Benchmarks: `, then names, each with lines `  param "n" = {8, 64}` behind it.
+    /// `Benchmarks: `, then names, each followed by lines `  param "n" = {8, 64}`.
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = output.text()?;
         let mut points: Vec<(&str, Vec<BTreeMap<String, String>>)> = Vec::new();
@@ -94,7 +94,7 @@ impl Adapter for Jmh {
                 Some((name.trim_matches('"'), values.trim().strip_prefix('{')?.strip_suffix('}')?))
             });
             let (Some((name, values)), Some((_, points))) = (values, points.last_mut()) else {
-                return Err(ReadError::line(index + 1, "it is no parameter of a benchmark"));
+                return Err(ReadError::line(index + 1, "not a parameter of a benchmark"));
             };
             let old = std::mem::take(points);
             points.extend(old.iter().flat_map(|point| {
@@ -131,7 +131,7 @@ impl Adapter for Jmh {
                 values.extend(Some(value).filter(|value| !values.contains(value)));
             }
         }
-        // Of several cases all combinations run: those that nobody asked for stand beside.
+        // For several cases, all combinations of their parameters run; the reader drops the others.
         for (key, values) in params {
             more.extend(["-p".into(), format!("{key}={}", values.join(","))]);
         }
@@ -165,7 +165,7 @@ struct Entry {
     secondary_metrics: BTreeMap<String, Secondary>,
 }
 
-/// Times, and how often each was seen.
+/// Times, and their number of occurrences.
 type Histogram = Vec<(f64, u64)>;
 
 #[derive(Deserialize)]
@@ -174,12 +174,12 @@ struct Metric {
     score_unit: String,
     /// By fork and iteration.
     raw_data: Option<Vec<Vec<f64>>>,
-    /// By fork and iteration: the mode `sample`.
+    /// By fork and iteration, in the mode `sample`.
     raw_data_histogram: Option<Vec<Vec<Histogram>>>,
     score_percentiles: Option<BTreeMap<String, Value>>,
 }
 
-/// Of profilers and groups; figures that are none are texts.
+/// Results of profilers and groups. Values that are not numbers are texts.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Secondary {
@@ -188,7 +188,6 @@ struct Secondary {
 }
 
 impl Entry {
-    /// Errors: the key that is wrong, and what about it.
     fn read(&self) -> Result<Reading, (&'static str, String)> {
         if self.jmh_version.as_ref().is_some_and(|version| !version.starts_with("1.")) {
             return Err(("jmhVersion", "only version 1 is known".into()));
@@ -204,7 +203,7 @@ impl Entry {
         let Some((name, unit, better)) = known else {
             return Err((
                 "primaryMetric.scoreUnit",
-                format!("`{unit}` is no unit of the mode `{}`", self.mode),
+                format!("`{unit}` is not a unit of the mode `{}`", self.mode),
             ));
         };
         let metric = reading.metric(name, unit, better);
@@ -232,7 +231,7 @@ impl Entry {
             let own = metric_name(name.trim_start_matches('·'));
             let Some(value) = secondary.score.as_f64() else { continue };
             if own.is_empty() || reading.metrics.iter().any(|metric| metric.name == own) {
-                return Err(("secondaryMetrics", format!("`{name}` has no name of its own")));
+                return Err(("secondaryMetrics", format!("`{name}` has no name")));
             }
             summarised(&mut reading, &own, &secondary.score_unit, alone(value)).judged = false;
         }
@@ -250,7 +249,6 @@ impl Entry {
     }
 }
 
-/// `org.sample.Sort.ints | n=8`.
 fn case_name(name: &str, params: &BTreeMap<String, String>) -> CaseName {
     let mut case = CaseName::plain(name);
     for (key, value) in params {

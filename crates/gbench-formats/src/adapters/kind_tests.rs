@@ -12,7 +12,7 @@
 //! read (of described)                   rows; parameters, conditions
 //! ```
 //!
-//! A text that is given has no newline at its end; where one belongs there, an empty line stands below it.
+//! A text that is given has no newline at its end; if one is needed, an empty line follows.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,6 @@ use super::layouts::{
 };
 use super::*;
 
-/// Kinds that are not a harness.
 const OTHERS: [&str; 4] = ["cmake", "described", "layouts", "result-files"];
 
 #[test]
@@ -34,7 +33,7 @@ fn every_case_is_answered_as_its_file_says() {
     walk(env!("CARGO_MANIFEST_DIR"), kinds.map(|kind| (kind, answer)), 517);
 }
 
-/// The answer of a case; no text of it ends in a newline.
+/// The answer of a case, without a newline at its end.
 struct Given<'a>(&'a case_files::Given<'a>);
 
 impl Given<'_> {
@@ -42,12 +41,12 @@ impl Given<'_> {
         self.0.get(head).map(without_newline)
     }
 
-    /// Lines of the one of that head: `command`, `cases`, `roots`, `ignore`, `words`.
+    /// Lines of the part with that head: `command`, `cases`, `roots`, `ignore`, `words`.
     fn lines(&self, head: &str) -> Vec<String> {
         self.get(head).map_or_else(Vec::new, |text| text.split('\n').map(str::to_owned).collect())
     }
 
-    /// Those with a path behind the word: `file`, `tree`, `result`.
+    /// Parts with a path after the word: `file`, `tree`, `result`.
     fn paths(&self, word: &str) -> Vec<(String, String)> {
         self.0.paths(word).into_iter().map(|(path, text)| (path, without_newline(text))).collect()
     }
@@ -194,7 +193,7 @@ fn cmake_answer(given: &Given) -> String {
     text
 }
 
-/// Of `pairs`, `kernels` or `sources EXTENSION`.
+/// For `pairs`, `kernels` or `sources EXTENSION`.
 fn layout_answer(layout: &str, given: &Given) -> String {
     if let Some(extension) = layout.strip_prefix("sources ") {
         let tree = given.tree();
@@ -223,7 +222,6 @@ fn found(layout: &str, given: &Given) -> LayoutCases {
     find(&LayoutRequest { layout, roots: &roots, ignore: &ignore }, &given.tree())
 }
 
-/// The cases that each of `words` means.
 fn targets_answer(layout: &str, given: &Given) -> String {
     let found = found(layout, given);
     given.lines("words").iter().map(|word| target_text(&found.cases, word)).collect()
@@ -269,7 +267,6 @@ fn described_answer(given: &Given) -> String {
     runs_text(formats::read(&described, &ResultFile { name: "f", bytes: rows.as_bytes(), beside: &none }))
 }
 
-/// The format that knows a file, and what it reads.
 fn result_answer(given: &Given) -> String {
     let beside = given.files();
     let [(name, text)] = &given.paths("result")[..] else { panic!("not one result") };

@@ -1,15 +1,14 @@
-//! `#[bench]` of Rust's own test harness: a line a benchmark on stdout, with the median of 50 samples.
+//! `#[bench]` of Rust's test harness: a line per benchmark on stdout, with the median of 50 samples.
+//! <https://doc.rust-lang.org/unstable-book/library-features/test.html>.
 //!
-//! <https://doc.rust-lang.org/unstable-book/library-features/test.html>. How long it measures is its own choice, up to some seconds a case,
-//! and it keeps no samples. It is unstable: a stable compiler builds it with `RUSTC_BOOTSTRAP=1` alone. Output that the benchmarks print
-//! is kept back, unless the environment has `RUST_TEST_NOCAPTURE`.
+//! It determines its own duration, up to some seconds per case, and keeps no samples. It is unstable: a stable compiler
+//! needs `RUSTC_BOOTSTRAP=1`. The output of the benchmarks is captured, unless the environment has `RUST_TEST_NOCAPTURE`.
 
 use super::interface::prelude::*;
 use super::source::cargo::{self, DeclaredTarget, TargetKind, packages, without_comments};
 
 pub(crate) struct LibtestBench;
 
-/// Samples behind each median.
 const SAMPLES: u64 = 50;
 
 impl Adapter for LibtestBench {
@@ -42,12 +41,12 @@ impl Adapter for LibtestBench {
         detected
     }
 
-    /// Every program with this harness, also one that has tests alone.
+    /// Every program with this harness, also one with tests only.
     fn recognises(&self, program: &Program) -> bool {
         program.holds("ns/iter (+/- ") && program.holds("RUST_TEST_THREADS")
     }
 
-    /// Without the word it runs tests.
+    /// Without the flag it runs tests.
     fn calibrates(&self, program: &Program) -> bool {
         program.command.iter().any(|word| word == "bench" || word == "--bench")
     }
@@ -86,14 +85,12 @@ impl Adapter for LibtestBench {
     }
 }
 
-/// The lines of one program.
 #[derive(Default)]
 struct Section {
-    /// Benchmarks that ran, in full.
     ran: Vec<Reading>,
-    /// What is ignored, and where in its line its name and padding end.
+    /// Ignored benchmarks, and where name and padding end in the line.
     ignored: Vec<(Reading, usize)>,
-    /// Where that is for a benchmark.
+    /// The same position for a benchmark.
     width: Option<usize>,
 }
 
@@ -138,7 +135,8 @@ impl Section {
         Ok(())
     }
 
-    /// All readings. Tests are ignored too when benchmarks run: their names have no padding. `whole`: all lines were there.
+    /// All readings. Tests are also listed as ignored when benchmarks run: their names have no padding. `whole`: all
+    /// lines were read.
     fn end(&mut self, whole: bool) -> Vec<Reading> {
         let section = std::mem::take(self);
         let widest = section.ignored.iter().map(|(_, width)| *width).max().filter(|_| whole);
@@ -152,7 +150,7 @@ struct Measured {
     /// Nanoseconds.
     median: f64,
     spread: f64,
-    /// Megabytes in a second.
+    /// Megabytes per second.
     rate: Option<f64>,
 }
 
@@ -170,7 +168,7 @@ impl Measured {
     }
 }
 
-/// A number with commas between thousands. `None`: none, or commas elsewhere.
+/// A number with commas between thousands. `None`: not a number, or commas elsewhere.
 fn number(text: &str) -> Option<f64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -193,7 +191,6 @@ fn kind(target: &DeclaredTarget) -> TargetKind {
     TargetKind::Ours(format!("{} has `#[bench]`", target.path))
 }
 
-/// Benchmarks beside the code of a library, which `cargo bench --lib` runs.
 fn libraries(tree: &dyn SourceTree, detected: &mut Detected) {
     for (dir, manifest, table) in packages(tree) {
         let Some(name) = table["package"].get("name").and_then(|name| name.as_str()) else { continue };
@@ -229,7 +226,7 @@ fn libraries(tree: &dyn SourceTree, detected: &mut Detected) {
     }
 }
 
-/// The tree asks for a nightly compiler itself.
+/// True if the tree itself requests a nightly compiler.
 fn nightly(tree: &dyn SourceTree) -> bool {
     ["rust-toolchain.toml", "rust-toolchain"]
         .iter()

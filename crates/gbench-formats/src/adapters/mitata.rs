@@ -1,8 +1,8 @@
-//! Mitata: what `run({ format: 'json' })` prints, in version 0.1 `run({ json: true })`.
+//! Mitata: the output of `run({ format: 'json' })`, in version 0.1 `run({ json: true })`.
+//! <https://github.com/evanwashere/mitata>.
 //!
-//! <https://github.com/evanwashere/mitata>. It reads neither arguments nor the environment: its own script says what runs, for how
-//! long, and that it prints JSON. Its samples are sorted and cut at both ends, so that they are no measurements in their
-//! order: the median is read.
+//! It reads neither arguments nor the environment: its script determines the benchmarks, their duration and the JSON
+//! output. Its samples are sorted and trimmed at both ends, so they are not measurements in order: the median is read.
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ impl Adapter for Mitata {
             let why_not = match () {
                 () if path.ends_with("ts") => "is TypeScript: write by hand what runs it",
                 () if !prints_json(&text) => {
-                    "does not print JSON: let it say `await run({ format: 'json' })`"
+                    "does not print JSON: call `await run({ format: 'json' })` in it"
                 }
                 () => "has no package.json above it that depends on mitata: write its command by hand",
             };
@@ -80,7 +80,7 @@ impl Adapter for Mitata {
         Some(Invocation::of(ask.command, [] as [&str; 0]).env("NO_COLOR", "1"))
     }
 
-    /// Each call of `run` prints one line of JSON; a script may print others.
+    /// Each call of `run` prints one line of JSON; a script may print other lines.
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let mut readings = Vec::new();
         for (index, line) in output.stdout.split(|byte| *byte == b'\n').enumerate() {
@@ -112,7 +112,7 @@ struct Report {
     /// Groups, since 1.0.
     layout: Option<Vec<Layout>>,
     context: Option<Context>,
-    /// Of 0.1.
+    /// Version 0.1.
     runtime: Option<String>,
 }
 
@@ -131,7 +131,7 @@ struct Context {
 #[derive(Deserialize)]
 struct Benchmark {
     alias: Option<String>,
-    /// Place in the layout, or in 0.1 the name.
+    /// Index in the layout, or the name in 0.1.
     group: Option<Value>,
     runs: Option<Vec<Run>>,
     name: Option<String>,
@@ -148,7 +148,7 @@ struct Run {
     error: Option<Value>,
 }
 
-/// Times of an iteration in nanoseconds.
+/// Nanoseconds per iteration.
 #[derive(Deserialize)]
 struct Stats {
     p50: Option<f64>,
@@ -157,7 +157,7 @@ struct Stats {
     heap: Option<Heap>,
 }
 
-/// Bytes of an iteration.
+/// Bytes per iteration.
 #[derive(Deserialize)]
 struct Heap {
     avg: Option<f64>,
@@ -166,7 +166,7 @@ struct Heap {
 type Refused = (String, &'static str);
 
 impl Benchmark {
-    /// Errors: the key that is wrong, and what about it.
+    /// Errors: the faulty key and its fault.
     fn read(&self, report: &Report, readings: &mut Vec<Reading>) -> Result<(), Refused> {
         let runtime = match &report.context {
             Some(Context { runtime: Some(runtime), version }) => {
@@ -192,7 +192,7 @@ impl Benchmark {
             if !run.args.is_empty() {
                 case.case = named(alias);
                 case.params = run.args.iter().map(|(key, value)| (key.clone(), param(value))).collect();
-                // Without `$n` in it, the name is that of all its points.
+                // A name without `$n` is shared by all points.
                 if run.name == *alias {
                     let points = case.params.iter().map(|(key, value)| format!(" {key}={value}"));
                     case.native.extend(points);
@@ -210,7 +210,7 @@ impl Benchmark {
             (Some(Value::Number(place)), Some(layout)) => {
                 let place = place.as_u64().and_then(|place| usize::try_from(place).ok());
                 let layout = place.and_then(|place| layout.get(place));
-                let layout = layout.ok_or(("group".to_owned(), "it stands in no layout"))?;
+                let layout = layout.ok_or(("group".to_owned(), "it is not in the layout"))?;
                 Ok(layout.name.as_ref().and_then(Value::as_str).map(str::to_owned))
             }
             _ => Err(("group".into(), "it is of no version that is known")),
@@ -240,7 +240,7 @@ fn measured(
     summarised(&mut reading, "time", "ns", summary(median, None, count));
     summarised(&mut reading, "mean", "ns", summary(mean, None, count)).judged = false;
     if let Some(heap) = stats.heap.as_ref().and_then(|heap| heap.avg) {
-        // It follows the collector as much as the code.
+        // It depends on the garbage collector as much as on the code.
         summarised(&mut reading, "heap", "B", summary(heap, None, count)).judged = false;
     }
     Ok(reading)

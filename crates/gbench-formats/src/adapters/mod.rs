@@ -1,11 +1,11 @@
-//! Benchmark harnesses of others: a file for each says what it can detect, list, run and read.
+//! Benchmark harnesses: a file for each defines how to detect, list, run and read it.
 //!
-//! Nothing here does I/O. An adapter says with which words a program is started, and turns the bytes that it left into
-//! [`Reading`]s; `run` starts it and reads its files, and `suite` looks into the tree. [`read`] and [`list`] stand before
-//! every adapter's own reader: what they let through has finite numbers, units whose direction is known, and each case
-//! once.
+//! Nothing here does I/O. An adapter provides the words that start a program, and turns its output bytes into
+//! [`Reading`]s; `run` starts it and reads its files, and `suite` searches the tree. [`read`] and [`list`] check the
+//! result of every adapter's reader: finite numbers, units with a known direction, and each case once.
 //!
-//! A new harness is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
+//! A new harness is one file in this folder and one line of the list below; CONTRIBUTING has the steps. `interface/` has
+//! the shared types, `source/` the readers of project files, `readers/` those of result files.
 
 pub mod formats;
 mod interface;
@@ -33,11 +33,11 @@ pub use source::cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_
 pub use source::cmake::program as cmake_program;
 pub use source::javascript::imports as javascript_imports;
 
-/// Declares the module of each adapter and the list of all: one line a harness.
+/// Declares the module of each adapter and the list of all: one line per harness.
 macro_rules! adapters {
     ($($file:ident::$name:ident),* $(,)?) => {
         $(pub mod $file;)*
-        /// Every adapter, in the order in which `harness = "auto"` and `init` ask them.
+        /// Every adapter, in the order in which `harness = "auto"` and `init` try them.
         pub const ALL: &[&dyn Adapter] = &[$(&$file::$name),*];
     };
 }
@@ -64,41 +64,39 @@ adapters! {
     vitest_bench::VitestBench,
 }
 
-/// An adapter by reference, told apart by its name.
+/// An adapter by reference, compared by its name.
 #[derive(Clone, Copy)]
 pub struct Harness(pub &'static dyn Adapter);
 
 impl Harness {
-    /// The harness of that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|harness| harness.0.name() == name)
     }
 
-    /// Harnesses, and formats that a program prints.
+    /// Harnesses, and the formats that programs print.
     pub fn all() -> impl Iterator<Item = Self> {
         ALL.iter().chain(formats::PROGRAMS).map(|adapter| Self(*adapter))
     }
 
-    /// A program whose rows the suite file describes. Suite files are read a few times in a process; what they describe stays as long
-    /// as it does.
+    /// A program whose rows the suite file describes. It is leaked: a process reads suite files a few times only.
     pub fn described(rows: formats::Described) -> Self {
         let rows: &_ = Box::leak(Box::new(rows));
         Self(Box::leak(Box::new(formats::ResultProgram(rows))))
     }
 
-    /// Whether it is a format that programs write by themselves.
+    /// True for a format that programs write by themselves.
     pub fn is_format(self) -> bool {
         formats::PROGRAMS.iter().any(|program| program.name() == self.0.name())
     }
 
-    /// Whether its command may say `{out}`, the folder for its files.
+    /// True if its command may contain `{out}`, the folder for its files.
     pub fn takes_folder(self) -> bool {
         let out = ["program".to_owned(), formats::OUT_WORD.to_owned()];
         let ask = CaseRequest { command: &out, cases: &[], out: "/folder", amount: Amount::LEAST };
         self.0.run(&ask).is_some_and(|invocation| invocation.argv.iter().any(|word| word == "/folder"))
     }
 
-    /// Whether executions of a single case of it can be counted.
+    /// True if executions of a single case can be counted.
     pub fn counts(self) -> bool {
         let command: Vec<String> = self.0.example().iter().map(|word| (*word).to_owned()).collect();
         self.0
@@ -106,12 +104,12 @@ impl Harness {
             .is_some()
     }
 
-    /// Whether it can put its words into a command.
+    /// True if it can put its words into a command.
     pub fn takes(self, command: &[String]) -> bool {
         self.0.run(&CaseRequest { command, cases: &[], out: "/", amount: Amount::LEAST }).is_some()
     }
 
-    /// The one harness that a program is of; `None` where none knows it, or several do.
+    /// The harness of a program; `None` if none or several recognise it.
     pub fn recognised(program: &Program) -> Option<Self> {
         let mut found = ALL.iter().filter(|adapter| adapter.recognises(program));
         let first = found.next()?;

@@ -1,9 +1,9 @@
-//! nanobench: what a program prints by one of the library's own templates. The program's author picks it; there are no flags.
+//! nanobench: the output of one of the library's templates, which the program's author chooses; there are no flags.
+//! <https://nanobench.ankerl.com/tutorial.html#rendering-mustache-like-templates>.
 //!
-//! <https://nanobench.ankerl.com/tutorial.html#rendering-mustache-like-templates>. The JSON template has every epoch as a sample; the
-//! CSV template and the table that is printed where no template is asked for have medians alone. All are read from standard output, in
-//! this order of preference, and JSON from any file of our folder that ends in `.json` too. A time is that of one unit: of one
-//! iteration through the batch, as the table has it.
+//! The JSON template has every epoch as a sample; the CSV template and the default table have only medians. All are read
+//! from standard output, in this order of preference, and JSON also from any `.json` file in our folder. A time is that
+//! of one unit: of one iteration divided by the batch, as in the table.
 
 use super::interface::prelude::*;
 use super::source::cpp::{self, Library};
@@ -17,7 +17,7 @@ const LIBRARY: Library = Library {
     targets: &["nanobench::nanobench"],
     flag: "",
     compiled: |tree, path, text| {
-        // The library is one header, and one source has to hold its code.
+        // The library is one header, and one source has to contain its code.
         let header = tree.files().iter().find(|path| super::source::paths::leaf(path) == "nanobench.h")?;
         let folder = super::source::paths::folder(header);
         let include = if folder.is_empty() { "." } else { folder };
@@ -96,14 +96,13 @@ struct Run {
 #[derive(Deserialize)]
 struct Measurement {
     iterations: f64,
-    /// Seconds of one iteration.
     elapsed: f64,
     instructions: Option<f64>,
     cpucycles: Option<f64>,
     branchinstructions: Option<f64>,
 }
 
-/// Each document that begins a line. Tables and other text may stand around them.
+/// Each document at the beginning of a line. Tables and other text may surround them.
 fn documents(file: Option<&str>, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     let mut readings = Vec::new();
     let mut at = 0;
@@ -125,7 +124,6 @@ fn documents(file: Option<&str>, bytes: &[u8]) -> Result<Vec<Reading>, ReadError
     Ok(readings)
 }
 
-/// The next line from a place on that begins with a brace.
 fn beginning(bytes: &[u8], from: usize) -> Option<usize> {
     let rest = bytes.get(from..)?;
     memchr::memchr_iter(b'{', rest)
@@ -137,7 +135,7 @@ fn reading(run: Run) -> Result<Reading, ReadError> {
     let name = case_name(&run.title, &run.name);
     let refused = |what: &str| Err(ReadError::case(&name.native, what));
     if run.batch.is_nan() || run.batch <= 0.0 {
-        return refused("`batch` is no positive number");
+        return refused("`batch` is not a positive number");
     }
     if run.measurements.iter().any(|measurement| measurement.iterations < 1.0) {
         return refused("an epoch has no iteration");
@@ -166,7 +164,6 @@ fn reading(run: Run) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-/// The first columns of the CSV template.
 const CSV: &str = "\"title\";\"name\";\"unit\";\"batch\";\"elapsed\";";
 
 fn rows_of_csv(text: &str) -> Result<Vec<Reading>, ReadError> {
@@ -186,13 +183,13 @@ fn rows_of_csv(text: &str) -> Result<Vec<Reading>, ReadError> {
         }
         let mut rows = csv::ReaderBuilder::new();
         let mut rows = rows.delimiter(b';').has_headers(false).from_reader(line.as_bytes());
-        let Some(Ok(row)) = rows.records().next() else { return refused("it is no row of CSV") };
+        let Some(Ok(row)) = rows.records().next() else { return refused("not a row of CSV") };
         if row.len() != 10 {
             return refused("a row of the template has ten fields");
         }
         let number = |place: usize| row[place].trim().parse::<f64>().ok();
         let (Some(batch), Some(elapsed)) = (number(3).filter(|batch| *batch > 0.0), number(4)) else {
-            return refused("`batch` or `elapsed` is no number");
+            return refused("`batch` or `elapsed` is not a number");
         };
         let mut reading = Reading::new(case_name(&row[0], &row[1]));
         summarised(&mut reading, "time", "s", alone(elapsed / batch));
@@ -234,13 +231,13 @@ fn rows_of_table(text: &str) -> Result<Vec<Reading>, ReadError> {
             return refused("the row has not as many columns as its table");
         }
         let last = cells[table.columns - 1];
-        // What stands before or behind the name says that the measurement is not stable.
+        // Text around the name marks an unstable measurement.
         let name = last.split_once('`').and_then(|(_, rest)| {
             rest.split_once("` (Unstable with ").or_else(|| rest.rsplit_once('`')).map(|(name, _)| name)
         });
         let Some(name) = name else { return refused("the last column has no name") };
         let Ok(value) = cells[table.column].replace(',', "").parse::<f64>() else {
-            return refused("the time is no number");
+            return refused("the time is not a number");
         };
         let mut reading = Reading::new(case_name(table.title, name));
         summarised(&mut reading, "time", table.unit, alone(value));
@@ -259,13 +256,13 @@ fn header(row: &str) -> Option<Table<'_>> {
     if errors > total {
         return None;
     }
-    // The time stands before its rate: `ns/op`, then `op/s`.
+    // The time precedes its rate: `ns/op`, then `op/s`.
     let column = errors.checked_sub(2)?;
     let (unit, _) = cells.get(column)?.split_once('/')?;
     let unit = ["s", "ms", "us", "ns", "ps"].into_iter().find(|known| *known == unit)?;
     let columns = total + 2;
     let title = cells.get(columns - 1..)?.join("|");
-    // Borrowed from the row, so that a title with a bar keeps it.
+    // Borrowed from the row, so that a title may contain a bar.
     let title = row.trim_end().rfind(&title).and_then(|at| row.trim_end().get(at..))?;
     Some(Table { title, column, columns, unit })
 }

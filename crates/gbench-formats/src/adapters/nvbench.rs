@@ -1,8 +1,8 @@
-//! NVBench: raw samples of the GPU's time from the files beside its JSON report; a mean or median where there are none.
+//! NVBench: raw samples of the GPU's time from the files next to its JSON report, else a mean or median.
+//! <https://github.com/NVIDIA/nvbench/tree/main/docs>.
 //!
-//! <https://github.com/NVIDIA/nvbench/tree/main/docs>. A case is a benchmark with a value of each of its axes, as its own name of a
-//! state says: `copy T=I32 BlockSize=2^8`, without the device where there is but one. Filters name the benchmark again for each case,
-//! with its values behind it.
+//! A case is a benchmark with a value for each of its axes, as in NVBench's name of a state: `copy T=I32 BlockSize=2^8`,
+//! without the device if there is only one. The filters repeat the benchmark for each case, followed by its values.
 
 mod names;
 mod report;
@@ -56,14 +56,14 @@ impl Adapter for Nvbench {
 
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let mut more = vec!["--quiet".to_owned(), "--jsonbin".into(), format!("{}/{FILE}", ask.out)];
-        // What stands before the first benchmark is said to all of them.
+        // Flags before the first benchmark apply to all.
         let chosen = ["-d", "--device", "--devices"];
         if !ask.command.iter().any(|word| chosen.contains(&word.as_str())) {
             more.extend(["--devices".into(), "0".into()]);
         }
         more.extend(["--min-samples".into(), ask.amount.samples.max(1).to_string()]);
         more.extend(["--min-time".into(), format!("{:.6}", ask.amount.seconds)]);
-        // Noise is judged over rounds: the harness does not measure on until its own is low.
+        // Noise is judged over rounds: the harness must not extend a measurement until its own noise is low.
         more.extend(["--max-noise".into(), "100".into()]);
         for case in ask.cases {
             let (benchmark, axes) = parts(case);
@@ -90,7 +90,7 @@ impl Adapter for Nvbench {
 
 /// `copy T=I32 Text=a b` is `copy` with `T = I32` and `Text = a b`.
 fn parts(native: &str) -> (&str, Vec<(&str, &str)>) {
-    // Each axis begins behind the blank before its name, and a name has no blank.
+    // Each axis begins after the blank before its name, and a name contains no blank.
     let starts: Vec<usize> =
         native.match_indices('=').filter_map(|(at, _)| native[..at].rfind(' ')).collect();
     let benchmark = starts.first().map_or(native, |at| &native[..*at]);

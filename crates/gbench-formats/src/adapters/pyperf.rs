@@ -1,8 +1,9 @@
 //! pyperf: `--output` in JSON, version 1.0; each value is a sample, the mean of its loops.
+//! <https://pyperf.readthedocs.io>.
 //!
-//! <https://pyperf.readthedocs.io>. A script with a `Runner` starts a process of its own for calibration and one for values, for
-//! each of its benchmarks, in its own order; no option picks one of them. The first that fails ends the script, so that
-//! neither it nor those behind it are in the file.
+//! A script with a `Runner` starts one process for calibration and one for values, for each of its benchmarks, in its own
+//! order; no option selects one of them. The first failure ends the script, so that the failed benchmark and all later
+//! ones are missing from the file.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,10 +14,10 @@ pub(crate) struct Pyperf;
 
 const FILE: &str = "pyperf.json";
 
-/// Commands of `python -m pyperf` that measure: what stands behind them is a program or statement of the user's.
+/// Commands of `python -m pyperf` that measure: a program or statement of the user's follows them.
 const COMMANDS: [&str; 2] = ["timeit", "command"];
 
-/// Of a benchmark's many metadata those that tell one interpreter or setting from another.
+/// Metadata that distinguish interpreters or settings.
 const KEPT: [&str; 8] = [
     "perf_version",
     "python_implementation",
@@ -87,7 +88,7 @@ impl Adapter for Pyperf {
 
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let (amount, samples) = (ask.amount, ask.amount.samples.max(1));
-        // One value takes at least `--min-time`; warm-up is told in values.
+        // One value takes at least `--min-time`; warm-up is a number of values.
         let each = (amount.seconds / f64::from(samples)).max(0.000_001);
         let more = vec![
             "--processes=1".into(),
@@ -111,7 +112,7 @@ impl Adapter for Pyperf {
                 return refused(format!("benchmarks[{index}].metadata.name"), "it is missing");
             };
             if !seen.insert(name) {
-                return refused(format!("benchmarks[{index}].metadata.name"), "it stands there twice");
+                return refused(format!("benchmarks[{index}].metadata.name"), "it appears twice");
             }
             readings.push(reading(index, name, benchmark, &scope)?);
         }
@@ -119,9 +120,9 @@ impl Adapter for Pyperf {
     }
 }
 
-/// Ours behind the script and the user's options, or between a command of `python -m pyperf` and what it measures.
+/// Our options follow the script and the user's options, or precede the subject of a `python -m pyperf` command.
 fn words(ask: &CaseRequest, more: Vec<String>) -> Invocation {
-    // Without `--copy-env` its processes see nothing of a suite's variables.
+    // Without `--copy-env` its processes do not inherit a suite's variables.
     let ours = ["--quiet".into(), "--copy-env".into(), format!("--output={}/{FILE}", ask.out)];
     let ours = ours.into_iter().chain(more);
     match command_place(ask.command) {
@@ -134,7 +135,6 @@ fn words(ask: &CaseRequest, more: Vec<String>) -> Invocation {
     }
 }
 
-/// The place behind `timeit` or `command`.
 fn command_place(command: &[String]) -> Option<usize> {
     let of = |word: &String| word.rsplit('/').next() == Some("pyperf");
     let place = command.iter().position(of)? + 1;
@@ -148,7 +148,7 @@ fn imports(text: &str) -> bool {
     })
 }
 
-/// Whether a line stands at the top of a module.
+/// True if a line is at the top level of a module.
 fn is_word(line: &str) -> bool {
     line.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && !line.starts_with("def ")
@@ -182,12 +182,11 @@ struct Run {
     metadata: Metadata,
     #[serde(default)]
     values: Vec<f64>,
-    /// Loops and the time of one, for each.
     #[serde(default)]
     warmups: Vec<(f64, f64)>,
 }
 
-/// What all share stands further out.
+/// Shared metadata is in an outer scope.
 fn find<'a>(scopes: &[&'a Metadata], key: &str) -> Option<&'a Value> {
     scopes.iter().find_map(|scope| scope.get(key))
 }
@@ -206,23 +205,23 @@ fn reading(
     for (place, run) in benchmark.runs.iter().enumerate() {
         let path = |key: &str| format!("benchmarks[{index}].runs[{place}].{key}");
         let scopes = [&run.metadata, outer[0], outer[1]];
-        // A calibrating run has warm-ups alone, and its numbers of loops stand in them.
+        // A calibrating run has only warm-ups, which contain its numbers of loops.
         let loops = match find(&scopes, "loops").map(Value::as_f64) {
             None => Some(1.0),
             Some(loops) => loops.filter(|loops| *loops >= 1.0),
         };
         let inner = find(&scopes, "inner_loops").map_or(Some(1.0), Value::as_f64);
         let (Some(loops), Some(inner)) = (loops, inner.filter(|inner| *inner >= 1.0)) else {
-            return refused(path("metadata.loops"), "it is no number of loops, or inner_loops is none");
+            return refused(path("metadata.loops"), "`loops` and `inner_loops` must be positive integers");
         };
         let warm: f64 = run.warmups.iter().map(|(loops, _)| loops).sum();
         done = done.map(|done| done + (warm + loops * run.values.len() as f64) * inner);
         let (name, unit, judged) = match find(&scopes, "unit").map(Value::as_str) {
             None | Some(Some("second")) => ("time", "s", true),
             Some(Some("byte")) => ("memory", "B", true),
-            // Whatever its author counts.
+            // An author's own quantity.
             Some(Some("integer")) => ("value", "", false),
-            Some(_) => return refused(path("metadata.unit"), "it is none of second, byte and integer"),
+            Some(_) => return refused(path("metadata.unit"), "must be second, byte or integer"),
         };
         if name != "time" {
             done = None;

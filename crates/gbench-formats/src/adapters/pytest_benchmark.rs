@@ -1,9 +1,8 @@
-//! pytest-benchmark: `--benchmark-json` has every round of a benchmark, the mean of its iterations, and pytest's JUnit XML
-//! how each test ended.
+//! pytest-benchmark: `--benchmark-json` has every round of a benchmark, the mean of its iterations, and pytest's JUnit
+//! XML has the end of each test. <https://pytest-benchmark.readthedocs.io>.
 //!
-//! <https://pytest-benchmark.readthedocs.io>. The JSON keeps the figures of tests that fail after they have measured, and names
-//! neither those that fail before nor those that are skipped; the XML does both, under names of its own. Fixtures of a wider
-//! scope that have parameters make pytest order tests by them.
+//! The JSON contains the figures of tests that fail after measuring, but neither earlier failures nor skipped tests; the
+//! XML contains both, under other names. pytest orders tests by their parametrised fixtures of a wider scope.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,7 +16,7 @@ pub(crate) struct PytestBenchmark;
 pub(super) const FILE: &str = "pytest-benchmark.json";
 pub(super) const ENDS: &str = "pytest.xml";
 
-/// What pytest says of tests that `--benchmark-only` leaves out.
+/// pytest's reason for tests that `--benchmark-only` excludes.
 const NO_BENCHMARK: &str = "Skipping non-benchmark (--benchmark-only active).";
 
 /// pytest's options whose value is the next word.
@@ -99,7 +98,7 @@ impl Adapter for PytestBenchmark {
             format!("--benchmark-min-time={:.9}", amount.seconds / f64::from(samples)),
             format!("--benchmark-max-time={:.9}", amount.seconds),
             format!("--benchmark-min-rounds={samples}"),
-            // Calibration grows tenfold until it reaches this part of a round: at 10, as it is by default, it may overshoot
+            // Calibration grows tenfold until it reaches this part of a round: with the default of 10 it may overshoot
             // the round fivefold.
             "--benchmark-calibration-precision=100".into(),
             // Its own warm-up takes the whole of max-time at each step of the calibration, which runs the code anyway.
@@ -110,14 +109,14 @@ impl Adapter for PytestBenchmark {
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let ends = test_cases(ENDS, output.files.need(ENDS)?)?;
-        // Where no benchmark got to its end the file is empty, or not there.
+        // If no benchmark completed, the file is empty or missing.
         let bytes = output.files.get(FILE).filter(|bytes| !bytes.is_empty());
         let mut measured = bytes.map(|bytes| reported(bytes, false)).transpose()?;
         let mut readings: Vec<Reading> = Vec::new();
         let mut places: HashMap<(String, String), usize> = HashMap::new();
         for case in ends {
             let key = (case.classname.clone(), case.name.clone());
-            // A whole file: it cannot be imported, or leaves itself out.
+            // A whole file: it cannot be imported, or skips itself.
             if case.classname.is_empty() {
                 if let Some(why) = case.ends.iter().find_map(failed) {
                     return Err(ReadError::case(case.name, why));
@@ -129,7 +128,7 @@ impl Adapter for PytestBenchmark {
                 None => Reading::new(CaseName::plain(node_id(&case))),
             };
             let end = end_of(&case);
-            // A test whose teardown fails as well stands there twice.
+            // A test whose teardown also fails appears twice.
             if let Some(place) = places.get(&key) {
                 if let Some(end @ End::Failed { .. }) = end {
                     readings[*place].end = end;
@@ -164,15 +163,15 @@ impl Adapter for PytestBenchmark {
         }
     }
 
-    /// The code runs rounds times iterations, which are in the figure, and before and after that a few times for calibration
-    /// and for the result, which are the same for both amounts and fall out of their difference. `benchmark.pedantic` has
-    /// amounts of its own, so that there the difference is 0.
+    /// The code runs rounds times iterations, which the file contains, and a few more times for calibration and for the
+    /// result. The latter are equal for both amounts and cancel in the difference. `benchmark.pedantic` has fixed
+    /// amounts: the difference is 0.
     fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let seconds = ask.amount.seconds;
         let more = [
             "--benchmark-min-time=0.000000001".into(),
             format!("--benchmark-max-time={seconds:.9}"),
-            // Where a round takes longer than the larger amount.
+            // For a round longer than the larger amount.
             format!("--benchmark-min-rounds={}", (seconds * 20.0).ceil().max(1.0)),
             "--benchmark-calibration-precision=1".into(),
             "--benchmark-warmup=off".into(),
@@ -181,10 +180,10 @@ impl Adapter for PytestBenchmark {
     }
 }
 
-/// Words for listing and measuring. The root is the folder that it is started in, so that names are the same in both and can
-/// be given back; without `cacheprovider` nothing is written into the tree, and without `randomly` tests keep their order.
+/// Words for listing and measuring. The root is the working directory, so that the names of both agree. Without
+/// `cacheprovider` nothing is written into the tree, and without `randomly` tests keep their order.
 fn common(ask: &CaseRequest) -> impl Iterator<Item = String> {
-    // Otherwise it makes `.benchmarks` in the tree.
+    // Otherwise it creates `.benchmarks` in the tree.
     let storage = format!("--benchmark-storage=file://{}/storage", ask.out);
     [
         "--rootdir=.",
@@ -208,7 +207,7 @@ fn measuring(ask: &CaseRequest, more: impl IntoIterator<Item = String>) -> Invoc
         "--benchmark-quiet".into(),
         format!("--benchmark-json={out}/{FILE}"),
         format!("--junitxml={out}/{ENDS}"),
-        // With the file of each test, and without what it printed.
+        // With the file of each test, and without its output.
         "-o".into(),
         "junit_family=xunit1".into(),
         "-o".into(),
@@ -220,20 +219,19 @@ fn measuring(ask: &CaseRequest, more: impl IntoIterator<Item = String>) -> Invoc
     Invocation::of(&command, common(ask).chain(files).chain(more).chain(cases))
 }
 
-/// The place behind the word that starts pytest.
 fn after_pytest(command: &[String]) -> Option<usize> {
     let of = |word: &String| ["pytest", "py.test"].contains(&word.rsplit('/').next().unwrap_or(word));
     command.iter().position(of).map(|place| place + 1)
 }
 
-/// The command without the files and folders of the user's, beside which the asked tests would be a few more.
+/// The command without the user's files and folders, which would add tests to the requested ones.
 fn without_paths(ask: &CaseRequest) -> Vec<String> {
     let Some(start) = after_pytest(ask.command) else { return ask.command.to_vec() };
     let mut kept = ask.command[..start].to_vec();
     let mut before = "";
     for word in &ask.command[start..] {
         let is_value = VALUES.contains(&before)
-            // The value of an option that is not known, unless the asked tests lie there.
+            // The value of an unknown option, unless the requested tests are there.
             || before.starts_with("--") && !before.contains('=') && !ask.cases.iter().any(|case| lies_in(case, word));
         if word.starts_with('-') || is_value {
             kept.push(word.clone());
@@ -254,7 +252,6 @@ fn failed(end: &TestEnd) -> Option<String> {
     Some(message.lines().next().unwrap_or_default().to_owned())
 }
 
-/// How a test ended; `None`: it is no benchmark.
 fn end_of(case: &TestCase) -> Option<End> {
     if let Some(message) = case.ends.iter().find_map(failed) {
         return Some(End::Failed { message });
@@ -284,8 +281,8 @@ fn junit_key(node_id: &str) -> (String, String) {
     (names.join("."), format!("{last}{params}"))
 }
 
-/// The way back, for tests that the JSON does not have. A test that a class inherits has the file of the base class beside
-/// it: then all before the first name with a capital is taken for the file.
+/// The inverse, for tests that the JSON lacks. An inherited test has the file of its base class: then everything before
+/// the first capitalised name is the file.
 fn node_id(case: &TestCase) -> String {
     let mut names: Vec<String> = Vec::new();
     let file = case.file.as_deref().unwrap_or_default();
@@ -339,7 +336,7 @@ struct Stats {
     iterations: Option<u64>,
 }
 
-/// The benchmarks of a report alone: which of their tests failed does not stand in it. Where somebody has shortened the data, the median of
+/// The benchmarks of a report alone, which does not show the failed tests. If the data was shortened, only the median of
 /// all rounds is left.
 pub(super) fn measured(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     Ok(reported(bytes, true)?.into_values().collect())
@@ -351,7 +348,7 @@ fn reported(bytes: &[u8], shortened: bool) -> Result<BTreeMap<(String, String), 
     let refused = |path: String, what: &str| Err(ReadError::path(FILE, path, what));
     let version = report.version.unwrap_or_default();
     if !["3", "4", "5"].contains(&version.split('.').next().unwrap_or_default()) {
-        return refused("version".into(), "it is none of 3, 4 and 5");
+        return refused("version".into(), "must be 3, 4 or 5");
     }
     let mut readings = BTreeMap::new();
     let mut seen = HashSet::new();
@@ -366,11 +363,11 @@ fn reported(bytes: &[u8], shortened: bool) -> Result<BTreeMap<(String, String), 
             return refused(path("stats.rounds"), "nothing ran");
         }
         if !seen.insert(native.clone()) {
-            return refused(path("fullname"), "it stands there twice");
+            return refused(path("fullname"), "it appears twice");
         }
         let key = junit_key(&native);
         let mut reading = Reading::new(CaseName::plain(native));
-        // Beside these the code runs a few times for calibration, and once for its result.
+        // The code also runs a few times for calibration, and once for its result.
         reading.iterations = Some(rounds as f64 * iterations as f64);
         let time = reading.metric("time", "s", None);
         let is_short = |data: &Vec<f64>| shortened && stats.median.is_some() && (data.len() as u64) < rounds;
@@ -400,7 +397,7 @@ fn reported(bytes: &[u8], shortened: bool) -> Result<BTreeMap<(String, String), 
                 keep(option, value.clone());
             }
         }
-        // What has no JSON form stands there as its address, which is another in every process.
+        // A value without a JSON form is written as its address, which differs in every process.
         let scalar = |value: &Value| {
             value.is_number()
                 || value.is_boolean()

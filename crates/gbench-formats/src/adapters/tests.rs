@@ -1,9 +1,9 @@
-//! Every fixture below `fixtures/adapters`: what is read from it, and that damage to it is refused.
+//! Reads every fixture below `fixtures/adapters`, and checks that damaged copies are refused.
 //!
 //! ```text
 //! fixtures/adapters/<adapter>/<version of the tool>/
-//!   stdout  out/...            what a measuring process left: standard output, files of its folder
-//!   list.stdout  list.out/...  likewise of a listing one, where listing is not measuring
+//!   stdout  out/...            the output of a measuring process: standard output, files of its folder
+//!   list.stdout  list.out/...  the same for listing, if that differs from measuring
 //! fixtures/adapters/<adapter>/tree/...     a project with it, for `init` (tests/harness_table.rs)
 //! ```
 
@@ -15,7 +15,7 @@ use rand_pcg::Pcg64;
 
 use super::*;
 
-/// Damaged copies of the fixtures of each adapter or format, at least. `.ci/run nightly` asks for more.
+/// The least number of damaged copies for each adapter or format. `.ci/run nightly` uses more.
 pub(crate) fn damaged_copies() -> usize {
     std::env::var("GBENCH_TEST_DAMAGE").map_or(500, |text| text.parse().expect("a number of copies"))
 }
@@ -32,7 +32,6 @@ fn bytes_of(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
 
-/// Files below a folder.
 fn files_of(folder: &Path) -> OutputFiles {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -107,7 +106,6 @@ fn every_list_of_a_fixture_is_read() {
         let (stdout, files) = (bytes_of(&stdout), files_of(&files));
         let cases = list(fixture.adapter, &HarnessOutput { stdout: &stdout, files: &files });
         let cases = cases.unwrap_or_else(|error| panic!("{}: {error}", fixture.name()));
-        // A listing process and a measuring one name the cases alike.
         for reading in fixture.read().unwrap() {
             let known = cases.iter().any(|case| case.native == reading.case.native);
             assert!(known, "{}: `{}` is not listed", fixture.name(), reading.case.native);
@@ -134,28 +132,27 @@ fn every_adapter_has_a_fixture_a_name_of_its_own_and_says_what_was_tried() {
         for tried in about.tried {
             assert!(versions.iter().any(|version| version == tried), "{name} {tried} has no fixture");
         }
-        // What was not printed by the real tool says so in its name.
+        // Fixtures that the real tool did not print are marked by their name.
         for version in versions.iter().filter(|version| !about.tried.contains(&version.as_str())) {
             assert!(version.starts_with("by-hand"), "{name}/{version} is neither tried nor marked by-hand");
         }
     }
 }
 
-/// Damage of one kind to one of the fixture's texts.
 pub(super) fn damaged(bytes: &[u8], random: &mut Pcg64) -> Vec<u8> {
     let at = |random: &mut Pcg64, len: usize| random.random_range(0..len.max(1));
     let mut copy = bytes.to_vec();
     match random.random_range(0..8_u32) {
-        // Cut off.
+        // Truncated.
         0 | 1 => copy.truncate(at(random, bytes.len())),
-        // One byte is another.
+        // One byte changed.
         2 => {
             let place = at(random, bytes.len());
             if let Some(byte) = copy.get_mut(place) {
                 *byte = random.random();
             }
         }
-        // A number is none, or another text.
+        // A number replaced.
         3 | 4 => {
             let words = ["NaN", "nan", "-inf", "Infinity", "null", "\"x\"", "-1", "1e400", "", "0"];
             let word = words[at(random, words.len())];
@@ -170,7 +167,7 @@ pub(super) fn damaged(bytes: &[u8], random: &mut Pcg64) -> Vec<u8> {
                 copy.splice(start..start + length, word.bytes());
             }
         }
-        // A line is gone, or there twice.
+        // A line removed or duplicated.
         5 | 6 => {
             let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
             let line = at(random, lines.len());
@@ -181,7 +178,7 @@ pub(super) fn damaged(bytes: &[u8], random: &mut Pcg64) -> Vec<u8> {
             }
             copy = lines.concat();
         }
-        // A stretch is something else.
+        // A range overwritten.
         _ => {
             let from = at(random, bytes.len());
             let to = (from + at(random, 40)).min(bytes.len());
@@ -218,7 +215,7 @@ fn damaged_output_never_panics_and_never_gives_what_is_no_number() {
                 assert!(values.clone().all(|value| value.is_finite()), "{}", fixture.name());
             }
         }
-        // Cut off anywhere, each case that is still read is read as it was, or not at all.
+        // After any cut, each case that is still read has its original values.
         for name in names.iter().map(Some).chain([None]) {
             let bytes = name.map_or(&fixture.stdout, |name| &fixture.files.0[name]);
             for _ in 0..mutations.div_ceil(8) {

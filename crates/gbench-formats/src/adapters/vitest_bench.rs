@@ -1,9 +1,10 @@
-//! `vitest bench`: `--outputJson`, with a summary by tinybench for each case; raw samples are left out of it.
+//! `vitest bench`: `--outputJson`, with a summary by tinybench for each case, without raw samples.
+//! <https://vitest.dev/guide/features.html#benchmarking>.
 //!
-//! <https://vitest.dev/guide/features.html#benchmarking>. No flag says how long a case is measured, and tinybench takes half a second
-//! where its source does not say either; a loader of Node gives tinybench another default. Vitest 2 takes no notice of
-//! `--testNamePattern` and measures all of the file; since version 3 it measures what is asked for. A skipped case is not in the
-//! document, one that throws has no numbers there, and Vitest ends with 0 all the same.
+//! No flag sets the duration of a case, and tinybench's default is half a second; a Node loader gives tinybench another
+//! default. Vitest 2 ignores `--testNamePattern` and measures the whole file; since version 3 it measures the requested
+//! cases. A skipped case is missing from the document, one that throws has no numbers, and Vitest exits with 0 in both
+//! cases.
 
 use super::interface::prelude::*;
 use super::source::javascript::{imports, name, package};
@@ -11,7 +12,6 @@ use super::source::javascript::{imports, name, package};
 pub(crate) struct VitestBench;
 
 const FILE: &str = "vitest-bench.json";
-/// Between a file, its groups and a benchmark.
 const BETWEEN: &str = " > ";
 const ENDINGS: [&str; 8] = ["js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx"];
 
@@ -69,7 +69,7 @@ impl Adapter for VitestBench {
     }
 
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
-        // npm keeps flags for itself.
+        // npm would keep the flags for itself.
         let dashes =
             ask.command.first().is_some_and(|word| word == "npm") && !ask.command.contains(&"--".into());
         let mut more: Vec<String> = dashes.then(|| "--".to_owned()).into_iter().collect();
@@ -80,7 +80,8 @@ impl Adapter for VitestBench {
             for case in ask.cases {
                 let (file, name) = case.split_once(BETWEEN).unwrap_or(("", case));
                 names.push(full_name(name));
-                // A filter of files holds for all whose path contains it: other ones of the same end have the case or not.
+                // A filter selects all files whose path contains it: other files with this suffix may have the case or
+                // not.
                 if !file.is_empty() && !more.iter().any(|word| word == file) {
                     more.push(file.to_owned());
                 }
@@ -106,24 +107,27 @@ impl Adapter for VitestBench {
     }
 }
 
-/// A module that Node imports first: what asks for tinybench gets it with other defaults of its times. A case that sets its
-/// own keeps them. Its hook is a module of its own, and both are addresses, so that no file is needed.
+/// A module that Node imports first and that gives every import of tinybench other default times. A case's own times take
+/// precedence. Its hook is a separate module, and both are data URLs, so that no file is needed.
 fn defaults(amount: Amount) -> String {
     let [time, warmup] = [amount.seconds, amount.warmup].map(|seconds| (seconds * 1e6).round() / 1e3);
-    let hook = format!(
-        "export async function load(url, context, next) {{\
-           if (!/[/]tinybench[/]dist[/]index[.]m?js$/.test(url)) return next(url, context);\
-           const own = JSON.stringify(url + '?own');\
-           return {{ format: 'module', shortCircuit: true, source:\
-             'import {{ Bench as Own }} from ' + own + '; export * from ' + own +\
-             '; export class Bench extends Own {{ constructor(options) {{\
-                 super({{ time: {time}, warmupTime: {warmup}, ...options }}) }} }}' }}\
-         }}"
+    let class = format!(
+        "class Bench extends Own {{ constructor(options) {{super({{ time: {time}, warmupTime: {warmup}, ...options }}) }} }}"
     );
+    let hook = [
+        "export async function load(url, context, next) {",
+        "if (!/[/]tinybench[/]dist[/]index[.]m?js$/.test(url)) return next(url, context);",
+        "const own = JSON.stringify(url + '?own');",
+        "return { format: 'module', shortCircuit: true, source:",
+        "'import { Bench as Own } from ' + own + '; export * from ' + own +",
+        &format!("'; export {class}' }}"),
+        "}",
+    ]
+    .concat();
     module(&format!("import {{ register }} from 'node:module'; register('{}')", module(&hook)))
 }
 
-/// A module as an address of nothing but letters, digits and `%`: it stands in quotes, and among words.
+/// A module as a URL of letters, digits and `%` only, because it is quoted and part of a word list.
 fn module(source: &str) -> String {
     let escaped = |byte: u8| match byte {
         b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(byte).to_string(),
@@ -163,7 +167,7 @@ struct Benchmark {
     total_time: Option<f64>,
 }
 
-/// Errors: figures that a measured benchmark has are missing; no sample.
+/// Errors: a measured benchmark lacks figures, or has no sample.
 fn reading(group: &str, benchmark: &Benchmark, path: String) -> Result<Reading, ReadError> {
     let refused = |key: &str, what: &str| Err(ReadError::path(FILE, format!("{path}.{key}"), what));
     let mut reading = Reading::new(CaseName::plain(format!("{group}{BETWEEN}{}", benchmark.name)));
@@ -186,13 +190,13 @@ fn reading(group: &str, benchmark: &Benchmark, path: String) -> Result<Reading, 
     Ok(reading)
 }
 
-/// A regular expression for the groups and the name of a benchmark as `--testNamePattern` sees them: a space between. Names
-/// may have what stands between them in the document, too.
+/// A regular expression for the groups and the name of a benchmark, joined by spaces as `--testNamePattern` sees them.
+/// Names may contain the document's separator, too.
 fn full_name(name: &str) -> String {
     name.split(BETWEEN).map(regex::escape).collect::<Vec<_>>().join("(?: >)? ")
 }
 
-/// `x.bench.ts`, `x.benchmark.mjs`: the files that Vitest takes if it is told nothing else.
+/// `x.bench.ts`, `x.benchmark.mjs`: Vitest's default files.
 fn is_bench(path: &str) -> bool {
     let mut parts = path.rsplit('.');
     let (end, kind) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());

@@ -1,14 +1,14 @@
-//! Which of `ncu`'s metrics is which figure.
+//! Maps `ncu`'s metrics to figures.
 //!
-//! The raw page has names of metrics, the details page labels, which changed: `SOL DRAM` and `SM [%]` until 2021, `Compute (SM) [%]` in 2022,
-//! `Compute (SM) Throughput` since. With `--print-metric-name` it has names, or `Label (name)`. A metric is a figure only in a unit of the figure:
-//! `Memory Throughput` in percent is one, in bytes a second another, and in a unit that nobody knows it is none.
+//! The raw page has names of metrics, the details page labels, which changed: `SOL DRAM` and `SM [%]` until 2021,
+//! `Compute (SM) [%]` in 2022, `Compute (SM) Throughput` since. With `--print-metric-name` it has names, or `Label
+//! (name)`. A metric is a figure only in a unit of that figure: `Memory Throughput` in percent and in bytes per second
+//! are different figures, and in an unknown unit it is neither.
 
 use super::unit;
 use gbench_model::ProfileFigure::{self, *};
 use gbench_model::RawMetric;
 
-/// A figure, the metrics that give it, the best first, and their labels.
 struct Source {
     figure: ProfileFigure,
     names: &'static [&'static str],
@@ -72,16 +72,15 @@ const SOURCES: [Source; 19] = [
     source(Cycles, &["gpc__cycles_elapsed.max", "sm__cycles_elapsed.max"], &["Elapsed Cycles"]),
 ];
 
-/// What a program asks for is in two parts; `launch__shared_mem_per_block` has the driver's in it, too.
+/// A program's request has two parts; `launch__shared_mem_per_block` also includes the driver's.
 const SHARED: [(&str, &str); 2] = [
     ("launch__shared_mem_per_block_static", "Static Shared Memory Per Block"),
     ("launch__shared_mem_per_block_dynamic", "Dynamic Shared Memory Per Block"),
 ];
 
-/// A metric of a launch under its own name.
 pub(super) type NamedMetric = (String, RawMetric);
 
-/// The figures of one launch, and its metrics that are none.
+/// The figures of one launch, and its remaining metrics.
 pub(super) fn figures_of(mut metrics: Vec<NamedMetric>) -> (Vec<(ProfileFigure, f64)>, Vec<NamedMetric>) {
     let mut figures = Vec::new();
     for source in &SOURCES {
@@ -111,7 +110,7 @@ pub(super) fn figures_of(mut metrics: Vec<NamedMetric>) -> (Vec<(ProfileFigure, 
     (figures, metrics)
 }
 
-/// `Label (name)` bears both names.
+/// `Label (name)` contains both names.
 fn is_named(own: &str, name: &str) -> bool {
     let inner = || own.strip_suffix(')')?.rsplit_once(" (").map(|(_, inner)| inner);
     own == name || inner() == Some(name)

@@ -5,17 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 use super::unit;
 use gbench_model::{KernelProfile, ProfileFigure, RawMetric};
 
-/// What is known of one launch, or of several that are averaged already.
 #[derive(Default)]
 pub(super) struct LaunchFigures {
-    /// Launches that these are the means of.
+    /// Number of launches in these means.
     pub count: f64,
     /// In the units of [`ProfileFigure`].
     pub figures: Vec<(ProfileFigure, f64)>,
     pub raw: Vec<(String, RawMetric)>,
 }
 
-/// A mean in the making.
 #[derive(Default)]
 struct Mean {
     sum: f64,
@@ -41,7 +39,6 @@ struct KernelLaunches {
     raw: BTreeMap<String, (String, Mean)>,
 }
 
-/// Kernels by their names.
 #[derive(Default)]
 pub(super) struct WatchedKernels {
     kernels: Vec<KernelLaunches>,
@@ -62,7 +59,7 @@ impl WatchedKernels {
         for (name, metric) in launch.raw {
             let (unit, mean) =
                 kernel.raw.entry(name.clone()).or_insert_with(|| (metric.unit.clone(), Mean::default()));
-            // Each launch is scaled by itself: `998 Kbyte` and `1.02 Mbyte` are of one metric.
+            // Each launch is scaled by itself: `998 Kbyte` and `1.02 Mbyte` are one metric.
             match in_unit(metric.value, &metric.unit, unit) {
                 Some(value) => mean.add(value, launch.count),
                 None => {
@@ -74,7 +71,7 @@ impl WatchedKernels {
         }
     }
 
-    /// Those that took most time in all come first; where times are not known, in the order of the text.
+    /// Sorted by total time, the longest first; without times, in the order of the text.
     pub(super) fn finish(self) -> Vec<KernelProfile> {
         let mut kernels: Vec<KernelProfile> = self.kernels.into_iter().map(KernelLaunches::profile).collect();
         kernels.sort_by(|a, b| time_of(b).total_cmp(&time_of(a)));
@@ -101,7 +98,7 @@ fn in_unit(value: f64, from: &str, to: &str) -> Option<f64> {
     (base == same).then(|| unit::shifted(value, power - into))
 }
 
-/// Seconds of all launches; 0 where they are not known.
+/// Seconds of all launches; 0 if unknown.
 fn time_of(kernel: &KernelProfile) -> f64 {
     let figure = |figure| kernel.figures.get(&figure).copied().unwrap_or(0.0);
     figure(ProfileFigure::KernelTime) * figure(ProfileFigure::Launches)

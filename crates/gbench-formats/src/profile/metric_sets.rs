@@ -1,8 +1,9 @@
-//! What Nsight Compute is asked to count.
+//! The metrics that Nsight Compute counts on request.
 //!
-//! The names are those of compute capability 7.5 to 10.0 with memory of its own, by `ncu --query-metrics --chips` of 2022.3 and 2024.1 (TU102 to
-//! GH100) and by the library that CUPTI 13.2 brings (TU102 to GB112). Cards of 12.0 have `dram__bytes_op_read` and `dram__bytes_op_write` in place of
-//! `dram__bytes_read` and `dram__bytes_write`; chips that share the memory of the processor have no metric of DRAM.
+//! The names are those of compute capability 7.5 to 10.0 with dedicated memory, according to `ncu --query-metrics
+//! --chips` of 2022.3 and 2024.1 (TU102 to GH100) and to the library of CUPTI 13.2 (TU102 to GB112). Cards of 12.0 have
+//! `dram__bytes_op_read` and `dram__bytes_op_write` instead of `dram__bytes_read` and `dram__bytes_write`; chips that
+//! share the processor's memory have no DRAM metric.
 //!
 //! `launch__` and `sm__maximum_warps_per_active_cycle_pct` follow from the launch and cost no pass.
 
@@ -33,14 +34,14 @@ const FIGURES: [&str; 21] = [
     "gpc__cycles_elapsed.max",
 ];
 
-/// The metrics that `ncu` is asked for by `--metrics`, beside those of [`ncu_section_set`]: the figures, with each set.
+/// The metrics for `ncu --metrics`, in addition to those of [`ncu_section_set`]: the figures, with each set.
 pub fn ncu_metrics(set: MetricSet) -> &'static [&'static str] {
     match set {
         MetricSet::Minimal | MetricSet::Roofline | MetricSet::Deep => &FIGURES,
     }
 }
 
-/// What it is asked for by `--set`. `None`: no `--set`; `--metrics` alone asks for no section then.
+/// The value of `--set`. `None`: no `--set`; `--metrics` alone requests no section then.
 pub const fn ncu_section_set(set: MetricSet) -> Option<&'static str> {
     match set {
         MetricSet::Minimal => None,

@@ -1,4 +1,5 @@
-//! What profilers print, read: kernels with figures whose unit and meaning do not depend on the profiler, its version or its locale.
+//! Reads profilers' output: kernels with figures whose unit and meaning depend neither on the profiler nor on its version
+//! or locale.
 //!
 //! ```text
 //! ncu --import X --csv --page raw      a row a launch    read_ncu_csv      \
@@ -7,8 +8,8 @@
 //! torch.profiler                       Chrome trace      read_torch_trace  /
 //! ```
 //!
-//! A text that is cut off, or in which a number may be two, is refused with its line: a profile that is wrong is worse than none.
-//! [`adapters::formats`](crate::adapters) reads the same files as results that are judged; what both need of their CSV is
+//! An incomplete text, or an ambiguous number, is refused with its line: a wrong profile is worse than none.
+//! [`adapters::formats`](crate::adapters) reads the same files as results that are judged; both use
 //! [`model::profiler_csv`](gbench_model::profiler_csv).
 
 mod figures;
@@ -29,19 +30,18 @@ pub use torch::read_torch_trace;
 
 use gbench_model::profiler_csv::DamagedCsv;
 
-/// Why a profiler's text gives no profile.
+/// Why a profiler's text yields no profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileReadError {
-    /// The profiler saw no kernel, whatever its exit code was.
+    /// The profiler recorded no kernel, whatever its exit code.
     #[error("no kernel was seen")]
     Nothing,
-    /// There is no table, and the profiler says why.
     #[error("it says: {said}")]
     Said { said: String },
     /// From 1.
     #[error("line {line}: {what}")]
     Line { line: usize, what: String },
-    /// Of a trace, from 0.
+    /// An event of a trace, from 0.
     #[error("traceEvents[{event}]: {what}")]
     Event { event: usize, what: String },
 }

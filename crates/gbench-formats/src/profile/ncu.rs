@@ -1,7 +1,8 @@
-//! Nsight Compute: `ncu --import X --csv` with `--page raw`, a row a launch below a row of units, and with `--page details`, a row a metric.
+//! Nsight Compute: `ncu --import X --csv` with `--page raw`, a row per launch below a row of units, and with `--page
+//! details`, a row per metric. <https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html>.
 //!
-//! <https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html>. Nothing closes either table. A text that ends within a row is refused; one
-//! that ends between the rows of a launch is, where another launch of the same kernel has metrics that this one lacks.
+//! Neither table has an end mark. A text that ends within a row is refused, and one that ends between the rows of a
+//! launch, if another launch of the same kernel has metrics that the last one lacks.
 
 use std::collections::HashMap;
 
@@ -13,13 +14,11 @@ use super::unit::scale;
 use gbench_model::profiler_csv::{ProfilerRecord, ncu_records};
 use gbench_model::{KernelProfile, RawMetric};
 
-/// Facts of the card stand among the metrics of each launch.
+/// The metrics of each launch include facts of the card.
 const OF_THE_CARD: &str = "device__attribute";
 
-/// One launch as it is written.
 struct NcuLaunch {
     kernel: String,
-    /// Of its last metric.
     line: usize,
     metrics: Vec<NcuMetric>,
 }
@@ -32,16 +31,16 @@ struct NcuMetric {
 }
 
 impl NcuMetric {
-    /// `Memory Throughput` in percent is another one than in bytes a second; in `Gbyte/s` and `Tbyte/s` it is the same.
+    /// `Memory Throughput` in percent and in bytes per second are two metrics; in `Gbyte/s` and `Tbyte/s` it is one.
     fn is_same(&self, other: &Self) -> bool {
         let base = |metric: &Self| scale(&metric.unit).map(|(_, base)| base);
         self.name == other.name && (self.unit == other.unit || base(self) == base(other))
     }
 }
 
-/// The kernels that `ncu --csv` tells of, with means over their launches; those that took most time come first. Lines of the program and of `ncu`
-/// may stand before, between and behind those of the table. Errors: it holds no launch; a row that is cut off or of another length than the header; a
-/// number that may be two.
+/// The kernels in the output of `ncu --csv`, with means over their launches; sorted by total time, the longest first.
+/// Lines of the program and of `ncu` may precede, interrupt and follow the table. Errors: no launch; an incomplete row,
+/// or one whose length differs from the header's; an ambiguous number.
 pub fn read_ncu_csv(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadError> {
     let text = String::from_utf8_lossy(text);
     let records = ncu_records(&text)?;
@@ -96,7 +95,6 @@ fn named(metric: NcuMetric, style: NumberStyle) -> Option<NamedMetric> {
     Some((metric.name, RawMetric { value, unit: metric.unit }))
 }
 
-/// A row a metric. Rows without one are those of rules.
 fn long(header: &ProfilerRecord, rows: &[ProfilerRecord]) -> Result<Vec<NcuLaunch>, ProfileReadError> {
     let (id, process) = (need(header, "ID")?, need(header, "Process ID")?);
     let (kernel, name) = (need(header, "Kernel Name")?, need(header, "Metric Name")?);
@@ -121,7 +119,7 @@ fn long(header: &ProfilerRecord, rows: &[ProfilerRecord]) -> Result<Vec<NcuLaunc
             text: cell(value).to_owned(),
             line: row.line,
         };
-        // The same metric may stand in several sections.
+        // A metric may appear in several sections.
         if !launch.metrics.iter().any(|known| known.is_same(&metric)) {
             launch.metrics.push(metric);
         }
@@ -131,8 +129,8 @@ fn long(header: &ProfilerRecord, rows: &[ProfilerRecord]) -> Result<Vec<NcuLaunc
     Ok(launches)
 }
 
-/// Errors: another launch of the kernel has metrics behind the last one of the last launch: the text ends within it. Where it lacks one in between, it was
-/// not counted.
+/// Errors: another launch of the kernel has metrics after the last one of the last launch: the text ends within it. A
+/// metric that is missing in between was not counted.
 fn whole(launches: &[NcuLaunch]) -> Result<(), ProfileReadError> {
     let Some((last, before)) = launches.split_last() else { return Ok(()) };
     let end = last.metrics.last();
@@ -153,7 +151,6 @@ fn whole(launches: &[NcuLaunch]) -> Result<(), ProfileReadError> {
     }
 }
 
-/// A row a launch, below a row of units.
 fn wide(header: &ProfilerRecord, rows: &[ProfilerRecord]) -> Result<Vec<NcuLaunch>, ProfileReadError> {
     let kernel = need(header, "Kernel Name")?;
     let [units, rows @ ..] = rows else {
@@ -179,7 +176,7 @@ fn wide(header: &ProfilerRecord, rows: &[ProfilerRecord]) -> Result<Vec<NcuLaunc
     }
 }
 
-/// Metrics have `__` in their names, as no other column.
+/// Only metrics have `__` in their names.
 fn is_metric(column: &str) -> bool {
     column.contains("__") && !column.contains(' ') && !column.starts_with(OF_THE_CARD)
 }

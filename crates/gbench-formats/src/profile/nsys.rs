@@ -1,8 +1,9 @@
-//! Nsight Systems: the kernel summary of `nsys stats --format csv`, `gpukernsum` until 2022 and `cuda_gpu_kern_sum` since.
+//! Nsight Systems: the kernel summary of `nsys stats --format csv`, `gpukernsum` until 2022 and `cuda_gpu_kern_sum`
+//! since. <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>.
 //!
-//! <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>. `nsys stats` ends with 0 also where its input holds no kernel. Older
-//! versions write a row for each grid and block of a kernel. Nothing closes the table, but its first column says how much of the time of all rows each took:
-//! where the rows make up less than all, some are missing.
+//! `nsys stats` exits with 0 even if its input contains no kernel. Older versions write a row for each grid and block of
+//! a kernel. The table has no end mark, but its first column is each row's share of the total time: if the shares add up
+//! to less than all, rows are missing.
 
 use super::ProfileReadError;
 use super::kernels::{LaunchFigures, WatchedKernels};
@@ -11,14 +12,14 @@ use gbench_model::profiler_csv::nsys::{MAX, MEDIAN, MIN, SHARE, STDDEV, TOTAL};
 use gbench_model::profiler_csv::{ProfilerRecord, cells, lines, nsys_tables};
 use gbench_model::{KernelProfile, RawMetric};
 
-/// What kernels alone have, of all that is summed up.
+/// Only the summary of kernels has this column.
 const INSTANCES: &str = "Instances";
 const NAME: &str = "Name";
-/// Half of the last digit of a share.
+/// Half of a share's last digit.
 const ROUNDED: f64 = 0.05;
 
-/// The kernels of the first kernel summary in the text, those that took most time first. Errors: it holds none; a row that is cut off or missing; a
-/// cell that is no number.
+/// The kernels of the first kernel summary in the text, sorted by total time. Errors: no summary; an incomplete or
+/// missing row; a cell that is not a number.
 pub fn read_nsys_stats(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadError> {
     let text = String::from_utf8_lossy(text);
     for (first, part) in nsys_tables(&text)? {
@@ -27,7 +28,7 @@ pub fn read_nsys_stats(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadErr
             return table.kernels();
         }
     }
-    // Where a report fails, the program ends with 0 and says it in a line of its own.
+    // If a report fails, the program exits with 0 and prints the reason on a separate line.
     let said = text.lines().find_map(|line| line.strip_prefix("ERROR: ")).map(str::trim);
     Err(said.map_or(ProfileReadError::Nothing, |said| ProfileReadError::Said { said: said.to_owned() }))
 }
@@ -92,7 +93,7 @@ impl SummaryTable {
         }
     }
 
-    /// How the launches of a row differ. Those of several rows cannot be put together, and are left out.
+    /// The spread of a row's launches. The spreads of several rows cannot be combined, and are dropped.
     fn spread(
         &self,
         row: &ProfilerRecord,
@@ -114,9 +115,9 @@ impl SummaryTable {
     }
 }
 
-/// Errors: the cell is no number, or below zero.
+/// Errors: the cell is not a number, or negative.
 fn number(row: &ProfilerRecord, column: Option<usize>) -> Result<f64, ProfileReadError> {
     let cell = row.cell(column);
     let value = cell.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
-    value.ok_or_else(|| ProfileReadError::line(row.line, format!("`{cell}` is no number")))
+    value.ok_or_else(|| ProfileReadError::line(row.line, format!("`{cell}` is not a number")))
 }

@@ -1,23 +1,23 @@
-//! Numbers as a locale writes them.
+//! Numbers in the notation of a locale.
 //!
-//! `ncu` writes `127,630.38` under `en_US`, `127.630,38` under `de_DE`, `127'630.38` under `de_CH`, with narrow spaces under `fr_FR`, and
-//! `127630.38` under `C`. `1.205` is a thousand under one and about one under another. Which it is shows in the other numbers of the text:
+//! `ncu` writes `127,630.38` under `en_US`, `127.630,38` under `de_DE`, `127'630.38` under `de_CH`, with narrow spaces
+//! under `fr_FR`, and `127630.38` under `C`. `1.205` is a thousand under one and about one under another. The other
+//! numbers of the text determine the notation:
 //!
-//! 1. Every way of writing ([`NumberStyle`]) in which each number of the text can be read stays.
-//! 2. None stays: the first number that fits with none of those before it is refused.
-//! 3. Several stay, and they read a number differently: it is refused. Where all give the same values, it does not matter which is meant.
+//! 1. Every notation ([`NumberStyle`]) that can read each number of the text is a candidate.
+//! 2. No candidate: the first number that fits none of the notations of the earlier ones is refused.
+//! 3. Several candidates that read a number differently: it is refused. If all yield the same values, the choice does not matter.
 //!
-//! Numbers that `ncu` scales to a unit have six decimals behind a point, whatever the locale is, in one table with others as the locale has
-//! them. No group of thousands has six digits, so that each of these speaks for itself and nothing of the rest.
+//! Numbers that `ncu` scales to a unit have six decimals after a point in any locale, in one table with localised
+//! numbers. No group of thousands has six digits, so each of these is unambiguous and irrelevant to the notation.
 
 use super::ProfileReadError;
 
-/// One way of writing numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NumberStyle {
-    /// Before the decimals: a point or a comma.
+    /// Precedes the decimals: a point or a comma.
     decimal: char,
-    /// Between thousands.
+    /// Separates thousands.
     groups: &'static [char],
 }
 
@@ -35,14 +35,12 @@ const STYLES: [NumberStyle; 6] = [
     NumberStyle { decimal: ',', groups: APOSTROPHES },
 ];
 
-/// What stands in a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CellKind {
-    /// A number in some style.
     Number,
-    /// A number of its own: six decimals behind a point.
+    /// An unambiguous number: six decimals after a point.
     Scaled(f64),
-    /// A text, or that there is no number.
+    /// A text, or no number.
     Other,
 }
 
@@ -56,7 +54,7 @@ pub(super) fn kind(cell: &str) -> CellKind {
     {
         return CellKind::Scaled(value);
     }
-    // An exponent is the one letter in a number.
+    // An exponent is the only letter in a number.
     let (mantissa, _) = with_exponent(cell);
     let rest = mantissa.strip_prefix(['-', '+']).unwrap_or(mantissa);
     let is_part = |c: char| c.is_numeric() || ".,' ".contains(c) || !c.is_ascii() && !c.is_alphabetic();
@@ -71,7 +69,7 @@ fn with_exponent(text: &str) -> (&str, i32) {
 }
 
 impl NumberStyle {
-    /// The number of a cell; `None`: it is none in this style.
+    /// The number of a cell; `None`: not a number in this notation.
     pub(super) fn read(self, cell: &str) -> Option<f64> {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let (mantissa, power) = with_exponent(cell);
@@ -100,15 +98,15 @@ impl NumberStyle {
     }
 }
 
-/// The way in which the numbers of a text are written, from all of them with their lines. Errors: no way reads all, or two ways read one
-/// differently, with the line.
+/// The notation of a text's numbers, from all of them with their lines. Errors, with the line: no notation reads all, or
+/// two read one differently.
 pub(super) fn style_of(cells: &[(usize, &str)]) -> Result<NumberStyle, ProfileReadError> {
     let numbers = || cells.iter().filter(|(_, cell)| kind(cell) == CellKind::Number);
     let mut styles = STYLES.to_vec();
     for (line, cell) in numbers() {
         styles.retain(|style| style.read(cell).is_some());
         if styles.is_empty() {
-            let what = format!("`{cell}` is no number, or is written in another way than those before it");
+            let what = format!("`{cell}` is not a number, or has another notation than those before it");
             return Err(ProfileReadError::line(*line, what));
         }
     }
@@ -130,7 +128,6 @@ pub(super) fn style_of(cells: &[(usize, &str)]) -> Result<NumberStyle, ProfileRe
 mod tests {
     use super::*;
 
-    /// The values of a text's numbers.
     fn read(cells: &[&str]) -> Result<Vec<f64>, ProfileReadError> {
         let cells: Vec<(usize, &str)> = cells.iter().enumerate().map(|(at, cell)| (at + 1, *cell)).collect();
         let style = style_of(&cells)?;
@@ -152,7 +149,7 @@ mod tests {
             (["127'630.38", "129\u{2019}977", "1.205"], [127_630.38, 129_977.0, 1.205]),
             (["1,23,456.5", "-0.25", "1.5e+06"], [123_456.5, -0.25, 1.5e6]),
             (["23,59", "1.205", "25.170.048"], [23.59, 1205.0, 25_170_048.0]),
-            // Scaled numbers stand beside those of the locale.
+            // Scaled numbers next to localised ones.
             (["239.008000", "78,77", "12.288"], [239.008, 78.77, 12_288.0]),
         ] {
             assert_eq!(read(&cells), Ok(values.to_vec()), "{cells:?}");
@@ -165,11 +162,11 @@ mod tests {
             (vec!["7", "1.205"], 2, "LC_ALL=C"),
             (vec!["1,205", "7"], 1, "LC_ALL=C"),
             (vec!["239.008000", "89,728"], 2, "LC_ALL=C"),
-            (vec!["12.5", "23,59"], 2, "another way"),
-            (vec!["1.2.3.4"], 1, "another way"),
-            (vec!["1\u{fffd}024"], 1, "another way"),
-            (vec!["1,,000"], 1, "another way"),
-            (vec!["1e999"], 1, "another way"),
+            (vec!["12.5", "23,59"], 2, "another notation"),
+            (vec!["1.2.3.4"], 1, "another notation"),
+            (vec!["1\u{fffd}024"], 1, "another notation"),
+            (vec!["1,,000"], 1, "another notation"),
+            (vec!["1e999"], 1, "another notation"),
         ] {
             let Err(ProfileReadError::Line { line: found, what }) = read(&cells) else {
                 panic!("{cells:?} is read")

@@ -1,10 +1,10 @@
-//! Every fixture below `fixtures/profile`: what is read from it, what is refused, and that no part of it is taken for the whole.
+//! Reads every fixture below `fixtures/profile`, and checks that refused and incomplete files are refused.
 //!
 //! ```text
 //! fixtures/profile/<profiler>/<version of the tool, or by-hand>/FILE
 //! ```
 //!
-//! What must not be read has `-refused` before its ending.
+//! Files that must not be read have `-refused` before their extension.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,7 @@ use super::*;
 use gbench_model::ProfileFigure::{self, *};
 use gbench_model::{KernelProfile, MetricSet};
 
-/// Damaged copies of each fixture.
 const MUTATIONS: usize = 40;
-/// Places at which each is cut off, beside the last bytes.
 const CUTS: usize = 60;
 
 type ReadProfile = fn(&[u8]) -> Result<Vec<KernelProfile>, ProfileReadError>;
@@ -29,7 +27,6 @@ const READERS: [(&str, ReadProfile); 3] =
 struct Fixture {
     profiler: &'static str,
     read: ReadProfile,
-    /// `ncu/2024.1.1/details.csv`.
     name: String,
     bytes: Vec<u8>,
 }
@@ -109,7 +106,7 @@ fn every_locale_and_both_scales_give_the_same_figures() {
     assert_eq!(read_fixture("ncu/2024.1.1/raw-de_DE.csv"), scaled);
     assert_eq!(read_fixture("ncu/2022.3.0/raw-de_DE.csv"), read_fixture("ncu/2022.3.0/raw-C.csv"));
     assert_eq!(read_fixture("ncu/2022.3.0/raw-fr_FR.csv"), read_fixture("ncu/2022.3.0/raw-C.csv"));
-    // Scaled and unscaled, on the raw and on the details page, values are rounded in different places.
+    // Scaled and unscaled values, on the raw and on the details page, are rounded in different places.
     same_figures(&plain, &scaled, "raw page");
     same_figures(&read_fixture("ncu/2024.1.1/details-de_DE.csv"), &scaled, "details page");
 }
@@ -125,13 +122,12 @@ fn same_figures(some: &[KernelProfile], all: &[KernelProfile], what: &str) {
     }
 }
 
-/// All that `ncu` counts for a set is a figure.
 #[test]
 fn each_metric_that_is_asked_for_is_a_figure() {
     let [kernel] = &read_fixture("ncu/2024.1.1/raw-base-C.csv")[..] else { panic!("not one kernel") };
     for set in [MetricSet::Minimal, MetricSet::Roofline, MetricSet::Deep] {
         for name in ncu_metrics(set) {
-            assert!(!kernel.raw_metrics.contains_key(*name), "{name} is no figure");
+            assert!(!kernel.raw_metrics.contains_key(*name), "{name} is not a figure");
         }
     }
     let missing: Vec<ProfileFigure> = {
@@ -164,7 +160,8 @@ fn the_documentation_names_each_figure_and_each_metric_that_is_asked_for() {
     }
 }
 
-/// The kernels of a text that goes on are those of the whole, and each of their figures is one of the whole's, or a mean over fewer launches.
+/// The kernels of an incomplete but accepted text are those of the whole; each figure is one of the whole's, or a mean
+/// over fewer launches.
 #[test]
 fn a_text_that_is_cut_off_is_refused_with_its_line() {
     for fixture in fixtures().iter().filter(|fixture| !fixture.is_refused()) {
@@ -174,12 +171,12 @@ fn a_text_that_is_cut_off_is_refused_with_its_line() {
         for cut in (0..fixture.bytes.len()).step_by(step).chain(last.saturating_sub(20)..last) {
             let part = &fixture.bytes[..cut];
             let Ok(kernels) = (fixture.read)(part) else { continue };
-            // What ends with the end of a line may be whole.
+            // A text that ends with a line end may be complete.
             let ends_a_line = part.last() == Some(&b'\n') || cut >= last && fixture.profiler == "torch";
-            // A line of the profiler or of the program behind the table says nothing.
+            // A cut in a line of the profiler or of the program after the table has no effect.
             let line = part.rsplit(|byte| *byte == b'\n').next().unwrap();
             let is_of_table = line.is_empty() || line.contains(&b',') || line.first() == Some(&b'"');
-            // Another table behind the one that is read may be cut off in its header.
+            // Another table after the one that is read may end within its header.
             let is_behind = fixture.name.contains("several-reports") && kernels == whole;
             assert!(ends_a_line || is_behind || !is_of_table, "{} cut off at byte {cut}", fixture.name);
             for kernel in &kernels {

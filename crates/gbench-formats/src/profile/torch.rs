@@ -1,7 +1,7 @@
-//! The profiler of PyTorch: its Chrome trace. WatchedKernels where a GPU took part, else operators on the CPU.
+//! PyTorch's profiler: its Chrome trace. Kernels if a GPU took part, else operators on the CPU.
+//! <https://docs.pytorch.org/docs/stable/profiler.html>, and the trace event format that it names.
 //!
-//! <https://docs.pytorch.org/docs/stable/profiler.html>, and the trace event format that it names. Durations are microseconds. The time of an
-//! operator holds that of the operators which it calls.
+//! Durations are microseconds. The time of an operator includes that of the operators that it calls.
 
 use std::borrow::Cow;
 
@@ -32,12 +32,12 @@ struct TorchEvent<'a> {
     args: Option<TorchLaunch>,
 }
 
-/// What the events of kernels say of their launch. Those of operators say other things, which are passed over: traces are large.
+/// The launch's facts in the events of kernels. The arguments of operators are skipped: traces are large.
 #[derive(Default, Deserialize)]
 struct TorchLaunch {
     #[serde(rename = "registers per thread")]
     registers: Option<Value>,
-    /// Bytes of a block.
+    /// Bytes per block.
     #[serde(rename = "shared memory")]
     shared: Option<Value>,
     /// Computed from the launch, not counted.
@@ -49,18 +49,18 @@ struct TorchLaunch {
     warps: Option<Value>,
 }
 
-/// Categories of events, newer names first.
 const KERNELS: [&str; 2] = ["kernel", "Kernel"];
 const OPERATORS: [&str; 2] = ["cpu_op", "Operator"];
 
-/// The kernels of a trace with means over their launches, or the operators where no kernel ran; those that took most time come first. Errors: it is no
-/// trace, or is cut off, with the line; it has neither; an event without its name or its duration.
+/// The kernels of a trace with means over their launches, or the operators if no kernel ran; sorted by total time, the
+/// longest first. Errors: not a trace, or an incomplete one, with the line; neither kernels nor operators; an event
+/// without its name or its duration.
 pub fn read_torch_trace(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadError> {
     let trace: TorchTrace = serde_json::from_slice(text).map_err(|error| {
         let what = if error.is_eof() {
             "it breaks off here".to_owned()
         } else {
-            format!("it is no Chrome trace: {error}")
+            format!("not a Chrome trace: {error}")
         };
         ProfileReadError::line(error.line().max(1), what)
     })?;
@@ -83,7 +83,7 @@ pub fn read_torch_trace(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadEr
 }
 
 impl TorchEvent<'_> {
-    /// Whether it is one thing that took time, of these categories.
+    /// True for an event with a duration, of these categories.
     fn is_of(&self, categories: [&str; 2]) -> bool {
         let category = self.cat.as_deref().unwrap_or_default();
         self.ph.as_deref() == Some("X") && categories.contains(&category)

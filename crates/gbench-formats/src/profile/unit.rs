@@ -1,14 +1,13 @@
-//! The units that profilers write, in those of figures.
+//! Converts profilers' units to those of figures.
 
-/// A unit as a power of ten and the unit of a figure that it is a multiple of. `None`: it is none of these.
-///
-/// `usecond` is 10^-6 `s`, `Kbyte/block` 10^3 `B`, `cycle/nsecond` 10^9 `Hz`: prefixes are powers of 1000.
+/// A unit as a power of ten of a figure's unit; `None` for any other. `usecond` is 10^-6 `s`, `Kbyte/block` 10^3 `B`,
+/// `cycle/nsecond` 10^9 `Hz`: prefixes are powers of 1000.
 pub(super) fn scale(unit: &str) -> Option<(i32, &'static str)> {
     let (amount, per) = unit.split_once('/').map_or((unit, None), |(amount, per)| (amount, Some(per)));
     let (power, base) = simple(amount)?;
     match (base, per) {
         (_, None) => Some((power, base)),
-        // Sizes and registers are of one block and of one thread.
+        // Sizes are per block, and registers per thread.
         ("B", Some("block")) | ("registers", Some("thread")) => Some((power, base)),
         ("instructions", Some("cycle")) => Some((power, "instructions/cycle")),
         (_, Some(per)) => {
@@ -22,13 +21,13 @@ pub(super) fn scale(unit: &str) -> Option<(i32, &'static str)> {
     }
 }
 
-/// A value times a power of ten, which is exact on its own: the result is rounded once.
+/// A value times a power of ten, which is itself exact: the result is rounded once.
 pub(super) fn shifted(value: f64, power: i32) -> f64 {
     let factor = 10_f64.powi(power.abs());
     if power < 0 { value / factor } else { value * factor }
 }
 
-/// Names of units without a fraction, with what they are in those of figures. Prefixes come before some of them.
+/// Names of units without a fraction, and the corresponding units of figures. Some of them take prefixes.
 const NAMES: [(&str, &str); 9] = [
     ("second", "s"),
     ("s", "s"),

@@ -8,7 +8,6 @@ fn command(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// The words before and behind the program.
 fn run_of(words: &[&str], cases: &[&str]) -> (Vec<String>, Vec<String>) {
     let command = command(words);
     let amount = Amount { seconds: 0.5, warmup: 0.1, samples: 5 };

@@ -9,26 +9,24 @@
 
 use crate::adapters::interface::output::ReadError;
 
-/// What stdout says of the cases.
 pub(crate) struct CriterionReport<'a> {
     lines: Vec<&'a str>,
 }
 
-/// The line of a case.
 pub(crate) struct ReportLine {
-    /// Its estimate, in nanoseconds; `None`: in a unit that is no time.
+    /// In nanoseconds; `None` if the unit is not a time.
     estimate: Option<f64>,
-    /// Iterations of the warm-up, where it says so.
+    /// Iterations of the warm-up, if printed.
     pub warmed: Option<f64>,
 }
 
 impl<'a> CriterionReport<'a> {
-    /// `None` where there is no stdout, as for files that lie in `target/criterion`.
+    /// `None` without stdout, as for files in `target/criterion`.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
         (!text.trim().is_empty()).then(|| Self { lines: text.split_inclusive('\n').collect() })
     }
 
-    /// Errors: it has no line of that title.
+    /// Errors: there is no line of that title.
     pub(crate) fn case(&self, title: &str) -> Result<ReportLine, ReadError> {
         let mut warmed = None;
         let mut titled = false;
@@ -43,7 +41,7 @@ impl<'a> CriterionReport<'a> {
             let rest = line.strip_prefix(title).or_else(|| titled.then_some(*line)).unwrap_or("");
             titled = line.trim_end_matches('\n') == title;
             let Some(rest) = rest.trim_start().strip_prefix("time:") else {
-                // The warm-up was of the case that ends here.
+                // The warm-up belongs to the case whose line ends here.
                 warmed = warmed.filter(|_| !line.contains("time:   ["));
                 continue;
             };
@@ -60,7 +58,7 @@ impl<'a> CriterionReport<'a> {
 }
 
 impl ReportLine {
-    /// Whether its estimate lies among these, as a mean of them does.
+    /// True if its estimate is between the smallest and the largest of these, as a mean is.
     pub(crate) fn fits(&self, times: &[f64]) -> bool {
         let low = times.iter().copied().fold(f64::INFINITY, f64::min);
         let high = times.iter().copied().fold(0.0, f64::max);

@@ -12,27 +12,23 @@ use crate::adapters::interface::output::ReadError;
 
 const COLUMNS: [&str; 6] = ["fastest", "slowest", "median", "mean", "samples", "iters"];
 
-/// A case and what stands beside it.
 pub(crate) struct Leaf {
     /// Names from the root, joined by `::`.
     pub path: String,
-    /// From 1.
     pub line: usize,
     pub ignored: bool,
-    /// One text a column; `None`: nothing was measured.
+    /// One text per column; `None` if nothing was measured.
     pub values: Option<[String; 6]>,
     pub rows: Vec<TreeRow>,
 }
 
-/// A line below a case.
 pub(crate) struct TreeRow {
-    /// `throughput`, or a kind of allocation and what of it: `alloc.size`.
+    /// `throughput`, or a kind of allocation and its figure: `alloc.size`.
     pub name: String,
     pub median: String,
     pub line: usize,
 }
 
-/// How far the tree goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     Whole,
@@ -41,19 +37,17 @@ pub(crate) enum Ended {
 }
 
 enum Line<'a> {
-    /// A name in the tree, and what stands behind it.
     Node { depth: usize, rest: &'a str },
-    /// What stands beside no name.
     More(&'a str),
 }
 
-/// The leaves of every tree that are whole: what follows shows that nothing of them is missing. `columns`: whether there are any, which is
-/// not so when nothing is measured. Errors: a line that is none of a tree; other columns than those known.
+/// The leaves of every complete tree: a tree is complete if the next line shows that nothing is missing. `columns` is
+/// false if nothing was measured. Errors: a line that does not belong to a tree; unknown columns.
 pub(crate) fn parse(text: &str, columns: bool) -> Result<(Vec<Leaf>, Ended), ReadError> {
     let mut leaves: Vec<Leaf> = Vec::new();
     let mut path: Vec<String> = Vec::new();
     let mut open: Option<Leaf> = None;
-    // Kind of the allocations whose rows follow, and how many have come.
+    // The kind of the allocations whose rows follow, and the number of rows so far.
     let mut section: Option<(String, usize)> = None;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let number = index + 1;
@@ -65,14 +59,14 @@ pub(crate) fn parse(text: &str, columns: bool) -> Result<(Vec<Leaf>, Ended), Rea
             continue;
         }
         if path.is_empty() {
-            // What benchmarks print before the first tree is not ours, and not after a tree either.
+            // Output of the benchmarks themselves may precede the first tree and follow any tree.
             let name = if columns { header(line) } else { Some(line.trim_end()) };
             path.extend(name.filter(|_| whole).map(str::to_owned));
             continue;
         }
         match split(line) {
             Line::Node { depth, rest } => {
-                // A deeper name says that the one above is no case.
+                // A deeper name shows that the name above is a group, not a case.
                 leaves.extend(open.take().filter(|_| depth < path.len()));
                 path.truncate(depth);
                 if path.len() < depth {
@@ -87,7 +81,7 @@ pub(crate) fn parse(text: &str, columns: bool) -> Result<(Vec<Leaf>, Ended), Rea
                 let Some((leaf, texts)) = open.as_mut().zip(columns.then(|| fields(rest)).flatten()) else {
                     return Err(ReadError::line(
                         number,
-                        "it is no line of the tree: does a benchmark print to stdout?",
+                        "not a line of the tree: does a benchmark print to stdout?",
                     ));
                 };
                 let label = texts[0].strip_suffix(':').filter(|_| texts[1..].iter().all(String::is_empty));
@@ -112,7 +106,7 @@ pub(crate) fn parse(text: &str, columns: bool) -> Result<(Vec<Leaf>, Ended), Rea
     Ok((leaves, ended))
 }
 
-/// The root's name, where the columns are those that are known.
+/// The root's name, if the columns are the known ones.
 fn header(line: &str) -> Option<&str> {
     let columns: Vec<&str> = line.rsplitn(6, '│').map(str::trim).collect();
     let (first, others) = columns.split_last()?;
@@ -135,24 +129,22 @@ fn split(line: &str) -> Line<'_> {
     }
 }
 
-/// Six texts, of which the first may have a name before it.
 fn fields(rest: &str) -> Option<[String; 6]> {
     let mut fields: Vec<String> = rest.rsplitn(6, '│').map(|field| field.trim().to_owned()).collect();
     fields.reverse();
-    // Beside no name, a branch that goes on stands before the first column.
+    // On a line without a name, the branch symbol precedes the first column.
     if let Some(first) = fields.first_mut() {
         *first = first.trim_start_matches('│').trim().to_owned();
     }
     fields.try_into().ok()
 }
 
-/// Name, whether it is ignored, and its values.
 fn node(rest: &str, columns: bool) -> (String, bool, Option<[String; 6]>) {
     let mut parts: Vec<&str> = rest.rsplitn(6, '│').collect();
     parts.reverse();
     let tabled = columns && parts.len() == 6;
     let first = if tabled { parts[0] } else { rest }.trim_end();
-    // Two spaces or more stand between a name and the first column.
+    // At least two spaces separate a name from the first column.
     let (name, value) = first.rsplit_once("  ").unwrap_or((first, ""));
     let name = name.trim_end();
     let others: Vec<String> = parts[1..].iter().map(|part| part.trim().to_owned()).collect();
@@ -167,8 +159,8 @@ fn node(rest: &str, columns: bool) -> (String, bool, Option<[String; 6]>) {
     (name.to_owned(), false, values.try_into().ok())
 }
 
-/// A value with its unit in the smallest that is the same for every case, since Divan takes the one that reads best: nanoseconds, bytes, and
-/// so on. `None`: no number, or another unit.
+/// A value in the smallest unit of its kind, the same for every case, because Divan prints the most readable unit:
+/// nanoseconds, bytes, and so on. `None`: not a number, or an unknown unit.
 pub(crate) fn scaled(text: &str, kind: &str) -> Option<(f64, &'static str)> {
     const TIMES: [(&str, f64); 8] = [
         ("ps", 1e-3),

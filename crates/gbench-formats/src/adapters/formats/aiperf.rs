@@ -1,12 +1,13 @@
 //! AIPerf and GenAI-Perf: the summary `profile_export*.json` of a load test. A file is one case.
+//! <https://github.com/ai-dynamo/aiperf/blob/main/docs/tutorials/working-with-profile-exports.md>.
 //!
-//! <https://github.com/ai-dynamo/aiperf/blob/main/docs/tutorials/working-with-profile-exports.md>. Each metric is an object with its unit and
-//! statistics, beside `input_config`, whose layout differs by version. Requests that failed stand in `error_summary`, and their times nowhere: such
-//! a run failed. A latency of 0 is one that was not there to be measured, as where a server sends all tokens at once.
+//! Each metric is an object with its unit and statistics; the layout of `input_config` differs by version. Failed
+//! requests are listed in `error_summary` without times: such a run failed. A latency of 0 was not measured, for example
+//! if a server sends all tokens at once.
 
 use super::interface::prelude::*;
 
-/// What a load test is about; whatever else it notes is shown.
+/// The purpose of a load test; other figures are only shown.
 const JUDGED: [&str; 7] = [
     "request_latency",
     "time_to_first_token",
@@ -16,10 +17,10 @@ const JUDGED: [&str; 7] = [
     "request_throughput",
     "output_token_throughput",
 ];
-/// What the connection did, and the same figures over other stretches of time.
+/// Figures of the connection, and the same figures over other intervals.
 const LEFT_OUT: [&str; 3] = ["http_req_", "effective_", "active_"];
 
-/// Each parameter, and where versions have it in `input_config`.
+/// Each parameter, and its paths in `input_config` by version.
 const PARAMS: [(&str, &[&str]); 8] = [
     ("model", &["/models/items/0/name", "/endpoint/model_names/0", "/model_names/0", "/model/0", "/model"]),
     ("endpoint_type", &["/endpoint/type", "/endpoint_type"]),
@@ -87,16 +88,16 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         }
     }
     if reading.metrics.is_empty() {
-        fail(&mut reading, "it holds no metric");
+        fail(&mut reading, "it contains no metric");
     }
-    // The latency of a request is what every kind of endpoint has.
+    // Every kind of endpoint has the latency of a request.
     reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
     Ok(vec![RunReading::from(vec![reading]).fact("aiperf_version", found.text("aiperf_version"))])
 }
 
 fn params(config: &Value) -> Params {
     let mut config = config.clone();
-    // Warm-up is a phase of its own.
+    // Warm-up is a separate phase.
     let phases = config.get("phases").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let profiling =
         phases.iter().find(|phase| phase.get("name").and_then(Value::as_str) == Some("profiling"));
@@ -118,7 +119,6 @@ fn params(config: &Value) -> Params {
         .collect()
 }
 
-/// Requests that failed, and a run that did not end.
 fn failures(file: &ResultFile, found: &Entries<Value>, reading: &mut Reading) -> Result<(), ReadError> {
     let is = |key: &str, value: bool| found.get(key) == Some(&Value::Bool(value));
     let mean = |key: &str| Ok(found.typed::<Metric>(file, key)?.map(|metric| metric.avg));

@@ -1,14 +1,14 @@
-//! The JSON of a CUDA kernel harness: one kernel, or a list of them, with the statistics of its time; and the later layout with
+//! The JSON of a CUDA kernel harness: one kernel, or a list of them, with statistics of the time. The later layout has
 //! `performance`, `correctness` and `roofline`.
 //!
-//! `{kernel_name, timestamp, config, metrics: {mean_time_ms, median_time_ms, std_dev_ms, ..., iterations, throughput_gflops, bandwidth_gb_s,
-//! occupancy_percent}, environment, parameters}`. A kernel whose check says `passed: false` has failed. What it calls efficiency can lie above
-//! 100 %, and is shown with a mark.
+//! `{kernel_name, timestamp, config, metrics: {mean_time_ms, median_time_ms, std_dev_ms, ..., iterations,
+//! throughput_gflops, bandwidth_gb_s, occupancy_percent}, environment, parameters}`. A kernel with `passed: false` has
+//! failed. Its efficiency can exceed 100 %, and is marked then.
 
 use super::interface::prelude::*;
 use super::readers::time_statistics::{read_times, statistic};
 
-/// Figures beside the time, by their fields.
+/// Figures other than the time, by field.
 const FIGURES: [(&str, &str, &str); 3] = [
     ("throughput_gflops", "throughput", "GFLOP/s"),
     ("bandwidth_gb_s", "bandwidth", "GB/s"),
@@ -97,7 +97,7 @@ fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-/// Figures that are shown: those that are known, and of a named part all numbers.
+/// Figures that are only shown: the known ones, and all numbers of a given part.
 fn add_shown(fields: &Fields, part: &str, reading: &mut Reading) -> Result<(), ReadError> {
     for (key, value) in fields.all() {
         let known = FIGURES.iter().find(|(other, ..)| *other == key);

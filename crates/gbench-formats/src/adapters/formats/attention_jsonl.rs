@@ -1,7 +1,8 @@
-//! Rows of attention kernels: JSON lines, each one implementation and shape with the mean of its times.
+//! Rows of attention kernels: JSON lines, each with one implementation and shape and the mean of its times.
 //!
-//! `{impl, B, H, S, d, dtype, causal, ms_mean, ms_std, qps, seed, torch, cuda, driver, cudnn, gpu_name, sm, commit}`. Rows of different commits
-//! or machines in one file are different runs. Blank lines are passed over; a line that breaks off is refused with its number.
+//! `{impl, B, H, S, d, dtype, causal, ms_mean, ms_std, qps, seed, torch, cuda, driver, cudnn, gpu_name, sm, commit}`.
+//! Rows of different commits or machines are different runs. Blank lines are ignored; an incomplete line is refused with
+//! its number.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             continue;
         }
         let value: Value = serde_json::from_str(line).map_err(|error| {
-            let what = if error.is_eof() { "the line breaks off" } else { "the line is no JSON object" };
+            let what =
+                if error.is_eof() { "the line is incomplete" } else { "the line is not a JSON object" };
             file.line(index + 1, what)
         })?;
         let row = Fields::of(file, format!("line {}", index + 1), &value)?;
@@ -58,7 +60,7 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     let mut params = Params::new();
     for key in SHAPE {
         let param = row.need(key, row.get(key))?;
-        let param = param_of(param).ok_or_else(|| row.wrong(key, "it is no plain value"))?;
+        let param = param_of(param).ok_or_else(|| row.wrong(key, "not a plain value"))?;
         params.insert(key.to_owned(), param);
     }
     let mut reading = named("attention", params);
@@ -66,8 +68,9 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     let (mean, stddev, qps) = (row.number("ms_mean")?, row.number("ms_std")?, row.number("qps")?);
     let error = row.get("error").and_then(Value::as_str).filter(|text| !text.is_empty());
     let Some(value) = mean.filter(|mean| *mean > 0.0 && error.is_none()) else {
-        let time = mean
-            .map_or("`ms_mean` is missing".into(), |mean| format!("`ms_mean` is {mean}, which is no time"));
+        let time = mean.map_or("`ms_mean` is missing".into(), |mean| {
+            format!("`ms_mean` is {mean}, which is not a valid time")
+        });
         return Ok(reading.with_end(failed(error.map_or(time, str::to_owned))));
     };
     summarised(&mut reading, "time", "ms", summary(value, stddev, None));

@@ -1,16 +1,16 @@
-//! BabelStream: the table that it prints, as text or with `--csv`. A row is a case, named by its function.
+//! BabelStream: its table, as text or with `--csv`. A row is a case, named by its function.
+//! <https://github.com/UoB-HPC/BabelStream>.
 //!
-//! <https://github.com/UoB-HPC/BabelStream>. It drops its first run. The bandwidth is that of the fastest one, so that it says what the minimum
-//! says, with more digits: the text has five decimals of a second. An order of runs that times all of them at once stores one mean as
-//! each sample: minimum, maximum and average are the same then, and nothing was repeated.
+//! It drops its first run. The bandwidth is that of the fastest run: it repeats the minimum with more digits, as the text
+//! has five decimals of a second. An order of runs that times all runs at once stores one mean as each sample: if
+//! minimum, maximum and average are equal, nothing was repeated.
 //!
-//! SuperBench's `gpu_stream` has rows such as `STREAM_COPY_double_gpu_0_...`: that is another program, whose rows name no unit.
+//! SuperBench's `gpu_stream`, with rows such as `STREAM_COPY_double_gpu_0_...`, is another program whose rows name no
+//! unit.
 
 use super::interface::prelude::*;
 
-/// Columns of the table of text behind the unit.
 const TEXT: [&str; 4] = ["Min", "(sec)", "Max", "Average"];
-/// The first columns of the table with commas.
 const CSV: &str = "function,num_times,n_elements,sizeof,";
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
@@ -58,7 +58,6 @@ fn is_csv_header(line: &str) -> bool {
     line.starts_with(CSV) && unit_of(line).is_some()
 }
 
-/// The column of the bandwidth, and its unit.
 fn unit_of(header: &str) -> Option<(&str, String)> {
     header.split(',').find_map(|column| {
         let unit = column.trim().strip_suffix("_per_sec")?;
@@ -82,15 +81,13 @@ fn bytes(unit: &str) -> Option<String> {
     Some(format!("{size}/s"))
 }
 
-/// One row: times in seconds.
 struct Row {
     function: String,
     params: Params,
     unit: String,
     bandwidth: f64,
-    /// Minimum, maximum and average, where the row has them.
     times: Option<[f64; 3]>,
-    /// Of all, with the first.
+    /// The number of all runs, including the first.
     runs: Option<u64>,
     is_precise: bool,
 }
@@ -98,7 +95,7 @@ struct Row {
 impl Row {
     fn reading(self) -> Reading {
         let mut reading = named(&self.function, self.params);
-        // Those of `Init` and `Read` are one run, which it does not drop.
+        // `Init` and `Read` have a single run, which is not dropped.
         let count = self.runs.map(|runs| if runs > 1 { runs - 1 } else { runs });
         let is_repeated = count != Some(1);
         measured(&mut reading, "bandwidth", &self.unit, self.bandwidth);
@@ -155,7 +152,6 @@ fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
     Ok(readings)
 }
 
-/// What stands above the table of text.
 #[derive(Default)]
 struct Above {
     params: Params,
@@ -176,7 +172,7 @@ impl Above {
             "Implementation" => ("implementation", ParamValue::Text(value.to_owned())),
             "Precision" => ("precision", ParamValue::Text(value.to_owned())),
             "Number of elements" => ("elements", param(value)),
-            // Rounded, and the same again.
+            // A rounded repetition.
             "Array size" if !self.params.contains_key("elements") => {
                 ("array_size", ParamValue::Text(value.to_owned()))
             }

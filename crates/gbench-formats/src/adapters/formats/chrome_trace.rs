@@ -1,7 +1,8 @@
-//! Chrome traces as the profiler of PyTorch writes them: each GPU kernel is a case, and each time that it ran is a sample.
+//! Chrome traces by PyTorch's profiler: each GPU kernel is a case, and each of its executions is a sample.
+//! <https://docs.pytorch.org/docs/stable/profiler.html>, and the trace event format that it names.
 //!
-//! <https://docs.pytorch.org/docs/stable/profiler.html>, and the trace event format that it names. Events of other kinds, such as operators on the
-//! CPU and copies, are passed over. Old profilers call the category `Kernel` and round durations to whole microseconds.
+//! Other events, such as operators on the CPU and copies, are ignored. Old profilers use the category `Kernel` and round
+//! durations to whole microseconds.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -38,7 +39,7 @@ struct Event<'a> {
     args: Option<Place>,
 }
 
-/// Where a kernel ran. Other events have other things of that name.
+/// The device and stream of a kernel. Events of other kinds use the same names for other facts.
 #[derive(Deserialize)]
 struct Place {
     device: Option<Value>,
@@ -46,7 +47,7 @@ struct Place {
     block: Option<Value>,
 }
 
-/// What tells launches of one kernel apart: the card, and the shape, with which the work goes.
+/// The facts that distinguish launches of one kernel: the card, and the shape, on which the amount of work depends.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct KernelLaunch {
     device: Option<i64>,
@@ -68,7 +69,7 @@ impl Event<'_> {
     }
 }
 
-/// Whether a text stands as the category of an event. Within another text its quotes would be escaped.
+/// True if the text is the category of an event. Within another text its quotes would be escaped.
 fn is_category(bytes: &[u8], text: &str) -> bool {
     memmem::find_iter(bytes, text).any(|at| {
         let before = bytes.get(..at).unwrap_or_default().trim_ascii_end();

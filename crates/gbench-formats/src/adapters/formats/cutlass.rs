@@ -1,8 +1,9 @@
-//! CUTLASS profiler: the CSV of `--output`, or the part below `CSV Results:` of what it prints. A row is a case.
+//! CUTLASS profiler: the CSV of `--output`, or the output below `CSV Results:`. A row is a case.
+//! <https://docs.nvidia.com/cutlass/media/docs/cpp/profiler.html>.
 //!
-//! <https://docs.nvidia.com/cutlass/media/docs/cpp/profiler.html>. The columns of the arguments differ by operation and version: they are those
-//! between `Status` and `Bytes`, and tags of the user before `Problem`. The column `GB/s` holds GiB/s, as the profiler's other output
-//! says. The number of the problem depends on what else ran, and identifies nothing.
+//! The columns of arguments differ by operation and version: they are those between `Status` and `Bytes`, and the user's
+//! tags before `Problem`. The column `GB/s` contains GiB/s, as the profiler's text output shows. The problem's number
+//! depends on the other problems, and identifies nothing.
 
 use super::interface::prelude::*;
 
@@ -49,7 +50,6 @@ struct Columns {
     operation: usize,
     disposition: usize,
     status: usize,
-    /// Columns that say what ran.
     keys: Vec<usize>,
 }
 
@@ -75,7 +75,7 @@ impl Columns {
         }
         for (column, name, unit) in FIGURES {
             let column = table.need(column)?;
-            // What was verified and not timed has empty cells.
+            // Cells are empty if it was verified but not timed.
             let value = if cell(column).is_empty() { 0.0 } else { table.number(row, column)? };
             if name != "time" {
                 shown(&mut reading, name, unit, value);
@@ -90,7 +90,7 @@ impl Columns {
     }
 }
 
-/// What the row says of its run: `not_verified` is one whose result nothing was compared with.
+/// The outcome of the row's run; `not_verified` means that the result was not compared with a reference.
 fn end(disposition: &str, status: &str) -> End {
     let (fate, state) = (disposition.to_ascii_lowercase(), status.to_ascii_lowercase());
     let message = || format!("its disposition is `{disposition}`, its status `{status}`");

@@ -1,13 +1,13 @@
-//! github-action-benchmark: the history that it publishes as `data.js`, a JSON document behind a JavaScript assignment. Each commit and date is a
-//! run, over all suites of the file.
+//! github-action-benchmark: its published history `data.js`, a JSON document after a JavaScript assignment. Each commit
+//! and date is a run, across all suites of the file. <https://github.com/benchmark-action/github-action-benchmark>.
 //!
-//! <https://github.com/benchmark-action/github-action-benchmark>. An entry holds one number of each benchmark. Its unit says which way is
-//! better, and else the tool that it names. What stands in `range` means something else for each tool, so it is kept as it is.
+//! An entry has one number per benchmark. Its direction follows from the unit, else from the named tool. `range` has a
+//! different meaning for each tool, so it is kept as text.
 
 use super::interface::prelude::*;
 use crate::adapters::readers::json;
 
-/// Before the document in `data.js`.
+/// Precedes the document in `data.js`.
 const ASSIGNMENT: &[u8] = b"window.BENCHMARK_DATA";
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ struct Entry {
     benches: Vec<Bench>,
 }
 
-/// What GitHub says of a commit, or its name alone in histories that others shortened.
+/// GitHub's object for a commit, or only its name in shortened histories.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Commit {
@@ -83,14 +83,14 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     Ok(runs)
 }
 
-/// What is assigned, or all of it.
+/// The assigned document, or the whole file without an assignment.
 fn assigned<'a>(file: &ResultFile<'a>) -> ResultFile<'a> {
     let value = file.bytes.trim_ascii_start().strip_prefix(ASSIGNMENT);
     let value = value.and_then(|rest| rest.trim_ascii_start().strip_prefix(b"="));
     ResultFile { bytes: value.unwrap_or(file.bytes), ..*file }
 }
 
-/// The document, with or without the assignment. Places in messages are those of the file.
+/// The document, with or without the assignment. Errors refer to places in the file.
 fn parse(file: &ResultFile) -> Result<Document, ReadError> {
     let value = assigned(file).bytes;
     let (before, text) = file.bytes.split_at(file.bytes.len() - value.len());
@@ -104,7 +104,6 @@ fn parse(file: &ResultFile) -> Result<Document, ReadError> {
     json::document(Some(file.name), &bytes)
 }
 
-/// What the tools mean by their numbers, where units do not say it.
 fn direction_of_tool(tool: &str) -> Option<Better> {
     match tool {
         "cargo"
@@ -121,7 +120,7 @@ fn direction_of_tool(tool: &str) -> Option<Better> {
     }
 }
 
-/// The unit of what one iteration takes: `ns/iter`, `B/op`.
+/// The unit of one iteration's cost: `ns/iter`, `B/op`.
 fn of_one(unit: &str) -> Option<&str> {
     let (unit, one) = unit.split_once('/')?;
     ["iter", "op", "call", "run"].contains(&one).then_some(unit.trim())
@@ -132,12 +131,12 @@ fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
     let unit = bench.unit.trim();
     let of_unit = direction_of_unit(unit).or_else(|| direction_of_unit(of_one(unit)?));
     let of_tool = direction_of_tool(tool);
-    // A custom tool is the user's own word, so a unit that says otherwise leaves it open.
+    // The name of a custom tool is free text, so a contradicting unit leaves the direction open.
     let open = tool.starts_with("custom") && of_unit.is_some() && of_unit != of_tool;
     let better = of_unit.or(of_tool).filter(|_| !open);
     let time = is_time(unit) || of_one(unit).is_some_and(is_time);
     if time && bench.value <= 0.0 {
-        reading.end = failed(format!("it took {} {unit}, which is no time", bench.value));
+        reading.end = failed(format!("it took {} {unit}, which is not a valid time", bench.value));
     }
     let metric = summarised(&mut reading, if time { "time" } else { "value" }, unit, alone(bench.value));
     metric.better = better.filter(|_| direction_of_unit(unit).is_none());

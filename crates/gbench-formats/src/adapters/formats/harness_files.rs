@@ -1,5 +1,5 @@
-//! The harnesses whose files are formats, and what each is known by. `asv` and `ctest` are not among them: the one needs files that stand for
-//! a whole tree, the other writes what any test runner may write.
+//! The harnesses whose files are formats, and how each file is recognised. `asv` and `ctest` are missing: asv's result is
+//! a whole tree of files, and any test runner may write ctest's file.
 
 mod criterion_folder;
 mod go_text;
@@ -21,7 +21,6 @@ use crate::adapters::{
     jmh, libtest_bench, mitata, nanobench, nvbench, pyperf, pytest_benchmark, vitest_bench,
 };
 
-/// Each harness whose file is a format by itself.
 pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the full JSON report of 0.12 and later",
@@ -40,7 +39,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         ..HarnessFile::of(&catch2::Catch2, File("catch2.xml"), is_catch2)
     },
     HarnessFile {
-        versions: "0.3 to 0.8: the folder `target/criterion`, or `new/sample.json` with `new/benchmark.json` beside it",
+        versions: "0.3 to 0.8: the folder `target/criterion`, or `new/sample.json` with `new/benchmark.json` next to it",
         fields: "`title`, `throughput`; `iters`, `times`",
         ..HarnessFile::of(
             &criterion::Criterion,
@@ -116,7 +115,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         ..HarnessFile::of(&nanobench::Nanobench, Stdout, is_nanobench)
     },
     HarnessFile {
-        versions: "JSON of version 1; the samples of `--jsonbin` where their files lie beside it",
+        versions: "JSON of version 1, and the samples of `--jsonbin` from the same folder",
         fields: "`benchmarks[].states[]`: `axis_values`, `device`, `is_skipped`, `summaries[]` by `tag`",
         direction: "time of the GPU lower; the others are shown",
         run: nvbench_run,
@@ -134,7 +133,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         ..HarnessFile::of(&pyperf::Pyperf, File("pyperf.json"), is_pyperf)
     },
     HarnessFile {
-        versions: "JSON of 3, 4 and 5; which tests failed stands in `pytest.xml` beside it alone (`--junitxml`)",
+        versions: "JSON of 3, 4 and 5; the failed tests come from `pytest.xml` (`--junitxml`) in the same folder",
         fields: "`fullname`, `stats.data`, else `stats.median`; `rounds`, `iterations`; `datetime`, `commit_info`",
         run: pytest_benchmark_run,
         ..HarnessFile::of(
@@ -155,7 +154,6 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
 ];
 
-/// A run that began when the text at this path says.
 fn dated(file: &ResultFile, path: &str) -> RunReading {
     let keys: Vec<&str> = path.split('.').collect();
     let outline = Outline::of(file, keys.get(..1).unwrap_or_default(), &keys);
@@ -163,7 +161,7 @@ fn dated(file: &ResultFile, path: &str) -> RunReading {
     RunReading { started, ..RunReading::default() }
 }
 
-/// Its root element, which stands behind the declaration alone.
+/// True if the root element follows directly after the declaration.
 fn is_catch2(file: &ResultFile) -> bool {
     let text = file.bytes.trim_ascii_start();
     let rest = match memmem::find(text, b"?>") {
@@ -183,7 +181,7 @@ fn is_divan(file: &ResultFile) -> bool {
     })
 }
 
-/// Whether the first document among the lines is a summary of a version.
+/// True if the first document among the lines is a summary of a version.
 fn has_summary(file: &ResultFile, is_version: impl Fn(&str) -> bool) -> bool {
     if !file.holds(&["\"module_path\""]) {
         return false;
@@ -238,7 +236,6 @@ fn is_nanobench(file: &ResultFile) -> bool {
         })
 }
 
-/// With the devices that the file names.
 fn nvbench_run(file: &ResultFile) -> RunReading {
     #[derive(Deserialize)]
     struct Devices {
@@ -261,7 +258,7 @@ fn is_pyperf(file: &ResultFile) -> bool {
     })
 }
 
-/// With `pytest.xml` beside it, each test ends as that says.
+/// The end of each test comes from `pytest.xml` in the same folder, if it exists.
 fn pytest_benchmark_file(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
     if file.beside.get(pytest_benchmark::ENDS).is_some() {
         return read_file(&pytest_benchmark::PytestBenchmark, file, pytest_benchmark::FILE);
@@ -272,7 +269,7 @@ fn pytest_benchmark_file(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
     })
 }
 
-/// A commit is what was measured where nothing was changed beside it.
+/// The measured commit, if the tree had no other changes.
 fn pytest_benchmark_run(file: &ResultFile) -> RunReading {
     let outline = Outline::of(file, &[], &["commit_info"]);
     let commit = outline.as_ref().and_then(|outline| {

@@ -1,8 +1,9 @@
-//! The result file of a harness of pairs: chapters of examples, each with a `baseline_` file and its `optimized_` ones.
+//! The result file of a harness of pairs: chapters of examples, each with a `baseline_` file and its `optimized_` files.
 //!
-//! `{timestamp, results: [{chapter, status, benchmarks: [{example, type, baseline_file, baseline_time_ms, baseline_p75_ms, ...,
-//! optimizations: [{file, technique, status, time_ms, speedup, ...}], best_speedup, status}], summary}]}`. The harness counts a benchmark that
-//! timed out or was invalid as succeeded with 0.0 ms: such a time is a failure here. Its raw times may be invented, and are not read.
+//! `{timestamp, results: [{chapter, status, benchmarks: [{example, type, baseline_file, baseline_time_ms,
+//! baseline_p75_ms, ..., optimizations: [{file, technique, status, time_ms, speedup, ...}], best_speedup, status}],
+//! summary}]}`. The harness reports a benchmark that timed out or was invalid as succeeded with 0.0 ms: such a time is a
+//! failure here. Its raw times may be invented, and are not read.
 
 use super::interface::prelude::*;
 use gbench_model::Variant;
@@ -32,7 +33,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let benchmarks = chapter.objects("benchmarks")?;
         let status = chapter.text("status")?.unwrap_or_default();
         if benchmarks.is_empty() && is_failure(status) {
-            // Of the chapter as a whole, so that it counts there as failed.
+            // The chapter itself is a case, so that it is reported as failed.
             let reading = named(name, Params::from([text_param("chapter", name)]));
             run.readings.push(reading.with_end(failed(said(&chapter, status)?)));
         }
@@ -51,7 +52,6 @@ fn is_failure(status: &str) -> bool {
     !succeeded(status) && !status.starts_with("skip") && !status.is_empty()
 }
 
-/// The status and what stands beside it in words.
 fn said(fields: &Fields, status: &str) -> Result<String, ReadError> {
     for key in ["skip_reason", "error", "error_message", "reason"] {
         if let Some(text) = fields.text(key)? {
@@ -84,7 +84,7 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
         let mut params = with(Variant::Optimized);
         let file = optimization.text("file")?;
         params.extend(technique.map(|technique| text_param("technique", technique)));
-        // Two files may call their technique alike.
+        // Two files may have the same technique.
         let alike = techniques.iter().filter(|other| *other == technique).count() > 1;
         let named_by_file = file.filter(|_| alike || technique.is_none());
         params.extend(named_by_file.map(|file| text_param("file", file)));
@@ -119,7 +119,7 @@ fn fill(reading: &mut Reading, fields: &Fields, prefix: &str, status: &str) -> R
     };
     summarised(reading, "time", "ms", alone(value));
     for name in PERCENTILES {
-        // 0.0 where nothing was kept.
+        // 0.0 if no value was stored.
         if let Some(value) = fields.number(&key(&format!("{name}_ms")))?.filter(|value| *value > 0.0) {
             summarised(reading, &format!("time_{name}"), "ms", alone(value)).judged = false;
         }

@@ -1,7 +1,8 @@
-//! HPCG, the High Performance Conjugate Gradients benchmark: its file `HPCG-Benchmark_3.1_DATE.txt`, one case a run.
+//! HPCG, the High Performance Conjugate Gradients benchmark: its file `HPCG-Benchmark_3.1_DATE.txt`, one case per run.
+//! <https://www.hpcg-benchmark.org/>.
 //!
-//! <https://www.hpcg-benchmark.org/>. Each line is a path of keys and a value, `Final Summary::NAME=VALUE`. The rating counts only where
-//! the file calls the result VALID. A run below half an hour is VALID, and not official: that stands in the metadata.
+//! Each line is a path of keys and a value, `Final Summary::NAME=VALUE`. The rating is used only if the file calls the
+//! result VALID. A run below half an hour is VALID but not official; the metadata records that.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +11,10 @@ use super::interface::prelude::*;
 const TITLE: &str = "HPCG-Benchmark";
 const RATING: &str = "Final Summary::HPCG result is VALID with a GFLOP/s rating of";
 const TOTAL: &str = "Benchmark Time Summary::Total";
-/// Seconds that an official run takes at least.
+/// The least seconds of an official run.
 const OFFICIAL: f64 = 1800.0;
 const INVALID: &str = "Final Summary::HPCG result is";
 
-/// Parameters by their path.
 const PARAMS: [(&str, &str); 5] = [
     ("nx", "Global Problem Dimensions::Global nx"),
     ("ny", "Global Problem Dimensions::Global ny"),
@@ -23,7 +23,6 @@ const PARAMS: [(&str, &str); 5] = [
     ("threads", "Machine Summary::Threads per processes"),
 ];
 
-/// Figures that the rating is made of.
 const FIGURES: [(&str, &str, &str); 8] = [
     ("ddot", "GFLOP/s", "GFLOP/s Summary::Raw DDOT"),
     ("waxpby", "GFLOP/s", "GFLOP/s Summary::Raw WAXPBY"),
@@ -53,9 +52,7 @@ fn recognises(file: &ResultFile) -> bool {
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if !recognises(file) {
-        return Err(
-            file.wrong(format!("it is no file of `{TITLE}` with lines `Machine Summary::NAME=VALUE`"))
-        );
+        return Err(file.wrong(format!("not a file of `{TITLE}` with lines `Machine Summary::NAME=VALUE`")));
     }
     let text = file.text()?;
     let entries: BTreeMap<&str, (usize, &str)> = lines(text)
@@ -103,11 +100,10 @@ fn figure(
     path: &str,
 ) -> Result<Option<f64>, ReadError> {
     let Some((line, value)) = entries.get(path) else { return Ok(None) };
-    let number = number(value).ok_or_else(|| file.line(*line, format!("`{value}` is no number")))?;
+    let number = number(value).ok_or_else(|| file.line(*line, format!("`{value}` is not a number")))?;
     Ok(Some(number))
 }
 
-/// The tests that the run did not pass.
 fn unpassed(entries: &BTreeMap<&str, (usize, &str)>) -> String {
     let failed = entries.iter().filter(|(_, (_, value))| *value == "FAILED");
     let names: Vec<&str> = failed.map(|(path, _)| path.strip_suffix("::Result").unwrap_or(path)).collect();

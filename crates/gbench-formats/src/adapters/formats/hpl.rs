@@ -1,13 +1,14 @@
-//! HPL, the High-Performance Linpack benchmark: what `xhpl` prints, and the HPL section of `hpccoutf.txt`. A row is a case.
+//! HPL, the High-Performance Linpack benchmark: the output of `xhpl`, and the HPL section of `hpccoutf.txt`. A row is a
+//! case. <https://www.netlib.org/benchmark/hpl/>.
 //!
-//! <https://www.netlib.org/benchmark/hpl/>. The residual of a row stands below it, and tells whether the system was solved. The times have two
-//! decimals, and the rates four digits. NVIDIA's build adds the rate of a GPU in parentheses. A row that was measured several times is
-//! one case with several values.
+//! The residual below a row shows whether the system was solved. The times have two decimals, and the rates four digits.
+//! NVIDIA's build adds the rate per GPU in parentheses. A row that was measured several times is one case with several
+//! values.
 
 use super::interface::prelude::*;
 
 const COLUMNS: [&str; 7] = ["T/V", "N", "NB", "P", "Q", "Time", "Gflops"];
-/// Those that say what was solved, and how.
+/// The leading columns: the problem and the method.
 const KEYS: usize = 5;
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
@@ -66,7 +67,7 @@ fn is_header(line: &str) -> bool {
     words.starts_with(&COLUMNS) && (words.len() == COLUMNS.len() || words.contains(&"GPU)"))
 }
 
-/// `PASSED` or `FAILED` at the end of a residual's line: older versions have three such lines a row.
+/// `PASSED` or `FAILED` at the end of a residual's line: older versions have three such lines per row.
 fn verdict(line: &str) -> Option<bool> {
     match line.split_whitespace().last()? {
         "PASSED" => Some(true),

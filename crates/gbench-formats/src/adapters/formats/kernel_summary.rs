@@ -1,21 +1,18 @@
 //! `summary.json` of a kernel runner: a row for each kernel, backend and precision.
 //!
-//! Read are the fields whose meaning and unit their names say: statistics of a time with `ms`, memory with `mb`, energy with `j`. Totals
-//! stand beside the rows and are held against them; a kernel that did not load is missing there and nowhere else.
+//! Only fields whose names show their meaning and unit are read: statistics of a time in `ms`, memory in `mb`, energy in
+//! `j`. The totals must agree with the rows, because a kernel that did not load is missing from the rows alone.
 
 use super::interface::prelude::*;
 use super::readers::time_statistics::read_times;
 
-/// The lists in which the rows may stand.
 const ROWS: [&str; 2] = ["results", "kernels"];
 
-/// Names of a kernel.
 const NAMES: [&str; 3] = ["kernel", "kernel_name", "name"];
 
-/// What tells the rows of a kernel apart.
 const KEYS: [&str; 5] = ["backend", "precision", "dtype", "device", "problem_size"];
 
-/// Figures beside the time: by the last part of their name, with what they are called, the unit, the direction, and whether to judge.
+/// Figures other than the time, by the last part of their name: metric, unit, direction, and whether it is judged.
 const FIGURES: [(&str, &str, &str, Option<Better>, bool); 9] = [
     ("memory_mb", "memory", "MB", Some(Better::Lower), true),
     ("peak_memory_mb", "memory", "MB", Some(Better::Lower), true),
@@ -98,12 +95,12 @@ fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Resu
         .into_iter()
         .find(|key| row.get(key).is_some_and(Value::is_object));
     let inner = timed.map(|key| row.object(key)).transpose()?.flatten();
-    // `latency_ms: {p50: ...}` says its unit outside.
+    // The unit of `latency_ms: {p50: ...}` is in the outer key.
     let times = if timed == Some("latency_ms") { row } else { inner.as_ref().unwrap_or(row) };
     let time = read_times(times, iterations, reading)?;
     if time.is_none_or(|time| time <= 0.0) {
         let time = time.map_or("it has none in milliseconds".into(), |time| format!("it is {time} ms"));
-        reading.end = failed(format!("it says that it succeeded, and its time is none: {time}"));
+        reading.end = failed(format!("reported as succeeded, but its time is {time}"));
         return Ok(());
     }
     for (path, value) in flattened(row) {
@@ -113,7 +110,7 @@ fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Resu
         };
         let value = row.number_of(&path, value)?;
         if reading.metrics.iter().any(|metric| metric.name == *name) {
-            return Err(row.wrong(&path, "another field says the same"));
+            return Err(row.wrong(&path, "another field has the same meaning"));
         }
         let metric = summarised(reading, name, unit, alone(value));
         (metric.better, metric.judged) = (*better, *judged);

@@ -1,15 +1,16 @@
-//! Kernel Tuner: its cache file. Each configuration that it tried is a case, with the time of each of its iterations.
+//! Kernel Tuner: its cache file. Each tested configuration is a case, with the time of each iteration.
+//! <https://kerneltuner.github.io/kernel_tuner/stable/cache_files.html>.
 //!
-//! <https://kerneltuner.github.io/kernel_tuner/stable/cache_files.html>. The tool appends a configuration at a time, and closes the two outer
-//! braces only when it ends: a file that lacks them, after a whole configuration, is read as it is. A configuration that did not
-//! compile or run has a text in `time`, and in old versions 1e20.
+//! The tool appends one configuration at a time, and closes the two outer braces when it ends: a file without them that
+//! ends after a whole configuration is valid. A configuration that did not compile or run has text in `time`, or 1e20 in
+//! old versions.
 
 use super::interface::prelude::*;
 use crate::adapters::readers::json;
 
-/// What old versions write for a configuration that failed.
+/// The time of a failed configuration in old versions.
 const FAILED_TIME: f64 = 1e20;
-/// Numbers of an entry that tell of the tuning, and of nothing that was tuned.
+/// Numbers of an entry that describe the tuning, not the configuration.
 const OTHER: [&str; 8] = [
     "time",
     "times",
@@ -58,17 +59,17 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     Ok(vec![RunReading::from(readings).fact("device_name", device)])
 }
 
-/// The bytes with the outer braces closed, where they end after a whole object.
+/// The bytes with the outer braces closed, if they end after a whole object.
 fn closed(bytes: &[u8]) -> Option<Vec<u8>> {
     let text = bytes.trim_ascii_end();
     let text = text.strip_suffix(b",").unwrap_or(text).trim_ascii_end();
     let whole = text.ends_with(b"}") && bytes.trim_ascii_start().starts_with(b"{");
-    // Within the cache two braces are open, behind it one: else the result is no JSON.
+    // Two braces are open within the cache, one after it: otherwise the result is not JSON.
     let open = braces(text).filter(|open| whole && (1..=2).contains(open))?;
     Some([text, b"}}".get(..open)?].concat())
 }
 
-/// How many braces are open at the end. `None`: a text is.
+/// Braces that are open at the end; `None` within a string.
 fn braces(text: &[u8]) -> Option<usize> {
     let (mut open, mut inside, mut escaped) = (0_usize, false, false);
     for byte in text {
@@ -108,7 +109,7 @@ fn reading(
         None => return Err(file.at(path("time"), "it is missing")),
     };
     if time >= FAILED_TIME || time <= 0.0 {
-        return Ok(reading.with_end(failed(format!("its time is {time} ms, which is none"))));
+        return Ok(reading.with_end(failed(format!("its time is {time} ms, which is not a time"))));
     }
     match entry.get("times") {
         Some(times) => reading.metric("time", "ms", None).values = typed(file, &path("times"), times)?,

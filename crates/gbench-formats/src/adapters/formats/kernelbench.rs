@@ -1,6 +1,5 @@
-//! KernelBench: the JSON files of `results/timing`, the times of its problems as PyTorch runs them, in milliseconds. A problem is a case.
-//!
-//! <https://github.com/ScalingIntelligence/KernelBench>. A problem that did not run has no statistics.
+//! KernelBench: the JSON files of `results/timing`, the times of its problems in PyTorch, in milliseconds. A problem is a
+//! case; one that did not run has no statistics. <https://github.com/ScalingIntelligence/KernelBench>.
 
 use super::interface::prelude::*;
 
@@ -41,7 +40,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let mut run = RunReading::default();
     for (level, problems) in &levels.0 {
         if !is_level(level) {
-            return Err(file.at(level.as_str(), "it is no level of KernelBench"));
+            return Err(file.at(level.as_str(), "not a level of KernelBench"));
         }
         for (problem, value) in &problems.0 {
             let (reading, hardware) = reading(file, level, problem, value)?;

@@ -1,14 +1,15 @@
-//! llama-bench of llama.cpp: its JSON, JSON lines, CSV and Markdown. A row is a test: so many tokens of prompt and of output.
+//! llama-bench of llama.cpp: its JSON, JSON lines, CSV and Markdown. A row is a test with a number of prompt and output
+//! tokens. <https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/README.md>.
 //!
-//! <https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/README.md>. Fields come and go with versions: all but those known to
-//! describe the machine, the build or the measurement are parameters. Rows of several builds in one file are a run each. CSV and Markdown
-//! hold means alone, and Markdown the rate alone. A fork writes empty values, which are no JSON: refused, with the place.
+//! Fields vary by version: all fields are parameters except those known to describe the machine, the build or the
+//! measurement. Each build in a file is a run. CSV and Markdown contain only means, and Markdown only rates. The empty
+//! values of a fork are not JSON, and are refused with their place.
 
 mod markdown;
 
 use super::interface::prelude::*;
 
-/// Fields that are no parameter: of the build and the machine, of the file, and measured ones.
+/// Fields that are not parameters: facts of the build, the machine and the file, and measured values.
 const OTHER: [&str; 14] = [
     "build_commit",
     "build_number",
@@ -27,7 +28,6 @@ const OTHER: [&str; 14] = [
 ];
 const KNOWN: [&str; 4] = ["build_commit", "model_filename", "n_gen", "avg_ts"];
 
-/// One test, with texts as they stand.
 type Test = Entries<Value>;
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
@@ -37,7 +37,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`model_filename`, `n_prompt`, `n_gen`, `n_depth`, `backends` and each setting; `samples_ns`, `samples_ts`, `avg_ns`, \
              `stddev_ns`, `avg_ts`, `stddev_ts`; `test`, `t/s`; `build_commit`, `test_time`",
     reads: Reads::Samples,
-    direction: "time lower; tokens a second higher, and judged where there is no time",
+    direction: "time lower; tokens a second higher, and judged if there is no time",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY
@@ -89,8 +89,7 @@ fn rows_of_csv(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {
             let figure = ["avg_ns", "stddev_ns", "avg_ts", "stddev_ts"].contains(&name.as_str());
             let value = if figure {
                 let value = table.number(row, at)?;
-                let wrong =
-                    || file.line(row.line, format!("`{cell}` under `{name}` is no number to measure by"));
+                let wrong = || file.line(row.line, format!("`{cell}` under `{name}` is not a usable number"));
                 serde_json::Number::from_f64(value).map(Value::Number).ok_or_else(wrong)?
             } else {
                 let param = param(cell);
@@ -103,13 +102,12 @@ fn rows_of_csv(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {
     Ok(tests)
 }
 
-/// A run for each build, in the order of the file.
 fn runs(file: &ResultFile, tests: Vec<Test>) -> Result<Vec<RunReading>, ReadError> {
     let mut runs: Vec<RunReading> = Vec::new();
     for (at, test) in tests.iter().enumerate() {
         let path = |key: &str| format!("[{at}].{key}");
         if !is_test(test) {
-            return Err(file.at(format!("[{at}]"), "it is no test of llama-bench"));
+            return Err(file.at(format!("[{at}]"), "not a test of llama-bench"));
         }
         let text = |key: &str| test.text(key).map(str::to_owned);
         let commit = text("build_commit").filter(|commit| !["unknown", ""].contains(&commit.as_str()));
@@ -129,7 +127,7 @@ fn runs(file: &ResultFile, tests: Vec<Test>) -> Result<Vec<RunReading>, ReadErro
     Ok(runs)
 }
 
-/// The short name of a test, as the Markdown table has it without its depth.
+/// The short name of a test, as in the Markdown table without its depth.
 fn test_name(prompt: i64, output: i64) -> String {
     match (prompt, output) {
         (prompt, 0) => format!("pp{prompt}"),
@@ -145,7 +143,7 @@ fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Res
         .filter(|(name, _)| !OTHER.contains(&name.as_str()))
         .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
         .collect();
-    // The folder of the model is the machine's.
+    // The model's folder depends on the machine.
     let model = test.text("model_filename").unwrap_or_default();
     let model = model.rsplit(['/', '\\']).next().unwrap_or(model);
     params.insert("model".into(), ParamValue::Text(model.to_owned()));
@@ -163,7 +161,7 @@ fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Res
         if mean <= 0.0 || values.iter().any(|value| *value <= 0.0) {
             fail(&mut reading, format!("`avg_{end}` is {mean}: a repetition did nothing"));
         }
-        // One repetition, and several that are alike to the nanosecond, are no samples.
+        // One repetition, or several with exactly the same time, are not samples.
         let differ = values.iter().any(|value| Some(value) != values.first());
         let count = (!values.is_empty()).then_some(values.len() as u64);
         let stddev = figure("stddev")?.filter(|_| differ || values.is_empty());
@@ -174,7 +172,7 @@ fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Res
             made.summary = None;
         }
     }
-    // The rate alone is what is judged where there is no time.
+    // Without a time, the rate is judged.
     if let [only] = reading.metrics.as_mut_slice() {
         only.judged = true;
     }

@@ -1,12 +1,12 @@
-//! MLPerf LoadGen: `mlperf_log_summary.txt`, one case a run. What it calls INVALID is no number.
+//! MLPerf LoadGen: `mlperf_log_summary.txt`, one case per run. A run that it calls INVALID has no number.
+//! <https://github.com/mlcommons/inference/blob/master/loadgen/README.md>.
 //!
-//! <https://github.com/mlcommons/inference/blob/master/loadgen/README.md>. In the Offline scenario all samples are one query, so that its
-//! latencies are totals of the batch: they are shown. The file of an accuracy run holds no figure.
+//! In the Offline scenario all samples are one query, so its latencies are totals of the batch: they are only shown. The
+//! file of an accuracy run contains no figure.
 
 use super::interface::prelude::*;
 
 const TITLE: &str = "MLPerf Results Summary";
-/// The parts below their titles.
 const PARAMETERS: &str = "Test Parameters Used";
 
 /// Figures by their name in the file: metric, unit, and whether it is judged.
@@ -15,7 +15,7 @@ const FIGURES: [(&str, &str, &str, bool); 13] = [
     ("Completed samples per second", "samples_per_second", "samples/s", true),
     ("Tokens per second", "tokens_per_second", "tokens/s", true),
     ("Completed tokens per second", "tokens_per_second", "tokens/s", true),
-    // What the load generator asked for, and what follows from the latencies.
+    // The requested load, and figures derived from the latencies.
     ("Scheduled samples per second", "scheduled_samples_per_second", "samples/s", false),
     ("Samples per second (inferred)", "samples_per_second_inferred", "samples/s", false),
     ("QPS w/ loadgen overhead", "queries_per_second_with_overhead", "queries/s", false),
@@ -57,9 +57,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if !recognises(file) {
         return Err(file.wrong(format!("`{TITLE}` is missing, as it is after an accuracy run")));
     }
-    let errors = errors(text).ok_or_else(|| {
-        file.wrong("the line that says how many errors there were is missing: the run did not end")
-    })?;
+    let errors = errors(text)
+        .ok_or_else(|| file.wrong("the line with the number of errors is missing: the run did not end"))?;
     let need = |name: &str| {
         let found = text.lines().find_map(|line| value_of(line, name));
         found.ok_or_else(|| file.wrong(format!("`{name}` is missing")))
@@ -78,13 +77,13 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     Ok(RunReading::only(vec![reading]))
 }
 
-/// What stands behind a name and its colon.
 fn value_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (key, value) = line.split_once(':')?;
     (key.trim() == name).then(|| value.trim())
 }
 
-/// What the last line says of errors: `No errors encountered during test.`, or `2 ERRORS encountered. See detailed log.`
+/// The number of errors on the last line: `No errors encountered during test.`, or `2 ERRORS encountered. See detailed
+/// log.`
 fn errors(text: &str) -> Option<End> {
     let (_, line, _) = lines(text).filter(|(_, line, whole)| *whole && !line.trim().is_empty()).last()?;
     let lower = line.to_ascii_lowercase();
@@ -96,7 +95,6 @@ fn errors(text: &str) -> Option<End> {
     })
 }
 
-/// The constraints that are not met, and what LoadGen recommends.
 fn reasons(text: &str) -> String {
     let unmet = text
         .lines()
@@ -113,7 +111,7 @@ fn reasons(text: &str) -> String {
     if all.is_empty() { "it does not say why".into() } else { all.join("; ") }
 }
 
-/// Adds what stands above the parameters as metrics, and the parameters as metadata, except for seeds.
+/// Adds the figures above the parameters as metrics, and the parameters except seeds as metadata.
 fn figures(reading: &mut Reading, file: &ResultFile, text: &str, is_offline: bool) -> Result<(), ReadError> {
     let mut is_parameters = false;
     for (at, line, _) in lines(text) {
@@ -127,12 +125,12 @@ fn figures(reading: &mut Reading, file: &ResultFile, text: &str, is_offline: boo
             continue;
         }
         let Some((name, unit, is_judged)) = figure(key) else { continue };
-        // Its first lines repeat a percentile of those below.
+        // The first lines repeat a percentile of the list.
         if reading.metrics.iter().any(|metric| metric.name == name) {
             continue;
         }
         let value =
-            number(value).ok_or_else(|| file.line(at, format!("`{value}` of `{key}` is no number")))?;
+            number(value).ok_or_else(|| file.line(at, format!("`{value}` of `{key}` is not a number")))?;
         // A server that reports no tokens leaves zeros.
         if is_judged && value <= 0.0 && reading.end == End::Measured {
             reading.end = failed(format!("`{key}` is not above zero"));
@@ -148,7 +146,7 @@ fn figures(reading: &mut Reading, file: &ResultFile, text: &str, is_offline: boo
     Ok(())
 }
 
-/// Metric, unit and whether it is judged. Of the percentiles those are that the rules of MLPerf know, 50, 90 and 99: the others lie between.
+/// Metric, unit and whether it is judged. Only the percentiles in MLPerf's rules are judged: 50, 90 and 99.
 fn figure(key: &str) -> Option<(String, &'static str, bool)> {
     if let Some((_, name, unit, is_judged)) = FIGURES.iter().find(|(of, ..)| *of == key) {
         return Some(((*name).to_owned(), unit, *is_judged));

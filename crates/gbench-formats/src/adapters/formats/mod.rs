@@ -1,10 +1,11 @@
-//! Files of results that a program left by itself: tables, logs, JSON documents of others.
+//! Result files that a program wrote by itself: tables, logs, JSON documents.
 //!
-//! A [`ResultFormat`] knows a file by what only it writes, and reads its rows as [`Reading`](super::Reading)s: cases with parameters, metrics
-//! with unit and direction. Through `ResultProgram` each is an adapter, too, so that a suite can start the program
-//! (`harness = "nccl-tests"`) and take its table as its cases.
+//! A [`ResultFormat`] recognises a file by features that only its program writes, and reads its rows as
+//! [`Reading`](super::Reading)s: cases with parameters, metrics with unit and direction. `ResultProgram` makes each
+//! format an adapter, so that a suite can start the program (`harness = "nccl-tests"`) and use its table as cases.
 //!
-//! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
+//! A new format is one file in this folder and one line of the list below; CONTRIBUTING has the steps. `interface/` has
+//! the shared types, `readers/` the shared tools.
 
 mod harness_files;
 mod interface;
@@ -22,13 +23,12 @@ pub(crate) use interface::program::ResultProgram;
 
 use std::collections::BTreeSet;
 
-/// Declares the module of each format and the list of all: one line a format.
+/// Declares the module of each format and the list of all: one line per format.
 macro_rules! formats {
     ($($file:ident),* $(,)?) => {
         $(mod $file;)*
-        /// Every format of result files that has no harness with an adapter of its own, in the order in which a file is held against them.
+        /// Every format without a harness adapter, in the order in which a file is checked.
         pub const FORMATS: &[&dyn ResultFormat] = &[$(&$file::FORMAT),*];
-        /// Each as an adapter.
         pub(super) const PROGRAMS: &[&dyn super::Adapter] = &[$(&ResultProgram(&$file::FORMAT)),*];
     };
 }
@@ -63,23 +63,22 @@ formats! {
     warpt,
 }
 
-/// Every format, those of harnesses with an adapter too.
+/// Every format, including those of harnesses with an adapter.
 pub fn every() -> impl Iterator<Item = &'static dyn ResultFormat> {
     let harnesses = HARNESS_FILES.iter().map(|file| -> &'static dyn ResultFormat { file });
     FORMATS.iter().copied().chain(harnesses)
 }
 
-/// The format of that name.
 pub fn named(name: &str) -> Option<&'static dyn ResultFormat> {
     every().find(|format| format.name() == name)
 }
 
-/// The formats that say for certain that a file is theirs: it is known where that is one.
+/// The formats that certainly match a file; it is recognised if there is exactly one.
 pub fn recognised(file: &ResultFile) -> Vec<&'static dyn ResultFormat> {
     every().filter(|format| format.recognises(file)).collect()
 }
 
-/// Names of files that belong to a result of some format where they lie in its folder.
+/// Names of files that belong to a result of some format if they are in its folder.
 pub fn beside() -> BTreeSet<&'static str> {
     every().flat_map(|format| format.beside()).copied().collect()
 }

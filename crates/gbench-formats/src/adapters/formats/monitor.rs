@@ -1,8 +1,8 @@
-//! The monitor of SuperBench: one JSON object a line, with what the machine and its GPUs did at that time. All of it is shown, nothing judged.
+//! The monitor of SuperBench: one JSON object per line, with the activity of the machine and its GPUs at that time. It is
+//! only shown, not judged. <https://microsoft.github.io/superbenchmark/docs/user-tutorial/monitor>.
 //!
-//! <https://microsoft.github.io/superbenchmark/docs/user-tutorial/monitor>. A key such as `gpu_usage:0` is of a GPU. A line is a record, and
-//! counts from 0 as the parameter `record`: its time, which says no zone, stands in the metadata. The units are those of NVML; that of
-//! the networks is not said anywhere.
+//! A key such as `gpu_usage:0` belongs to a GPU. A line is a record, numbered from 0 in the parameter `record`. Its time
+//! has no zone, and is kept as metadata. The units are those of NVML; the unit of network figures is undocumented.
 
 use serde_json::{Map, Value};
 
@@ -47,7 +47,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let record: Map<String, Value> = serde_json::from_str(line)
             .ok()
             .filter(|_| is_whole)
-            .ok_or_else(|| file.line(at, "it is no whole JSON object"))?;
+            .ok_or_else(|| file.line(at, "not a complete JSON object"))?;
         if !record.contains_key("time") {
             return Err(file.line(at, "the record has no `time`"));
         }
@@ -63,7 +63,6 @@ fn of_gpu(key: &str) -> Option<(&str, i64)> {
     Some((name, device.parse().ok()?))
 }
 
-/// The machine, and each of its GPUs.
 fn readings_of(record: &Map<String, Value>, count: i64) -> Vec<Reading> {
     let mut readings: Vec<Reading> = Vec::new();
     for (key, value) in record {

@@ -1,14 +1,15 @@
-//! nccl-tests: the table that `all_reduce_perf` and its like print. The row of a size is two cases, out of place and in place.
+//! nccl-tests: the table of `all_reduce_perf` and similar programs. The row of a size is two cases, out of place and in
+//! place. <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>.
 //!
-//! <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>. Its columns before the times differ by program and version
-//! (`redop` and `root` are not everywhere), so they are read from the header.
+//! The columns before the times differ by program and version (some lack `redop` and `root`), so they are read from the
+//! header.
 
 use super::interface::prelude::*;
 
-/// What newer versions write before a table.
+/// Newer versions write it before a table.
 const COLLECTIVE: &str = "# Collective test starting:";
 
-/// Columns of each of the two halves of a row: the last one is `error` in old versions.
+/// Columns of each of the two halves of a row; old versions call the last one `error`.
 const HALF: usize = 4;
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
@@ -43,7 +44,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             devices.push(device);
         } else if words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
             let Some(keys) = &keys else { continue };
-            // Programs without an operation left its column empty in old versions.
+            // Old versions leave the column empty for programs without an operation.
             let is_short = words.len() + 1 == keys.len() + 2 * HALF && keys.contains(&"redop");
             let keys: Vec<&str> = keys.iter().copied().filter(|key| !(is_short && *key == "redop")).collect();
             if words.len() != keys.len() + 2 * HALF || !whole {
@@ -70,13 +71,13 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     match bounds {
         None => Err(file.wrong("`# Out of bounds values` is missing: the program did not end")),
         Some(false) if readings.iter().all(|reading| reading.end == End::Measured) => {
-            Err(file.wrong("it says that values are out of bounds, and not in which row"))
+            Err(file.wrong("values are out of bounds, in an unknown row"))
         }
         Some(_) => Ok(vec![RunReading::from(readings).fact("devices", devices)]),
     }
 }
 
-/// The names of the columns before the first `time`, where a line is the header.
+/// The names of the columns before the first `time`, if the line is the header.
 fn columns(line: &str) -> Option<Vec<&str>> {
     let words: Vec<&str> = line.strip_prefix('#')?.split_whitespace().collect();
     let first = words.iter().position(|word| *word == "time")?;
@@ -98,7 +99,7 @@ fn device(words: &[&str]) -> Option<String> {
     Some(name.join(" "))
 }
 
-/// Adds what half a row says. A size that the program measured twice, as it does with sizes below an element, is one case with two values.
+/// Adds half a row. A size that was measured twice, as for sizes below an element, is one case with two values.
 fn add(
     readings: &mut Vec<Reading>,
     file: &ResultFile,
@@ -109,24 +110,25 @@ fn add(
     let names = ["time", "algbw", "busbw"];
     let mut values = [0.0; 3];
     for (value, (name, word)) in values.iter_mut().zip(names.iter().zip(half)) {
-        *value =
-            number(word).ok_or_else(|| file.line(line, format!("`{word}` under `{name}` is no number")))?;
+        *value = number(word)
+            .ok_or_else(|| file.line(line, format!("`{word}` under `{name}` is not a number")))?;
     }
     let wrong = half[3];
-    // `error` is a difference in old versions, `#wrong` a number of elements in new ones; `N/A` where nothing was checked.
+    // Old versions have `error`, a difference; new versions have `#wrong`, a number of elements. `N/A` means unchecked.
     let wrong_values = match wrong {
         "N/A" => None,
         text => Some(
-            number(text).ok_or_else(|| file.line(line, format!("`{text}` is no number of wrong values")))?,
+            number(text)
+                .ok_or_else(|| file.line(line, format!("`{text}` is not a valid number of errors")))?,
         ),
     };
     let reading = of_case(readings, named("nccl-tests", params));
-    // The old column holds differences of rounding, far below one.
+    // The old column contains rounding differences, far below one.
     if wrong_values.is_some_and(|wrong| wrong >= 1.0 || !wrong.is_finite()) {
         reading.end = failed(format!("{wrong} values are wrong"));
     }
     if values[0] <= 0.0 {
-        reading.end = failed(format!("it took {} us, which is no time", half[0]));
+        reading.end = failed(format!("it took {} us, which is not a valid time", half[0]));
     }
     let checked = if wrong_values.is_some() { "yes" } else { "no" };
     reading.metadata.insert("checked".into(), checked.into());

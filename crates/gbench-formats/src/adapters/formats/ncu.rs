@@ -1,15 +1,16 @@
-//! Nsight Compute: the CSV of `ncu --csv`, a row a metric, and of `--page raw`, a row a launch. A launch is a case.
+//! Nsight Compute: the CSV of `ncu --csv`, a row per metric, and of `--page raw`, a row per launch. A launch is a case.
+//! <https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html>.
 //!
-//! <https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html>. Lines of `ncu` and of the program stand between those of the table. A
-//! kernel that is launched several times is several cases with the parameter `launch`, which counts the launches of this kernel with
-//! this grid, from 0: each is profiled once, with other data in its caches, so that they are no samples of one quantity.
+//! The output of `ncu` and of the program may interrupt the table. A kernel that is launched several times is several
+//! cases with the parameter `launch`, from 0, per kernel and grid: each launch is profiled once, with other data in its
+//! caches, so they are not samples of one quantity.
 //!
-//! Nothing closes the long table, so that what breaks off between two metrics looks whole: the duration alone is read from it. The wide one
-//! gives each metric. `ncu` holds the clocks and clears the caches by default: its durations are not comparable with those of
-//! a timer.
+//! The long table has no end mark, so an incomplete one looks complete: only the duration is read from it. The wide table
+//! provides each metric. `ncu` locks the clocks and clears the caches by default: its durations are not comparable with
+//! those of a timer.
 //!
-//! `ncu` writes numbers as the locale has them, with two decimals at most: a comma with three digits behind it parts thousands, and any other
-//! comma shows that the decimals are behind commas, so that points may part thousands: such a file is refused.
+//! `ncu` writes numbers in the current locale, with at most two decimals. A comma followed by three digits separates
+//! thousands. Any other comma separates decimals; points may then separate thousands, so such a file is refused.
 
 mod figure;
 
@@ -19,9 +20,7 @@ use self::figure::Figure;
 use super::interface::prelude::*;
 use gbench_model::profiler_csv::{NCU_HEADER, ProfilerRecord, is_ncu_header, ncu_records};
 
-/// Metrics that are the time of a launch.
 const DURATIONS: [&str; 3] = ["Duration", "gpu__time_duration.sum", "gpu__time_duration.avg"];
-/// Columns that say which launch it is.
 const KEYS: [(&str, &str); 3] = [("Block Size", "block"), ("Grid Size", "grid"), ("Device", "device")];
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
@@ -43,7 +42,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let Some(header) = records.next() else {
         let said = text.lines().find(|line| line.starts_with("==ERROR==") || line.starts_with("==WARNING=="));
         return Err(
-            file.wrong(format!("it holds no table: {}", said.unwrap_or("no line begins with `\"ID\"`")))
+            file.wrong(format!("it contains no table: {}", said.unwrap_or("no line begins with `\"ID\"`")))
         );
     };
     let records: Vec<ProfilerRecord> = records.collect();
@@ -67,7 +66,6 @@ impl Columns<'_> {
     }
 }
 
-/// Numbers the launches of each kernel.
 #[derive(Default)]
 struct Launches(BTreeMap<(String, Params), i64>);
 
@@ -94,7 +92,7 @@ fn shape(text: &str) -> ParamValue {
     param(&parts.collect::<Vec<_>>().join("x"))
 }
 
-/// A row a metric: the durations.
+/// A row per metric: the durations.
 fn long(file: &ResultFile, columns: &Columns, records: &[ProfilerRecord]) -> Result<Vec<Reading>, ReadError> {
     let (name, unit) = (columns.need(file, "Metric Name")?, columns.need(file, "Metric Unit")?);
     let (value, id) = (columns.need(file, "Metric Value")?, columns.of("ID"));
@@ -118,9 +116,9 @@ fn long(file: &ResultFile, columns: &Columns, records: &[ProfilerRecord]) -> Res
     Ok(readings)
 }
 
-/// A row a launch, below a row of units.
+/// A row per launch, below a row of units.
 fn wide(file: &ResultFile, columns: &Columns, records: &[ProfilerRecord]) -> Result<Vec<Reading>, ReadError> {
-    let [units, rows @ ..] = records else { return Err(file.wrong("it holds no row of units")) };
+    let [units, rows @ ..] = records else { return Err(file.wrong("it contains no row of units")) };
     let is_of_units = units.cell(columns.of("ID")).is_empty() && units.cells.len() == columns.0.len();
     if !is_of_units {
         return Err(file.line(units.line, "no row of units: the units are unknown"));
@@ -145,14 +143,13 @@ fn wide(file: &ResultFile, columns: &Columns, records: &[ProfilerRecord]) -> Res
                 shown(&mut reading, name, unit, value);
             }
         }
-        // The duration is what a launch is about.
         reading.metrics.sort_by_key(|metric| metric.name != "time");
         readings.push(reading);
     }
     Ok(readings)
 }
 
-/// Metrics have `__` in their names, as no other column; those of the device are the same for all its launches.
+/// Only metrics have `__` in their names; those of the device are the same for all its launches.
 fn is_metric(column: &str) -> bool {
     let is_name = column.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
     is_name && column.contains("__") && !column.starts_with("device__attribute")
@@ -170,7 +167,7 @@ fn duration(
         "us" | "usecond" => "us",
         "ms" | "msecond" => "ms",
         "s" | "second" => "s",
-        other => return Err(file.line(record.line, format!("`{other}` is no unit of a duration"))),
+        other => return Err(file.line(record.line, format!("`{other}` is not a unit of a duration"))),
     };
     match figure {
         Figure::Number(value) if value > 0.0 => {
@@ -178,7 +175,7 @@ fn duration(
         }
         Figure::Number(_) => reading.end = failed("its duration is not above zero"),
         Figure::None => reading.end = failed("`ncu` gives no duration of it"),
-        Figure::Comma | Figure::Text => return Err(file.line(record.line, "its duration is no number")),
+        Figure::Comma | Figure::Text => return Err(file.line(record.line, "its duration is not a number")),
     }
     Ok(())
 }

@@ -1,13 +1,14 @@
-//! `nsys stats`: its summaries as CSV (`--format csv`), of kernels, of copies and of calls. A row is a case, named by the kernel or function.
+//! `nsys stats`: its summaries as CSV (`--format csv`), of kernels, copies and calls. A row is a case, named by the
+//! kernel or function. <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>.
 //!
-//! <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>. Older versions have other names for the same columns, and
-//! no median. All times are nanoseconds. Several tables may follow each other, with an empty line between them.
+//! Older versions have other names for the same columns, and no median. All times are nanoseconds. An empty line
+//! separates several tables.
 
 use super::interface::prelude::*;
 use gbench_model::profiler_csv::nsys::{COUNTS, MAX, MEAN, MEDIAN, MIN, NAMES, SHARE, STDDEV, TOTAL};
 use gbench_model::profiler_csv::{is_nsys_header, nsys_tables};
 
-/// What tells nothing of what ran, or changes from run to run.
+/// Columns that do not identify the case, or change from run to run.
 const OTHERS: [&str; 3] = [TOTAL, "PID", "TID"];
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {

@@ -1,7 +1,8 @@
-//! nvbandwidth: what it prints, and its JSON (`-j`). A cell of a matrix is a case, named by its test, row and column.
+//! nvbandwidth: its text and its JSON (`-j`). A cell of a matrix is a case, named by its test, row and column.
+//! <https://github.com/NVIDIA/nvbandwidth>.
 //!
-//! <https://github.com/NVIDIA/nvbandwidth>. A cell is the median of a few copies, or their mean with `--useMean`. The sum of a matrix is a case of its
-//! own, which follows from the cells and is shown. The text does not name the tests that it waives; the JSON does.
+//! A cell is the median of a few copies, or their mean with `--useMean`. The sum of a matrix is a separate case, which
+//! follows from the cells and is only shown. The text does not name the tests that it waives; the JSON does.
 
 mod json;
 mod row;
@@ -9,7 +10,6 @@ mod text;
 
 use super::interface::prelude::*;
 
-/// The first words of the text.
 const TITLE: &str = "nvbandwidth Version:";
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {

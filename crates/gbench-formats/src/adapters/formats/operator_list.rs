@@ -1,12 +1,12 @@
-//! The list that a sweep over operators leaves: a JSON list with a row for each operation, implementation and shape.
+//! The JSON list of a sweep over operators, with a row for each operation, implementation and shape.
 //!
-//! A row is known by all its fields that are not measured: texts, whole numbers, booleans and lists of them. `inference_speed` is
-//! `1000 / time_ms`, and `gpu_efficiency` is a formula of the sweep's own, 100 for anything short: both are shown. A shape that failed has
-//! no row.
+//! All fields that are not measured identify a row: texts, whole numbers, booleans and lists of them. `inference_speed`
+//! is `1000 / time_ms`, and `gpu_efficiency` is the sweep's own formula, 100 for anything short: both are only shown. A
+//! shape that failed has no row.
 
 use super::interface::prelude::*;
 
-/// What is measured: the field, its name, its unit, its direction, and whether to judge by it.
+/// Measured fields: the field, its metric, unit, direction, and whether it is judged.
 const MEASURED: [(&str, &str, &str, Option<Better>, bool); 5] = [
     ("time_ms", "time", "ms", None, true),
     ("memory_mb", "memory", "MB", None, true),
@@ -15,7 +15,6 @@ const MEASURED: [(&str, &str, &str, Option<Better>, bool); 5] = [
     ("throughput_gbps", "throughput", "GB/s", None, false),
 ];
 
-/// What differs from run to run.
 const VARYING: [&str; 4] = ["timestamp", "date", "datetime", "run_id"];
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
@@ -67,11 +66,11 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     }
     let time = row.number("time_ms")?;
     if time.is_none_or(|time| time <= 0.0) {
-        let time = time.map_or("is missing".into(), |time| format!("is {time}, which is no time"));
+        let time = time.map_or("is missing".into(), |time| format!("is {time}, which is not a valid time"));
         return Ok(reading.with_end(failed(format!("`time_ms` {time}"))));
     }
     for (key, name, unit, better, judged) in MEASURED {
-        // Where nothing counts the memory it stands there as 0.
+        // Without a memory counter the field is 0.
         let Some(value) = row.number(key)?.filter(|value| key != "memory_mb" || *value != 0.0) else {
             continue;
         };

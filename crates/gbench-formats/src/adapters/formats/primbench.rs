@@ -1,11 +1,12 @@
-//! primbench of ROCm: the JSON file of `--json_out`. Each specialization is a case, with the rate at which it moved bytes.
+//! primbench of ROCm: the JSON file of `--json_out`. Each specialization is a case, with the rate at which it moved
+//! bytes. <https://github.com/ROCm/rocm-libraries/tree/develop/shared/primbench>.
 //!
-//! <https://github.com/ROCm/rocm-libraries/tree/develop/shared/primbench>. Its settings, such as the size, are parameters as well. It measures until the
-//! noise is below a bound, or a time is over: which of the two it was is kept with the case.
+//! Its settings, such as the size, are parameters as well. It measures until the noise is below a bound, or a time is
+//! over; the case records which.
 
 use super::interface::prelude::*;
 
-/// Settings that change what is measured; the others say how long, or where results go.
+/// Settings that affect the result; the others set the duration or the output.
 const SETTINGS: [&str; 3] = ["size", "hot", "seed"];
 
 #[derive(Deserialize)]

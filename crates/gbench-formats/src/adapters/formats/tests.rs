@@ -1,11 +1,11 @@
-//! Every fixture below `fixtures/formats`: what is read from it, what is refused, and that damage is refused.
+//! Reads every fixture below `fixtures/formats`, and checks that refused and damaged files are refused.
 //!
 //! ```text
 //! fixtures/formats/<format>/<version of the tool, or by-hand...>/FILE [...]
 //! ```
 //!
-//! The one file is the result; of several it is the first by name, and the others lie beside it. A folder whose name ends in `-refused` holds
-//! what must not be read. The files of `GBENCH_CORPUS`, where it is set, are held against the formats by `tests/formats.rs`.
+//! The result is the first file by name; the others are next to it. Folders whose names end in `-refused` contain files that
+//! must not be read. `tests/formats.rs` checks the files of `GBENCH_CORPUS`, if it is set.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,6 @@ use crate::adapters::tests::{damaged, damaged_copies};
 
 struct Fixture {
     format: &'static dyn ResultFormat,
-    /// Of its folder.
     version: String,
     file: String,
     bytes: Vec<u8>,
@@ -122,7 +121,7 @@ fn a_file_is_never_taken_for_one_of_another_format() {
             recognised(&fixture.file(&fixture.bytes)).iter().map(|format| format.name()).collect();
         let others = found.iter().filter(|name| **name != fixture.format.name()).count();
         assert_eq!(others, 0, "{} is taken for {found:?}", fixture.name());
-        // Nothing in its table says what it is.
+        // Nothing in its table identifies it.
         let is_known = !found.is_empty() || fixture.format.name() == "triton";
         assert!(is_known || fixture.is_refused(), "{} is not known", fixture.name());
     }
@@ -149,7 +148,7 @@ fn damaged_files_never_panic_and_never_give_what_is_no_number() {
                 }
             }
         }
-        // Cut off anywhere, each case that is still read is read as it was, or not at all.
+        // After any cut, each case that is still read has its original values.
         for _ in 0..mutations.div_ceil(4) {
             let cut = random.random_range(0..fixture.bytes.len().max(1));
             for run in fixture.read_as(&fixture.bytes[..cut]).into_iter().flatten() {

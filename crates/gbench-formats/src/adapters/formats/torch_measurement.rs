@@ -64,7 +64,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         return Err(file.wrong(what));
     }
     let measurements: Vec<Measurement> = document(file)?;
-    // It tells what is held against each other in one file; a file of one is a side of its own, whatever it is called.
+    // `env` distinguishes measurements within one file. A file with a single value is one side, whatever the value.
     let envs: BTreeSet<&Option<String>> = measurements.iter().map(|it| &it.task_spec.env).collect();
     let several = envs.len() > 1;
     Ok(RunReading::only(measurements.iter().map(|it| reading(it, several)).collect()))
@@ -81,7 +81,7 @@ fn reading(measurement: &Measurement, several_envs: bool) -> Reading {
     if let Some(threads) = task.num_threads {
         params.insert("num_threads".into(), ParamValue::Int(threads));
     }
-    // The statement is the name where there is no other, as in what PyTorch prints.
+    // Without another name, the statement is the name, as in PyTorch's own output.
     let name = task.label.clone().or_else(|| task.stmt.clone()).filter(|name| !name.trim().is_empty());
     let mut reading = named(name.as_deref().unwrap_or("measurement"), params);
     let (times, runs) = (&measurement.raw_times, measurement.number_per_run);

@@ -1,10 +1,11 @@
-//! The CSV file that `triton.testing.perf_report` leaves with `save_path`: the columns of the parameters, then one of each provider.
+//! The CSV file that `triton.testing.perf_report` writes to `save_path`: the columns of the parameters, then one per
+//! provider. <https://triton-lang.org/main/python-api/generated/triton.testing.Benchmark.html>.
 //!
-//! <https://triton-lang.org/main/python-api/generated/triton.testing.Benchmark.html>. Nothing in the file says that it is one, so it is never
-//! recognised, and nothing says which columns are parameters. The rule: where columns end in a unit, as in `Triton (GB/s)`, those
-//! before the first such are parameters. Else the first column is one, with those next to it that repeat it in each row, as where one
-//! value is given to several parameters. A provider without a unit is shown and not judged. Columns of
-//! extremes and of differences, which some versions add, are left out.
+//! Nothing in the file identifies it, so it is never recognised, nor does it mark the columns of parameters. The rule: if
+//! columns end in a unit, as in `Triton (GB/s)`, the columns before the first of these are parameters. Otherwise the
+//! first column is a parameter, with the adjacent columns that repeat it in each row, as when one value is given to
+//! several parameters. A provider without a unit is shown and not judged. Columns of extremes and of differences, which
+//! some versions add, are ignored.
 
 use super::interface::prelude::*;
 
@@ -34,8 +35,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     for row in &table.rows {
         let (key, _) = row.cells.split_at(keys.min(row.cells.len()));
         if !seen.insert(key) {
-            let what =
-                format!("`{}` stands there twice as `{}`", key.join(","), table.header[..keys].join(","));
+            let what = format!("`{}` appears twice as `{}`", key.join(","), table.header[..keys].join(","));
             let advice =
                 "a provider's column needs its unit in its name where several columns are parameters";
             return Err(file.line(row.line, format!("{what}: {advice}")));
@@ -48,7 +48,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     Ok(RunReading::only(readings.into_iter().map(ended).collect()))
 }
 
-/// What stands behind the providers: the difference that `diff_col` adds, and the extremes of each, which some versions leave there.
+/// False for the columns after the providers: the difference that `diff_col` adds, and the extremes that some versions
+/// write.
 fn is_provider(table: &CsvTable, column: usize) -> bool {
     let name = |header: &'_ str| unit(header).map_or(header, |(name, _)| name).to_owned();
     let header = table.header.get(column).map(|header| name(header)).unwrap_or_default();
@@ -58,20 +59,19 @@ fn is_provider(table: &CsvTable, column: usize) -> bool {
     !of_one && !difference
 }
 
-/// How many columns after the first hold what it holds in each row.
+/// Number of columns after the first with the same values in each row.
 fn repeated(table: &CsvTable) -> usize {
     let repeats = |column: &usize| table.rows.iter().all(|row| row.cells.get(*column) == row.cells.first());
     (1..table.header.len()).take_while(repeats).count()
 }
 
-/// `Triton (GB/s)` in its parts.
 fn unit(column: &str) -> Option<(&str, &str)> {
     let (name, unit) = column.strip_suffix(')')?.rsplit_once(" (")?;
     (!name.trim().is_empty() && !unit.trim().is_empty()).then_some((name.trim(), unit.trim()))
 }
 
-/// Reads a cell into the case of its provider and row: one that stands there in two units is one case. `readings`: those of the row begin
-/// at that place.
+/// Reads a cell into the case of its provider and row; a provider with two units is one case. `readings`: those of the
+/// row begin at that place.
 fn provider(
     file: &ResultFile,
     table: &CsvTable,
@@ -92,7 +92,7 @@ fn provider(
         readings.push(named(name, params));
     }
     let Some(reading) = readings.get_mut(place) else { return Ok(()) };
-    // What a provider did not do is an empty cell.
+    // An empty cell: the provider did not run.
     if row.cells.get(column).is_none_or(|cell| cell.is_empty() || cell.eq_ignore_ascii_case("nan")) {
         fail(reading, format!("line {}: it has no value under `{header}`", row.line));
         return Ok(());

@@ -1,11 +1,12 @@
-//! TritonBench: its CSV, in which a column is a provider's metric, and its JSON of `tritonbench_...` metrics. A case is an input and a backend.
+//! TritonBench: its CSV, in which a column is a provider's metric, and its JSON of `tritonbench_...` metrics. A case is
+//! an input and a backend. <https://github.com/meta-pytorch/tritonbench>.
 //!
-//! <https://github.com/meta-pytorch/tritonbench>. The last row of the CSV is an average of all inputs, and left out, as are the JSON's. A
-//! backend that failed has its error as the first of its metrics, and no other; it may also have 0.0.
+//! The last row of the CSV is an average of all inputs, and is ignored, as are the averages of the JSON. A backend that
+//! failed has its error as its first metric, and no other; it may also have 0.0.
 
 use super::interface::prelude::*;
 
-/// Metrics that the tool defines: name here, unit, judged. What it calls otherwise is shown without a unit.
+/// Metrics that the tool defines: name here, unit, judged. Other metrics are shown without a unit.
 const METRICS: [(&str, &str, &str, bool); 8] = [
     ("latency", "time", "ms", true),
     ("tflops", "tflops", "TFLOPS", false),
@@ -23,7 +24,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     title: "TritonBench",
     versions: "`--csv` with `;`, and `--output-json`",
     fields: "the columns `provider-metric`; `metrics` by `tritonbench_<op>_<mode>[x_<input>-<backend>]_<metric>`",
-    direction: "times and memory lower; rates higher, and judged where there is no time; others are shown",
+    direction: "times and memory lower; rates higher, and judged if there is no time; others are shown",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY
@@ -41,7 +42,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     Ok(RunReading::only(cases.into_iter().map(Case::reading).collect()))
 }
 
-/// What stands for one input and backend, in the order of the file.
+/// The cells of one input and backend, in the order of the file.
 struct Case {
     name: String,
     params: Params,
@@ -55,7 +56,7 @@ enum Cell {
 }
 
 impl Cell {
-    /// A latency stands as a text, and may have its variance behind it: `0.125 (±1.5%)`.
+    /// A latency is a text, possibly followed by its variance: `0.125 (±1.5%)`.
     fn of(text: &str) -> Self {
         let value = text.split_once(" (±").map_or(text, |(value, _)| value);
         match number(value) {
@@ -78,7 +79,7 @@ impl Case {
         for (name, cell) in &self.cells {
             let known = METRICS.iter().find(|(metric, ..)| metric == name);
             let Cell::Number(value) = cell else { continue };
-            // Nothing takes no time, and an accuracy of 0 is a wrong result.
+            // A time of 0 is impossible, and an accuracy of 0 is a wrong result.
             if *value == 0.0 && (known.is_some() || name == "accuracy") {
                 fail(&mut reading, format!("`{name}` is 0"));
             }
@@ -98,16 +99,15 @@ impl Case {
             });
             fail(&mut reading, error.unwrap_or_else(|| "it has no value".into()));
         }
-        // The time is what it is about, wherever it stands.
+        // The time comes first, wherever the file has it.
         reading.metrics.sort_by_key(|metric| metric.name != "time");
         ended(reading)
     }
 }
 
-/// Adds a cell to the case that it is of.
 fn add(cases: &mut Vec<Case>, name: &str, params: Params, metric: &str, cell: Cell) {
     let same = |case: &Case| case.name == name && case.params == params;
-    // Nearly always it is the last one.
+    // It is nearly always the last one.
     match cases.iter().rposition(same).and_then(|place| cases.get_mut(place)) {
         Some(case) => case.cells.push((metric.to_owned(), cell)),
         None => cases.push(Case { name: name.to_owned(), params, cells: vec![(metric.to_owned(), cell)] }),
@@ -133,7 +133,9 @@ fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
     let ends = table.rows.last().is_some_and(|row| row.cells.first().is_some_and(|x| x == "average"));
     let input = table.header.first().map(String::as_str).unwrap_or_default();
     if !ends {
-        return Err(file.wrong("its last row is not `average`: it breaks off, or is no table of TritonBench"));
+        return Err(
+            file.wrong("the last row is not `average`: the table is incomplete, or not one of TritonBench")
+        );
     }
     let mut cases = Vec::new();
     let mut inputs = std::collections::HashSet::new();
@@ -143,10 +145,10 @@ fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
             continue;
         }
         if !inputs.insert(x) {
-            return Err(file.line(row.line, format!("the input `{x}` stands there twice")));
+            return Err(file.line(row.line, format!("the input `{x}` appears twice")));
         }
         for (column, cell) in table.header.iter().zip(&row.cells).skip(1) {
-            // What is the same for all providers has no provider, and is no result.
+            // A column for all providers has no provider, and is not a result.
             if let Some((provider, metric)) = column.split_once('-') {
                 let params = backend((if input.is_empty() { "x" } else { input }, param(x)), provider);
                 add(&mut cases, "tritonbench", params, metric, Cell::of(cell));
@@ -180,7 +182,8 @@ fn json(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
     Ok(cases)
 }
 
-/// `tritonbench_gemm_fwd[x_256-triton]_latency` in its parts: neither a provider nor a metric has a bracket, and a provider has no `-`.
+/// The parts of `tritonbench_gemm_fwd[x_256-triton]_latency`: neither a provider nor a metric contains a bracket, and a
+/// provider contains no `-`.
 fn parts_of(key: &str) -> Option<(&str, &str, &str, &str)> {
     let (name, rest) = key.strip_prefix(PREFIX)?.split_once("[x_")?;
     let (inside, metric) = rest.rsplit_once("]_")?;

@@ -1,13 +1,12 @@
-//! vLLM: the JSON files of `vllm bench serve`, `vllm bench latency` and `vllm bench throughput`. A file is one case, or
-//! with `--append-result` one a line.
+//! vLLM: the JSON files of `vllm bench serve`, `vllm bench latency` and `vllm bench throughput`. A file is one case; with
+//! `--append-result` each line is one. <https://docs.vllm.ai/en/latest/cli/bench/serve.html>.
 //!
-//! <https://docs.vllm.ai/en/latest/cli/bench/serve.html>. A serving run in which every request failed leaves latencies of 0.0, and a latency of
-//! 0.0 stands where an endpoint does not stream: neither is a time. `--save-detailed` adds the time to the first token of each
-//! request, in seconds; they are read as milliseconds, as the summaries are, so that both kinds of file compare.
+//! Latencies of 0.0 mean that every request of a serving run failed, or that the endpoint does not stream: they are not
+//! times. `--save-detailed` adds the time to the first token of each request, in seconds, which is converted to the
+//! milliseconds of the summaries, so that both kinds of file are comparable.
 
 use super::interface::prelude::*;
 
-/// Of a serving run: what says which run it is.
 const PARAMS: [&str; 16] = [
     "backend",
     "endpoint_type",
@@ -52,7 +51,6 @@ fn recognises(file: &ResultFile) -> bool {
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    // `--append-result` leaves a line for each run.
     let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
     let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
     let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
@@ -69,7 +67,7 @@ fn reading(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     } else if has(&THROUGHPUT) {
         throughput(file, found)
     } else {
-        Err(file.wrong("it is no result of `vllm bench serve`, `latency` or `throughput`"))
+        Err(file.wrong("not a result of `vllm bench serve`, `latency` or `throughput`"))
     }
 }
 
@@ -77,7 +75,7 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     let param = |key: &&str| Some(((*key).to_owned(), scalar(found.get(key)?)?));
     let mut reading = named("serve", PARAMS.iter().filter_map(param).collect());
     let (asked, completed): (f64, f64) = (found.need(file, "num_prompts")?, found.need(file, "completed")?);
-    // Runs of embeddings, and old versions, do not count what failed.
+    // Runs of embeddings, and old versions, do not count failed requests.
     let lost = found.typed(file, "failed")?.unwrap_or_else(|| (asked - completed).max(0.0));
     if completed <= 0.0 || lost > 0.0 {
         let why =
@@ -119,7 +117,7 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-/// The throughputs of a serving run: that of all tokens follows from that of the output where inputs are the same.
+/// The throughputs of a serving run. With equal inputs, the throughput of all tokens follows from that of the output.
 fn rates(file: &ResultFile, found: &Document, reading: &mut Reading) -> Result<(), ReadError> {
     let rates = [
         ("request_throughput", "req/s", true),
@@ -136,7 +134,7 @@ fn rates(file: &ResultFile, found: &Document, reading: &mut Reading) -> Result<(
     Ok(())
 }
 
-/// `vllm bench latency` leaves nothing about what it ran.
+/// `vllm bench latency` records nothing about what it ran.
 fn latency(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     let mut reading = named("latency", Params::new());
     let value = found.get("latencies").unwrap_or(&Value::Null);

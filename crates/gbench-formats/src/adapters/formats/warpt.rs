@@ -1,8 +1,8 @@
-//! warpt: the JSON of one suite run, `warpt_benchmark_<X>_<TIMESTAMP>_<RANDOM>.json`, as its design describes it.
+//! warpt: the JSON of one suite run, `warpt_benchmark_<X>_<TIMESTAMP>_<RANDOM>.json`, according to its design.
 //!
-//! `{suite, components, benchmarks: [{spec: {id: {suite, name}, components, kind, params, ...}, metrics: [{name, value, unit,
-//! higher_is_better, tags}], success, error_message, start_time, end_time, system}], metadata}`. Each metric says its direction itself. Times are
-//! often without an offset: then they are no moment that is known.
+//! `{suite, components, benchmarks: [{spec: {id: {suite, name}, components, kind, params, ...}, metrics: [{name, value,
+//! unit, higher_is_better, tags}], success, error_message, start_time, end_time, system}], metadata}`. Each metric has
+//! its own direction. Times without an offset, which are frequent, are not used.
 
 use super::interface::prelude::*;
 
@@ -58,18 +58,18 @@ fn read_result(result: &Fields) -> Result<Reading, ReadError> {
     }
     let metrics = result.objects("metrics")?;
     if metrics.is_empty() {
-        reading.end = failed("it says that it succeeded, and has no metric");
+        reading.end = failed("reported as succeeded, but has no metric");
     }
     for metric in &metrics {
         let name = name_of(metric, &metrics)?;
         let value = metric.need("value", metric.number("value")?)?;
         let unit = metric.need("unit", metric.text("unit")?)?;
         if value <= 0.0 && (is_time(unit) || unit.ends_with("/s")) {
-            reading.end = failed(format!("`{name}` is {value} {unit}, which is no measurement"));
+            reading.end = failed(format!("`{name}` is {value} {unit}, which is not a valid measurement"));
             return Ok(ended(reading));
         }
         if reading.metrics.iter().any(|other| other.name == name) {
-            return Err(metric.wrong("name", format!("`{name}` stands there twice")));
+            return Err(metric.wrong("name", format!("`{name}` appears twice")));
         }
         let higher = metric.need("higher_is_better", metric.flag("higher_is_better")?)?;
         let better = if higher { Better::Higher } else { Better::Lower };
@@ -78,7 +78,7 @@ fn read_result(result: &Fields) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-/// The name of a metric, with the values of its tags where another one is called the same.
+/// The name of a metric, with the values of its tags if another metric has the same name.
 fn name_of(metric: &Fields, all: &[Fields]) -> Result<String, ReadError> {
     let name = metric.need("name", metric.text("name")?)?;
     let mut parts = vec![name.to_owned()];

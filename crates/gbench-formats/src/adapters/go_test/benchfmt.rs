@@ -1,19 +1,18 @@
-//! The lines of `go test -v -bench`, and of several packages behind each other.
+//! The lines of `go test -v -bench`, also of several packages in sequence.
 
 use std::collections::HashMap;
 
 use crate::adapters::interface::prelude::*;
 
-/// Log lines that are kept for the message of a failure.
 const LOG: usize = 4;
 
-/// Errors: no package ends with its `PASS` or `FAIL` (also: its program stopped in between); a line of a benchmark without pairs of
-/// value and unit, or with no iteration; one that `-v` has not announced; several numbers of processors.
+/// Errors: no package ends with its `PASS` or `FAIL` (also if its program stopped early); a benchmark's line without
+/// pairs of value and unit, or without iterations; a line that `-v` has not announced; several numbers of processors.
 pub(super) fn read(stdout: &[u8]) -> Result<Vec<Reading>, ReadError> {
     let mut reader = Reader::default();
     for (index, bytes) in stdout.split(|byte| *byte == b'\n').enumerate() {
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        // What benchmarks print may be of any encoding.
+        // A benchmark's own output may have any encoding.
         let Ok(line) = std::str::from_utf8(bytes) else { continue };
         reader.line(line).map_err(|what| ReadError::line(index + 1, what))?;
     }
@@ -25,24 +24,20 @@ struct Reader<'a> {
     readings: Vec<Reading>,
     places: HashMap<String, usize>,
     package: Package<'a>,
-    /// How the last package ended, until `go test` says so too.
     passed: Option<bool>,
 }
 
-/// One test binary, from its first line to `PASS` or `FAIL`.
 #[derive(Default)]
 struct Package<'a> {
     /// `goos`, `goarch`, `pkg`, `cpu`.
     keys: Vec<(&'a str, &'a str)>,
-    /// The benchmark that runs, by its name without the number of processors.
     current: Option<&'a str>,
-    /// It ended by a line of its own.
+    /// A separate line announced its end.
     ended: bool,
     log: Vec<&'a str>,
     panic: Option<&'a str>,
     last_failed: Option<&'a str>,
     units: HashMap<&'a str, Better>,
-    /// Readings that it has.
     places: Vec<usize>,
 }
 
@@ -83,12 +78,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The name of a benchmark that starts, or what one measured.
     fn benchmark(&mut self, line: &'a str) -> Result<(), String> {
         let mut fields = line.split_ascii_whitespace();
         let name = fields.next().unwrap_or_default();
         let Some(iterations) = fields.next() else {
-            // Only a whole line is a name.
             if line == name {
                 self.package.current = Some(name);
                 self.package.ended = false;
@@ -102,7 +95,7 @@ impl<'a> Reader<'a> {
             rest => rest.strip_prefix('-')?.parse::<u32>().ok(),
         });
         let (Some(current), Some(processors)) = (self.package.current, processors) else {
-            return Err(format!("`{name}` does not follow its name on a line of its own, as with `-v`"));
+            return Err(format!("`{name}` does not follow a separate line with its name, as with `-v`"));
         };
         if iterations == 0 {
             return Err(format!("`{name}` ran no iteration"));
@@ -132,7 +125,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Behind `--- `: `FAIL: BenchmarkX`, `SKIP: BenchmarkX`.
+    /// After `--- `: `FAIL: BenchmarkX`, `SKIP: BenchmarkX`.
     fn end(&mut self, line: &'a str) -> Result<(), String> {
         let mut words = line.split_ascii_whitespace();
         let (Some(how), Some(name)) =
@@ -146,7 +139,7 @@ impl<'a> Reader<'a> {
             |parent: &str, name: &str| name.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));
         let end = match how {
             "SKIP:" => skipped(said("it skips itself")),
-            // A benchmark fails with those below it: they come first.
+            // A benchmark fails with its sub-benchmarks, which are printed first.
             "FAIL:" if self.package.last_failed.is_some_and(|failed| below(name, failed)) => return Ok(()),
             "FAIL:" => failed(said("it reports a failure")),
             _ => return Ok(()),
@@ -160,11 +153,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The reading of a benchmark of this package.
     fn place(&mut self, name: &str) -> usize {
         let package = self.package.keys.iter().find(|(key, _)| *key == "pkg").map(|(_, value)| *value);
         let native = package.map_or_else(|| name.to_owned(), |package| format!("{package}:{name}"));
-        // The lines of `-count` follow each other.
+        // The lines of `-count` are adjacent.
         if let Some(place) = self.package.places.last()
             && self.readings[*place].case.native == native
         {
@@ -194,17 +186,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `PASS` or `FAIL`.
     fn close(&mut self, passed: bool) -> Result<(), String> {
         let package = std::mem::take(&mut self.package);
         if !passed && package.last_failed.is_none() && !package.places.is_empty() {
-            return Err("it failed, and none of its benchmarks says so".into());
+            return Err("the package failed, but none of its benchmarks did".into());
         }
         self.passed = Some(passed);
         Ok(())
     }
 
-    /// `FAIL\texample.com/a\t0.3s`: `go test` on a package whose `FAIL` stands above, or whose program died.
+    /// `FAIL\texample.com/a\t0.3s`: from `go test`, for a package that printed `FAIL`, or whose program died.
     fn failed_package(&mut self, line: &'a str) -> Result<(), String> {
         if line.contains("[build failed]") || line.contains("[setup failed]") {
             return Err("this package does not build".into());
@@ -236,14 +227,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The line of a benchmark that printed something without a line end before.
 fn behind_print<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let measured = &line[line.find(name)?..];
     let (own, _) = measured.split_once('\t')?;
     own.trim_end().strip_prefix(name)?.chars().all(|c| c == '-' || c.is_ascii_digit()).then_some(measured)
 }
 
-/// One value of a benchmark line. Errors: two units of one name.
+/// Errors: two units of one name.
 fn add(reading: &mut Reading, unit: &str, value: f64, declared: Option<Better>) -> Result<(), String> {
     let (better, judged) = match declared.or_else(|| direction_of_unit(unit)) {
         Some(better) => (Some(better), true),
@@ -255,7 +245,7 @@ fn add(reading: &mut Reading, unit: &str, value: f64, declared: Option<Better>) 
         "allocs/op" => reading.metric(unit, "allocations", Some(Better::Lower)),
         _ => {
             let metric = reading.metric(&metric_name(unit), unit, better);
-            // Megabytes a second follow from the time.
+            // Megabytes per second follow from the time.
             metric.judged = judged && unit != "MB/s";
             if metric.unit != unit {
                 return Err(format!("`{unit}` and `{}` are one name", metric.unit));

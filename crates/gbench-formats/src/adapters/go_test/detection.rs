@@ -1,4 +1,4 @@
-//! Packages of a tree that have benchmarks, by their `_test.go` files.
+//! Finds the packages of a tree that have benchmarks, by their `_test.go` files.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,13 @@ use crate::adapters::interface::source_tree::{BuildStep, Detected, FoundBenchmar
 use crate::adapters::source::paths::{self, below, upwards};
 use crate::adapters::source::quoting::quoted_unless;
 
-/// What the files of one folder have.
 #[derive(Default)]
 struct Package {
     benchmarks: usize,
     files: Vec<String>,
 }
 
-/// Each package is a benchmark of its own, by a binary that is built once: `go test` would look for changes in its sources
+/// Proposes one benchmark per package, as a binary that is built once: `go test` would check its sources for changes
 /// before every process.
 pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
     let mut detected = Detected::default();
@@ -27,7 +26,7 @@ pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
     let mut packages: BTreeMap<&str, Package> = BTreeMap::new();
     for path in tree.files().iter().filter(|path| path.ends_with("_test.go")) {
         let folder = paths::folder(path);
-        // The folders that `go` does not look into.
+        // `go` ignores these folders.
         if folder.split('/').any(|part| part == "testdata" || part == "vendor" || part.starts_with('_')) {
             continue;
         }
@@ -70,7 +69,7 @@ fn found(tree: &dyn SourceTree, module: &str, folder: &str, package: Package) ->
         ["go", "test", "-c", "-o", &below(inner, &binary), &format!("./{inner}")].map(str::to_owned).to_vec();
     let build = match module {
         "" => BuildStep::Command(build),
-        // `go` looks for the module from where it is started.
+        // `go` searches for the module from its working directory.
         _ => BuildStep::Shell(format!(
             "cd {} && {}",
             quoted(module),
@@ -90,7 +89,6 @@ fn found(tree: &dyn SourceTree, module: &str, folder: &str, package: Package) ->
     }
 }
 
-/// The folder of the nearest go.mod above.
 fn module(tree: &dyn SourceTree, folder: &str) -> Option<String> {
     upwards(folder).find(|at| tree.files().contains(&below(at, "go.mod"))).map(str::to_owned)
 }
@@ -104,7 +102,7 @@ fn name_of(tree: &dyn SourceTree) -> Option<String> {
     name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)).then(|| name.to_owned())
 }
 
-/// A build constraint that asks for more than an operating system, a processor or a version of Go.
+/// A build constraint on anything other than the operating system, the processor and Go's version.
 fn tags(text: &str) -> Option<&str> {
     const USUAL: [&str; 8] = ["linux", "unix", "amd64", "arm64", "cgo", "gc", "go", "true"];
     let head = text.lines().take_while(|line| !line.starts_with("package "));
@@ -115,7 +113,6 @@ fn tags(text: &str) -> Option<&str> {
     asked.into_iter().any(|word| !USUAL.contains(&word)).then_some(line.trim())
 }
 
-/// A word for `sh`.
 fn quoted(word: &str) -> String {
     quoted_unless(word, "-_./")
 }

@@ -1,4 +1,4 @@
-//! Benchmarks of Google Benchmark in a tree: C++ by its header, Python by the package of bindings.
+//! Finds Google Benchmark in a tree: C++ by its header, Python by the package of bindings.
 
 use crate::adapters::interface::source_tree::{Detected, FoundBenchmark, SourceTree};
 use crate::adapters::source::cpp::{self, Library};

@@ -1,4 +1,5 @@
-//! The report of Google Benchmark, folded while it is parsed: a million repetitions are never a list of entries.
+//! The report of Google Benchmark, folded while it is parsed, so that a million repetitions never become a list of
+//! entries.
 
 mod cases;
 mod entry;
@@ -13,7 +14,7 @@ pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
     let bytes = output.files.need(FILE)?;
     let report: Report = match document(Some(FILE), bytes) {
         Ok(report) => report,
-        // Only a file that JSON refuses is copied: one has 400 MB.
+        // Only a file that JSON refuses is copied: reports can have 400 MB.
         Err(error) => document(Some(FILE), &without_nan(bytes).ok_or(error)?)?,
     };
     if report.context.json_schema_version.is_some_and(|version| version != 1) {
@@ -24,8 +25,8 @@ pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
     Ok(finished.collect())
 }
 
-/// A counter that is 0 has a coefficient of variation of 0/0, which versions before 1.8 write as `NaN`. JSON has no such
-/// number: the copy says `null`. `None`: there is nothing of the kind.
+/// Versions before 1.8 write `NaN` for the coefficient of variation of a counter that is 0. JSON has no such number: the
+/// copy contains `null`. `None`: the file has no NaN.
 fn without_nan(bytes: &[u8]) -> Option<Vec<u8>> {
     if [&b": NaN"[..], b": -NaN", b"Infinity"].iter().all(|word| memchr::memmem::find(bytes, word).is_none())
     {

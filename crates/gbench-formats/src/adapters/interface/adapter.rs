@@ -1,4 +1,4 @@
-//! What an adapter is: its methods, what it is asked, and what it gives.
+//! The interface of a harness: its methods, its requests and its results.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::output::{HarnessOutput, ReadError};
 use super::source_tree::{Detected, Program, SourceTree};
 use gbench_model::{Better, Params};
 
-/// What a harness can do, and how. Each method is pure.
+/// A harness's abilities. Each method is pure.
 pub trait Adapter: Sync {
     fn about(&self) -> About;
 
@@ -22,84 +22,84 @@ pub trait Adapter: Sync {
         self.about().needs
     }
 
-    /// Benchmarks of this harness in a tree, and what looks like one and was not understood. Nothing is run.
+    /// Benchmarks of this harness in a tree, and files that resemble one but were not understood. Nothing is run.
     fn detect(&self, _tree: &dyn SourceTree) -> Detected {
         Detected::default()
     }
 
-    /// Whether a program is one of this harness, for `harness = "auto"`: by the command's words, or by what only this harness
-    /// leaves in a binary or script. Certain, or `false`.
+    /// True if a program certainly belongs to this harness, for `harness = "auto"`: by the command's words, or by
+    /// contents that only this harness leaves in a binary or script.
     fn recognises(&self, _program: &Program) -> bool {
         false
     }
 
-    /// Whether a program that this harness knows, started by these words alone, does as much work as fits into a fixed time: then its
-    /// time from outside tells nothing. Certain, or `false`.
+    /// True if a program of this harness, started with just these words, certainly does as much work as fits into a fixed
+    /// time: then its total time is meaningless.
     fn calibrates(&self, _program: &Program) -> bool {
         true
     }
 
-    /// The words that list the cases without measuring, or with as little of it as the harness can. `None`: a format
-    /// without a program.
+    /// The invocation that lists the cases without measuring, or with as little work as the harness allows. `None`: a
+    /// format without a program.
     fn list(&self, _ask: &CaseRequest) -> Option<Invocation> {
         None
     }
 
-    /// The cases in what [`Adapter::list`] left. By default it measures, and they are those of [`Adapter::read`].
+    /// The cases in the output of [`Adapter::list`]. By default that is a measurement, and the cases are those of
+    /// [`Adapter::read`].
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         Ok(self.read(output)?.into_iter().map(|reading| reading.case).collect())
     }
 
-    /// The words that list no case at all, where a listed name cannot be told from a line that the program prints by itself:
-    /// what stands on stdout then is no case. `None`: [`Adapter::read_list`] tells them apart.
+    /// An invocation that lists no case, for harnesses whose names resemble lines that the program prints by itself: its
+    /// stdout then contains only such lines. `None`: [`Adapter::read_list`] distinguishes them.
     fn list_none(&self, _ask: &CaseRequest) -> Option<Invocation> {
         None
     }
 
-    /// Why a program that was asked for its cases ended badly, where what it left says so for certain.
+    /// Why a program could not list its cases, if its output shows that for certain.
     fn refusal(&self, _output: &HarnessOutput) -> Option<Refusal> {
         None
     }
 
-    /// The words that measure the cases of `ask`. `None`: a format without a program.
+    /// The invocation that measures the cases of `ask`. `None`: a format without a program.
     fn run(&self, _ask: &CaseRequest) -> Option<Invocation> {
         None
     }
 
-    /// What the harness wrote about each case. Values as they stand: [`super::check::read`] checks them.
+    /// The results of each case. Values are unchanged: [`super::check::read`] checks them.
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError>;
 
-    /// The words that run the one case of `ask` so that its executions of the benchmarked code can be counted, where there are
-    /// such: [`Reading::iterations`] then holds their number. `None`: time alone.
+    /// The invocation that runs the one case of `ask` such that executions of the benchmarked code can be counted;
+    /// [`Reading::iterations`] then is their number. `None`: only time can be measured.
     fn count(&self, _ask: &CaseRequest) -> Option<Invocation> {
         None
     }
 }
 
-/// Facts for documents and for the planning of rounds.
+/// Facts for documentation and for planning rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
-    /// The word of `harness = "..."`: small letters, digits and `-`.
+    /// The value of `harness = "..."`: lower-case letters, digits and `-`.
     pub name: &'static str,
-    /// As its authors write it: `Google Benchmark`.
     pub title: &'static str,
     pub language: Language,
     pub lists: Lists,
-    /// It measures exactly the cases that it is asked for, so that one case can have a process of its own.
+    /// It measures exactly the requested cases, so that one case can have its own process.
     pub filters: bool,
-    /// It measures them in the order in which it is asked, and not in one of its own.
+    /// It measures them in the requested order.
     pub orders: bool,
     pub reads: Reads,
-    /// Versions of the real tool whose output a fixture holds; empty: read from its documented format alone.
+    /// Versions of the real tool with a fixture; empty: implemented from documentation alone.
     pub tried: &'static [&'static str],
-    /// A command that [`Adapter::run`] has words for, where it has none for others: shown to whoever wrote another.
+    /// A command that [`Adapter::run`] supports, if it does not support all: shown to users with an unsupported one.
     pub example: &'static [&'static str],
-    /// What has to be on a machine beside the tools of its language.
+    /// Requirements in addition to the tools of its language.
     pub needs: &'static [Need],
 }
 
 impl About {
-    /// A program that needs nothing and measures all its cases in its own order; no output of a real one is kept.
+    /// A program without requirements that measures all its cases in its own order; without fixtures of a real version.
     pub(crate) const PLAIN: Self = Self {
         name: "",
         title: "",
@@ -114,11 +114,10 @@ impl About {
     };
 }
 
-/// What has to be there before a harness of it runs.
+/// The tools that a harness needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
     Rust,
-    /// C and C++, by CMake or make.
     Cpp,
     Cuda,
     Python,
@@ -126,76 +125,71 @@ pub enum Language {
     Java,
     DotNet,
     JavaScript,
-    /// Whole commands of any.
     Any,
 }
 
-/// Why a program cannot be asked for its cases, such as that it is too old.
+/// Why a program cannot list its cases, such as a version that is too old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub cause: &'static str,
-    /// What to do about it.
+    /// The next step for the user.
     pub advice: &'static str,
 }
 
-/// Something to install, by the packages of Debian and Ubuntu where it is in them.
+/// Something to install, with the packages of Debian and Ubuntu if available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A program that its benchmarks require.
     Program { name: &'static str, package: &'static str },
-    /// A program that its benchmarks require, of the version that the project's library has.
+    /// A program that its benchmarks require, of the same version as the project's library.
     CargoProgram { name: &'static str },
-    /// A library that its benchmarks are built with, known by a file of it.
+    /// A library that its benchmarks are built with, detected by one of its files.
     Library { file: &'static str, package: &'static str },
 }
 
 /// How cases become known before they are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// The harness prints them.
     Named,
-    /// By a run that measures as little as it can.
+    /// By a run that measures as little as possible.
     ByRunning,
-    /// It is a format without a program.
+    /// Not at all: a format without a program.
     No,
 }
 
-/// What stands in its output for a case and process.
+/// The kind of result for a case and process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// Repeated measurements.
     Samples,
-    /// A summary of its own, such as a median.
+    /// The harness's own summary, such as a median.
     Summary,
-    /// Exact counts.
     Counts,
 }
 
-/// What is wanted of one process.
+/// The request to one process.
 #[derive(Clone, Copy, Debug)]
 pub struct CaseRequest<'a> {
-    /// As the suite file has it, with parameters in place: `["./bench"]`.
+    /// As in the suite file, with parameters filled in: `["./bench"]`.
     pub command: &'a [String],
-    /// [`CaseName::native`] of each case, in the order in which to measure; empty: all.
+    /// [`CaseName::native`] of each case, in the order to measure; empty: all.
     pub cases: &'a [&'a str],
     /// An empty folder for the harness's files, absolute.
     pub out: &'a str,
     pub amount: Amount,
 }
 
-/// How much of a case one process measures, as far as the harness can be told.
+/// The amount of work for each case in one process, as far as the harness can be controlled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
     /// Seconds of measuring a case, all samples together.
     pub seconds: f64,
-    /// Seconds of warm-up before.
     pub warmup: f64,
-    /// Samples, where they are separate from the time; at least 1.
+    /// Samples, if the harness sets them separately from the time; at least 1.
     pub samples: u32,
 }
 
 impl Amount {
-    /// As little as shows that a case is there.
+    /// The least work that shows that a case exists.
     pub const LEAST: Self = Self { seconds: 0.001, warmup: 0.0, samples: 1 };
 }
 
@@ -203,12 +197,12 @@ impl Amount {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invocation {
     pub argv: Vec<String>,
-    /// Beside the benchmark's own environment, and above it.
+    /// Overrides the benchmark's own environment.
     pub env: Vec<(String, String)>,
 }
 
 impl Invocation {
-    /// The command with more words behind it.
+    /// The command followed by more words.
     pub fn of<I: IntoIterator>(command: &[String], more: I) -> Self
     where
         I::Item: Into<String>,
@@ -226,11 +220,11 @@ impl Invocation {
 /// A case as its harness calls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseName {
-    /// The whole name, by which the harness is asked for it: `BM_sort/n:8/threads:2`.
+    /// The whole name, by which the harness selects it: `BM_sort/n:8/threads:2`.
     pub native: String,
-    /// The name without what `params` says: `BM_sort`.
+    /// The name without `params`: `BM_sort`.
     pub case: String,
-    /// Parameters that the harness names: `n = 8`, `threads = 2`. A value without a name stays in the name.
+    /// Parameters that the harness names: `n = 8`, `threads = 2`. A value without a name remains in the name.
     pub params: Params,
 }
 
@@ -242,16 +236,16 @@ impl CaseName {
     }
 }
 
-/// What one process wrote about one case.
+/// The result of one case in one process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     pub case: CaseName,
     pub end: End,
-    /// The first is what the harness is about: its time, or its count.
+    /// The first is the harness's main one: its time, or its count.
     pub metrics: Vec<MetricReading>,
     /// Versions, flags and sizes worth keeping with the record.
     pub metadata: BTreeMap<String, serde_json::Value>,
-    /// How often the benchmarked code ran in this process in all, warm-up included, where the harness says or it follows.
+    /// Total executions of the benchmarked code in this process, including warm-up, if known.
     pub iterations: Option<f64>,
 }
 
@@ -260,7 +254,7 @@ impl Reading {
         Self { case, end: End::Measured, metrics: Vec::new(), metadata: BTreeMap::new(), iterations: None }
     }
 
-    /// Keeps something with the record, where it is there.
+    /// Keeps a value with the record, if present.
     pub(crate) fn note(&mut self, name: &str, value: Option<impl Into<serde_json::Value>>) {
         self.metadata.extend(value.map(|value| (name.to_owned(), value.into())));
     }
@@ -269,7 +263,7 @@ impl Reading {
         Self { end, ..self }
     }
 
-    /// The metric of that name, made where it is not there yet.
+    /// The metric of that name, created if missing.
     pub fn metric(&mut self, name: &str, unit: &str, better: Option<Better>) -> &mut MetricReading {
         let place = self.metrics.iter().position(|metric| metric.name == name).unwrap_or_else(|| {
             self.metrics.push(MetricReading {
@@ -286,11 +280,11 @@ impl Reading {
     }
 }
 
-/// How a case ended by its harness's own words.
+/// How a case ended according to its harness.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Measured,
-    /// It failed or completed nothing: whatever numbers stand beside are none.
+    /// It failed or completed nothing: its numbers are not used.
     Failed {
         message: String,
     },
@@ -304,24 +298,24 @@ pub enum End {
 pub struct MetricReading {
     /// Letters, digits, `_`, `-`, `.`, `/`; `time` for the time of one iteration.
     pub name: String,
-    /// As the harness has it: `ns`, `GB/s`.
+    /// The harness's unit: `ns`, `GB/s`.
     pub unit: String,
-    /// Where the unit does not say it.
+    /// If the unit does not imply it.
     pub better: Option<Better>,
-    /// Measurements in their order, each of one iteration or the mean of several.
+    /// Measurements in order, each of one iteration or the mean of several.
     pub values: Vec<f64>,
-    /// Where the harness keeps no measurements.
+    /// If the harness keeps no measurements.
     pub summary: Option<SummaryReading>,
-    /// `false`: shown, and judged only where the suite file says so: what follows from another metric, and figures whose
-    /// direction nobody knows.
+    /// `false`: shown, and judged only if the suite file requests it. For metrics that follow from another one, and
+    /// figures of unknown direction.
     pub judged: bool,
 }
 
-/// A harness's own summary of a case: its median where it has one, else its mean.
+/// A harness's own summary of a case: its median if available, else its mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SummaryReading {
     pub value: f64,
     pub stddev: Option<f64>,
-    /// Measurements behind it.
+    /// The number of measurements.
     pub count: Option<u64>,
 }

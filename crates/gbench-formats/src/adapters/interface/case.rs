@@ -1,17 +1,17 @@
-//! What every reader makes: cases that are named by their parameters, figures of each kind, and ends.
+//! Builds the results of every reader: cases named by their parameters, figures of each kind, and ends.
 
 use super::adapter::{CaseName, End, MetricReading, Reading, SummaryReading};
 use gbench_model::{ParamValue, Params};
 
-/// A case with its parameters behind its name: `all_reduce[size=8]`, or the name alone.
+/// A case whose name includes its parameters: `all_reduce[size=8]`.
 pub(crate) fn named(case: &str, params: Params) -> Reading {
     let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let native = if pairs.is_empty() { case.to_owned() } else { format!("{case}[{}]", pairs.join(",")) };
     Reading::new(CaseName { native, case: case.to_owned(), params })
 }
 
-/// A name whose parts between `/` may be parameters, such as `sort/n=8/ints`: `sort/ints` with `n = 8`. `pair`: a part as name and value. The first
-/// part is no parameter, nor a second one of the same name.
+/// A name whose parts between `/` may be parameters, such as `sort/n=8/ints`: `sort/ints` with `n = 8`. `pair` splits a
+/// part into name and value. The first part is not a parameter, nor is a second one of the same name.
 pub(crate) fn by_parts(native: &str, name: &str, pair: fn(&str) -> Option<(&str, &str)>) -> CaseName {
     let (mut params, mut kept) = (Params::new(), Vec::new());
     let is_word = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -40,7 +40,6 @@ pub(crate) fn text_param(name: &str, text: &str) -> (String, ParamValue) {
     (name.to_owned(), ParamValue::Text(text.to_owned()))
 }
 
-/// Adds one measurement.
 pub(crate) fn measured<'a>(
     reading: &'a mut Reading,
     name: &str,
@@ -52,14 +51,13 @@ pub(crate) fn measured<'a>(
     metric
 }
 
-/// Adds one measurement that is shown and not judged, where there is one.
+/// Adds a measurement, if present, that is shown and not judged.
 pub(crate) fn shown(reading: &mut Reading, name: &str, unit: &str, value: impl Into<Option<f64>>) {
     if let Some(value) = value.into() {
         measured(reading, name, unit, value).judged = false;
     }
 }
 
-/// Adds a summary of the tool's own.
 pub(crate) fn summarised<'a>(
     reading: &'a mut Reading,
     name: &str,
@@ -71,17 +69,17 @@ pub(crate) fn summarised<'a>(
     metric
 }
 
-/// A summary that says nothing of spread and number.
+/// A summary without spread and number.
 pub(crate) fn alone(value: f64) -> SummaryReading {
     SummaryReading { value, stddev: None, count: None }
 }
 
-/// A summary as far as the tool gives it. A deviation below zero, or that is no number, is none.
+/// A summary with the facts that the tool provides. A deviation that is negative or not a number is dropped.
 pub(crate) fn summary(value: f64, stddev: Option<f64>, count: Option<u64>) -> SummaryReading {
     SummaryReading { value, stddev: stddev.filter(|stddev| stddev.is_finite() && *stddev >= 0.0), count }
 }
 
-/// The reading of a case in a list: the one that is there already, or this one.
+/// The reading of a case in a list: the existing one, or this new one.
 pub(crate) fn of_case(readings: &mut Vec<Reading>, new: Reading) -> &mut Reading {
     let place = readings.iter().position(|reading| reading.case == new.case).unwrap_or(readings.len());
     if place == readings.len() {
@@ -98,14 +96,14 @@ pub(crate) fn skipped(reason: impl Into<String>) -> End {
     End::Skipped { reason: reason.into() }
 }
 
-/// The case failed, for the first reason that is found.
+/// Marks the case as failed, for the first reason found.
 pub(crate) fn fail(reading: &mut Reading, message: impl Into<String>) {
     if reading.end == End::Measured {
         reading.end = failed(message);
     }
 }
 
-/// What failed without the numbers that stand beside it.
+/// Drops the numbers of a failed case.
 pub(crate) fn ended(mut reading: Reading) -> Reading {
     if reading.end != End::Measured {
         reading.metrics.clear();
@@ -113,13 +111,13 @@ pub(crate) fn ended(mut reading: Reading) -> Reading {
     reading
 }
 
-/// Letters, digits and `_`, as the name of a metric: `Elapsed Cycles` is `elapsed_cycles`.
+/// Letters, digits and `_`, as in a metric's name: `Elapsed Cycles` becomes `elapsed_cycles`.
 pub(crate) fn word(text: &str) -> String {
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     parts.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")
 }
 
-/// A name that the user chose as that of a metric, with `_` for what such names do not have.
+/// A name that the user chose, as a metric's name: other characters become `_`.
 pub(crate) fn metric_name(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' }).collect()
 }

@@ -1,4 +1,4 @@
-//! Stands before every adapter's reader: what comes through can be measured by.
+//! Checks the result of every adapter's reader: its values are safe to compare.
 
 use std::collections::HashSet;
 
@@ -6,32 +6,31 @@ use super::adapter::{Adapter, CaseName, End, Reading};
 use super::output::{HarnessOutput, OutputFiles, Place, ReadError};
 use gbench_model::direction_of_unit;
 
-/// What a harness wrote about each case, checked. Errors: it cannot be read as this harness's output; nothing in it is a benchmark; a case
-/// stands twice or has no name; a value is not a finite number, or there is none; a time below zero; a judged metric whose unit and
-/// harness do not say which way is better.
+/// The checked results of each case. Errors: the output does not follow the harness's format; it contains no benchmark; a
+/// case appears twice or has no name; a value is missing or not finite; a time is negative; the direction of a judged
+/// metric is unknown.
 pub fn read(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
     let readings = adapter.read(output)?;
     if readings.is_empty() {
-        return Err(ReadError::new(Place::HarnessOutput, "it holds no benchmark"));
+        return Err(ReadError::new(Place::HarnessOutput, "it contains no benchmark"));
     }
     sound_all(&readings)?;
     Ok(readings)
 }
 
-/// Each case once, and each of its values one to measure by.
 pub(crate) fn sound_all(readings: &[Reading]) -> Result<(), ReadError> {
     once(readings.iter().map(|reading| &reading.case))?;
     readings.iter().try_for_each(sound)
 }
 
-/// The cases that a harness has, each once, in its order. Errors: as [`read`].
+/// The cases of a harness, each once, in its order. Errors: as [`read`].
 pub fn list(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
     list_beside(adapter, output, b"", true)
 }
 
-/// Likewise, without what the program prints by itself. `own`: what stood on stdout after [`Adapter::list_none`]; `steady`: the list is
-/// the same from process to process, so that what stands there alone is of that process alone. Errors: as [`read`]; the program's
-/// own text is another one in each process.
+/// Like [`list`], without the lines that the program prints by itself. `own`: the names from stdout after
+/// [`Adapter::list_none`]; `steady`: the list is the same in every process, so a line in one process alone is not a case.
+/// Errors: as [`read`]; the program's own lines differ from process to process.
 pub fn list_beside(
     adapter: &dyn Adapter,
     output: &HarnessOutput,
@@ -51,9 +50,8 @@ pub fn list_beside(
     Ok(cases)
 }
 
-/// The cases without the lines that the program prints by itself.
 fn without(cases: Vec<CaseName>, own: Vec<CaseName>, steady: bool) -> Result<Vec<CaseName>, ReadError> {
-    // A program that takes no notice of the words that list none lists all again.
+    // A program that ignores the words that list no case lists all again.
     if own == cases {
         return Ok(cases);
     }
@@ -64,7 +62,7 @@ fn without(cases: Vec<CaseName>, own: Vec<CaseName>, steady: bool) -> Result<Vec
                 continue;
             }
             let what = format!(
-                "the program prints text of its own beside its list, and not the same each time, such as `{}`: let it print that on \
+                "the program prints other text next to its list, and not the same each time, such as `{}`: let it print that on \
                  standard error",
                 line.native
             );
@@ -82,13 +80,13 @@ fn once<'a>(cases: impl Iterator<Item = &'a CaseName>) -> Result<(), ReadError> 
             return Err(ReadError::case(&case.native, "a case without a name"));
         }
         if !seen.insert(case.native.as_str()) {
-            return Err(ReadError::case(&case.native, "it stands there twice"));
+            return Err(ReadError::case(&case.native, "it appears twice"));
         }
     }
     Ok(())
 }
 
-/// Cases that differ in what their short names leave out keep their whole names.
+/// Cases whose short names are equal keep their full names.
 fn tell_apart(cases: &mut [CaseName]) {
     let mut seen = HashSet::new();
     let ambiguous: HashSet<(String, gbench_model::Params)> = cases
@@ -115,7 +113,7 @@ fn sound(reading: &Reading) -> Result<(), ReadError> {
     for metric in &reading.metrics {
         let refused = |what: String| Err(ReadError::case(name, format!("`{}` {what}", metric.name)));
         if !seen.insert(&metric.name) {
-            return refused("stands there twice".into());
+            return refused("appears twice".into());
         }
         if metric.values.is_empty() && metric.summary.is_none() {
             return refused("has no value".into());
@@ -123,7 +121,7 @@ fn sound(reading: &Reading) -> Result<(), ReadError> {
         let summary = metric.summary.map(|summary| summary.value);
         let mut values = metric.values.iter().copied().chain(summary);
         if let Some(value) = values.clone().find(|value| !value.is_finite()) {
-            return refused(format!("is {value}, which is no number to measure by"));
+            return refused(format!("is {value}, which is not a usable number"));
         }
         if let Some(value) = values.find(|value| *value < 0.0 && gbench_model::is_time(&metric.unit)) {
             return refused(format!("is {value} {}: nothing takes that time", metric.unit));

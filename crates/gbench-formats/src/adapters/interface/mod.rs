@@ -1,4 +1,4 @@
-//! What every harness implements and returns, and the checks that all of their readings pass.
+//! The interface of every harness, the types of its results, and the checks that all readings pass.
 
 pub(crate) mod adapter;
 pub(crate) mod case;

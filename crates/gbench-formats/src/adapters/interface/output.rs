@@ -1,29 +1,28 @@
-//! What a harness left behind, and what is wrong with it.
+//! The output of a harness, and errors in it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Everything that a process of a harness wrote.
 #[derive(Clone, Copy, Debug)]
 pub struct HarnessOutput<'a> {
     pub stdout: &'a [u8],
-    /// What lies in its folder, see [`super::adapter::CaseRequest::out`].
+    /// The files in its folder, see [`super::adapter::CaseRequest::out`].
     pub files: &'a OutputFiles,
 }
 
 impl<'a> HarnessOutput<'a> {
-    /// What was printed. Errors: it is not UTF-8.
+    /// The program's stdout. Errors: it is not UTF-8.
     pub(crate) fn text(&self) -> Result<&'a str, ReadError> {
         std::str::from_utf8(self.stdout)
             .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
     }
 }
 
-/// Standard error of the process among its [`OutputFiles`], where the caller keeps it: some harnesses say there alone how often they
-/// ran the benchmarked code.
+/// The process's standard error among its [`OutputFiles`], if the caller keeps it: some harnesses print the number of
+/// executions only there.
 pub const STDERR: &str = "stderr";
 
-/// Files by their path below the folder, `/` between the parts.
+/// Files by their path below the folder, with `/` between the parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputFiles(pub BTreeMap<String, Vec<u8>>);
 
@@ -32,13 +31,12 @@ impl OutputFiles {
         self.0.get(path).map(Vec::as_slice)
     }
 
-    /// The file of that path. Errors: it is not there.
     pub fn need(&self, path: &str) -> Result<&[u8], ReadError> {
         let why = || ReadError::new(Place::File(path.to_owned()), "the harness did not write this file");
         self.get(path).ok_or_else(why)
     }
 
-    /// Paths that end so, sorted.
+    /// Paths with this ending, sorted.
     pub fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         self.0
             .iter()
@@ -47,7 +45,7 @@ impl OutputFiles {
     }
 }
 
-/// Output that is refused: nothing of it is a number.
+/// An output that is refused as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct ReadError {
@@ -60,30 +58,28 @@ impl ReadError {
         Self { place, what: what.into() }
     }
 
-    /// In a line of stdout, from 1.
+    /// An error in a line of stdout, from 1.
     pub fn line(line: usize, what: impl Into<String>) -> Self {
         Self::new(Place::Line { file: None, line }, what)
     }
 
-    /// At a path of keys in a file.
+    /// An error at a path of keys in a file.
     pub(crate) fn path(file: &str, path: impl Into<String>, what: impl Into<String>) -> Self {
         Self::new(Place::Path { file: Some(file.to_owned()), path: path.into() }, what)
     }
 
-    /// About a case.
     pub fn case(name: impl Into<String>, what: impl Into<String>) -> Self {
         Self::new(Place::Case(name.into()), what)
     }
 }
 
-/// Where in the output something is wrong.
+/// The place of an error in the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// All that was written.
     HarnessOutput,
     Stdout,
     File(String),
-    /// A line from 1, of stdout where no file is named.
+    /// A line from 1, of stdout if no file is named.
     Line {
         file: Option<String>,
         line: usize,

@@ -1,4 +1,4 @@
-//! The words in which adapters are written.
+//! Imports of every adapter.
 
 pub(crate) use serde::Deserialize;
 pub(crate) use serde_json::Value;

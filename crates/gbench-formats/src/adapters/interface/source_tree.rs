@@ -1,48 +1,48 @@
-//! What adapters see of a tree and of a program before anything runs, and what they propose.
+//! The adapters' view of a tree and of a program before anything runs, and their proposals.
 
-/// The files below a folder, without I/O of the adapter's own.
+/// The files below a folder. The adapter itself does no I/O.
 pub trait SourceTree {
-    /// Paths of regular files from the folder, `/` between the parts, sorted; without hidden folders, build folders and what
-    /// git ignores, and at most so many that a large tree costs no time worth mentioning.
+    /// Paths of regular files from the folder, with `/` between the parts, sorted. Hidden folders, build folders and
+    /// files that git ignores are omitted, and the number of files is limited.
     fn files(&self) -> &[String];
 
-    /// The first mebibyte of a file as text, whatever its bytes; `None` where it cannot be read.
+    /// The first mebibyte of a file as text, with any bytes; `None` if it cannot be read.
     fn text(&self, path: &str) -> Option<String>;
 }
 
-/// What lies in a tree.
+/// Benchmarks found in a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detected {
     pub found: Vec<FoundBenchmark>,
-    /// What looks like a benchmark of this harness and was not understood, as sentences: `init` says them.
+    /// Sentences about files that resemble a benchmark of this harness and were not understood: `init` prints them.
     pub unclear: Vec<String>,
-    /// Files that `unclear` is about, so that nothing else is proposed for them either.
+    /// The files in `unclear`, so that nothing else is proposed for them either.
     pub seen: Vec<String>,
 }
 
 impl Detected {
-    /// Says of a file why it is not proposed.
+    /// Records why a file is not proposed.
     pub fn unclear(&mut self, file: &str, sentence: String) {
         self.seen.push(file.to_owned());
         self.unclear.push(sentence);
     }
 }
 
-/// A `[[benchmark]]` to propose.
+/// A proposed `[[benchmark]]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundBenchmark {
     /// Suggested name within the suite.
     pub name: String,
     pub command: Vec<String>,
-    /// Runs in the tree's own folder, whatever `dir` is.
+    /// Runs in the tree's root, whatever `dir` is.
     pub build: Option<BuildStep>,
-    /// Folder to start in, from the tree's; empty: the tree's own.
+    /// Folder to start in, relative to the tree's root; empty: the root.
     pub dir: String,
-    /// Programs that have to be there.
+    /// Programs that must exist.
     pub binaries: Vec<String>,
     /// It needs a GPU.
     pub gpu: bool,
-    /// Files that it was found by, so that nothing else is proposed for them.
+    /// Its source files, so that nothing else is proposed for them.
     pub files: Vec<String>,
     /// Why it was proposed, as a sentence fragment.
     pub why: String,
@@ -51,15 +51,14 @@ pub struct FoundBenchmark {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildStep {
     Command(Vec<String>),
-    /// A line for `sh -c`.
     Shell(String),
 }
 
-/// A program that may be one of a harness.
+/// A program that may belong to a harness.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
     pub command: &'a [String],
-    /// The bytes of the program or script that the command starts, as far as it can be found; empty where it cannot.
+    /// The bytes of the program or script that the command starts; empty if it cannot be found.
     pub bytes: &'a [u8],
 }
 
@@ -69,13 +68,12 @@ impl Program<'_> {
         self.command.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program))
     }
 
-    /// Whether the program's bytes hold a text.
+    /// True if the program's bytes contain a text.
     pub fn holds(&self, text: &str) -> bool {
         memchr::memmem::find(self.bytes, text.as_bytes()).is_some()
     }
 }
 
-/// Files by their path, for tests.
 #[cfg(test)]
 pub(crate) struct MemoryTree {
     paths: Vec<String>,

@@ -1,4 +1,4 @@
-//! Puts words before the program that measures, whoever starts it.
+//! Puts words before the program that measures, also if Cargo starts it.
 
 use super::adapter::Invocation;
 use crate::adapters::source::cargo::is_cargo;
@@ -15,8 +15,9 @@ const TARGETS: [&str; 8] = [
     "LOONGARCH64_UNKNOWN_LINUX_GNU",
 ];
 
-/// The invocation with these words before the program that measures: Cargo starts it itself and is told so, because what it does
-/// beside it is no work of the benchmark. No word may hold white space, which it would split.
+/// The invocation with these words before the program that measures. If Cargo starts the program, Cargo gets the words as
+/// its runner, because Cargo's own work does not belong to the benchmark. Cargo splits the runner at white space, so no
+/// word may contain any.
 pub fn wrapped(mut invocation: Invocation, words: &[String]) -> Invocation {
     if is_cargo(&invocation.argv) {
         let runner = words.join(" ");

@@ -1,4 +1,4 @@
-//! `bench.yaml`: how the kernels of a folder are called. It serves every file beside it.
+//! `bench.yaml`: how the kernels of a folder are called. It applies to every file of its folder.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use super::node::{Node, NodeValue, YamlFault, YamlPlace};
 use super::yaml::document;
 use gbench_model::near;
 
-/// Keys that are read.
 const KEYS: [&str; 11] = [
     "problem_size",
     "precisions",
@@ -26,10 +25,10 @@ const KEYS: [&str; 11] = [
 const TOLERANCES: [&str; 3] = ["rmse", "relative_error", "max_error"];
 const CONDITION: [&str; 4] = ["backend", "precision", "check", "reason"];
 const WORK: [&str; 4] = ["items", "bytes", "flops", "tokens"];
-/// Keys for people: they say nothing of how a kernel is called.
+/// Descriptive keys without an effect on the calls.
 const FOR_PEOPLE: [&str; 8] =
     ["name", "title", "description", "version", "author", "authors", "tags", "notes"];
-/// Keys of other runners, and what there is here in their place.
+/// Keys of other runners, and their replacement here.
 const ELSEWHERE: [(&str, &str); 4] = [
     (
         "configs",
@@ -39,14 +38,14 @@ const ELSEWHERE: [(&str, &str); 4] = [
     ("timeout", "write `deadlines` at the benchmark in the suite file"),
     ("baseline", "name the right result by `reference`"),
 ];
-/// Names that say something else of a case.
+/// Names with another meaning in a case.
 const TAKEN: [&str; 5] = ["case", "precision", "backend", "chapter", "variant"];
-/// Bytes of a file that are looked at; the tree gives no more.
+/// Bytes of a file that are read; the tree provides no more.
 const MAX_BYTES: usize = 1 << 20;
-/// Cases of one kernel: a file of 34 kB could ask for nine million.
+/// Cases of one kernel: a file of 34 kB could request nine million.
 const MAX_CASES: usize = 1000;
 
-/// What a `bench.yaml` says. Without one, nothing.
+/// The contents of a `bench.yaml`; the default if there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct BenchYaml {
     /// Keyword arguments, in the file's types.
@@ -62,14 +61,13 @@ pub(super) struct BenchYaml {
     pub function: Option<String>,
     pub reference: Option<String>,
     pub work: CallWork,
-    /// The whole file as JSON.
     pub config: Map<String, Value>,
-    /// What is odd about it, as sentences with the place.
+    /// Complaints about the file, as sentences with the place.
     pub warnings: Vec<String>,
 }
 
 impl BenchYaml {
-    /// `path`: the file, from the tree. Error: what is wrong, with path, line and column.
+    /// `path`: the file, from the tree. Errors: the fault, with path, line and column.
     pub(super) fn read(path: &str, text: &str) -> Result<Self, String> {
         if text.len() >= MAX_BYTES {
             return Err(format!("{path}: the file has 1 MiB or more, and is not read"));
@@ -106,7 +104,7 @@ impl Reader {
             read.config = config;
         }
         for (key, node) in self.entries(&root, "the file", &KEYS)? {
-            // A key with nothing behind it says nothing.
+            // A key without a value has no effect.
             if node.value == NodeValue::Null {
                 continue;
             }
@@ -153,7 +151,7 @@ impl Reader {
         self.warnings.push(YamlFault { at, what });
     }
 
-    /// The entries of a mapping whose keys are known; of others it warns.
+    /// The entries of a mapping with known keys; unknown keys cause a warning.
     fn entries<'n>(
         &mut self,
         node: &'n Node,
@@ -216,10 +214,10 @@ impl Reader {
                 }
             };
             if word.chars().any(char::is_control) {
-                return Err(node.wrong(format!("a word of `{key}` holds a control character")));
+                return Err(node.wrong(format!("a word of `{key}` contains a control character")));
             }
             if words.contains(&word) {
-                self.warn(node.at, format!("`{word}` stands in `{key}` a second time, and counts once"));
+                self.warn(node.at, format!("`{word}` appears twice in `{key}`: it is used once"));
                 continue;
             }
             words.push(word);
@@ -255,7 +253,7 @@ impl Reader {
     }
 }
 
-/// Keyword arguments. Errors: a name that cannot be one, or that says something else of a case.
+/// Keyword arguments. Errors: a name that cannot be one, or that has another meaning in a case.
 fn problem_size(node: &Node) -> Read<BTreeMap<String, Value>> {
     let NodeValue::Map(entries) = &node.value else {
         return Err(node.has_to_be("`problem_size`", "a mapping of argument names and values"));

@@ -1,4 +1,4 @@
-//! What the Python driver is asked for: a case of its request. The words are those of the driver's JSON.
+//! A case of a request to the Python driver, with the names of the driver's JSON.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ pub enum CallWay {
     SelfTimed,
     /// A function that measures a list of points and returns a row for each.
     Sweep,
-    /// Nothing is called: what describes the benchmark cannot be read, and the case fails with `message`.
+    /// Nothing is called: the benchmark's description cannot be read, and the case fails with `message`.
     Fault,
 }
 
-/// One case of the driver's request. What is empty is left out of the JSON.
+/// One case of the driver's request. Empty fields are omitted from the JSON.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PythonCall {
@@ -34,41 +34,40 @@ pub struct PythonCall {
     pub file: String,
     pub class: Option<String>,
     pub function: Option<String>,
-    /// Keyword arguments, with the types that they have in the file.
+    /// Keyword arguments, with their types in the file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, Value>,
-    /// Of the time that the function returns: `ms`.
+    /// The unit of the time that the function returns: `ms`.
     pub unit: Option<String>,
     pub precision: Option<String>,
     pub backend: Option<String>,
-    /// `precision` is the first that the file lists: the kernel's own.
+    /// `precision` is the first in the file: the kernel's own.
     #[serde(default, skip_serializing_if = "is_false")]
     pub first_precision: bool,
-    /// `backend` is the first that the file lists.
+    /// `backend` is the first in the file.
     #[serde(default, skip_serializing_if = "is_false")]
     pub first_backend: bool,
     /// Greatest `rmse`, `relative_error` and `max_error` against the reference.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tolerances: BTreeMap<String, f64>,
-    /// The tolerances are for all kernels of a folder: one without a reference has nothing that they bound.
+    /// The tolerances apply to all kernels of a folder: they have no effect on one without a reference.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shared_tolerances: bool,
-    /// The function of the module, or the file of the tree, that has the right result.
+    /// The function of the module, or the file of the tree, that computes the right result.
     pub reference: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip_conditions: Vec<SkipCondition>,
     #[serde(default, skip_serializing_if = "CallWork::is_empty")]
     pub work: CallWork,
-    /// Measured calls, warm-up calls and the seed, as `bench.yaml` has them; the command line stands above them.
+    /// Measured calls, warm-up calls and the seed in `bench.yaml`; the command line overrides them.
     pub iterations: Option<u64>,
     pub warmup: Option<u64>,
     pub seed: Option<u64>,
-    /// Of [`CallWay::Fault`]: what is wrong, and where.
+    /// The fault and its place, for [`CallWay::Fault`].
     pub message: Option<String>,
 }
 
 impl PythonCall {
-    /// A call of nothing but its file.
     pub fn new(way: CallWay, file: &str) -> Self {
         Self { way, file: file.to_owned(), ..Self::default() }
     }
@@ -78,19 +77,19 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// When a case is skipped. What is not given fits any.
+/// When a case is skipped. An absent field matches any value.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkipCondition {
     pub backend: Option<String>,
     pub precision: Option<String>,
-    /// A Python expression; the case is skipped where it is true. The driver alone evaluates it.
+    /// A Python expression; the case is skipped if it is true. Only the driver evaluates it.
     pub check: Option<String>,
-    /// What the report says.
+    /// The reason in the report.
     pub reason: Option<String>,
 }
 
-/// What one call works through.
+/// The work of one call.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallWork {

@@ -1,4 +1,4 @@
-//! Which files are looked at: globs over folders and files, and the order in which people count.
+//! Selects files by globs over folders and files, in natural order.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::layout::{LayoutRequest, PassedOver};
 use crate::adapters::interface::source_tree::SourceTree;
 use crate::adapters::source::paths::{folder, leaf, upwards};
 
-/// Why a text is no glob; `None`: it is one.
+/// Why a text is not a glob; `None` if it is one.
 pub fn glob_fault(text: &str) -> Option<String> {
     glob(text).err().map(|error| error.kind().to_string())
 }
@@ -18,17 +18,17 @@ fn glob(text: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(GlobBuilder::new(plain).literal_separator(true).build()?.compile_matcher())
 }
 
-/// The files of a tree that a request leaves, in natural order.
+/// The files of a tree that a request selects, in natural order.
 pub(super) struct Chosen<'t> {
     pub files: Vec<&'t str>,
-    /// What `ignore` takes out of them.
+    /// The files that `ignore` excludes.
     pub ignored: Vec<PassedOver>,
-    /// Roots that no file lies in, and globs that are none.
+    /// Roots without files, and invalid globs.
     pub warnings: Vec<String>,
 }
 
 impl<'t> Chosen<'t> {
-    /// `is_of`: whether the layout would look at a file, by its path; others are not spoken of.
+    /// `is_of`: true if the layout would use a file, by its path; other files are never mentioned.
     pub(super) fn of(
         request: &LayoutRequest,
         tree: &'t dyn SourceTree,
@@ -86,7 +86,7 @@ impl<'t> Chosen<'t> {
         match glob(text) {
             Ok(glob) => Some(glob),
             Err(error) => {
-                self.warnings.push(format!("`{text}` of `{key}` is no glob: {}", error.kind()));
+                self.warnings.push(format!("`{text}` of `{key}` is not a glob: {}", error.kind()));
                 None
             }
         }
@@ -95,7 +95,7 @@ impl<'t> Chosen<'t> {
 
 struct Root<'r> {
     text: &'r str,
-    /// `None`: the tree's own folder and all below it.
+    /// `None`: the tree's root and everything below it.
     glob: Option<GlobMatcher>,
 }
 
@@ -105,7 +105,7 @@ impl Root<'_> {
     }
 }
 
-/// The folders of a file, from its own upwards, without the tree's own.
+/// The folders of a file, from its own upwards, without the tree's root.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     upwards(folder(path)).filter(|folder| !folder.is_empty())
 }
@@ -116,12 +116,12 @@ fn ignores(text: &str, glob: &GlobMatcher, path: &str) -> bool {
     parts.any(|part| glob.is_match(part) || anywhere && glob.is_match(leaf(part)))
 }
 
-/// Files of a folder stand together, and folders by their parts: `ch2/z.py`, `ch10/a.py`, `ch10/sub/a.py`.
+/// Compares folders by their parts and keeps the files of a folder together: `ch2/z.py`, `ch10/a.py`, `ch10/sub/a.py`.
 pub(super) fn by_folder(one: &str, other: &str) -> Ordering {
     natural_path(folder(one), folder(other)).then_with(|| natural(leaf(one), leaf(other)))
 }
 
-/// Paths part by part, each in [`natural`] order.
+/// Compares paths part by part, in [`natural`] order.
 pub(super) fn natural_path(one: &str, other: &str) -> Ordering {
     let (mut ones, mut others) = (one.split('/'), other.split('/'));
     loop {
@@ -135,7 +135,7 @@ pub(super) fn natural_path(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// Numbers within a text by their values: `ch2` before `ch10`. Equal only for equal texts.
+/// Numbers within a text are compared by value: `ch2` before `ch10`. Equal only for equal texts.
 pub(super) fn natural(one: &str, other: &str) -> Ordering {
     let (mut left, mut right) = (one, other);
     while !left.is_empty() && !right.is_empty() {
@@ -155,7 +155,7 @@ pub(super) fn natural(one: &str, other: &str) -> Ordering {
     left.len().cmp(&right.len()).then_with(|| one.cmp(other))
 }
 
-/// The digits at the beginning of a text, or the one character that is none.
+/// The digits at the beginning of a text, or one character.
 fn piece(text: &str) -> &str {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let first = text.chars().next().map_or(0, char::len_utf8);

@@ -1,4 +1,4 @@
-//! What a Python source imports, as far as its lines say so. Nothing is run: an import behind a condition counts, too.
+//! The imports of a Python source, by its lines. Nothing is run: a conditional import is included.
 
 use std::collections::BTreeSet;
 
@@ -30,14 +30,14 @@ fn keyword<'t>(statement: &'t str, word: &str) -> Option<&'t str> {
     statement.strip_prefix(word).filter(|rest| rest.starts_with([' ', '\t'])).map(str::trim_start)
 }
 
-/// The package of a dotted name; `None` for a relative one and for what is no name.
+/// The package of a dotted name; `None` for a relative or invalid name.
 fn first_name(text: &str) -> Option<&str> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
     Some(&text[..end]).filter(|name| !name.is_empty())
 }
 
-/// Lines without comments, and without those that lie in a text of three quotes.
+/// Lines without comments, and without those within triple quotes.
 fn code_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut inside: Option<&str> = None;
     text.lines().filter_map(move |line| {
@@ -66,7 +66,7 @@ fn code_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a source works with, guessed by what it imports: `cuda`, `rocm`, `jax`, `pytorch`, else `cpu`.
+/// The backend of a source, guessed from its imports: `cuda`, `rocm`, `jax`, `pytorch`, else `cpu`.
 pub(super) fn guessed_backend(text: &str, imported: &BTreeSet<&str>) -> &'static str {
     let torch = imported.contains("torch");
     if imported.contains("cupy") {
@@ -87,31 +87,31 @@ fn has_word(text: &str, word: &str) -> bool {
     words.any(|found| found.eq_ignore_ascii_case(word))
 }
 
-/// Whether a name comes with Python itself.
+/// True if a module comes with Python itself.
 pub(super) fn is_standard(name: &str) -> bool {
     STANDARD.split_ascii_whitespace().any(|module| module == name)
 }
 
 /// Top-level modules of CPython 3.8 to 3.14.
-const STANDARD: &str = "\
-    __future__ abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore atexit \
-    audioop base64 bdb binascii binhex bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd \
-    code codecs codeop collections colorsys compileall compression concurrent configparser contextlib \
-    contextvars copy copyreg crypt csv ctypes curses dataclasses datetime dbm decimal difflib dis \
-    distutils doctest dummy_threading email encodings ensurepip enum errno faulthandler fcntl filecmp \
-    fileinput fnmatch formatter fractions ftplib functools gc genericpath getopt getpass gettext glob \
-    graphlib grp gzip hashlib heapq hmac html http idlelib imaplib imghdr imp importlib inspect io \
-    ipaddress itertools json keyword lib2to3 linecache locale logging lzma macpath mailbox mailcap \
-    marshal math mimetypes mmap modulefinder msilib msvcrt multiprocessing netrc nis nntplib nt ntpath \
-    nturl2path numbers opcode operator optparse os ossaudiodev parser pathlib pdb pickle pickletools \
-    pipes pkgutil platform plistlib poplib posix posixpath pprint profile pstats pty pwd py_compile \
-    pyclbr pydoc pydoc_data pyexpat queue quopri random re readline reprlib resource rlcompleter runpy \
-    sched secrets select selectors shelve shlex shutil signal site smtpd smtplib sndhdr socket \
-    socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string stringprep \
-    struct subprocess sunau symbol symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile \
-    termios textwrap this threading time timeit tkinter token tokenize tomllib trace traceback \
-    tracemalloc tty turtle turtledemo types typing unicodedata unittest urllib uu uuid venv warnings \
-    wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib \
+const STANDARD: &str = "
+    __future__ abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore atexit
+    audioop base64 bdb binascii binhex bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd
+    code codecs codeop collections colorsys compileall compression concurrent configparser contextlib
+    contextvars copy copyreg crypt csv ctypes curses dataclasses datetime dbm decimal difflib dis
+    distutils doctest dummy_threading email encodings ensurepip enum errno faulthandler fcntl filecmp
+    fileinput fnmatch formatter fractions ftplib functools gc genericpath getopt getpass gettext glob
+    graphlib grp gzip hashlib heapq hmac html http idlelib imaplib imghdr imp importlib inspect io
+    ipaddress itertools json keyword lib2to3 linecache locale logging lzma macpath mailbox mailcap
+    marshal math mimetypes mmap modulefinder msilib msvcrt multiprocessing netrc nis nntplib nt ntpath
+    nturl2path numbers opcode operator optparse os ossaudiodev parser pathlib pdb pickle pickletools
+    pipes pkgutil platform plistlib poplib posix posixpath pprint profile pstats pty pwd py_compile
+    pyclbr pydoc pydoc_data pyexpat queue quopri random re readline reprlib resource rlcompleter runpy
+    sched secrets select selectors shelve shlex shutil signal site smtpd smtplib sndhdr socket
+    socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string stringprep
+    struct subprocess sunau symbol symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile
+    termios textwrap this threading time timeit tkinter token tokenize tomllib trace traceback
+    tracemalloc tty turtle turtledemo types typing unicodedata unittest urllib uu uuid venv warnings
+    wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib
     zoneinfo";
 
 #[cfg(test)]

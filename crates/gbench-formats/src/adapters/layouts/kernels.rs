@@ -1,4 +1,4 @@
-//! Kernels: every Python file below a folder of kernels, called as the `bench.yaml` beside it says.
+//! Kernels: every Python file below a folder of kernels, called as its folder's `bench.yaml` defines.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::adapters::interface::source_tree::SourceTree;
 use crate::adapters::source::paths::{below, folder, leaf};
 use gbench_model::{ParamValue, Params, sha256_hex};
 
-/// Functions that are called where `function_name` says nothing, behind `<file>_kernel`.
+/// Functions that are tried without a `function_name`, after `<file>_kernel`.
 pub const KERNEL_FUNCTIONS: [&str; 3] = ["run_benchmark", "benchmark", "solve"];
 
-/// Characters of a value that stand in a case's name; what is longer is cut and told apart by its hash.
+/// Characters of a value in a case's name; a longer value is cut and distinguished by its hash.
 const MAX_VALUE: usize = 60;
 
 pub(super) fn find(request: &LayoutRequest, tree: &dyn SourceTree) -> LayoutCases {
@@ -54,11 +54,10 @@ pub(super) fn find(request: &LayoutRequest, tree: &dyn SourceTree) -> LayoutCase
 
 const CONFIG: &str = "bench.yaml";
 
-/// Why a file is no kernel.
 fn why_not(path: &str) -> Option<&'static str> {
     let name = leaf(path);
     if !name.ends_with(".py") {
-        Some("it is no Python file")
+        Some("it is not a Python file")
     } else if name.starts_with("__") {
         Some("its name begins with __")
     } else if name.starts_with("test_") {
@@ -77,12 +76,10 @@ fn config(tree: &dyn SourceTree, folder: &str) -> Result<BenchYaml, String> {
     BenchYaml::read(&path, &text)
 }
 
-/// The path without `.py`.
 fn name(path: &str) -> &str {
     path.strip_suffix(".py").unwrap_or(path)
 }
 
-/// A case for each precision and backend that is listed.
 fn cases(path: &str, config: &BenchYaml) -> Vec<PythonCase> {
     let listed = |words: &[String]| -> Vec<Option<String>> {
         if words.is_empty() { vec![None] } else { words.iter().cloned().map(Some).collect() }
@@ -122,7 +119,7 @@ fn cases(path: &str, config: &BenchYaml) -> Vec<PythonCase> {
     cases
 }
 
-/// A value as a parameter of the case: a list of numbers is `2x1024`, what is deeper its JSON.
+/// A value as a parameter of the case: a list of numbers becomes `2x1024`, a nested value its JSON.
 fn param(value: &Value) -> ParamValue {
     let text = match value {
         Value::Bool(value) => return ParamValue::Bool(*value),

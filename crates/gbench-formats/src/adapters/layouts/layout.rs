@@ -1,4 +1,4 @@
-//! What a layout is asked, and what it gives.
+//! Requests to a layout, and its results.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -23,14 +23,14 @@ use crate::adapters::interface::adapter::CaseName;
 )]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Layout {
-    /// `baseline_<name>.py` beside `optimized_<name>[_technique].py`.
+    /// `baseline_<name>.py` next to `optimized_<name>[_technique].py`.
     Pairs,
-    /// Each Python file of a folder of kernels, with its `bench.yaml` beside it.
+    /// Each Python file of a folder of kernels, with that folder's `bench.yaml`.
     Kernels,
 }
 
 impl Layout {
-    /// Folder globs where none are given.
+    /// The default folder globs.
     pub const fn default_roots(self) -> &'static [&'static str] {
         match self {
             Layout::Pairs => &["**"],
@@ -45,28 +45,29 @@ impl Layout {
     }
 }
 
-/// Where benchmarks are looked for.
+/// Where to search for benchmarks.
 #[derive(Clone, Copy, Debug)]
 pub struct LayoutRequest<'a> {
     pub layout: Layout,
-    /// Globs over folders, from the tree's own, which is `.`: such a folder and all below it. Empty: [`Layout::default_roots`].
+    /// Globs over folders, from the tree's root, which is `.`: each matching folder and everything below it. Empty:
+    /// [`Layout::default_roots`].
     pub roots: &'a [String],
-    /// Globs over files and folders that are left out. One without `/` means a name at any place.
+    /// Globs over files and folders to exclude. One without `/` matches a name at any place.
     pub ignore: &'a [String],
 }
 
-/// What lies in a tree.
+/// The cases found in a tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayoutCases {
     /// In natural order of folders, then names: `ch2` before `ch10`.
     pub cases: Vec<PythonCase>,
-    /// Sentences about what was not taken and why: `init`, `list` and `run` say them.
+    /// Sentences about rejected files and the reasons: `init`, `list` and `run` print them.
     pub warnings: Vec<String>,
-    /// Files that look like it and are none: for `--verbose`.
+    /// Files that resemble a benchmark but are not one: for `--verbose`.
     pub passed_over: Vec<PassedOver>,
     /// Optimized files without a baseline, as paths from the tree; `warnings` has a sentence about each.
     pub orphans: Vec<String>,
-    /// What was read about each kernel.
+    /// The facts of each kernel.
     pub kernels: Vec<KernelManifest>,
 }
 
@@ -74,11 +75,11 @@ pub struct LayoutCases {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PythonCase {
     pub name: CaseName,
-    /// What the driver is asked for.
+    /// The request to the driver.
     pub call: PythonCall,
 }
 
-/// A file that was looked at and left out.
+/// A file that was examined and excluded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PassedOver {
     /// From the tree.
@@ -90,9 +91,8 @@ pub struct PassedOver {
 /// Pairs of sources in a tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SourceCases {
-    /// In natural order of folders, then names; a baseline before what belongs to it.
+    /// In natural order of folders, then names; a baseline before its optimized files.
     pub cases: Vec<SourceCase>,
-    /// See [`LayoutCases`].
     pub warnings: Vec<String>,
     pub passed_over: Vec<PassedOver>,
     pub orphans: Vec<String>,
@@ -106,7 +106,7 @@ pub struct SourceCase {
     pub file: String,
 }
 
-/// What is known of a kernel without running it.
+/// The facts of a kernel that are known without running it.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelManifest {
@@ -114,12 +114,12 @@ pub struct KernelManifest {
     pub name: String,
     /// From the tree.
     pub path: String,
-    /// `cuda`, `rocm`, `jax`, `pytorch` or `cpu`: a guess by what the source imports, and nothing that was run.
+    /// `cuda`, `rocm`, `jax`, `pytorch` or `cpu`: a guess from the source's imports.
     pub backend_guessed: &'static str,
-    /// Packages that it imports, neither Python's own nor the tree's.
+    /// Packages that it imports, except Python's own and the tree's.
     pub dependencies: Vec<String>,
     /// Its `bench.yaml`; empty without one.
     pub config: Map<String, Value>,
-    /// What is wrong with its `bench.yaml`.
+    /// The fault in its `bench.yaml`.
     pub fault: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! Python benchmarks that are found by where their files lie and what they are called. Nothing of theirs is run: names and texts alone.
+//! Finds Python benchmarks by the places and names of their files. It runs none of them: names and texts suffice.
 //!
-//! [`find`] turns a [`SourceTree`] into cases, each with the [`PythonCall`] that the driver is asked for. [`targets`] says which of them
-//! a word such as `ch1:moe` means.
+//! [`find`] turns a [`SourceTree`] into cases, each with the [`PythonCall`] for the driver. [`targets`] resolves a word
+//! such as `ch1:moe` to cases.
 
 mod bench_yaml;
 mod call;
@@ -28,7 +28,7 @@ pub use targets::{TargetError, targets};
 
 use super::interface::source_tree::SourceTree;
 
-/// The cases of a layout in a tree. Errors: none; what is wrong is a warning, or a case of [`CallWay::Fault`].
+/// The cases of a layout in a tree. Errors: none; a fault is a warning, or a case of [`CallWay::Fault`].
 pub fn find(request: &LayoutRequest, tree: &dyn SourceTree) -> LayoutCases {
     match request.layout {
         Layout::Pairs => pairs::find(request, tree),

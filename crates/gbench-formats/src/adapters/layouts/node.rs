@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-/// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub at: YamlPlace,
@@ -36,7 +35,6 @@ impl fmt::Display for YamlPlace {
     }
 }
 
-/// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct YamlFault {
     pub at: YamlPlace,
@@ -50,7 +48,7 @@ impl YamlFault {
 }
 
 impl Node {
-    /// As words say it: `a list`.
+    /// In words: `a list`.
     pub(super) fn kind(&self) -> &'static str {
         match self.value {
             NodeValue::Null => "nothing",
@@ -66,20 +64,20 @@ impl Node {
         YamlFault::new(self.at, what)
     }
 
-    /// What has to be something else.
+    /// The fault of a value that must be something else.
     pub(super) fn has_to_be(&self, what: &str, other: &str) -> YamlFault {
         self.wrong(format!("{what} has to be {other}, and is {}", self.kind()))
     }
 
-    /// The same value in JSON. Errors: a number that JSON has not, a key that is no text.
+    /// The same value in JSON. Errors: a number that JSON lacks, or a key that is not a text.
     pub(super) fn json(&self) -> Result<Value, YamlFault> {
         Ok(match &self.value {
             NodeValue::Null => Value::Null,
             NodeValue::Bool(value) => Value::Bool(*value),
             NodeValue::Int(value) => Value::from(*value),
-            NodeValue::Float(value) => {
-                Value::Number(Number::from_f64(*value).ok_or_else(|| self.wrong("this is no finite number"))?)
-            }
+            NodeValue::Float(value) => Value::Number(
+                Number::from_f64(*value).ok_or_else(|| self.wrong("this is not a finite number"))?,
+            ),
             NodeValue::Text(text) => Value::from(text.as_str()),
             NodeValue::List(nodes) => {
                 Value::Array(nodes.iter().map(Self::json).collect::<Result<Vec<Value>, YamlFault>>()?)
@@ -91,7 +89,6 @@ impl Node {
         })
     }
 
-    /// The text of a key. Errors: it is none.
     pub(super) fn key(&self) -> Result<&str, YamlFault> {
         match &self.value {
             NodeValue::Text(text) => Ok(text),

@@ -1,6 +1,7 @@
-//! Pairs: `baseline_<name>.py` and its `optimized_<name>[_technique].py` in one folder; or sources with another extension.
+//! Pairs: `baseline_<name>.py` and its `optimized_<name>[_technique].py` in one folder; or sources with another
+//! extension.
 //!
-//! An optimized file belongs to the baseline with the longest name that is its own, or that stands before a `_` of it:
+//! An optimized file belongs to the baseline with the longest name that equals its own, or that precedes one of its `_`:
 //! `optimized_moe_sparse.py` belongs to `moe`, unless there is a `baseline_moe_sparse.py`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +17,9 @@ use gbench_model::{ParamValue, Params, Variant};
 
 const BASELINE: &str = "baseline_";
 const OPTIMIZED: &str = "optimized_";
-/// Folders that a sentence names; the rest is counted.
+/// Folders that a sentence names; the others are counted.
 const MAX_FOLDERS: usize = 5;
 
-/// A baseline with what belongs to it: paths from the tree.
 struct Pair<'t> {
     folder: &'t str,
     name: &'t str,
@@ -72,7 +72,7 @@ fn sources(request: &LayoutRequest, tree: &dyn SourceTree, extension: &str) -> S
     found
 }
 
-/// Folders with pairs that no root holds and `ignore` does not name: what is added there would be missed in silence.
+/// Folders with pairs that are neither below a root nor named by `ignore`: files added there would be missed silently.
 fn outside(
     request: &LayoutRequest,
     tree: &dyn SourceTree,
@@ -105,7 +105,6 @@ fn is_member(path: &str, extension: &str) -> bool {
     [BASELINE, OPTIMIZED].iter().any(|prefix| suffix(path, prefix, extension).is_some())
 }
 
-/// What stands between a file's prefix and its extension.
 fn suffix<'t>(path: &'t str, prefix: &str, extension: &str) -> Option<&'t str> {
     leaf(path).strip_prefix(prefix)?.strip_suffix(extension)
 }
@@ -120,10 +119,8 @@ fn paired<'t>(
     for path in files {
         match suffix(path, BASELINE, extension) {
             None => {}
-            Some("") => passed_over.push(PassedOver {
-                path: (*path).to_owned(),
-                why: format!("no name stands behind {BASELINE}"),
-            }),
+            Some("") => passed_over
+                .push(PassedOver { path: (*path).to_owned(), why: format!("no name follows {BASELINE}") }),
             Some(name) => {
                 let folder = folder(path);
                 let pair = Pair { folder, name, baseline: path, optimized: Vec::new() };
@@ -134,7 +131,6 @@ fn paired<'t>(
     let mut orphans = Vec::new();
     for path in files {
         let Some(name) = suffix(path, OPTIMIZED, extension) else { continue };
-        // The longest first.
         let ends = std::iter::once(name.len()).chain(name.rmatch_indices('_').map(|(at, _)| at));
         let owner = ends.map(|end| (folder(path), &name[..end])).find(|key| pairs.contains_key(key));
         match owner.and_then(|key| pairs.get_mut(&key)) {

@@ -1,9 +1,9 @@
-//! What a word without quotes means in YAML 1.1, as PyYAML has it: `no` and `off` are booleans, `010` is 8, `1:30` is 90. One thing
-//! differs: `1e-5` and `-.5` are the numbers that everybody means by them, and not texts.
+//! The meaning of an unquoted word in YAML 1.1, as in PyYAML: `no` and `off` are booleans, `010` is 8, `1:30` is 90. One
+//! difference: `1e-5` and `-.5` are numbers, as users expect, not texts.
 
 use super::node::{NodeValue, YamlFault, YamlPlace};
 
-/// What a word without quotes means. Errors: a whole number that nothing can count with.
+/// The value of an unquoted word. Errors: a whole number that is too large.
 pub(super) fn plain(at: YamlPlace, text: &str) -> Result<NodeValue, YamlFault> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => NodeValue::Null,
@@ -23,7 +23,6 @@ pub(super) fn plain(at: YamlPlace, text: &str) -> Result<NodeValue, YamlFault> {
     })
 }
 
-/// A sign, and what stands behind it.
 fn signed(text: &str) -> (i64, &str) {
     match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -31,7 +30,7 @@ fn signed(text: &str) -> (i64, &str) {
     }
 }
 
-/// `None`: it is no whole number; `Some(None)`: one of more than 64 bits.
+/// `None`: not a whole number; `Some(None)`: one of more than 64 bits.
 fn whole(text: &str) -> Option<Option<i64>> {
     let (sign, body) = signed(text);
     let all = |body: &str, is: fn(&char) -> bool| {
@@ -53,7 +52,7 @@ fn whole(text: &str) -> Option<Option<i64>> {
     if body.starts_with(|c: char| c.is_ascii_digit()) && all(body, char::is_ascii_digit) {
         return Some(based(body, 10));
     }
-    // Of base 60: hours, minutes and seconds.
+    // Base 60: hours, minutes and seconds.
     let mut parts = body.split(':');
     let first = parts.next().filter(|first| first.starts_with(|c: char| ('1'..='9').contains(&c)))?;
     let rest: Vec<&str> = parts.collect();
@@ -66,7 +65,6 @@ fn whole(text: &str) -> Option<Option<i64>> {
     Some(value.and_then(|value| value.checked_mul(sign)))
 }
 
-/// A number with a point or a power of ten.
 fn float(text: &str) -> Option<f64> {
     let (sign, body) = signed(text);
     match body {
@@ -74,7 +72,7 @@ fn float(text: &str) -> Option<f64> {
         ".nan" | ".NaN" | ".NAN" if body.len() == text.len() => return Some(f64::NAN),
         _ => {}
     }
-    // Of base 60: `1:30.5` is 90.5.
+    // Base 60: `1:30.5` is 90.5.
     if let Some((high, low)) = body.rsplit_once(':') {
         let (seconds, behind) = low.split_once('.')?;
         let high = high.split(':').enumerate().try_fold(0.0, |value, (place, part)| {
@@ -107,12 +105,11 @@ fn is_part_of_number(c: char) -> bool {
     c.is_ascii_digit() || c == '_'
 }
 
-/// Digits, with `_` between or behind them.
+/// Digits, with `_` between or after them.
 fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(is_part_of_number)
 }
 
-/// A digit of base 60.
 fn is_sixtieth(part: &&str) -> bool {
     (1..=2).contains(&part.len())
         && part.chars().all(|c| c.is_ascii_digit())

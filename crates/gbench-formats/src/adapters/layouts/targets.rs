@@ -1,26 +1,23 @@
-//! Which cases a word means: `ch1:moe` a pair, `ch1:moe_sparse` its baseline and that one variant, `ch1` a whole folder.
+//! The cases that a word selects: `ch1:moe` a pair, `ch1:moe_sparse` its baseline and that one variant, `ch1` a whole
+//! folder.
 
 use super::layout::PythonCase;
 use gbench_model::{ParamValue, near};
 
-/// Why a word names no cases.
+/// Why a word selects no cases.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     #[error("nothing here is called `{word}`")]
-    Unknown {
-        word: String,
-        /// What it may stand for, nearest first.
-        near: Vec<String>,
-    },
+    Unknown { word: String, near: Vec<String> },
     #[error("`{word}` may be {}", names.join(", "))]
     Ambiguous {
         word: String,
-        /// Each without doubt.
+        /// The unambiguous names.
         names: Vec<String>,
     },
 }
 
-/// A name that a case answers to, and how many cases of it there are to tell apart.
+/// A name that selects a case, and the number of different cases with it.
 struct Target<'c> {
     folder: &'c str,
     name: String,
@@ -33,9 +30,10 @@ impl Target<'_> {
     }
 }
 
-/// The cases that a word means, in their order: `[folder:]name`, where the name is that of a pair, of one of its variants
-/// (`moe_sparse`: the baseline `moe` and `optimized_moe_sparse.py`), or of a kernel (`kernels/gelu`, or `gelu`). A folder alone means all
-/// in it. Without a folder, and by the beginning of a name before a `_` (`moe` for `moe_dense`), only what is one target alone.
+/// The cases that a word selects, in their order: `[folder:]name`, where the name is that of a pair, of one of its
+/// variants (`moe_sparse`: the baseline `moe` and `optimized_moe_sparse.py`), or of a kernel (`kernels/gelu`, or `gelu`).
+/// A folder alone selects all in it. Without a folder, or by the part of a name before a `_` (`moe` for `moe_dense`), the
+/// target must be unique.
 pub fn targets<'c>(cases: &'c [PythonCase], word: &str) -> Result<Vec<&'c PythonCase>, TargetError> {
     let all = all(cases);
     let (folder, name) = word.rsplit_once(':').map_or((None, word), |(folder, name)| (Some(folder), name));
@@ -76,7 +74,7 @@ fn one<'c>(word: &str, found: &[&Target<'c>]) -> Result<Vec<&'c PythonCase>, Tar
     Err(TargetError::Ambiguous { word: word.to_owned(), names })
 }
 
-/// Those that are no variant of another one that is found, too: `moe` for `moe_dense` and its `moe_dense_fast`.
+/// Targets that are not a variant of another result: `moe` for `moe_dense` and its `moe_dense_fast`.
 fn pairs_alone<'t, 'c>(found: &[&'t Target<'c>]) -> Vec<&'t Target<'c>> {
     let is_part = |target: &Target| {
         found.iter().any(|other| {
@@ -89,7 +87,7 @@ fn pairs_alone<'t, 'c>(found: &[&'t Target<'c>]) -> Vec<&'t Target<'c>> {
     found.iter().filter(|target| !is_part(target)).copied().collect()
 }
 
-/// Every pair, every variant with a name of its own, every kernel: in the order of the cases.
+/// Every pair, every named variant, every kernel, in the order of the cases.
 fn all(cases: &[PythonCase]) -> Vec<Target<'_>> {
     let mut found: Vec<Target> = Vec::new();
     for case in cases {
@@ -114,7 +112,6 @@ fn all(cases: &[PythonCase]) -> Vec<Target<'_>> {
     found
 }
 
-/// A parameter that is a text; empty where it is not there.
 fn text<'c>(case: &'c PythonCase, name: &str) -> &'c str {
     match case.name.params.get(name) {
         Some(ParamValue::Text(text)) => text,

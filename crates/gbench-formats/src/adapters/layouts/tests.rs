@@ -1,4 +1,4 @@
-//! Texts of `bench.yaml` that no case of `fixtures/layouts` can hold.
+//! Texts of `bench.yaml` that no case of `fixtures/layouts` can contain.
 
 use super::*;
 use crate::adapters::MemoryTree;
@@ -53,7 +53,6 @@ skip_conditions:
 function_name: run
 ";
 
-/// Every copy of a document that lacks a byte, or has another one, is read or refused.
 #[test]
 fn damaged_copies_of_bench_yaml_never_panic() {
     let characters: Vec<char> = BENCH.chars().collect();

@@ -1,6 +1,5 @@
-//! YAML as PyYAML's `safe_load` understands it: the one file that knows the parser.
-//!
-//! A document is bounded in depth and in values, aliases counted as often as they stand.
+//! YAML with the semantics of PyYAML's `safe_load`. Only this file uses the parser. A document is limited in depth and in
+//! values, with aliases expanded.
 
 use std::collections::HashMap;
 
@@ -9,26 +8,24 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 use super::node::{Node, NodeValue, YamlFault, YamlPlace};
 use super::scalars::plain;
 
-/// Lists and mappings within one another.
 const MAX_DEPTH: usize = 64;
-/// Values in all, and bytes of their texts.
+/// Number of values, plus bytes of their texts.
 const MAX_WEIGHT: usize = 1 << 20;
 
-/// A document that was read, and what is odd about it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Document {
     pub root: Node,
     pub warnings: Vec<YamlFault>,
 }
 
-/// The one document of a text. An empty one is `Null`. Errors: it is no YAML, or more than is looked at.
+/// The one document of a text. An empty one is `Null`. Errors: not YAML, or too large.
 pub(super) fn document(text: &str) -> Result<Document, YamlFault> {
     let mut builder = Builder::default();
     let mut documents = 0;
     let mut parser = Parser::new_from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| {
-            YamlFault::new(mark(*error.marker()), format!("this is no YAML: {}", error.info()))
+            YamlFault::new(mark(*error.marker()), format!("invalid YAML: {}", error.info()))
         })?;
         if let Event::DocumentStart(_) = event {
             documents += 1;
@@ -50,7 +47,6 @@ fn start(span: Span) -> YamlPlace {
     mark(span.start)
 }
 
-/// Puts values together from the parser's events.
 #[derive(Default)]
 struct Builder {
     root: Option<Node>,
@@ -60,7 +56,6 @@ struct Builder {
     weight: usize,
 }
 
-/// A list or mapping that has not ended.
 struct Open {
     at: YamlPlace,
     anchor: usize,
@@ -99,7 +94,7 @@ impl Builder {
             Event::SequenceEnd | Event::MappingEnd => self.close(),
             Event::Alias(anchor) => {
                 let Some((node, weight)) = self.anchors.get(&anchor).cloned() else {
-                    return Err(YamlFault::new(at, "this alias stands within what it stands for"));
+                    return Err(YamlFault::new(at, "this alias is inside its own anchor"));
                 };
                 let before = self.weight;
                 self.weigh(at, weight)?;
@@ -138,7 +133,6 @@ impl Builder {
         self.add(Node { at, value }, anchor, before)
     }
 
-    /// Hands a value that is complete to what it lies in.
     fn add(&mut self, node: Node, anchor: usize, before: usize) -> Result<(), YamlFault> {
         if anchor > 0 {
             self.anchors.insert(anchor, (node.clone(), self.weight - before));
@@ -154,7 +148,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The entries with those that `<<` names, which count less, and each key once: the last counts.
+    /// The entries, preceded by those that `<<` includes, with each key once: the last one wins.
     fn merged(&mut self, entries: Vec<(Node, Node)>) -> Result<Vec<(Node, Node)>, YamlFault> {
         let mut found: Vec<(Node, Node)> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -170,7 +164,7 @@ impl Builder {
                     Some(place) => {
                         self.warnings.push(YamlFault::new(
                             key.at,
-                            format!("the key `{text}` stands here a second time: this one counts"),
+                            format!("duplicate key `{text}`: the last one wins"),
                         ));
                         found[*place] = (key, node);
                     }
@@ -199,7 +193,7 @@ impl Builder {
     }
 }
 
-/// Errors: the tag is none of YAML's own for such a value.
+/// Errors: the tag is not YAML's own for such a value.
 fn collection_tag(at: YamlPlace, tag: Option<&Tag>, own: &str) -> Result<(), YamlFault> {
     match tag {
         Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == own) => Err(unknown_tag(at, tag)),
@@ -211,7 +205,7 @@ fn unknown_tag(at: YamlPlace, tag: &Tag) -> YamlFault {
     YamlFault::new(at, format!("the tag `{}{}` is not read: write a plain value", tag.handle, tag.suffix))
 }
 
-/// A value whose type is written before it: `!!float 1`.
+/// A value with an explicit type: `!!float 1`.
 fn tagged(at: YamlPlace, text: &str, tag: &Tag) -> Result<NodeValue, YamlFault> {
     if !tag.is_yaml_core_schema() {
         return Err(unknown_tag(at, tag));
@@ -301,11 +295,11 @@ mod tests {
             ("a:\n\t- 1\n", "2:"),
             ("a: !!python/tuple [1]\n", "1:4: the tag"),
             ("a: 1\n---\nb: 2\n", "2:1: a second document"),
-            ("a: .inf\n", "1:4: this is no finite number"),
+            ("a: .inf\n", "1:4: this is not a finite number"),
             ("a: {1: 2}\n", "1:5: this key is a number"),
             ("n: 99999999999999999999\n", "1:4: `99999999999999999999` is larger"),
             ("a: &a [*a]\n", "1:"),
-            ("a: *b\n", "1:4: this is no YAML"),
+            ("a: *b\n", "1:4: invalid YAML"),
             ("a: {<<: 3}\n", "1:9: `<<` takes a mapping"),
         ] {
             assert!(fault(text).starts_with(expected), "{text:?}: {}", fault(text));

@@ -1,6 +1,6 @@
-//! Names that NVBench and the gate agree on.
+//! Names that NVBench and the gate share.
 
 pub(super) const FILE: &str = "nvbench.json";
 
-/// Where several devices are measured, their number stands before the axes like one of them.
+/// With several devices, their number precedes the axes as another axis.
 pub(super) const DEVICE: &str = "Device";

@@ -1,4 +1,4 @@
-//! The JSON of NVBench and the files of samples beside it.
+//! NVBench's JSON and its files of samples.
 
 use std::collections::HashSet;
 
@@ -98,7 +98,7 @@ fn fill(
 ) -> Result<(), ReadError> {
     if state.is_skipped {
         let reason = state.skip_reason.clone().unwrap_or("it skips itself".into());
-        // An exception skips the state too.
+        // An exception also skips the state.
         reading.end = match reason.strip_prefix("Unexpected error: ") {
             Some(message) => failed(message),
             None => skipped(reason),
@@ -106,7 +106,7 @@ fn fill(
         return Ok(());
     }
     let summaries = Summaries { all: state.summaries.as_deref().unwrap_or_default(), at };
-    // A benchmark of the CPU alone has no time of the GPU.
+    // A benchmark of the CPU alone has no GPU time.
     let (kind, clock) = match summaries.named("nv/cpu_only/sample_size") {
         Some(_) => ("nv/cpu_only", "cpu"),
         None => ("nv/cold", "gpu"),
@@ -162,12 +162,12 @@ impl<'s> Summaries<'s> {
 
     fn number(&self, tag: &str) -> Result<Option<f64>, ReadError> {
         let number = |text: &str| {
-            text.parse().map_err(|_| (self.at)(tag, format!("its value is {text}, which is no number")))
+            text.parse().map_err(|_| (self.at)(tag, format!("its value is {text}, which is not a number")))
         };
         self.value(tag, "value").map(number).transpose()
     }
 
-    /// A number that has to be a duration.
+    /// A number that must be a duration.
     fn seconds(&self, tag: &str) -> Result<Option<f64>, ReadError> {
         if let Some(hint) = self.named(tag).and_then(|summary| summary.hint.as_deref())
             && hint != "duration"
@@ -177,11 +177,12 @@ impl<'s> Summaries<'s> {
         self.number(tag)
     }
 
-    /// The 32-bit numbers of the file that a summary names. `None`: it names none. Errors: the file is not there, or has another size.
+    /// The 32-bit numbers of the file that a summary names; `None` if it names none. Errors: the file is missing, or has
+    /// another size.
     fn samples(&self, tag: &str, output: &HarnessOutput) -> Result<Option<Vec<f64>>, ReadError> {
         let Some(name) = self.value(tag, "filename") else { return Ok(None) };
         let refused = |what: String| Err((self.at)(tag, what));
-        // Older versions write the path as the command had it: the last two parts lie in our folder.
+        // Older versions write the path as in the command: its last two parts are in our folder.
         let parts: Vec<&str> = name.rsplit('/').take(2).collect();
         let path: Vec<&str> = parts.into_iter().rev().collect();
         let Some(bytes) = output.files.get(&path.join("/")) else {
@@ -198,7 +199,7 @@ impl<'s> Summaries<'s> {
     }
 }
 
-/// The state's own name, without the device that stands before its axes where there is but one.
+/// The state's own name, without the device before its axes if there is only one.
 fn case_name(benchmark: &str, state: &State, several: bool) -> CaseName {
     let device = state.name.strip_prefix("Device=").map(|rest| rest.split_once(' ').unwrap_or((rest, "")));
     let axes = device.filter(|_| !several).map_or(state.name.as_str(), |(_, axes)| axes);
@@ -252,10 +253,10 @@ struct Value {
     is_active: Option<bool>,
 }
 
-/// More states are no list of cases.
+/// A larger list of states is refused.
 const MAX_STATES: usize = 100_000;
 
-/// Every combination of the axes' values, the last axis fastest.
+/// Every combination of the axes' values; the last axis varies fastest.
 pub(super) fn list(stdout: &[u8]) -> Result<Vec<CaseName>, ReadError> {
     let list: List = document(None, stdout)?;
     let mut cases = Vec::new();

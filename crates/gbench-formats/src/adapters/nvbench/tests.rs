@@ -2,7 +2,6 @@ use super::*;
 use crate::adapters::interface::check::{list, read};
 use crate::adapters::interface::output::OutputFiles;
 
-/// One state whose samples stand in a file of these bytes.
 fn sampled(bytes: Option<Vec<u8>>) -> Result<Vec<Reading>, String> {
     let text = r#"{"meta": {"version": {"json": {"major": 1}}}, "benchmarks": [{"name": "b", "states": [
         {"name": "Device=0 N=8", "device": 0, "axis_values": [{"name": "N", "type": "int64", "value": "8"}],

@@ -7,7 +7,7 @@ use crate::adapters::source::python;
 
 const PACKAGE: &str = "pytest-benchmark";
 
-/// Whether a test function of a file takes the fixture as a parameter.
+/// True if a test function of a file takes the fixture as a parameter.
 fn takes_benchmark(text: &str) -> bool {
     text.match_indices("def test").any(|(at, _)| {
         let head = text[at..].split_once('(').map_or("", |(_, rest)| rest.split(')').next().unwrap_or(rest));

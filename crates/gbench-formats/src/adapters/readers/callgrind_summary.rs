@@ -1,12 +1,12 @@
-//! Summaries of Iai-Callgrind and Gungraun: a JSON document a line, of one benchmark each.
+//! Summaries of Iai-Callgrind and Gungraun: one JSON document per line, each for one benchmark.
 //!
-//! The layout changed: versions 2 and 3 have `callgrind_summary`, version 6 `profiles` with `Left` for what is new, version 7 `profiles`
-//! with `new`. Instructions are exact for code that does the same each time. Cycles are estimated from simulated
-//! caches, whose contents depend on addresses: shown, and not judged.
+//! The layout changed: versions 2 and 3 have `callgrind_summary`, version 6 `profiles` with `Left` for new values,
+//! version 7 `profiles` with `new`. Instructions are exact for code that does the same each time. Cycles are estimated
+//! from simulated caches, whose contents depend on addresses: shown, and not judged.
 
 use crate::adapters::interface::prelude::*;
 
-/// Events beside the instructions: name, key, unit.
+/// Events other than instructions: name, key, unit.
 const OTHERS: [(&str, &str, &str); 4] = [
     ("estimated_cycles", "EstimatedCycles", "cycles"),
     ("l1_hits", "L1hits", "accesses"),
@@ -14,8 +14,8 @@ const OTHERS: [(&str, &str, &str); 4] = [
     ("ram_hits", "RamHits", "accesses"),
 ];
 
-/// Every benchmark of stdout, in the versions of the layout that are given. Errors: a line that is neither a document nor the name of a
-/// benchmark that failed.
+/// Every benchmark of stdout, for the given versions of the layout. Errors: a line that is neither a document nor the
+/// name of a failed benchmark.
 pub(crate) fn read(output: &HarnessOutput, versions: &[&str]) -> Result<Vec<Reading>, ReadError> {
     let text = output.text()?;
     let mut readings = Vec::new();
@@ -57,7 +57,7 @@ fn benchmark(summary: &Value, versions: &[&str]) -> Result<Reading, String> {
     let id = match &summary["id"] {
         Value::Null => None,
         Value::String(id) => Some(id),
-        _ => return Err("`id` is no text".into()),
+        _ => return Err("`id` is not a text".into()),
     };
     let native = id.map_or_else(|| path.to_owned(), |id| format!("{path}::{id}"));
     let events = Events::of(summary, version)?;
@@ -71,7 +71,7 @@ fn benchmark(summary: &Value, versions: &[&str]) -> Result<Reading, String> {
         let Some(count) = events.count(key) else { continue };
         shown(&mut reading, name, unit, count);
     }
-    // Valgrind sees it once.
+    // Valgrind runs it once.
     reading.iterations = Some(1.0);
     reading.metadata.insert("summary_version".into(), version.into());
     for (key, name) in [("kind", "kind"), ("details", "details"), ("description", "details")] {
@@ -80,10 +80,8 @@ fn benchmark(summary: &Value, versions: &[&str]) -> Result<Reading, String> {
     Ok(reading)
 }
 
-/// Where the counts of a benchmark stand.
 struct Events<'a> {
     version: &'a str,
-    /// By the name of the event.
     counts: Vec<&'a Value>,
 }
 
@@ -99,7 +97,7 @@ impl<'a> Events<'a> {
             return Ok(Self { version, counts: vec![counts] });
         }
         let profiles = summary["profiles"].as_array().ok_or("`profiles` is missing")?;
-        // Both count `Ir`; the others, such as DHAT, do not.
+        // Both count `Ir`; other tools, such as DHAT, do not.
         let tools = ["Callgrind", "Cachegrind"];
         let profile = tools.iter().find_map(|tool| {
             profiles.iter().find(|profile| profile["tool"] == *tool).map(|profile| (*tool, profile))
@@ -112,7 +110,7 @@ impl<'a> Events<'a> {
         Ok(Self { version, counts: vec![counts] })
     }
 
-    /// The sum over all processes; `None`: one of them lacks it, or it is no count.
+    /// The sum over all processes; `None` if one of them has no valid count.
     fn count(&self, key: &str) -> Option<f64> {
         let one = |counts: &Value| -> Option<f64> {
             let event = &counts[key];
@@ -120,7 +118,7 @@ impl<'a> Events<'a> {
                 "2" => &event["new"],
                 "3" | "6" => {
                     let metrics = &event["metrics"];
-                    // With what was there before, it is the first of two.
+                    // With an older value, the new one is the first of two.
                     let new = metrics.get("Left").unwrap_or(&metrics["Both"][0]);
                     new.get("Int").unwrap_or(new)
                 }

@@ -1,11 +1,10 @@
-//! JUnit XML as test runners write it: how each test case ended.
+//! JUnit XML of test runners: the end of each test case.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::adapters::interface::output::{Place, ReadError};
 
-/// One `<testcase>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TestCase {
     pub classname: String,
@@ -15,7 +14,6 @@ pub(crate) struct TestCase {
     pub ends: Vec<TestEnd>,
 }
 
-/// What stands inside of a `<testcase>`; nothing does where it passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TestEnd {
     /// `<failure>` or `<error>`.
@@ -28,7 +26,7 @@ pub(crate) enum TestEnd {
     },
 }
 
-/// The test cases of a file, in their order. Errors: it is not XML, or it ends before its root does; a test case has no name.
+/// The test cases of a file, in order. Errors: not XML, or an incomplete document; a test case has no name.
 pub(crate) fn test_cases(file: &str, bytes: &[u8]) -> Result<Vec<TestCase>, ReadError> {
     let mut reader = Reader::from_reader(bytes);
     let mut cases: Vec<TestCase> = Vec::new();
@@ -60,7 +58,7 @@ pub(crate) fn test_cases(file: &str, bytes: &[u8]) -> Result<Vec<TestCase>, Read
     }
 }
 
-/// Takes up an element. `true`: it is a test case.
+/// Processes an element. `true`: it is a test case.
 fn element(tag: &BytesStart, cases: &mut Vec<TestCase>, inside: bool) -> Result<bool, String> {
     let name = tag.name();
     match (name.as_ref(), cases.last_mut()) {
@@ -98,7 +96,7 @@ fn attribute(tag: &BytesStart, name: &str) -> Result<Option<String>, String> {
     Ok(Some(text.into_owned()))
 }
 
-/// Line and column, each from 1, of a byte.
+/// Line and column of a byte, each from 1.
 fn place(file: &str, bytes: &[u8], at: u64) -> Place {
     let before = &bytes[..usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len())];
     let line = memchr::memchr_iter(b'\n', before).count() + 1;

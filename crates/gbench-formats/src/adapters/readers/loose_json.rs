@@ -1,9 +1,9 @@
-//! JSON as Python writes it and as people write it, made into JSON.
+//! Converts JSON as Python or people write it to standard JSON.
 
 /// Python's JSON as JSON: NaN and infinities become texts.
 pub(crate) fn standard_json(bytes: &[u8]) -> Vec<u8> {
     outside_texts(bytes, |rest| {
-        // Most bytes start none of them.
+        // Most bytes begin no such word.
         rest.first().filter(|byte| b"NI-".contains(byte))?;
         let word =
             ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| rest.starts_with(word.as_bytes()))?;
@@ -11,7 +11,7 @@ pub(crate) fn standard_json(bytes: &[u8]) -> Vec<u8> {
     })
 }
 
-/// A configuration as JSON: it may have comments, and commas before a bracket that closes.
+/// A configuration as JSON: it may have comments and trailing commas.
 pub(crate) fn without_comments(text: &str) -> String {
     let until = |rest: &[u8], end: &[u8]| memchr::memmem::find(rest, end).unwrap_or(rest.len());
     let bare = outside_texts(text.as_bytes(), |rest| {
@@ -30,7 +30,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     String::from_utf8_lossy(&bare).into_owned()
 }
 
-/// The bytes with some replaced that stand in no text: `replace` says how many, and by what.
+/// Replaces bytes outside of strings: `replace` returns how many, and the replacement.
 fn outside_texts(bytes: &[u8], replace: impl Fn(&[u8]) -> Option<(usize, Vec<u8>)>) -> Vec<u8> {
     let mut made = Vec::with_capacity(bytes.len());
     let (mut at, mut inside) = (0, false);

@@ -7,7 +7,7 @@ use quick_xml::{Reader, XmlVersion};
 
 use crate::adapters::interface::output::{Place, ReadError};
 
-/// No harness nests deeper; walks over a tree may call themselves.
+/// No harness nests deeper; it also bounds recursive walks over a tree.
 const MAX_DEPTH: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct Element {
     pub line: usize,
     pub attributes: Vec<(String, String)>,
     pub children: Vec<Element>,
-    /// Text of its own, without that of its children.
+    /// Its own text, without that of its children.
     pub text: String,
 }
 
@@ -30,14 +30,14 @@ impl Element {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// A refusal at the element's line. `file`: `None` for stdout.
+    /// An error at the element's line. `file`: `None` for stdout.
     pub(crate) fn refused(&self, file: Option<&str>, what: impl Into<String>) -> ReadError {
         ReadError::new(Place::Line { file: file.map(str::to_owned), line: self.line }, what)
     }
 }
 
-/// The root of a document. `file`: its name in messages; `None`: stdout. Errors: what is not well-formed, with its line: also
-/// a document that ends too early.
+/// The root of a document. `file`: its name in messages; `None`: stdout. Errors: XML that is not well-formed or
+/// incomplete, with its line.
 pub(crate) fn document(file: Option<&str>, bytes: &[u8]) -> Result<Element, ReadError> {
     let refused = |at: usize, what: String| {
         let line = 1 + memchr::memchr_iter(b'\n', bytes.get(..at).unwrap_or(bytes)).count();
@@ -56,7 +56,7 @@ pub(crate) fn document(file: Option<&str>, bytes: &[u8]) -> Result<Element, Read
         let closed = match event {
             Event::Start(start) => {
                 if open.len() >= MAX_DEPTH {
-                    return Err(refused(before, format!("elements stand more than {MAX_DEPTH} deep")));
+                    return Err(refused(before, format!("elements are nested more than {MAX_DEPTH} deep")));
                 }
                 open.push(element(&start, line).map_err(|error| refused(before, error.to_string()))?);
                 None
@@ -87,7 +87,7 @@ pub(crate) fn document(file: Option<&str>, bytes: &[u8]) -> Result<Element, Read
     if let Some(element) = open.last() {
         return Err(refused(bytes.len(), format!("it ends within `{}`", element.name)));
     }
-    root.ok_or_else(|| refused(0, "it holds no XML".into()))
+    root.ok_or_else(|| refused(0, "it contains no XML".into()))
 }
 
 fn element(start: &BytesStart, line: usize) -> Result<Element, Error> {
@@ -105,7 +105,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The text that an event stands for; empty for comments and declarations.
+/// The text of an event; empty for comments and declarations.
 fn said(event: &Event) -> Result<String, String> {
     match event {
         Event::Text(part) => part.decode().map(|text| text.into_owned()).map_err(|error| error.to_string()),
@@ -116,7 +116,7 @@ fn said(event: &Event) -> Result<String, String> {
             }
             let name = name.decode().map_err(|error| error.to_string())?;
             let known = resolve_predefined_entity(&name).map(str::to_owned);
-            known.ok_or_else(|| format!("`&{name};` is no entity of XML"))
+            known.ok_or_else(|| format!("`&{name};` is not an XML entity"))
         }
         _ => Ok(String::new()),
     }

@@ -1,4 +1,4 @@
-//! Benchmarks that Cargo builds and starts: their targets in a tree, and the words behind their command.
+//! Benchmarks that Cargo builds and starts: their targets in a tree, and the arguments for their command.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::paths;
 use super::quoting::quoted;
 use crate::adapters::interface::prelude::*;
 
-/// Words for a bench target. `cargo bench` hands on what stands behind `--`, and gives `--bench` itself; a program that is started
-/// without Cargo needs that word from us, because without it most harnesses only test.
+/// Arguments for a bench target. `cargo bench` passes on the words after `--`, and adds `--bench` itself; a program that
+/// is started without Cargo needs that flag from us, because without it most harnesses only test.
 pub(crate) fn invocation(command: &[String], more: Vec<String>) -> Invocation {
     if !is_cargo(command) {
         let bench = (!command.iter().any(|word| word == "--bench")).then(|| "--bench".to_owned());
@@ -17,7 +17,7 @@ pub(crate) fn invocation(command: &[String], more: Vec<String>) -> Invocation {
     Invocation::of(command, dashes.into_iter().chain(more))
 }
 
-/// Also with words before it, such as `taskset -c 2 cargo bench`.
+/// Also after other words, such as `taskset -c 2 cargo bench`.
 pub(crate) fn is_cargo(command: &[String]) -> bool {
     command.iter().any(|word| Program { command: std::slice::from_ref(word), bytes: b"" }.name() == "cargo")
 }
@@ -26,26 +26,24 @@ pub(crate) fn is_cargo(command: &[String]) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executable {
     pub path: String,
-    /// Folder in which Cargo starts it: that of its package.
+    /// The folder in which Cargo starts it: that of its package.
     pub dir: String,
 }
 
-/// A command that lets Cargo start one benchmark.
+/// A command with which Cargo starts one benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CargoBench {
     /// Variables that `env` before `cargo` sets, for both.
     pub env: Vec<(String, String)>,
-    /// The words that build it and tell where it lies, see [`executable`].
+    /// The words that build it and report its path, see [`executable`].
     pub messages: Vec<String>,
-    /// Name of the bench target.
     pub target: String,
-    /// Words for the benchmark itself.
+    /// Arguments for the benchmark itself.
     pub own: Vec<String>,
 }
 
-/// Takes `cargo bench ... --bench NAME -- ...` apart. Cargo takes most of a second to find out that there is nothing to build, and
-/// stands between a counter and what it counts. `None`: another command, or one with other words before `cargo` than
-/// `env NAME=value`.
+/// Parses `cargo bench ... --bench NAME -- ...`. Cargo needs most of a second to find that there is nothing to build,
+/// which a counter would include. `None`: another command, or one with words before `cargo` other than `env NAME=value`.
 pub fn cargo_bench(command: &[String]) -> Option<CargoBench> {
     let (env, command) = variables(command);
     let (program, words) = command.split_first()?;
@@ -69,7 +67,7 @@ pub fn cargo_bench(command: &[String]) -> Option<CargoBench> {
     Some(CargoBench { env, messages, target, own: own.get(1..).unwrap_or_default().to_vec() })
 }
 
-/// What `env NAME=value ...` sets, and the command behind it. `env` with flags is left as it is.
+/// The variables that `env NAME=value ...` sets, and the command after it. `env` with flags is unchanged.
 fn variables(command: &[String]) -> (Vec<(String, String)>, &[String]) {
     let is_env = |word: &String| Program { command: std::slice::from_ref(word), bytes: b"" }.name() == "env";
     let Some((_, words)) = command.split_first().filter(|(program, _)| is_env(program)) else {
@@ -84,15 +82,15 @@ fn variables(command: &[String]) -> (Vec<(String, String)>, &[String]) {
     (env, rest)
 }
 
-/// What `cargo bench --no-run --message-format=json ...` built for the benchmark, or for the library with benchmarks in it, of that
-/// name: the way to the program without guessing which of the files in `target/release/deps` is not stale. `None`: none, or
+/// The program that `cargo bench --no-run --message-format=json ...` built for the benchmark, or for the library with
+/// benchmarks, of that name: without guessing which file in `target/release/deps` is current. `None`: no program, or
 /// several.
 pub fn executable(messages: &[u8], name: &str) -> Option<Executable> {
     let mut found = messages.split(|byte| *byte == b'\n').filter_map(|line| {
         let message: serde_json::Value = serde_json::from_slice(line).ok()?;
         let target = &message["target"];
         let kinds = target["kind"].as_array()?;
-        // A library that is no test has no program, and a program beside the benchmark may have its name.
+        // A library that is not a test has no program, and a program of the package may have the benchmark's name.
         let wanted = message["reason"] == "compiler-artifact"
             && target["name"] == name
             && !kinds.iter().any(|kind| kind == "bin" || kind == "example");
@@ -108,20 +106,20 @@ pub fn executable(messages: &[u8], name: &str) -> Option<Executable> {
 /// A `[[bench]]` of a package, or a file of `benches/` that Cargo finds by itself.
 pub(crate) struct DeclaredTarget {
     pub name: String,
-    /// Folder of the package, from the tree's.
+    /// Folder of the package, relative to the tree's root.
     pub dir: String,
     pub manifest: String,
     pub package: String,
     pub path: String,
-    /// `false`: it has a `main` of its own, from a harness or by hand.
+    /// `false`: it has its own `main`, from a harness or by hand.
     pub harness: bool,
     features: Vec<String>,
-    /// Its text without comments; empty where it cannot be read.
+    /// Its text without comments; empty if it cannot be read.
     pub text: String,
 }
 
 impl DeclaredTarget {
-    /// It would have two mains.
+    /// A target with two mains.
     pub(crate) fn with_harness(&self, title: &str) -> TargetKind {
         let Self { path, manifest, name, .. } = self;
         TargetKind::Unclear(format!(
@@ -130,7 +128,6 @@ impl DeclaredTarget {
         ))
     }
 
-    /// The proposal to run it.
     pub(crate) fn found(&self, name: &str, why: &str) -> FoundBenchmark {
         let words = |cargo: &[&str]| {
             let mut words: Vec<String> = cargo.iter().map(|word| (*word).to_owned()).collect();
@@ -153,7 +150,7 @@ impl DeclaredTarget {
     }
 }
 
-/// The build step of a package: in its own folder, so that it is built as it runs, by the same `.cargo/config.toml`.
+/// The build step of a package: in its own folder, so that the same `.cargo/config.toml` applies as when it runs.
 pub(crate) fn build(dir: &str, words: Vec<String>) -> BuildStep {
     if dir.is_empty() {
         return BuildStep::Command(words);
@@ -162,15 +159,13 @@ pub(crate) fn build(dir: &str, words: Vec<String>) -> BuildStep {
     BuildStep::Shell(format!("cd {} && {}", quoted(dir), words.join(" ")))
 }
 
-/// What an adapter says of a target.
 pub(crate) enum TargetKind {
     Ours(String),
-    /// A sentence.
     Unclear(String),
     NotOurs,
 }
 
-/// The targets of a tree that are one harness's, each under a name of its own.
+/// The targets of a tree that belong to one harness, each with a unique name.
 pub(crate) fn detect(tree: &dyn SourceTree, kind: impl Fn(&DeclaredTarget) -> TargetKind) -> Detected {
     let targets = targets(tree);
     let mut detected = Detected::default();
@@ -189,7 +184,7 @@ pub(crate) fn detect(tree: &dyn SourceTree, kind: impl Fn(&DeclaredTarget) -> Ta
     detected
 }
 
-/// Packages of a tree: folder, manifest and its contents. A manifest that cannot be parsed is none, and Cargo says why.
+/// Packages of a tree: folder, manifest and its contents. A manifest that cannot be parsed is ignored: Cargo reports it.
 pub(crate) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Table)> {
     let manifests = tree.files().iter().filter(|path| *path == "Cargo.toml" || path.ends_with("/Cargo.toml"));
     manifests
@@ -201,7 +196,7 @@ pub(crate) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Tabl
         .collect()
 }
 
-/// `path` below `dir`; the tree's own folder is empty.
+/// `path` below `dir`; the tree's root is empty.
 pub(crate) fn below(dir: &str, path: &str) -> String {
     paths::below(dir, path.trim_start_matches("./"))
 }
@@ -209,12 +204,11 @@ pub(crate) fn below(dir: &str, path: &str) -> String {
 /// A bench target of a package in a tree, whatever its harness.
 pub struct BenchTarget {
     pub name: String,
-    /// Folder of its package, from the tree's.
+    /// Folder of its package, relative to the tree's root.
     pub dir: String,
     pub path: String,
 }
 
-/// Every bench target of the packages in a tree.
 pub fn cargo_benches(tree: &dyn SourceTree) -> Vec<BenchTarget> {
     let bench = |DeclaredTarget { name, dir, path, .. }| BenchTarget { name, dir, path };
     targets(tree).into_iter().map(bench).collect()
@@ -265,7 +259,7 @@ fn targets(tree: &dyn SourceTree) -> Vec<DeclaredTarget> {
     targets
 }
 
-/// Without lines that are comments: a macro that is commented out makes no harness.
+/// Without comment lines: a macro that is commented out is not a harness.
 pub(crate) fn without_comments(text: &str) -> String {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     code.flat_map(|line| [line, "\n"]).collect()

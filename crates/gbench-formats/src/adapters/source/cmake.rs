@@ -1,7 +1,8 @@
-//! What CMake's files say about programs: which sources, which libraries, where the build leaves them. For the harnesses of C++.
+//! Programs in CMake files, for the harnesses of C++: their sources, their libraries, and where the build puts them.
 //!
-//! A reader of the language, not an interpreter: it knows `set`, `foreach` over words and `option`, follows no condition and no
-//! function of the project's own, and gives up on a name that it cannot work out. What stands below `if(FALSE)` is not there.
+//! A reader of the language, not an interpreter: it knows `set`, `foreach` over words and `option`, evaluates neither
+//! conditions nor the project's own functions, and gives up on a name that it cannot work out. It skips the contents of
+//! `if(FALSE)`.
 
 mod place;
 mod syntax;
@@ -17,37 +18,35 @@ use super::quoting::quoted;
 use crate::adapters::interface::source_tree::{BuildStep, FoundBenchmark, SourceTree};
 
 const FILE: &str = "CMakeLists.txt";
-/// `-j` alone starts as many compilers as there are files, which takes more memory than a runner has.
+/// `-j` alone starts one compiler per file, which needs more memory than a runner has.
 const JOBS: &str = "-j $(nproc)";
 
-/// A program that a tree's CMake files build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CMakeTarget {
     pub name: String,
-    /// The file that declares it.
     pub file: String,
-    /// Paths from the tree's folder; those that do not lie there are left out.
+    /// Paths from the tree's root; sources outside of the tree are omitted.
     pub sources: Vec<String>,
     /// Words of `target_link_libraries`.
     pub links: Vec<String>,
     /// Folder of the outermost CMakeLists.txt above it, which is configured.
     root: String,
-    /// Folder of the build that its own file belongs to, below the build folder.
+    /// Its file's folder below the build folder.
     below: String,
-    /// Folder that the variables of its file name for programs, as it stands there.
+    /// The folder for programs that its file's variables set, unexpanded.
     directory: Option<String>,
-    /// Path of the program from the tree's folder. Errors: what of its place is not understood.
+    /// Path of the program from the tree's root. Errors: the part that is not understood.
     program: Result<String, String>,
     /// Options that name benchmarks and are off.
     options: Vec<String>,
 }
 
 impl CMakeTarget {
-    /// The proposal to build and run it. Errors: why there is none, with what to write by hand.
+    /// The proposal to build and run it. Errors: why there is none, and what to write by hand.
     pub(crate) fn found(&self, why: &str) -> Result<FoundBenchmark, String> {
         let (_, configure) = configured(&self.root, &self.options);
         let shell = format!("{configure} --target {} {JOBS}", quoted(&self.name));
-        // The file itself may declare programs of other harnesses too.
+        // The file itself may also declare programs of other harnesses.
         let files = if self.sources.is_empty() { vec![self.file.clone()] } else { self.sources.clone() };
         let program = self.program.as_ref().map_err(|what| {
             format!(
@@ -72,25 +71,22 @@ impl CMakeTarget {
     }
 }
 
-/// The tests below one folder that is configured.
 pub(crate) struct Tests {
     pub root: String,
     pub tests: Vec<DeclaredTest>,
-    /// The files that declare them.
     pub files: Vec<String>,
-    /// As those of a target.
     options: Vec<String>,
 }
 
 impl Tests {
-    /// The folder that is built in, and the line for `sh` that builds all.
+    /// The build folder, and the line for `sh` that builds all.
     pub(crate) fn built(&self) -> (String, String) {
         let (build, configure) = configured(&self.root, &self.options);
         (build, format!("{configure} {JOBS}"))
     }
 }
 
-/// The folder that is built in, and the line for `sh` up to what is built.
+/// The build folder, and the line for `sh` without the targets.
 fn configured(root: &str, options: &[String]) -> (String, String) {
     let build = below(root, "build");
     let source = quoted(if root.is_empty() { "." } else { root });
@@ -104,31 +100,29 @@ fn configured(root: &str, options: &[String]) -> (String, String) {
 
 pub(crate) struct DeclaredTest {
     pub name: String,
-    /// The first word of its command, of `$<TARGET_FILE:name>` the name alone.
+    /// The first word of its command; for `$<TARGET_FILE:name>` the name.
     pub program: String,
 }
 
-/// The programs of a tree.
 pub(crate) fn targets(tree: &dyn SourceTree) -> Vec<CMakeTarget> {
     declared(tree).0
 }
 
-/// The program that CMake builds of a source, whatever measures in it; `None`: no target that was understood has it. Errors: as
-/// those of a target.
+/// The program that CMake builds from a source, for any harness; `None` if no understood target has it. Errors: as those
+/// of a target.
 pub fn program(tree: &dyn SourceTree, source: &str) -> Option<Result<FoundBenchmark, String>> {
     let has = |target: &CMakeTarget| target.sources.iter().any(|path| path == source);
     let target = targets(tree).into_iter().find(has)?;
     Some(target.found(&format!("a target of CMake has {source}, which has a main function")))
 }
 
-/// The tests of a tree, by the folders that are configured.
 pub(crate) fn tests(tree: &dyn SourceTree) -> Vec<Tests> {
     declared(tree).1
 }
 
 fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
     let mut files: Vec<&String> = tree.files().iter().filter(|path| leaf(path) == FILE).collect();
-    // Variables of a folder hold in those below it.
+    // Variables of a folder apply to the folders below it.
     files.sort_by_key(|path| path.matches('/').count());
     let mut scopes: HashMap<&str, HashMap<String, Vec<String>>> = HashMap::new();
     let folders: Vec<&str> = files.iter().map(|path| folder(path)).collect();
@@ -185,7 +179,6 @@ fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
     (targets, tests)
 }
 
-/// The rest of a path below a folder.
 fn within<'p>(path: &'p str, above: &str) -> Option<&'p str> {
     if above.is_empty() || path == above {
         return Some(path.strip_prefix(above).unwrap_or(path));
@@ -285,7 +278,7 @@ impl Reader<'_> {
                 }
             }
             "add_test" => {
-                // The old form has no words NAME and COMMAND.
+                // The old form lacks the words NAME and COMMAND.
                 let named = first == "NAME";
                 let name = if named { rest.first().cloned() } else { Some(first) };
                 let mut command = rest.iter().skip_while(|word| named && *word != "COMMAND");
@@ -326,7 +319,6 @@ impl Reader<'_> {
         });
     }
 
-    /// The path of a word that is a file of the tree.
     fn source(&self, word: &str) -> Option<String> {
         let path = self.whole(word);
         self.tree.files().binary_search(&path).is_ok().then_some(path)
@@ -348,7 +340,7 @@ impl Reader<'_> {
         self.tree.files().iter().filter(inside).map(|path| format!("/{path}")).collect()
     }
 
-    /// Words with the variables put in whose values are known. Paths of the source tree begin with `/` then.
+    /// Words with known variables expanded. Paths of the source tree then begin with `/`.
     fn expanded(&self, words: &[String]) -> Vec<String> {
         let mut out = Vec::new();
         for word in words {
@@ -370,7 +362,7 @@ impl Reader<'_> {
                     text = text.replace(&format!("${{{name}}}"), &value.join(" "));
                 }
             }
-            // Where no `project` was read.
+            // If no `project` was read.
             let text = text.replace("${PROJECT_SOURCE_DIR}", &format!("/{}", self.root));
             out.push(text.replace("${PROJECT_BINARY_DIR}", &place::built("")));
         }

@@ -1,4 +1,4 @@
-//! What the harnesses of C++ have in common before anything is built: sources that include a header, and who builds them.
+//! Detection that the harnesses of C++ share: sources that include a header, and who builds them.
 
 use super::cmake;
 use super::paths::{above, below, folder, stem};
@@ -7,19 +7,17 @@ use crate::adapters::interface::source_tree::{BuildStep, Detected, FoundBenchmar
 
 const ENDS: [&str; 6] = [".cc", ".cpp", ".cxx", ".c++", ".C", ".cu"];
 
-/// How a library of benchmarks is known in a tree.
 pub(crate) struct Library {
-    /// As its authors write it.
     pub title: &'static str,
-    /// Ends of header names that it is included by.
+    /// Ends of the header names in an `#include`.
     pub headers: &'static [&'static str],
-    /// Words of which each source of benchmarks has one.
+    /// Each source of benchmarks contains one of these words.
     pub words: &'static [&'static str],
-    /// Targets of CMake that are linked for nothing else.
+    /// CMake targets that are linked for nothing else.
     pub targets: &'static [&'static str],
-    /// A flag of the linker in Makefiles; empty: it has none of its own.
+    /// The linker's flag in Makefiles; empty if it has none.
     pub flag: &'static str,
-    /// Words of the compiler behind a source that stands alone; `None`: it cannot be compiled so.
+    /// Compiler arguments for a source outside of any build; `None`: it cannot be compiled this way.
     pub compiled: fn(&dyn SourceTree, &str, &str) -> Option<String>,
     /// It needs a GPU, and nvcc.
     pub gpu: bool,
@@ -85,7 +83,7 @@ fn includes(text: &str, headers: &[&str]) -> bool {
     })
 }
 
-/// Why no compiler can simply be called: a build system stands above the file.
+/// Why the compiler cannot be called directly: a build system is above the file.
 fn built_otherwise(tree: &dyn SourceTree, path: &str) -> Option<String> {
     let files = ["CMakeLists.txt", "BUILD", "BUILD.bazel", "meson.build"];
     let mut builds = above(path).flat_map(|at| files.map(|file| below(at, file)));
@@ -93,7 +91,7 @@ fn built_otherwise(tree: &dyn SourceTree, path: &str) -> Option<String> {
     Some(format!("no target of `{build}` was understood to build it"))
 }
 
-/// By a rule of the Makefile beside it that links the library.
+/// By a rule of its folder's Makefile that links the library.
 fn made(tree: &dyn SourceTree, path: &str, library: &Library) -> Option<FoundBenchmark> {
     let here = folder(path);
     let file = below(here, "Makefile");
@@ -131,7 +129,7 @@ fn compiled(tree: &dyn SourceTree, path: &str, text: &str, library: &Library) ->
         build: Some(BuildStep::Shell(shell.trim_end().to_owned())),
         binaries: vec!["c++".into()],
         files: vec![path.to_owned()],
-        why: format!("it includes the header of {}, and no build file stands beside it", library.title),
+        why: format!("it includes the header of {}, and its folder has no build file", library.title),
         ..FoundBenchmark::default()
     })
 }

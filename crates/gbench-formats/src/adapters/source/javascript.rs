@@ -1,17 +1,16 @@
-//! Packages of JavaScript in a tree: what the adapters of its harnesses look for alike.
+//! Detection that the harnesses of JavaScript share: packages in a tree.
 
 use regex::Regex;
 
 use super::paths::{above, below};
 use crate::adapters::interface::prelude::*;
 
-/// A package that depends on a harness.
 pub(crate) struct Package {
     /// Folder of its package.json.
     pub folder: String,
-    /// What installs it, from the tree's folder.
+    /// Installs it, from the tree's root.
     pub build: BuildStep,
-    /// The program that does.
+    /// The package manager's program.
     pub manager: &'static str,
 }
 
@@ -45,16 +44,15 @@ pub(crate) fn package(tree: &dyn SourceTree, file: &str, dependency: &str) -> Op
     Some(Package { folder, build, manager })
 }
 
-/// A name for the benchmark of a folder.
 pub(crate) fn name(folder: &str, otherwise: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = folder.chars().map(plain).collect();
     Some(name).filter(|name| !name.is_empty()).unwrap_or_else(|| otherwise.to_owned())
 }
 
-/// Whether a source takes something from a module.
+/// True if a source imports something from a module.
 pub fn imports(text: &str, module: &str) -> bool {
-    // ASCII classes alone: those of Unicode need tables that the regex crate is built without.
+    // Only ASCII classes: the regex crate is built without the tables of Unicode.
     let words = r"(?:from|import|require)[ \t]*\(?[ \t]*";
     Regex::new(&format!("{words}[\"'`]{}[\"'`]", regex::escape(module)))
         .is_ok_and(|pattern| pattern.is_match(text))

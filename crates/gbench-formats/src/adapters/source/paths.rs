@@ -1,22 +1,18 @@
-//! Paths in a tree: `/` between the parts; the tree's own folder is empty.
+//! Paths in a tree: `/` between the parts; the tree's root is empty.
 
-/// The path without its last part.
 pub(crate) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The path's last part.
 pub(crate) fn leaf(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The last part without its extension.
 pub(crate) fn stem(path: &str) -> &str {
     let name = leaf(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// A path below a folder.
 pub(crate) fn below(folder: &str, path: &str) -> String {
     match (folder, path) {
         ("", path) => path.to_owned(),
@@ -25,12 +21,12 @@ pub(crate) fn below(folder: &str, path: &str) -> String {
     }
 }
 
-/// A folder and those above it, the nearest first, the tree's own last.
+/// A folder and those above it, the nearest first, the tree's root last.
 pub(crate) fn upwards(folder: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(folder), |at| (!at.is_empty()).then(|| super::paths::folder(at)))
 }
 
-/// The folders of a path likewise.
+/// The folders of a path, in the same order.
 pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
     upwards(folder(path))
 }

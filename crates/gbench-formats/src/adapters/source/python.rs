@@ -1,4 +1,4 @@
-//! Python projects in a tree: where they are, what they say they need, and an environment of their own to run in.
+//! Python projects in a tree: their places, their requirements, and a separate environment to run them.
 
 mod groups;
 mod words;
@@ -8,20 +8,19 @@ use super::paths::{above, below, folder, leaf};
 use super::quoting::quoted_unless;
 use crate::adapters::interface::source_tree::{BuildStep, SourceTree};
 
-/// Files that make a folder the root of a project.
 const ROOTS: [&str; 6] =
     ["pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", "requirements.txt"];
 
-/// Behind a build that [`environment`] makes.
+/// After a build by [`environment`].
 pub(crate) const PYTHON: &str = ".venv/bin/python";
 
-/// The nearest project above a file; the tree's own folder where there is none.
+/// The nearest project above a file; the tree's root if there is none.
 pub(crate) fn project(tree: &dyn SourceTree, path: &str) -> String {
     let is_root = |at: &&str| ROOTS.iter().any(|name| tree.files().binary_search(&below(at, name)).is_ok());
     above(path).find(is_root).unwrap_or_default().to_owned()
 }
 
-/// Texts of a project that say what it needs, with their paths from the tree.
+/// Texts of a project with its requirements, and their paths from the tree.
 pub(crate) fn requirements(tree: &dyn SourceTree, project: &str) -> Vec<(String, String)> {
     let said = |path: &&String| {
         let name = leaf(path);
@@ -38,8 +37,8 @@ pub(crate) fn requirements(tree: &dyn SourceTree, project: &str) -> Vec<(String,
         .collect()
 }
 
-/// Makes `.venv` in the folder `place` with the project of the folder `project`, as it stands in this tree, and packages: an
-/// environment for each side, so that neither imports the other's.
+/// Creates `.venv` in the folder `place` with the project of the folder `project`, as in this tree, and packages: a
+/// separate environment for each side, so that neither imports the other's.
 pub(crate) fn environment(
     tree: &dyn SourceTree,
     place: &str,
@@ -85,7 +84,6 @@ pub(crate) fn environment(
     ))
 }
 
-/// The group of optional dependencies that names a package.
 fn extra(pyproject: &toml::Table, package: &str) -> Option<String> {
     let groups = pyproject.get("project")?.get("optional-dependencies")?.as_table()?;
     let with = |list: &toml::Value| {
@@ -95,7 +93,6 @@ fn extra(pyproject: &toml::Table, package: &str) -> Option<String> {
     groups.iter().find(|(_, list)| with(list)).map(|(name, _)| name.clone())
 }
 
-/// A word for `sh`.
 fn quoted(word: &str) -> String {
     quoted_unless(word, "-_./=+@:,")
 }

@@ -1,12 +1,11 @@
-//! Criterion.rs as files: the folder `target/criterion` or one below it, whose name the result then has, with no bytes of its own and all files
-//! beside it; or one `sample.json` or `benchmark.json`, with the other beside it.
+//! Criterion.rs as files: the folder `target/criterion` or a folder below it, as a result without bytes whose other files
+//! are in `beside`; or one `sample.json` or `benchmark.json`, with the other next to it.
 
 use crate::adapters::criterion::Criterion;
 use crate::adapters::formats::interface::prelude::*;
 use crate::adapters::interface::adapter::Adapter;
 use crate::adapters::interface::output::{HarnessOutput, OutputFiles};
 
-/// The files of a case that are read.
 pub(super) const PARTS: [&str; 2] = ["sample.json", "benchmark.json"];
 
 pub(super) fn is_criterion(file: &ResultFile) -> bool {
@@ -27,7 +26,7 @@ fn is_part(file: &ResultFile) -> bool {
 }
 
 pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
-    // What the adapter reads lies in a folder `new` of its case.
+    // The adapter reads the files in the folder `new` of a case.
     let folder = match file.name.rsplit_once('/') {
         Some((folder, _)) if !file.bytes.is_empty() => folder,
         _ => "criterion",
@@ -39,7 +38,7 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
     for (path, bytes) in &file.beside.0 {
         let is_folder = file.bytes.is_empty();
         let place = match path.rsplit_once('/') {
-            // Of one file, only the other part of its case.
+            // For a single file, only the other part of its case.
             Some(_) if !is_folder => continue,
             None if PARTS.contains(&path.as_str()) => of_case(path),
             Some(("new", part)) => of_case(part),

@@ -1,4 +1,5 @@
-//! What `go test -bench` prints, also without `-v`: then no line announces a benchmark, and its name ends in the number of processors.
+//! The output of `go test -bench`, also without `-v`: then no line announces a benchmark, and its name ends in the number
+//! of processors.
 
 use crate::adapters::formats::interface::harness_file::read_stdout;
 use crate::adapters::formats::interface::prelude::*;
@@ -10,7 +11,7 @@ pub(super) fn is_go(file: &ResultFile) -> bool {
     starts("goos: ") && starts("goarch: ") && file.any_line("/op", |line| measured(line).is_some())
 }
 
-/// The name of a line that holds a measurement: a name, a number of iterations, and a value an operation.
+/// The name on a line with a measurement: a name, a number of iterations, and a value per operation.
 fn measured(line: &str) -> Option<&str> {
     let mut words = line.split_ascii_whitespace();
     let name = words.next().filter(|name| name.starts_with("Benchmark"))?;
@@ -18,7 +19,6 @@ fn measured(line: &str) -> Option<&str> {
     words.any(|word| word.ends_with("/op")).then_some(name)
 }
 
-/// The name without the number of processors.
 fn announced(name: &str) -> &str {
     let numbered = name
         .rsplit_once('-')
@@ -46,7 +46,7 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
         lines.push(index + 1);
     }
     read_stdout(&GoTest, file, &text).map_err(|mut error| {
-        // The lines that were put in between are not the user's.
+        // The inserted lines are not in the user's file.
         if let Place::Line { line, .. } = &mut error.place {
             *line = line.checked_sub(1).and_then(|at| lines.get(at)).copied().unwrap_or(*line);
         }

@@ -1,4 +1,4 @@
-//! The fixtures of the adapters as files: each is known by its own format alone, and is read as the adapter reads it.
+//! The adapters' fixtures as files: only its own format recognises each file, and reads it like the adapter.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,12 +15,10 @@ use crate::adapters::interface::adapter::{End, Reading};
 use crate::adapters::interface::output::{HarnessOutput, OutputFiles};
 use crate::adapters::tests::damaged;
 
-/// What a fixture has for a file.
 struct Left {
     name: String,
     bytes: Vec<u8>,
     beside: OutputFiles,
-    /// As the adapter reads it.
     readings: Vec<Reading>,
 }
 
@@ -42,7 +40,7 @@ fn files_below(folder: &Path, root: &Path, files: &mut BTreeMap<String, Vec<u8>>
     }
 }
 
-/// Each version's file: what it printed, or the one that `pick` chooses.
+/// Each version's file: the program's stdout, or the file that `pick` chooses.
 fn left_by(format: &HarnessFile) -> Vec<Left> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/adapters").join(format.name());
     let mut found = Vec::new();
@@ -55,7 +53,7 @@ fn left_by(format: &HarnessFile) -> Vec<Left> {
         files_below(&folder.join("out"), &folder.join("out"), &mut files);
         let stdout = std::fs::read(folder.join("stdout")).unwrap_or_default();
         let output = OutputFiles(files.clone());
-        // Criterion says how often it warmed up on stdout alone.
+        // Criterion.rs prints its warm-up iterations to stdout only.
         let printed: &[u8] = if format.name() == "criterion" { b"" } else { &stdout };
         let harness = HarnessOutput { stdout: printed, files: &output };
         let readings = crate::adapters::interface::check::read(format.adapter, &harness).unwrap();
@@ -99,7 +97,7 @@ fn each_name_is_that_of_one_format() {
 fn a_damaged_file_never_panics_and_what_is_read_of_a_cut_one_is_as_it_was() {
     let random = &mut Pcg64::seed_from_u64(20_261_122);
     for format in HARNESS_FILES {
-        // A folder has no bytes of its own.
+        // A folder itself has no bytes.
         for left in left_by(format).into_iter().filter(|left| !left.bytes.is_empty()) {
             for turn in 0..40 {
                 let cut = random.random_range(0..left.bytes.len().max(1)).min(left.bytes.len());

@@ -1,4 +1,4 @@
-//! Rows of a JSON document, of JSON lines or of a table, as the user describes them: for files that no format here knows.
+//! Rows of a JSON document, of JSON lines or of a table, as the user describes them: for files of unknown formats.
 
 use std::collections::BTreeMap;
 
@@ -13,42 +13,40 @@ use crate::adapters::interface::case::{failed, named};
 use crate::adapters::interface::output::ReadError;
 use gbench_model::{Better, ParamValue, Params};
 
-/// The name of rows without one.
 const ROWS: &str = "rows";
 
-/// Which rows a file has, what names them, and what is measured.
+/// The rows of a file, their names and their measured fields.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Described {
     pub layout: RowLayout,
     /// Only rows whose fields have these values.
     pub conditions: BTreeMap<String, String>,
-    /// Fields that tell the rows apart.
+    /// Fields that distinguish the rows.
     pub parameters: Vec<String>,
     pub metrics: Vec<DescribedMetric>,
-    /// What the cases are called; empty: by their parameters alone.
+    /// The name of the cases; empty if they are named by their parameters alone.
     pub case: String,
 }
 
-/// Where the rows of a file stand.
+/// The place of the rows in a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum RowLayout {
-    /// By its content: what begins as JSON is JSON, all else a table.
+    /// Determined by the content: JSON if it begins as JSON, else a table.
     #[default]
     Auto,
     /// The nodes of a JSON path (RFC 9535), in each document of the file.
     Json(String),
-    /// Lines of a table of comma-separated values, whose first line names the columns.
     Csv,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DescribedMetric {
     pub name: String,
-    /// The field of a row: a key, a column, or from `$` on a JSON path within the row.
+    /// The field of a row: a key, a column, or, beginning with `$`, a JSON path within the row.
     pub field: String,
     pub unit: String,
     pub better: Option<Better>,
-    /// A row may be without it.
+    /// Rows may lack it.
     pub optional: bool,
 }
 
@@ -82,11 +80,10 @@ impl ResultFormat for Described {
 }
 
 impl Described {
-    /// Documents one after the other, as JSON lines have them, or one; `path`: `None` for the elements of a list, else the
-    /// document itself.
+    /// One or several documents, as in JSON lines. `path`: `None` for the elements of a list, else the document itself.
     fn json(&self, file: &ResultFile, text: &str, path: Option<&str>) -> Result<Vec<Reading>, ReadError> {
         let path = path.map(|path| {
-            let broken = |error| file.wrong(format!("`{path}` is no JSON path: {error}"));
+            let broken = |error| file.wrong(format!("`{path}` is not a JSON path: {error}"));
             JsonPath::parse(path).map_err(broken)
         });
         let path = path.transpose()?;
@@ -139,7 +136,7 @@ impl Described {
             let field = |name: &str| {
                 let cell = row.cells.get(table.column(name)?)?;
                 (!cell.is_empty()).then(|| match number(cell) {
-                    // As it is written: `007` is no 7.
+                    // As it is written: `007` is text, not 7.
                     Some(value) if cell.parse::<f64>().is_ok() => {
                         Field { values: vec![value], param: Some(param(cell)), text: cell.clone() }
                     }
@@ -153,7 +150,7 @@ impl Described {
         Ok(readings)
     }
 
-    /// One row; `None` where it is not one of those that are asked for.
+    /// One row; `None` if the conditions exclude it.
     fn row(
         &self,
         field: &dyn Fn(&str) -> Option<Field>,
@@ -179,7 +176,10 @@ impl Described {
                 None if metric.optional || is_null(&metric.field) => {}
                 None => return Err(wrong(format!("the row has no `{}`", metric.field))),
                 Some(found) if found.values.is_empty() => {
-                    return Err(wrong(format!("`{}` is `{}`, which is no number", metric.field, found.text)));
+                    return Err(wrong(format!(
+                        "`{}` is `{}`, which is not a number",
+                        metric.field, found.text
+                    )));
                 }
                 Some(found) => {
                     reading.metric(&metric.name, &metric.unit, metric.better).values.extend(found.values);
@@ -190,7 +190,7 @@ impl Described {
     }
 }
 
-/// Keys that well-known tools write beside the numbers of a run that failed.
+/// Keys that well-known tools write next to the numbers of a failed run.
 pub fn failed_row(entry: &Map<String, Value>) -> Option<String> {
     // Google Benchmark.
     for key in ["error_occurred", "skipped"] {
@@ -200,10 +200,10 @@ pub fn failed_row(entry: &Map<String, Value>) -> Option<String> {
             let message = message.map_or(String::new(), |message| {
                 format!(": {}", message.chars().take(200).collect::<String>())
             });
-            return Some(format!("`{key}` is true beside the number{message}"));
+            return Some(format!("`{key}` is true, despite the number{message}"));
         }
     }
-    // hyperfine, told to ignore failures.
+    // hyperfine with `--ignore-failure`.
     let codes = entry.get("exit_codes")?.as_array()?;
     let bad = codes.iter().find(|code| code.as_i64() != Some(0))?;
     let bad =
@@ -211,9 +211,7 @@ pub fn failed_row(entry: &Map<String, Value>) -> Option<String> {
     Some(format!("its `exit_codes` say that the command {bad}"))
 }
 
-/// What stands in a field of a row.
 struct Field {
-    /// A number, or a list of them.
     values: Vec<f64>,
     /// As a parameter; `None` for an object.
     param: Option<ParamValue>,

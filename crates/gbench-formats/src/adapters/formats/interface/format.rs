@@ -1,4 +1,4 @@
-//! What a format of result files is: how it is known, and what is read from it.
+//! The interface of a format of result files: how a file is recognised, and what is read from it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,18 +8,18 @@ use memchr::{memchr, memmem, memrchr};
 use crate::adapters::interface::adapter::{Reading, Reads};
 use crate::adapters::interface::output::{OutputFiles, Place, ReadError};
 
-/// A kind of file, or of text, in which a program leaves its results. Each method is pure.
+/// A kind of file, or of text, in which a program stores its results. Each method is pure.
 pub trait ResultFormat: Sync {
-    /// The word of `--format NAME` and `harness = "NAME"`: small letters, digits and `-`.
+    /// The name for `--format NAME` and `harness = "NAME"`: lower-case letters, digits and `-`.
     fn name(&self) -> &'static str;
 
     fn about(&self) -> FormatAbout;
 
-    /// Whether a file is of this format, by what only this format has. Certain, or `false`: a table whose columns could be
-    /// anything is none that can be known.
+    /// True if the file certainly has this format, by features of this format alone. A table whose columns could mean
+    /// anything is never recognised.
     ///
-    /// Every file is held against every format: what is asked first is whether its words stand there at all ([`ResultFile::holds`],
-    /// [`ResultFile::any_line`]), and a document is read as far as it has to be.
+    /// Every format inspects every file: check first whether the format's words occur at all ([`ResultFile::holds`],
+    /// [`ResultFile::any_line`]), and read a document only as far as necessary.
     fn recognises(&self, file: &ResultFile) -> bool;
 
     /// Names of other files in its folder that belong to a result.
@@ -27,31 +27,29 @@ pub trait ResultFormat: Sync {
         &[]
     }
 
-    /// The runs that stand in a file: one in nearly all formats. Values as they stand: [`super::check::read`] checks them. What did
-    /// not run properly is [`End::Failed`](crate::adapters::End::Failed), never a number.
+    /// The runs in a file: one in nearly all formats. Values are unchanged: [`super::check::read`] checks them. A case
+    /// that did not run properly is [`End::Failed`](crate::adapters::End::Failed), never a number.
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError>;
 }
 
-/// Facts for documents.
+/// Facts for the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatAbout {
     /// As its authors write it: `nccl-tests`.
     pub title: &'static str,
-    /// Versions or layouts that are read: "2.0 to 2.17, and the older layout with `error`".
+    /// Supported versions or layouts: "2.0 to 2.17, and the older layout with `error`".
     pub versions: &'static str,
-    /// Fields that are read, as the format calls them.
     pub fields: &'static str,
     pub reads: Reads,
     /// Which way is better: "times lower, bandwidths higher".
     pub direction: &'static str,
-    /// Versions of the real tool whose output a fixture holds; the names of the other fixtures begin with `by-hand`.
+    /// Versions of the real tool with a fixture; the names of other fixtures begin with `by-hand`.
     pub tried: &'static [&'static str],
 }
 
-/// A format as its file declares it.
 pub(crate) struct DeclaredFormat {
     pub name: &'static str,
-    /// As [`FormatAbout`] has them.
+    /// As in [`FormatAbout`].
     pub title: &'static str,
     pub versions: &'static str,
     pub fields: &'static str,
@@ -63,7 +61,7 @@ pub(crate) struct DeclaredFormat {
 }
 
 impl DeclaredFormat {
-    /// What most formats are: a summary a case, no output of the real tool, and a file that nothing can know.
+    /// The usual format: one summary per case, no output of the real tool, and not recognisable.
     pub(crate) const SUMMARY: Self = Self {
         name: "",
         title: "",
@@ -99,34 +97,32 @@ impl ResultFormat for DeclaredFormat {
 /// A file of results.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultFile<'a> {
-    /// As messages call it: the path that the user gave, or `stdout`.
+    /// The name in messages: the path that the user gave, or `stdout`.
     pub name: &'a str,
     pub bytes: &'a [u8],
-    /// Other files, by their path from this one's folder, where a format has several.
+    /// Other files, by their path from this file's folder, if a format has several.
     pub beside: &'a OutputFiles,
 }
 
 impl<'a> ResultFile<'a> {
-    /// The last part of its name.
     pub fn file_name(&self) -> &'a str {
         self.name.rsplit('/').next().unwrap_or(self.name)
     }
 
-    /// Errors: it is not UTF-8, with the line.
+    /// Errors: the line that is not UTF-8.
     pub fn text(&self) -> Result<&'a str, ReadError> {
         std::str::from_utf8(self.bytes).map_err(|error| {
             let line = 1 + self.bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-            self.line(line, "it is no UTF-8 text")
+            self.line(line, "not UTF-8 text")
         })
     }
 
-    /// Whether each of these words stands anywhere in it.
+    /// True if the file contains each of these words.
     pub fn holds(&self, words: &[&str]) -> bool {
         words.iter().all(|word| memmem::find(self.bytes, word.as_bytes()).is_some())
     }
 
-    /// Whether a line in which the word stands is one of those that are looked for. What is no UTF-8 in a line is replaced: a log may hold
-    /// other programs' output.
+    /// True if a line with this word satisfies `is`. Invalid UTF-8 is replaced: a log may contain other programs' output.
     pub fn any_line(&self, word: &str, is: impl Fn(&str) -> bool) -> bool {
         let finder = memmem::Finder::new(word);
         let mut rest = self.bytes;
@@ -150,47 +146,47 @@ impl<'a> ResultFile<'a> {
         String::from_utf8_lossy(text.get(..end).unwrap_or_default().trim_ascii_end())
     }
 
-    /// Whether its first byte that is not blank is this one, as `{` and `[` are of JSON.
+    /// True if its first non-blank byte is this one: `{` and `[` for JSON.
     pub fn begins(&self, with: u8) -> bool {
         self.bytes.trim_ascii_start().first() == Some(&with)
     }
 
-    /// What is wrong with the whole of it.
+    /// An error about the whole file.
     pub fn wrong(&self, what: impl Into<String>) -> ReadError {
         ReadError::new(Place::File(self.name.to_owned()), what)
     }
 
-    /// What is wrong in a line, from 1.
+    /// An error in a line, from 1.
     pub fn line(&self, line: usize, what: impl Into<String>) -> ReadError {
         ReadError::new(Place::Line { file: Some(self.name.to_owned()), line }, what)
     }
 
-    /// What is wrong at a path of keys: `results[3].time`.
+    /// An error at a path of keys: `results[3].time`.
     pub fn at(&self, path: impl Into<String>, what: impl Into<String>) -> ReadError {
         ReadError::new(Place::Path { file: Some(self.name.to_owned()), path: path.into() }, what)
     }
 }
 
-/// One run that a file tells of.
+/// One run in a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReading {
-    /// When it began, or was reported, where the file says so for certain: RFC 3339 in UTC with milliseconds, such as
+    /// When it began, or was reported, if the file states it unambiguously: RFC 3339 in UTC with milliseconds, such as
     /// `2026-11-22T10:00:00.000Z`.
     pub started: Option<String>,
-    /// The commit that it measured, where the file says so.
+    /// The measured commit, if the file names it.
     pub commit: Option<String>,
-    /// What the file says of the machine and the software: `gpu`, `driver`, `version`.
+    /// Facts about the machine and the software: `gpu`, `driver`, `version`.
     pub facts: BTreeMap<String, serde_json::Value>,
     pub readings: Vec<Reading>,
 }
 
 impl RunReading {
-    /// The one run of a file that says nothing about when, of what and where.
+    /// The only run of a file, without facts.
     pub fn only(readings: Vec<Reading>) -> Vec<Self> {
         vec![readings.into()]
     }
 
-    /// Without a value, or with an empty list, there is no such fact.
+    /// Adds a fact; null and an empty list add nothing.
     pub fn fact(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
         let value = value.into();
         if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {

@@ -1,5 +1,5 @@
-//! The file of a benchmark harness that has an adapter, as a format: what the harness left on one machine is compared with what it left on
-//! another, and nothing is started. The adapter reads it; here stands how such a file is known.
+//! The file of a harness with an adapter, as a format: results of two machines are compared without starting anything.
+//! The adapter reads the file; this module defines how it is recognised.
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::interface::adapter::{Adapter, Reading};
@@ -10,28 +10,29 @@ pub struct HarnessFile {
     pub(crate) adapter: &'static dyn Adapter,
     pub(crate) source: HarnessInput,
     pub(crate) recognises: fn(&ResultFile) -> bool,
-    /// When the run began, and of which commit, as far as the file says it: a run without readings.
+    /// The date and commit of the run, as far as the file has them, without readings.
     pub(crate) run: fn(&ResultFile) -> RunReading,
-    /// As [`FormatAbout`] has them.
+    /// As in [`FormatAbout`].
     pub(crate) versions: &'static str,
     pub(crate) fields: &'static str,
     pub(crate) direction: &'static str,
 }
 
-/// How the adapter takes the file.
 pub(crate) enum HarnessInput {
-    /// As what the program printed.
     Stdout,
-    /// As a file of this name. What lies beside it is not its own.
+    /// As a file of this name, without other files of its folder.
     File(&'static str),
-    /// As a file of this name, with those beside it that it names.
+    /// As a file of this name, together with the files that it names.
     Beside(&'static str),
-    /// By this reader, which takes files of these names beside it too.
-    Own { read: fn(&ResultFile) -> Result<Vec<Reading>, ReadError>, beside: &'static [&'static str] },
+    /// By this reader, which also uses files of these names in the same folder.
+    Own {
+        read: fn(&ResultFile) -> Result<Vec<Reading>, ReadError>,
+        beside: &'static [&'static str],
+    },
 }
 
 impl HarnessFile {
-    /// One that says nothing of its run, and whose times are better where they are lower.
+    /// A file without facts about its run, whose times are better if lower.
     pub(crate) const fn of(
         adapter: &'static dyn Adapter,
         source: HarnessInput,
@@ -84,7 +85,6 @@ impl ResultFormat for HarnessFile {
     }
 }
 
-/// What a program printed, as its adapter reads it.
 pub(crate) fn read_stdout(
     adapter: &dyn Adapter,
     file: &ResultFile,
@@ -95,7 +95,7 @@ pub(crate) fn read_stdout(
     read.map_err(|error| renamed(error, None, file.name))
 }
 
-/// A file that the adapter knows by a name of its own, and those beside it.
+/// Reads a file under the adapter's name for it, with the files of its folder.
 pub(crate) fn read_file(
     adapter: &dyn Adapter,
     file: &ResultFile,
@@ -107,7 +107,7 @@ pub(crate) fn read_file(
     read.map_err(|error| renamed(error, Some(name), file.name))
 }
 
-/// The error with the user's name of the file in place of the adapter's.
+/// The error with the user's name of the file instead of the adapter's.
 pub(crate) fn renamed(error: ReadError, known_as: Option<&str>, name: &str) -> ReadError {
     let is_ours = |file: &Option<String>| file.is_none() || file.as_deref() == known_as;
     let named = |file: Option<String>| if is_ours(&file) { Some(name.to_owned()) } else { file };

@@ -1,4 +1,4 @@
-//! What every format implements and returns, and the checks that all of their readings pass.
+//! The interface of every format, the types of its results, and the checks that all readings pass.
 
 pub(crate) mod check;
 pub(crate) mod described;

@@ -1,4 +1,4 @@
-//! The words in which formats are written.
+//! Imports of every format.
 
 pub(crate) use serde::Deserialize;
 pub(crate) use serde_json::Value;

@@ -1,5 +1,5 @@
-//! A program whose output is a known format, as an adapter: it is started as the suite file writes it, and each row of what it
-//! prints is a case.
+//! A program whose output has a known format, as an adapter: the command of the suite file is started, and each row of
+//! its output is a case.
 
 use super::check;
 use super::format::{FormatAbout, ResultFile, ResultFormat};
@@ -7,10 +7,10 @@ use crate::adapters::interface::adapter::{About, Adapter, CaseRequest, Invocatio
 use crate::adapters::interface::output::STDERR;
 use crate::adapters::interface::output::{HarnessOutput, OutputFiles, ReadError};
 
-/// The word of a command that stands for the folder in which the program is to leave its file.
+/// The placeholder in a command for the program's output folder.
 pub(in crate::adapters) const OUT: &str = "{out}";
 
-/// The variable of the same folder, for lines of a shell.
+/// The environment variable with the same folder, for shell lines.
 const OUT_VARIABLE: &str = "GBENCH_OUT";
 
 pub(crate) struct ResultProgram(pub &'static dyn ResultFormat);
@@ -21,13 +21,13 @@ impl Adapter for ResultProgram {
         About { name: self.0.name(), title, reads, tried, ..About::PLAIN }
     }
 
-    /// The program measures as much as its own words say.
+    /// The program's own arguments determine how much it measures.
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let argv = ask.command.iter().map(|word| word.replace(OUT, ask.out)).collect();
         Some(Invocation { argv, env: vec![(OUT_VARIABLE.to_owned(), ask.out.to_owned())] })
     }
 
-    /// From the file that the program left; from standard output where it left none.
+    /// From the program's file; from standard output if it wrote none.
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let format = self.0;
         let left: Vec<(&String, &Vec<u8>)> =

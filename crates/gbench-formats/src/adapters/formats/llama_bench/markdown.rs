@@ -1,10 +1,9 @@
-//! The Markdown table of llama-bench, which it prints where it is asked for no other format: rates alone.
+//! The Markdown table of llama-bench, its default output: rates alone.
 
 use std::collections::BTreeMap;
 
 use crate::adapters::formats::interface::prelude::*;
 
-/// First and last columns of the Markdown table.
 const FIRST: [&str; 4] = ["model", "size", "params", "backend"];
 const LAST: [&str; 2] = ["test", "t/s"];
 
@@ -17,7 +16,7 @@ pub(super) fn header_of(line: &str) -> Option<Vec<&str>> {
     cells(line).filter(|cells| cells.starts_with(&FIRST) && cells.ends_with(&LAST))
 }
 
-/// Reads a text in which such a table stands. Errors: there is none, a row of another length, no end.
+/// Reads a text with such a table. Errors: no table, a row of another length, no end.
 pub(super) fn read(file: &ResultFile, text: &str) -> Result<Vec<RunReading>, ReadError> {
     let mut header: Option<Vec<&str>> = None;
     let mut run = RunReading::default();
@@ -53,9 +52,9 @@ pub(super) fn read(file: &ResultFile, text: &str) -> Result<Vec<RunReading>, Rea
         run.readings.push(row_of(&row).map_err(wrong)?);
     }
     if header.is_none() {
-        return Err(file.wrong("it holds no JSON, CSV or Markdown table of llama-bench"));
+        return Err(file.wrong("it contains no JSON, CSV or Markdown table of llama-bench"));
     }
-    // It stands last: without it a run did not end, or its commit is not known.
+    // The last line: without it the run did not end, or its commit is unknown.
     if !run.facts.contains_key("build_number") {
         return Err(file.wrong("the line `build: ...` is missing: the program did not end"));
     }
@@ -68,12 +67,12 @@ fn row_of(row: &BTreeMap<&str, &str>) -> Result<Reading, String> {
     let mut params = params_of(keys.map(|(name, cell)| (*name, *cell)));
     let (test, depth) = cell("test").split_once(" @ d").unwrap_or((cell("test"), ""));
     if !depth.is_empty() {
-        let depth = depth.parse().map_err(|_| format!("`{depth}` is no depth"))?;
+        let depth = depth.parse().map_err(|_| format!("`{depth}` is not a depth"))?;
         params.insert("n_depth".into(), ParamValue::Int(depth));
     }
     let rate = cell("t/s");
-    let (mean, stddev) = rate.split_once('±').ok_or_else(|| format!("`{rate}` is no mean with `±`"))?;
-    let read = |text: &str| number(text).ok_or_else(|| format!("`{rate}` is no mean with `±`"));
+    let (mean, stddev) = rate.split_once('±').ok_or_else(|| format!("`{rate}` is not a mean with `±`"))?;
+    let read = |text: &str| number(text).ok_or_else(|| format!("`{rate}` is not a mean with `±`"));
     let (mean, stddev) = (read(mean)?, read(stddev)?);
     let mut reading = named(test, params);
     if mean <= 0.0 {

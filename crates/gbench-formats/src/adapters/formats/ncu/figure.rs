@@ -5,10 +5,10 @@ use gbench_model::profiler_csv::ProfilerRecord;
 
 pub(super) enum Figure {
     Number(f64),
-    /// A number with a comma that parts no thousands.
+    /// A number with a comma that does not separate thousands.
     Comma,
     Text,
-    /// `ncu` has none.
+    /// `ncu` has no value.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! The JSON of nvbandwidth. Numbers of a matrix are texts in it.
+//! The JSON of nvbandwidth. It stores the numbers of a matrix as strings.
 
 use std::collections::BTreeMap;
 
@@ -45,14 +45,14 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         test.read(file, &place, &mut readings)?;
     }
     if readings.is_empty() {
-        let why = body.error.unwrap_or_else(|| "it holds no test".into());
+        let why = body.error.unwrap_or_else(|| "it contains no test".into());
         return Err(file.at("nvbandwidth", why));
     }
     let mut run = RunReading::from(readings);
     for (key, name) in
         [("version", "version"), ("CUDA Runtime Version", "cuda"), ("Driver Version", "driver")]
     {
-        // CUDA's is a number.
+        // The CUDA version is a number.
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         run = run.fact(name, body.others.get(key).map(text));
     }
@@ -84,7 +84,7 @@ impl TestCase {
                     Cell::Text(text) => number(text).ok_or_else(|| {
                         file.at(
                             format!("{place}.bandwidth_matrix[{row}][{column}]"),
-                            format!("`{text}` is no number"),
+                            format!("`{text}` is not a number"),
                         )
                     })?,
                 };

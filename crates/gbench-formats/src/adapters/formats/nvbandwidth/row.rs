@@ -1,8 +1,9 @@
-//! What a cell, a sum and a test without cells become.
+//! Readings of a cell, a sum and a test without cells.
 
 use crate::adapters::formats::interface::prelude::*;
 
-/// What a test measures, by the unit at the end of its description: `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`.
+/// The quantity of a test, by the unit at the end of its description: `memcpy CE CPU(row) -> GPU(column) bandwidth
+/// (GB/s)`.
 pub(super) fn quantity(description: &str) -> Option<(&'static str, &'static str)> {
     match description.trim().strip_suffix(')')?.rsplit_once('(')?.1 {
         "GB/s" => Some(("bandwidth", "GB/s")),
@@ -15,7 +16,6 @@ pub(super) fn unknown(description: &str) -> String {
     format!("the unit of `{description}` is unknown")
 }
 
-/// Adds a cell.
 pub(super) fn cell(readings: &mut Vec<Reading>, test: &str, place: (i64, i64), of: (&str, &str), value: f64) {
     let (row, column) = place;
     let params =

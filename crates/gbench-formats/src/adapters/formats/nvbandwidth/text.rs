@@ -3,7 +3,6 @@
 use super::row::{cell, quantity, sum, unknown, without_cells};
 use crate::adapters::formats::interface::prelude::*;
 
-/// A test of the text that has begun.
 struct Running<'a> {
     name: &'a str,
     of: Option<(&'static str, &'static str)>,
@@ -13,7 +12,6 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// It ends without its sum.
     fn give_up(self, readings: &mut Vec<Reading>) {
         let why = self.error.unwrap_or("it printed no sum");
         without_cells(readings, self.name, failed(format!("the test did not end: {why}")));
@@ -42,9 +40,9 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
                 test.give_up(&mut readings);
                 continue;
             }
-            let of = test.of.ok_or_else(|| file.line(at, "no matrix stands above this sum"))?;
+            let of = test.of.ok_or_else(|| file.line(at, "no matrix precedes this sum"))?;
             let value = line.split_whitespace().last().and_then(number);
-            let value = value.ok_or_else(|| file.line(at, "the sum is no number"))?;
+            let value = value.ok_or_else(|| file.line(at, "the sum is not a number"))?;
             for (place, value) in test.cells {
                 cell(&mut readings, test.name, place, of, value);
             }
@@ -92,7 +90,7 @@ fn inside<'a>(file: &ResultFile, at: usize, line: &'a str, test: &mut Running<'a
             }
             let row = row.parse().unwrap_or_default();
             for (column, word) in test.columns.iter().zip(cells).filter(|(_, word)| **word != "N/A") {
-                let value = number(word).ok_or_else(|| file.line(at, format!("`{word}` is no number")))?;
+                let value = number(word).ok_or_else(|| file.line(at, format!("`{word}` is not a number")))?;
                 test.cells.push(((row, *column), value));
             }
         }

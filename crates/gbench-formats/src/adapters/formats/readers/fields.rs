@@ -1,4 +1,4 @@
-//! JSON objects whose fields a reader knows by name: each error says at which path it stands.
+//! JSON objects whose fields a reader knows by name: each error contains its path.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::interface::output::ReadError;
 use gbench_model::Params;
 
-/// An object of a document. A field that is `null` is not there.
+/// An object of a document. A `null` field is treated as absent.
 #[derive(Clone)]
 pub(crate) struct Fields<'a> {
     file: ResultFile<'a>,
@@ -17,7 +17,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Errors: the value is no object.
+    /// Errors: the value is not an object.
     pub(crate) fn of(
         file: &ResultFile<'a>,
         path: impl Into<String>,
@@ -26,16 +26,16 @@ impl<'a> Fields<'a> {
         let path = path.into();
         match value.as_object() {
             Some(object) => Ok(Self { file: *file, path, object }),
-            None if path.is_empty() => Err(file.wrong("it is no JSON object")),
-            None => Err(file.at(path, "it is no object")),
+            None if path.is_empty() => Err(file.wrong("not a JSON object")),
+            None => Err(file.at(path, "not an object")),
         }
     }
 
-    /// Of each element of a list. Errors: the value is no list, or an element no object.
+    /// The elements of a list. Errors: the value is not a list, or an element is not an object.
     pub(crate) fn each(file: &ResultFile<'a>, path: &str, value: &'a Value) -> Result<Vec<Self>, ReadError> {
         let list = value.as_array().ok_or_else(|| match path {
-            "" => file.wrong("it is no JSON list"),
-            path => file.at(path, "it is no list"),
+            "" => file.wrong("not a JSON list"),
+            path => file.at(path, "not a list"),
         })?;
         let of = |(index, element)| Self::of(file, format!("{path}[{index}]"), element);
         list.iter().enumerate().map(of).collect()
@@ -53,7 +53,6 @@ impl<'a> Fields<'a> {
         self.object.get(key).filter(|value| !value.is_null())
     }
 
-    /// Its fields without those that are `null`.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         self.object.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.as_str(), value))
     }
@@ -64,7 +63,7 @@ impl<'a> Fields<'a> {
         kind: &str,
         of: impl Fn(&'a Value) -> Option<T>,
     ) -> Result<Option<T>, ReadError> {
-        let typed = |value| of(value).ok_or_else(|| self.wrong(key, format!("{value} is no {kind}")));
+        let typed = |value| of(value).ok_or_else(|| self.wrong(key, format!("{value} is not a {kind}")));
         self.get(key).map(typed).transpose()
     }
 
@@ -88,7 +87,6 @@ impl<'a> Fields<'a> {
         self.get(key).map(|value| Self::of(&self.file, self.path_of(key), value)).transpose()
     }
 
-    /// The objects of a list; none where there is no such list.
     pub(crate) fn objects(&self, key: &str) -> Result<Vec<Self>, ReadError> {
         match self.get(key) {
             Some(value) => Self::each(&self.file, &self.path_of(key), value),
@@ -96,23 +94,22 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Those of its fields, and of the objects within it, that can be parameters.
     pub(crate) fn params(&self) -> Params {
         flattened(self).into_iter().filter_map(|(name, value)| Some((name, param_of(value)?))).collect()
     }
 
-    /// The number of a field that [`flattened`] names. Errors: it is none.
+    /// The number of a field that [`flattened`] returned. Errors: it is not a number.
     pub(crate) fn number_of(&self, name: &str, value: &Value) -> Result<f64, ReadError> {
-        value.as_f64().ok_or_else(|| self.wrong(name, format!("{value} is no number")))
+        value.as_f64().ok_or_else(|| self.wrong(name, format!("{value} is not a number")))
     }
 
-    /// Errors: as the reader says, and where there is no such field.
+    /// Errors: those of the reader, or the field is missing.
     pub(crate) fn need<T>(&self, key: &str, found: Option<T>) -> Result<T, ReadError> {
         found.ok_or_else(|| self.wrong(key, "it is missing"))
     }
 }
 
-/// Fields and those of objects within them, by their names with a point between.
+/// Fields, including those of nested objects, with dotted names.
 pub(crate) fn flattened<'a>(fields: &Fields<'a>) -> Vec<(String, &'a Value)> {
     fn add<'a>(prefix: &str, key: &str, value: &'a Value, flat: &mut Vec<(String, &'a Value)>) {
         let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
@@ -140,7 +137,7 @@ mod tests {
             ResultFile { name: "r.json", bytes: br#"{"a": [{"b": NaN, "c": [2, 3]}]}"#, beside: &none };
         let value = python_document(&file).unwrap();
         let rows = Fields::of(&file, "", &value).unwrap().objects("a").unwrap();
-        assert_eq!(rows[0].number("b").unwrap_err().to_string(), "r.json: a[0].b: \"NaN\" is no number");
+        assert_eq!(rows[0].number("b").unwrap_err().to_string(), "r.json: a[0].b: \"NaN\" is not a number");
         let missing = rows[0].need("d", rows[0].text("d").unwrap());
         assert_eq!(missing.unwrap_err().to_string(), "r.json: a[0].d: it is missing");
         assert_eq!(rows[0].params().get("c").map(ToString::to_string).as_deref(), Some("2x3"));

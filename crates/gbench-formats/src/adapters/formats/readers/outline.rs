@@ -1,5 +1,5 @@
-//! The outline of a JSON document: which keys it has and what its lists begin with. A file is known by that; its numbers are not kept, and
-//! what stands behind all that is asked for is not read.
+//! The outline of a JSON document: its keys, and the first elements of its lists. It suffices to recognise a file;
+//! numbers are not kept, and reading stops after the last requested key.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,12 +9,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::readers::loose_json::standard_json;
 
-/// Keys of an object within the document that are kept.
 const MAX_KEYS: usize = 100;
 
 pub(crate) enum Outline {
     Object(Vec<(String, Outline)>),
-    /// With its first element.
     List(Option<Box<Outline>>),
     Text(String),
     Flag(bool),
@@ -22,8 +20,9 @@ pub(crate) enum Outline {
 }
 
 impl Outline {
-    /// The outline of a file whose first document has these keys: an object, up to the last of them; a list, up to its first element, which
-    /// has them. `within`: keys that stand anywhere in the file. `None`: one of them is not there, or it is no JSON.
+    /// The outline of a file whose first document has these keys: an object, up to the last of them; a list, up to its
+    /// first element, which has them. `within`: keys anywhere in the file. `None`: a key is missing, or the file is not
+    /// JSON.
     pub(crate) fn of(file: &ResultFile, keys: &[&str], within: &[&str]) -> Option<Self> {
         let stands = |key: &&str| file.holds(&[&format!("\"{key}\"")]);
         let is_json = file.begins(b'{') || file.begins(b'[');
@@ -34,19 +33,18 @@ impl Outline {
         outline.first().unwrap_or(&outline).has(keys).then_some(outline)
     }
 
-    /// Whether an object, or the first one of a list, has these keys.
+    /// True if an object, or the first one of a list, has these keys.
     pub(crate) fn has_keys(file: &ResultFile, keys: &[&str]) -> bool {
         Self::of(file, keys, &[]).is_some()
     }
 
-    /// Whether the first document of a file has these keys, and within it all of these paths.
+    /// True if the first document of a file has these keys, and within it all of these paths.
     pub(crate) fn shows(file: &ResultFile, keys: &[&str], paths: &[&str]) -> bool {
         let within: Vec<&str> =
             paths.iter().flat_map(|path| path.split('.')).map(|key| key.trim_end_matches("[]")).collect();
         Self::of(file, keys, &within).is_some_and(|outline| outline.has(paths))
     }
 
-    /// Of a text, such as a line.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         Self::up_to(bytes, &[])
     }
@@ -58,13 +56,11 @@ impl Outline {
             let read = seed.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
             read.ok().or_else(|| done.take())
         };
-        // As Python writes it.
         let is_loose =
             || [&b"NaN"[..], b"Infinity"].iter().any(|word| memchr::memmem::find(bytes, word).is_some());
         read(bytes).or_else(|| is_loose().then(|| read(&standard_json(bytes))).flatten())
     }
 
-    /// The keys of an object with what they stand for.
     pub(crate) fn entries(&self) -> &[(String, Self)] {
         match self {
             Outline::Object(keys) => keys,
@@ -76,7 +72,7 @@ impl Outline {
         self.entries().iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// What stands at a path of keys, with `[]` behind a list for its first element: `results[].spec.id`.
+    /// The value at a path of keys; `[]` after a list means its first element: `results[].spec.id`.
     fn at(&self, path: &str) -> Option<&Self> {
         path.split('.').try_fold(self, |outline, key| match key.strip_suffix("[]") {
             Some(list) => outline.first_of(list),
@@ -84,7 +80,7 @@ impl Outline {
         })
     }
 
-    /// Whether it has these keys, or paths of them.
+    /// True if it has these keys or paths.
     pub(crate) fn has(&self, paths: &[&str]) -> bool {
         paths.iter().all(|path| self.at(path).is_some())
     }
@@ -96,17 +92,15 @@ impl Outline {
         }
     }
 
-    /// The first element of a list of this name.
     pub(crate) fn first_of(&self, key: &str) -> Option<&Self> {
         self.get(key)?.first()
     }
 
-    /// Whether there is a list of this name whose first element has these keys.
+    /// True if there is a list of this name whose first element has these keys.
     pub(crate) fn rows_have(&self, key: &str, keys: &[&str]) -> bool {
         self.first_of(key).is_some_and(|row| row.has(keys))
     }
 
-    /// The text at a path.
     pub(crate) fn text_at(&self, path: &str) -> Option<&str> {
         match self.at(path)? {
             Outline::Text(text) => Some(text),
@@ -115,12 +109,11 @@ impl Outline {
     }
 }
 
-/// Reads a value. Where nothing more is asked for it leaves the outline in `done`, and an error ends the reading.
+/// Reads a value. When nothing more is requested, it leaves the outline in `done`, and an error ends the reading.
 struct Seed<'s> {
-    /// Of the document itself; empty: all.
+    /// The requested keys of the document itself; empty: all.
     keys: &'s [&'s str],
     depth: usize,
-    /// The value of the last key that is asked for.
     is_last: bool,
     done: &'s RefCell<Option<Outline>>,
 }
@@ -148,7 +141,6 @@ impl Seed<'_> {
         Ok(if is_last { Entry::Last } else { Entry::More })
     }
 
-    /// Whether it is the last one of the keys that are asked for.
     fn is_last_key(&self, key: &str, before: &[(String, Outline)]) -> bool {
         let is_before = |name: &str| before.iter().any(|(other, _)| other == name);
         self.depth == 0
@@ -157,10 +149,8 @@ impl Seed<'_> {
     }
 }
 
-/// What a step through an object came to.
 enum Entry {
     More,
-    /// The last of the keys that are asked for.
     Last,
     End,
 }
@@ -221,7 +211,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 Ok(Entry::More) => {}
                 Ok(Entry::End) => return Ok(Outline::Object(keys)),
                 Ok(Entry::Last) => return self.stop(Outline::Object(keys)),
-                // What breaks off there is known by what stands before.
+                // An incomplete document is recognised by its beginning.
                 Err(_) if self.is_last => break,
                 Err(error) => return Err(error),
             }

@@ -5,7 +5,6 @@ use crate::adapters::interface::output::ReadError;
 pub(crate) use gbench_model::profiler_csv::lines;
 use gbench_model::{ParamValue, Params};
 
-/// A table whose first line names its columns.
 pub(crate) struct CsvTable<'a> {
     file: ResultFile<'a>,
     pub header: Vec<String>,
@@ -19,8 +18,8 @@ pub(crate) struct CsvRow {
 }
 
 impl<'a> CsvTable<'a> {
-    /// Reads a part of a file, which begins at `first_line` (from 1). Cells are trimmed; empty lines are passed over. Errors: a column that
-    /// stands twice, a row of another length, no header.
+    /// Reads a part of a file, beginning at `first_line` (from 1). Cells are trimmed; empty lines are ignored. Errors: a
+    /// column that appears twice, a row of another length, no header.
     pub(crate) fn read(
         file: ResultFile<'a>,
         text: &str,
@@ -51,7 +50,7 @@ impl<'a> CsvTable<'a> {
                     let before = |at: usize| cells.iter().take(at);
                     let is_twice = |(at, name): &(usize, &String)| before(*at).any(|other| other == *name);
                     if let Some((_, twice)) = cells.iter().enumerate().find(is_twice) {
-                        return Err(file.line(line, format!("the column `{twice}` stands there twice")));
+                        return Err(file.line(line, format!("the column `{twice}` appears twice")));
                     }
                     header = Some(cells);
                 }
@@ -70,26 +69,25 @@ impl<'a> CsvTable<'a> {
         self.header.iter().position(|column| column == name)
     }
 
-    /// Errors: there is no such column.
     pub(crate) fn need(&self, name: &str) -> Result<usize, ReadError> {
         self.column(name).ok_or_else(|| self.file.wrong(format!("it has no column `{name}`")))
     }
 
-    /// The number in a cell. Errors: it is none, with line and column.
+    /// The number in a cell. Errors: not a number, with line and column.
     pub(crate) fn number(&self, row: &CsvRow, column: usize) -> Result<f64, ReadError> {
         let (cell, name) = (row.cell(column), self.header.get(column).map_or("", String::as_str));
-        number(cell).ok_or_else(|| self.file.line(row.line, format!("`{cell}` under `{name}` is no number")))
+        number(cell)
+            .ok_or_else(|| self.file.line(row.line, format!("`{cell}` under `{name}` is not a number")))
     }
 }
 
 impl CsvRow {
-    /// Empty where there is no such column.
     pub(crate) fn cell(&self, column: usize) -> &str {
         self.cells.get(column).map_or("", String::as_str)
     }
 }
 
-/// Counts lines up to places that only grow.
+/// Counts lines up to increasing positions.
 struct Lines<'a> {
     text: &'a str,
     at: usize,
@@ -97,7 +95,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The line of the first byte from there on that ends no line: the reader passes over empty ones.
+    /// The line of the first byte from here on that is not a line end: the reader ignores empty lines.
     fn at(&mut self, place: usize) -> usize {
         let bytes = self.text.as_bytes();
         let empty = bytes.get(place..).unwrap_or_default().iter().take_while(|byte| b"\r\n".contains(byte));
@@ -109,7 +107,8 @@ impl Lines<'_> {
     }
 }
 
-/// A number with nothing beside it, with a point for its decimals: also `nan` and `inf`, which [`crate::adapters::formats::interface::check::read`] refuses.
+/// A number and nothing else, with a decimal point; also `nan` and `inf`, which [`crate::adapters::formats::read`]
+/// refuses.
 pub(crate) fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     text.starts_with(|c: char| c.is_ascii_digit() || "+-.nNiI".contains(c))
@@ -117,7 +116,7 @@ pub(crate) fn number(text: &str) -> Option<f64> {
         .flatten()
 }
 
-/// A value as the table writes it: a whole number, a number, `true`, `false`, else a text.
+/// The value of a cell: a whole number, a number, `true`, `false`, else a text.
 pub(crate) fn param(text: &str) -> ParamValue {
     let text = text.trim();
     let numeric = text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
@@ -125,7 +124,7 @@ pub(crate) fn param(text: &str) -> ParamValue {
         "true" | "True" => ParamValue::Bool(true),
         "false" | "False" => ParamValue::Bool(false),
         _ if !numeric => ParamValue::Text(text.to_owned()),
-        // A number that would be written another way again, such as `007` or `1e400`, is a name.
+        // A number with another canonical form, such as `007` or `1e400`, is a name.
         _ => match (text.parse::<i64>(), text.parse::<f64>()) {
             (Ok(whole), _) if whole.to_string() == text => ParamValue::Int(whole),
             (Err(_), Ok(value)) if value.is_finite() => ParamValue::Float(value),
@@ -134,7 +133,6 @@ pub(crate) fn param(text: &str) -> ParamValue {
     }
 }
 
-/// Cells of a row as parameters, without those that are empty.
 pub(crate) fn params_of<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> Params {
     cells
         .filter(|(_, cell)| !cell.trim().is_empty())
@@ -155,12 +153,12 @@ mod tests {
         assert_eq!((table.rows[1].line, table.need("b").unwrap()), (8, 1));
         assert_eq!(
             table.number(&table.rows[1], 1).unwrap_err().to_string(),
-            "t.csv:8: `x` under `b` is no number"
+            "t.csv:8: `x` under `b` is not a number"
         );
         let error = |text| CsvTable::read(file, text, 1, b',').err().unwrap().to_string();
         assert_eq!((table.rows[1].cell(0), table.rows[1].cell(7)), ("3", ""));
         assert_eq!(lines("a\r\nb").collect::<Vec<_>>(), [(1, "a", true), (2, "b", false)]);
-        assert_eq!(error("a,a\n"), "t.csv:1: the column `a` stands there twice");
+        assert_eq!(error("a,a\n"), "t.csv:1: the column `a` appears twice");
         assert_eq!(error("a,b\n1\n"), "t.csv:2: it has 1 cells, and the header names 2");
         assert_eq!(error("\n"), "t.csv: it has no header");
     }

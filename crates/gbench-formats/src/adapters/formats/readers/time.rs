@@ -1,9 +1,9 @@
-//! Moments in UTC, where a text or a number says for certain which it is.
+//! Moments in UTC, from texts or numbers that determine them unambiguously.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A moment of RFC 3339 with its offset, such as `2026-11-22T10:00:00+01:00`, with milliseconds. `None`: it has no offset, or is no moment
-/// between 1970 and 9999.
+/// Normalises an RFC 3339 moment with its offset, such as `2026-11-22T10:00:00+01:00`, to UTC with milliseconds. `None`:
+/// no offset, or not a moment between 1970 and 9999.
 pub(crate) fn utc(text: &str) -> Option<String> {
     let (local, offset) = match text.strip_suffix(['Z', 'z']) {
         Some(local) => (local, 0),
@@ -12,20 +12,19 @@ pub(crate) fn utc(text: &str) -> Option<String> {
             (local, seconds(offset)?)
         }
     };
-    // A local time that has an offset of its own has two.
+    // A local time that already contains an offset would have two.
     let local = Some(local).filter(|local| local.ends_with(|c: char| c.is_ascii_digit()))?;
     let local = humantime::parse_rfc3339_weak(local).ok()?;
     let shift = Duration::from_secs(offset.unsigned_abs());
     written(if offset > 0 { local.checked_sub(shift)? } else { local.checked_add(shift)? })
 }
 
-/// Milliseconds since 1970 likewise.
+/// The same for milliseconds since 1970.
 pub(crate) fn utc_millis(millis: f64) -> Option<String> {
     let whole = (0.0..2.6e14).contains(&millis).then_some(millis as u64)?;
     written(UNIX_EPOCH.checked_add(Duration::from_millis(whole))?)
 }
 
-/// `+01:30` in seconds.
 fn seconds(offset: &str) -> Option<i64> {
     let [sign, clock @ ..] = offset.as_bytes() else { return None };
     let [ten_hours, hours, b':', ten_minutes, minutes] = clock else { return None };
@@ -40,7 +39,7 @@ fn seconds(offset: &str) -> Option<i64> {
     }
 }
 
-/// As RFC 3339. `humantime` writes years up to 9999.
+/// `humantime` writes years up to 9999.
 fn written(time: SystemTime) -> Option<String> {
     let since = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
     (since < 253_402_300_800).then(|| humantime::format_rfc3339_millis(time).to_string())

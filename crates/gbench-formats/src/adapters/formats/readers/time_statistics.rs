@@ -1,14 +1,13 @@
-//! The statistics of a time in milliseconds, by the words of their fields: `median_time_ms`, `latency_p50_ms`, `percentile_95_ms`.
+//! Statistics of a time in milliseconds, by the words of their fields: `median_time_ms`, `latency_p50_ms`,
+//! `percentile_95_ms`.
 //!
-//! Source systems and versions of them spell the same statistic differently. A field counts where every word of its name is one of those
-//! below, and `ms` is among them: without a unit it is no time.
+//! Programs and their versions spell the same statistic differently. A field is recognised if every word of its name is
+//! in the lists below and one of them is `ms`: without a unit it is not a time.
 
 use crate::adapters::formats::interface::prelude::*;
 
-/// Words that say nothing beside.
 const PLAIN: [&str; 5] = ["ms", "time", "latency", "dev", "percentile"];
 
-/// Words of a statistic, and how it is called here.
 const STATISTICS: [(&str, &str); 20] = [
     ("mean", "mean"),
     ("avg", "mean"),
@@ -32,7 +31,7 @@ const STATISTICS: [(&str, &str); 20] = [
     ("p999", "p99.9"),
 ];
 
-/// Which statistic of a time a field is; a time without a word for it is a mean.
+/// The statistic of a field; a time without such a word is a mean.
 pub(crate) fn statistic(name: &str) -> Option<&'static str> {
     let words: Vec<&str> = name.split(['_', '.']).collect();
     let known = |word: &str| STATISTICS.iter().find(|(other, _)| *other == word).map(|(_, known)| *known);
@@ -43,8 +42,8 @@ pub(crate) fn statistic(name: &str) -> Option<&'static str> {
     (is_time && second.is_none()).then(|| first.unwrap_or("mean"))
 }
 
-/// Reads the statistics of an object into `time`, the median where there is one and else the mean, and into metrics beside it that are
-/// shown. `None`: there is neither. Errors: one of them is no number, or stands there twice under two names.
+/// Reads the statistics of an object: the median, else the mean, becomes `time`, the others become shown metrics. `None`:
+/// there is neither. Errors: a field is not a number, or a statistic appears twice under two names.
 pub(crate) fn read_times(
     fields: &Fields,
     count: Option<u64>,
@@ -57,7 +56,7 @@ pub(crate) fn read_times(
         match found.iter().find(|(other, _)| *other == statistic) {
             Some((_, same)) if *same == value => {}
             Some((_, other)) => {
-                return Err(fields.wrong(&name, format!("it is {value}, and another field says {other}")));
+                return Err(fields.wrong(&name, format!("it is {value}, but another field has {other}")));
             }
             None => found.push((statistic, value)),
         }

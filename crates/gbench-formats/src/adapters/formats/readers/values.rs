@@ -1,7 +1,7 @@
-//! JSON documents: whole, a line each, as Python writes them; objects in their order; values as types and as parameters.
+//! JSON documents: whole, line by line, or as written by Python; objects in order; values as types and as parameters.
 //!
-//! [`Entries`] is for documents whose order is that of their cases, [`super::fields::Fields`] for those whose errors are to say at which path
-//! a field stands, and [`super::outline::Outline`] for knowing a file.
+//! Use [`Entries`] if the document's order is that of its cases, [`super::fields::Fields`] if errors should contain the
+//! field's path, and [`super::outline::Outline`] to recognise a file.
 
 use std::fmt;
 
@@ -16,17 +16,16 @@ use crate::adapters::readers::json;
 use crate::adapters::readers::loose_json::standard_json;
 use gbench_model::ParamValue;
 
-/// The document of a file. Errors: as [`json::document`].
 pub(crate) fn document<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<T, ReadError> {
     json::document(Some(file.name), file.bytes)
 }
 
-/// A document as Python writes it: what JSON does not have, such as `NaN`, is a text, and no number.
+/// A document as written by Python: values that JSON lacks, such as `NaN`, become texts.
 pub(crate) fn python_document(file: &ResultFile) -> Result<Value, ReadError> {
     json::document(Some(file.name), &standard_json(file.bytes))
 }
 
-/// A document a line. Errors: as [`json::document`].
+/// One document per line. Errors: as [`json::document`].
 pub(crate) fn json_lines<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<Vec<T>, ReadError> {
     let lines = file.bytes.split(|byte| *byte == b'\n').enumerate();
     let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
@@ -41,7 +40,7 @@ pub(crate) fn json_lines<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Resul
     lines.map(read).collect()
 }
 
-/// A value of a document as a type. Errors: at that path, what does not fit.
+/// A value of a document as a type. Errors: the mismatch, with the path.
 pub(crate) fn typed<T: DeserializeOwned>(
     file: &ResultFile,
     path: &str,
@@ -50,7 +49,7 @@ pub(crate) fn typed<T: DeserializeOwned>(
     T::deserialize(value).map_err(|error| file.at(path, error.to_string()))
 }
 
-/// A text, a number or a boolean as a parameter. `None`: it is null, a list or an object.
+/// A text, a number or a boolean as a parameter. `None` for null, a list or an object.
 pub(crate) fn scalar(value: &Value) -> Option<ParamValue> {
     match value {
         Value::Bool(value) => Some(ParamValue::Bool(*value)),
@@ -62,7 +61,8 @@ pub(crate) fn scalar(value: &Value) -> Option<ParamValue> {
     }
 }
 
-/// Likewise, and a list as one text: `2x1024`, and a list of lists `2x1024,8`. `None`: it is null or an object, or one is in the list.
+/// Like [`scalar`], and a list as one text: `2x1024`, and a list of lists `2x1024,8`. `None` for null or an object, also
+/// within a list.
 pub(crate) fn param_of(value: &Value) -> Option<ParamValue> {
     let Value::Array(list) = value else { return scalar(value) };
     let between = if list.iter().any(Value::is_array) { "," } else { "x" };
@@ -70,7 +70,7 @@ pub(crate) fn param_of(value: &Value) -> Option<ParamValue> {
     Some(ParamValue::Text(parts?.join(between)))
 }
 
-/// A JSON object in its order. A key that stands twice is an error.
+/// A JSON object in its order. A key that appears twice is an error.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries<T>(pub Vec<(String, T)>);
 
@@ -91,7 +91,7 @@ impl Entries<Value> {
         self.get(key).and_then(Value::as_str)
     }
 
-    /// The value of a key as a type; `None` where it is not there, or null. Errors: it is something else.
+    /// The value of a key as a type; `None` if missing or null. Errors: it has another type.
     pub(crate) fn typed<T: DeserializeOwned>(
         &self,
         file: &ResultFile,
@@ -101,7 +101,7 @@ impl Entries<Value> {
         there.map(|value| typed(file, key, value)).transpose()
     }
 
-    /// Errors: likewise, and where it is not there.
+    /// The same for a required key.
     pub(crate) fn need<T: DeserializeOwned>(&self, file: &ResultFile, key: &str) -> Result<T, ReadError> {
         self.typed(file, key)?.ok_or_else(|| file.at(key, "it is missing"))
     }
@@ -121,7 +121,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
                 let (mut pairs, mut seen) = (Vec::new(), std::collections::HashSet::new());
                 while let Some(key) = map.next_key::<String>()? {
                     if !seen.insert(key.clone()) {
-                        return Err(M::Error::custom(format!("the key `{key}` stands there twice")));
+                        return Err(M::Error::custom(format!("`{key}` appears twice")));
                     }
                     pairs.push((key, map.next_value()?));
                 }
@@ -139,9 +139,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_stands_twice_is_refused() {
+    fn a_key_that_appears_twice_is_refused() {
         let error = serde_json::from_str::<Entries<u8>>("{\"a\":1,\"b\":2,\"a\":3}").unwrap_err();
-        assert!(error.to_string().starts_with("the key `a` stands there twice"), "{error}");
+        assert!(error.to_string().starts_with("`a` appears twice"), "{error}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What stands about each case, folded entry by entry.
+//! The results of each case, folded entry by entry.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,6 @@ pub(super) struct ReportContext {
     pub(super) json_schema_version: Option<u64>,
 }
 
-/// What stands about one case, over its repetitions.
 pub(super) struct Case {
     reading: Reading,
     repetitions: u64,
@@ -22,7 +21,6 @@ pub(super) struct Case {
     median: Option<f64>,
     mean: Option<f64>,
     stddev: Option<f64>,
-    /// Unit and count of the aggregates.
     aggregates: Option<(String, u64)>,
 }
 
@@ -39,17 +37,18 @@ impl Case {
             reading.metrics.clear();
             return reading;
         }
-        // A benchmark with `->ReportAggregatesOnly()` has no entry of its own for a repetition.
+        // With `->ReportAggregatesOnly()` there are no entries for repetitions.
         if let (true, Some((unit, count))) = (self.repetitions == 0, self.aggregates) {
             let value = self.median.or(self.mean);
             reading.metric("time", &unit, None).summary =
                 value.map(|value| SummaryReading { value, stddev: self.stddev, count: Some(count) });
         }
-        // A counter that was once no number is left out.
+        // A counter that was NaN once is omitted.
         let repetitions = self.repetitions as usize;
         reading.metrics.retain(|metric| metric.summary.is_some() || metric.values.len() == repetitions);
         reading.iterations = log.iterations(&reading.case.native, self.threads).or_else(|| {
-            // Only with a number of its own nothing runs before to find one. An argument may have the same name.
+            // Only a case with a fixed number of iterations runs without a search for that number. An argument may have
+            // the same name.
             let Some(ParamValue::Int(own)) = reading.case.params.get("iterations") else { return None };
             let all = self.iterations as f64;
             (all == *own as f64 * self.repetitions as f64 * self.threads as f64).then_some(all)
@@ -83,7 +82,6 @@ impl<'a> RunLog<'a> {
     }
 }
 
-/// All cases, in the order in which they first stand there.
 #[derive(Default)]
 pub(super) struct Cases {
     pub(super) cases: Vec<Case>,
@@ -92,7 +90,7 @@ pub(super) struct Cases {
 }
 
 impl Cases {
-    /// Repetitions of a case mostly stand together: the place of the last one is tried first.
+    /// Repetitions of a case are mostly adjacent: the last place is tried first.
     fn case(&mut self, native: &str) -> &mut Case {
         if self.cases.get(self.last).is_none_or(|case| case.reading.case.native != native) {
             self.last = *self.places.entry(native.to_owned()).or_insert_with(|| {
@@ -112,7 +110,6 @@ impl Cases {
         &mut self.cases[self.last]
     }
 
-    /// Adds an entry. Errors: what is wrong with it.
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), String> {
         let native = entry.run_name.ok_or("`run_name` is missing")?;
         let aggregate = match entry.run_type.as_deref() {
@@ -123,7 +120,7 @@ impl Cases {
                 return Err("`run_type` is missing: versions before 1.5 do not say what they repeat".into());
             }
         };
-        // The complexity of a family is about no case.
+        // A family's complexity does not belong to a case.
         if aggregate && !matches!(entry.aggregate_name.as_deref(), Some("mean" | "median" | "stddev")) {
             return Ok(());
         }
@@ -143,7 +140,7 @@ impl Cases {
         let real = entry.real_time.ok_or("`real_time` is missing or no number")?;
         let cpu = entry.cpu_time.ok_or("`cpu_time` is missing or no number")?;
         let unit = entry.time_unit.as_deref().filter(|unit| ["s", "ms", "us", "ns"].contains(unit));
-        let unit = unit.ok_or("`time_unit` is none of s, ms, us and ns")?;
+        let unit = unit.ok_or("`time_unit` must be s, ms, us or ns")?;
         let iterations = entry.iterations.ok_or("`iterations` is missing")?;
         if iterations == 0 {
             return Err("`iterations` is 0: nothing ran".into());
@@ -158,7 +155,7 @@ impl Cases {
             return Ok(());
         }
         if entry.repetition_index.is_some_and(|index| index != case.repetitions) {
-            return Err(format!("`{native}` stands there twice, or a repetition of it is missing"));
+            return Err(format!("`{native}` appears twice, or one of its repetitions is missing"));
         }
         case.repetitions += 1;
         case.iterations = case.iterations.saturating_add(iterations);
@@ -180,7 +177,7 @@ impl Cases {
     }
 }
 
-/// Name, unit and direction of a counter: two of them come from the library, and whoever wrote another knows what it is.
+/// Name, unit and direction of a counter. Two counters come from the library; the direction of others is unknown.
 fn counter(name: &str) -> (String, &'static str, Option<Better>) {
     match name {
         "bytes_per_second" => (name.into(), "B/s", None),

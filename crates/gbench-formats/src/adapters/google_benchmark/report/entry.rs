@@ -1,8 +1,5 @@
-//! One entry of the list of benchmarks.
-
 use std::borrow::Cow;
 
-/// One entry, borrowed from the text.
 #[derive(Default)]
 pub(super) struct Entry<'a> {
     pub run_name: Option<Cow<'a, str>>,

@@ -1,4 +1,4 @@
-//! The entries of the list of benchmarks, each folded into its case and forgotten.
+//! Reads the list of benchmarks: each entry is folded into its case and dropped.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,7 +37,7 @@ impl<'de> Visitor<'de> for CasesVisitor {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// A value under a key of the benchmark's own: a counter is a number.
+/// A value of a user-defined key: a counter is a number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Value {
@@ -58,7 +58,6 @@ impl<'de> DeserializeSeed<'de> for EntrySeed<'_> {
     }
 }
 
-/// Sets a field that is not set yet.
 fn set<'de, A: MapAccess<'de>, T: Deserialize<'de>, U>(
     field: &mut Option<U>,
     key: &str,
@@ -67,7 +66,7 @@ fn set<'de, A: MapAccess<'de>, T: Deserialize<'de>, U>(
 ) -> Result<(), A::Error> {
     let value: Option<T> = map.next_value()?;
     if field.is_some() {
-        return Err(A::Error::custom(format_args!("`{key}` stands there twice")));
+        return Err(A::Error::custom(format_args!("`{key}` appears twice")));
     }
     *field = value.map(from);
     Ok(())

@@ -1,32 +1,29 @@
-//! Where a build leaves a program: by the folder of its file, by variables, by properties of its target.
+//! The path of a built program: by its file's folder, by variables, by properties of its target.
 
 use std::collections::HashMap;
 
-/// Variables that name the folder of programs, the strongest first. What is built is of the configuration Release.
+/// Variables that name the folder of programs, in order of precedence. The configuration is Release.
 pub(crate) const VARIABLES: [&str; 3] =
     ["CMAKE_RUNTIME_OUTPUT_DIRECTORY_RELEASE", "CMAKE_RUNTIME_OUTPUT_DIRECTORY", "EXECUTABLE_OUTPUT_PATH"];
-/// Likewise properties of a target, for its folder and for its name.
+/// The corresponding properties of a target, for its folder and its name.
 const DIRECTORIES: [&str; 2] = ["RUNTIME_OUTPUT_DIRECTORY_RELEASE", "RUNTIME_OUTPUT_DIRECTORY"];
 const NAMES: [&str; 4] =
     ["RUNTIME_OUTPUT_NAME_RELEASE", "RUNTIME_OUTPUT_NAME", "OUTPUT_NAME_RELEASE", "OUTPUT_NAME"];
 
-/// Stands for the build folder at the beginning of a path.
+/// Represents the build folder at the beginning of a path.
 const BUILD: &str = "$<BUILD>";
-/// Stands before a path that a file names from the root of the machine: paths of the source tree begin with `/`, too.
+/// Marks an absolute path in a file, because paths of the source tree also begin with `/`.
 const ABSOLUTE: &str = "$<ABSOLUTE>";
 
-/// A path below the build folder.
 pub(crate) fn built(below: &str) -> String {
     if below.is_empty() { BUILD.to_owned() } else { format!("{BUILD}/{below}") }
 }
 
-/// Words as they stand in a file, with a mark before paths from the root of the machine.
 pub(crate) fn marked(words: &[String]) -> Vec<String> {
     let mark = |word: &String| if word.starts_with('/') { format!("{ABSOLUTE}{word}") } else { word.clone() };
     words.iter().map(mark).collect()
 }
 
-/// A path from a folder, without `.` and `..`.
 pub(crate) fn joined(folder: &str, rest: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(rest.split('/')) {
@@ -39,7 +36,6 @@ pub(crate) fn joined(folder: &str, rest: &str) -> String {
     parts.join("/")
 }
 
-/// Properties of targets, by their names.
 #[derive(Default)]
 pub(crate) struct Properties(HashMap<String, HashMap<String, String>>);
 
@@ -64,8 +60,8 @@ impl Properties {
         }
     }
 
-    /// The path of a target's program from the tree's folder. `root`: the folder that is configured; `below`: that of the target's file in
-    /// the build; `directory`: what the variables say. Errors: the word that is not understood.
+    /// The path of a target's program from the tree's root. `root`: the configured folder; `below`: that of the target's
+    /// file in the build; `directory`: the value of the variables. Errors: the word that is not understood.
     pub(crate) fn program(
         &self,
         target: &str,
@@ -85,7 +81,7 @@ impl Properties {
             Some((text, _)) => joined(&joined(&build, below), text),
         };
         let path = joined(&folder, &format!("{name}{suffix}"));
-        // A path that leads out of the tree cannot be said from here; the rest of a mark is none either.
+        // A path out of the tree cannot be expressed; unresolved marks are refused as well.
         let asked = directory.into_iter().chain(value("SUFFIX")).map(String::as_str).chain([name]);
         let outside = |text: &&str| text.contains("..");
         let unknown = |text: &&str| text.strip_prefix(BUILD).unwrap_or(text).contains('$');

@@ -1,12 +1,11 @@
 //! The syntax of CMake: commands, their words, comments.
 
 pub(crate) struct CMakeCommand {
-    /// In small letters.
+    /// In lower case.
     pub name: String,
     pub words: Vec<String>,
 }
 
-/// The commands of a file, without comments.
 pub(crate) fn commands(text: &str) -> Vec<CMakeCommand> {
     let mut commands = Vec::new();
     let mut rest = text;
@@ -34,7 +33,7 @@ fn after_comment(rest: &str) -> &str {
     }
 }
 
-/// Whether a condition is one that never holds here: a constant, or another system than this.
+/// True if a condition never applies here: a constant, or another operating system.
 pub(crate) fn is_false(words: &[String]) -> bool {
     let [word] = words else { return false };
     let never = ["0", "OFF", "NO", "FALSE", "N", "IGNORE", "NOTFOUND"];
@@ -42,7 +41,7 @@ pub(crate) fn is_false(words: &[String]) -> bool {
     never.iter().any(|constant| word.eq_ignore_ascii_case(constant)) || elsewhere.contains(&word.as_str())
 }
 
-/// Commands of the branch that begins here, with the one that ends it.
+/// Commands of the branch that begins here, including its last one.
 pub(crate) fn branch(commands: &[CMakeCommand]) -> usize {
     let mut depth = 0_usize;
     for (place, command) in commands.iter().enumerate() {
@@ -57,7 +56,6 @@ pub(crate) fn branch(commands: &[CMakeCommand]) -> usize {
     commands.len()
 }
 
-/// The words up to the closing bracket, and what follows it.
 fn arguments(text: &str) -> (Vec<String>, &str) {
     let (mut words, mut word, mut depth) = (Vec::new(), String::new(), 0_usize);
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! Groups of a `pyproject.toml` that no `pip install .` takes in: `[dependency-groups]` of PEP 735, and those of Poetry and uv. Their
-//! packages are named to pip one by one, as `--group` is only known to pip 25.1 and later.
+//! Groups of a `pyproject.toml` that `pip install .` ignores: `[dependency-groups]` of PEP 735, and those of Poetry and
+//! uv. Their packages are passed to pip one by one, as only pip 25.1 and later knows `--group`.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,11 @@ use toml::{Table, Value};
 use super::words::{names, plain};
 use crate::adapters::source::paths::below;
 
-/// What a group asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PackageGroup {
-    /// Requirements in the words of pip.
+    /// Requirements in pip's syntax.
     pub packages: Vec<String>,
-    /// Extras of the project itself that it asks for.
+    /// Extras of the project itself that it requires.
     pub extras: BTreeSet<String>,
 }
 
@@ -28,7 +27,7 @@ fn table<'t>(at: &'t Table, path: &[&str]) -> Option<&'t Table> {
     path.iter().try_fold(at, |table, key| table.get(*key)?.as_table())
 }
 
-/// Names of packages and groups are the same with `-`, `_` and `.`, in any case.
+/// `-`, `_` and `.` in names of packages and groups are equal, in any case.
 fn same(one: &str, other: &str) -> bool {
     plain(one).replace('.', "-") == plain(other).replace('.', "-")
 }
@@ -46,7 +45,7 @@ fn standard(pyproject: &Table, package: &str) -> Option<PackageGroup> {
     Some(group)
 }
 
-/// Adds a group with those that it includes; one that includes itself ends there.
+/// Adds a group with its included groups; a recursion ends there.
 fn collect(
     pyproject: &Table,
     groups: &Table,
@@ -71,14 +70,15 @@ fn collect(
     }
 }
 
-/// Adds a requirement. One of the project itself is no package of an index, but extras of what is installed from the tree.
+/// Adds a requirement. A requirement on the project itself is not a package of an index, but extras of the tree's
+/// installation.
 fn add(pyproject: &Table, requirement: &str, group: &mut PackageGroup) {
     let requirement = requirement.trim();
     let end = requirement.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)));
     let (name, rest) = requirement.split_at(end.unwrap_or(requirement.len()));
     let own = table(pyproject, &["project"]).and_then(|project| project.get("name")).and_then(Value::as_str);
     if !own.is_some_and(|own| same(own, name)) {
-        // A word with a dash in front is no requirement, and pip would take it for a flag.
+        // A word that begins with a dash is not a requirement: pip would take it for a flag.
         if !name.is_empty()
             && !name.starts_with('-')
             && !group.packages.iter().any(|other| other == requirement)
@@ -92,7 +92,7 @@ fn add(pyproject: &Table, requirement: &str, group: &mut PackageGroup) {
     group.extras.extend(extras.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned));
 }
 
-/// `dev-dependencies`, which uv had before the standard.
+/// uv's `dev-dependencies` before the standard.
 fn of_uv(pyproject: &Table, package: &str) -> Option<PackageGroup> {
     let list = table(pyproject, &["tool", "uv"])?.get("dev-dependencies")?.as_array()?;
     let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
@@ -112,14 +112,13 @@ fn of_poetry(pyproject: &Table, project: &str, package: &str) -> Option<PackageG
     let list = groups.chain(old).find(|list| list.keys().any(|name| same(name, package)))?;
     let mut packages = Vec::new();
     for (name, wanted) in list.iter().filter(|(name, _)| *name != "python") {
-        // Several tables ask for one version or another by their markers.
+        // Several tables require different versions, depending on their markers.
         let each = wanted.as_array().map_or(std::slice::from_ref(wanted), Vec::as_slice);
         packages.extend(each.iter().filter_map(|wanted| of_one(name, wanted, project)));
     }
     Some(PackageGroup { packages, extras: BTreeSet::new() })
 }
 
-/// A dependency of Poetry in the words of pip.
 fn of_one(name: &str, wanted: &Value, project: &str) -> Option<String> {
     let Some(table) = wanted.as_table() else {
         return Some(format!("{name}{}", versions(wanted.as_str().unwrap_or("*"))));
@@ -146,13 +145,13 @@ fn of_one(name: &str, wanted: &Value, project: &str) -> Option<String> {
     Some(if markers.is_empty() { named } else { format!("{named} ; {}", markers.join(" and ")) })
 }
 
-/// A constraint of Poetry as pip has it; nothing where pip has no such.
+/// A constraint of Poetry in pip's syntax; empty if pip has no such constraint.
 fn versions(constraint: &str) -> String {
     let clauses = clauses(constraint).unwrap_or_default();
     clauses.iter().map(|(operator, version)| format!("{operator}{version}")).collect::<Vec<_>>().join(",")
 }
 
-/// `^1.2` is `>=1.2` and `<2`, `~1.2.3` is `>=1.2.3` and `<1.3`. `None`: one of several, or what is no version.
+/// `^1.2` is `>=1.2` and `<2`, `~1.2.3` is `>=1.2.3` and `<1.3`. `None`: several versions, or an invalid one.
 fn clauses(constraint: &str) -> Option<Vec<(String, String)>> {
     let mut clauses = Vec::new();
     for part in constraint.split(',').map(str::trim).filter(|part| !part.is_empty() && *part != "*") {
@@ -163,7 +162,7 @@ fn clauses(constraint: &str) -> Option<Vec<(String, String)>> {
             return None;
         }
         let numbers: Vec<u64> = version.split('.').map_while(|number| number.parse().ok()).collect();
-        // The part behind which everything may change.
+        // The part after which everything may change.
         let fixed = match operator {
             "^" => numbers.iter().position(|number| *number > 0).unwrap_or(numbers.len().saturating_sub(1)),
             "~" => usize::from(numbers.len() > 1),
