@@ -221,7 +221,7 @@ fn e4_a_confirmed_regression_has_base_and_head_side_by_side_in_report_and_commen
         assert_eq!(kept.len(), 3, "{kept:?}");
         assert!(kept.iter().all(|name| name.ends_with(&format!(".{side}.ncu-rep"))), "{kept:?}");
     }
-    ran.says("Profiles, base beside head")
+    ran.says("Profiles of base and head")
         .says("DRAM read")
         .says("4.000 KiB")
         .says("the same on both sides: 7 other figures");
@@ -251,7 +251,7 @@ fn e4_the_comment_of_a_pull_request_shows_what_moved_most() {
     let row =
         ran.out.lines().find(|line| line.starts_with("| DRAM read |")).unwrap_or_else(|| panic!("{ran:?}"));
     assert_eq!(row.replace('\u{a0}', " "), "| DRAM read | 4.000 KiB | 32.000 KiB | +700 % |");
-    assert!(ran.out.contains("Profiles, base beside head"), "{ran:?}");
+    assert!(ran.out.contains("Profiles of base and head"), "{ran:?}");
 }
 
 #[test]

@@ -455,7 +455,7 @@ fn s1_20_s1_21_findings_name_what_varies_and_what_stands_apart_and_say_what_to_d
     let run = ran(folder.path(), "run").exits(0);
     let run = run.says("s/b[kind=noisy] time by 14.5 % (5 % matters)").says("raise --processes to about 140");
     let run = run.says("s/b[kind=lone] time: process 3 of 5 measured 20.00 ms, the others agree on 10.01 ms");
-    let run = run.says("look for what ran beside it");
+    let run = run.says("look for other programs that ran at the same time as it");
     assert!(!run.out.contains("kind=quiet] time by"), "{}", run.out);
     // Without the fact there is no advice.
     let quiet = ran(folder.path(), "run --param kind=quiet").exits(0);

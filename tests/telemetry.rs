@@ -228,7 +228,7 @@ fn s0_53_a_gpu_that_others_use_is_told_or_refused() {
     ended(with_card(command(folder.path(), "run"), busy)).exits(5).says("process 4000001").says("busy_gpu");
     assert!(!folder.path().join("artifacts").exists(), "nothing was measured");
     let folder = sleeping(run, "0.3");
-    let said = "a GPU was not calm when a process began: process 4000001";
+    let said = "a GPU was not idle when a process began: process 4000001";
     ended(with_card(command(folder.path(), "run"), busy)).exits(0).says(said);
     let record = newest(folder.path());
     let wait = record.cases[0].processes[0].conditions.as_ref().unwrap().waited.as_deref().unwrap();

@@ -222,7 +222,7 @@ fn a_comment_shows_the_place_of_a_changed_row_among_the_runs_before_it() {
     assert_eq!((document.runs.len(), document.series.len()), (31, 1));
     assert_eq!(document.series[0].case.benchmark.as_str(), "s/c0");
     let ran = checkout.ran("pull_request.opened", "publish --dry-run").exits(0);
-    for words in ["**Beside the last 30 runs of main**", " █` | ", "worse than all 30"] {
+    for words in ["**Compared with the last 30 runs of main**", " █` | ", "worse than all 30"] {
         assert!(ran.out.contains(words), "`{words}` in {}", ran.out);
     }
     let ran = checkout
@@ -233,7 +233,7 @@ fn a_comment_shows_the_place_of_a_changed_row_among_the_runs_before_it() {
     let reports = checkout.comparison().join("reports/trends.json");
     std::fs::remove_file(&reports).unwrap();
     let ran = checkout.ran("pull_request.opened", "publish --dry-run").exits(0);
-    assert!(!ran.out.contains("Beside the last"), "{}", ran.out);
+    assert!(!ran.out.contains("Compared with the last"), "{}", ran.out);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn the_side_that_publishes_reads_the_runs_before_a_row_by_itself() {
         (ran, hub.fake.comments(42).remove(0).body)
     };
     let (_, body) = published(&["checks", "contents", "pull_requests"]);
-    for words in ["**Beside the last 30 runs of main**", " █` | ", "worse than all 30"] {
+    for words in ["**Compared with the last 30 runs of main**", " █` | ", "worse than all 30"] {
         assert!(body.contains(words), "`{words}` in {body}");
     }
     let reads = hub.fake.requests().iter().filter(|seen| seen.path.contains("/git/blobs/")).count();

@@ -16,15 +16,12 @@ use gbench_model::{Better, BisectAnswer, BisectDocument, V1BisectCommit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum BisectFormat {
-    /// A page for a person.
     Terminal,
-    /// A page for a job's summary.
     Markdown,
-    /// The document itself.
     Json,
 }
 
-/// Writes the answer. `resume`: the command that goes on, where something is open. Errors: only those of `out`.
+/// Writes the answer. `resume`: the command that continues an unfinished bisection. Errors: only those of `out`.
 pub fn bisection(
     document: &BisectDocument,
     resume: Option<&str>,
@@ -97,7 +94,6 @@ fn in_markdown(document: &BisectDocument, resume: Option<&str>) -> String {
     text + "\n"
 }
 
-/// The commit that the bisection found alone.
 fn found(document: &BisectDocument) -> Option<&V1BisectCommit> {
     match (document.answer, document.remaining.as_slice()) {
         (BisectAnswer::Commit, [commit]) => Some(commit),
@@ -143,7 +139,7 @@ fn sentence(document: &BisectDocument) -> String {
         BisectAnswer::Commits => {
             let broken = document.remaining.iter().filter(|commit| commit.broken.is_some()).count();
             format!(
-                "one of {} changed {metric} of {case} by {change}; {certain}. They cannot be told apart: {} of them cannot \
+                "one of {} changed {metric} of {case} by {change}; {certain}. They cannot be distinguished: {} of them cannot \
                  be measured",
                 count(document.remaining.len(), "commit"),
                 broken
@@ -172,7 +168,7 @@ fn sentence(document: &BisectDocument) -> String {
     }
 }
 
-/// A probability in words: in steps of a tenth of a percent, and never 0 or 1 for what is neither.
+/// A probability in words: in steps of a tenth of a percent, and never 0 or 1 unless it is exactly that.
 fn told(probability: f64) -> String {
     match probability {
         low if low < 0.001 => "< 0.1 %".to_owned(),
@@ -194,7 +190,6 @@ fn facts(commit: &V1BisectCommit) -> [(&'static str, String); 4] {
     ]
 }
 
-/// The day on which its author wrote it.
 fn day(commit: &V1BisectCommit) -> String {
     commit.authored.get(..10).unwrap_or_default().to_owned()
 }
@@ -209,7 +204,7 @@ fn remaining(document: &BisectDocument) -> ReportTable {
     ReportTable::new("What remains".into(), columns, document.remaining.iter().map(row), Vec::new())
 }
 
-/// `figure`: the name of what was measured.
+/// `figure`: the name of the measured figure.
 fn measured(document: &BisectDocument, figure: &str) -> ReportTable {
     let row = |commit: &V1BisectCommit| {
         let change = match (commit.value, document.good.value) {

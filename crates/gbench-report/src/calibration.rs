@@ -1,4 +1,5 @@
-//! The findings of a calibration, for a terminal: what this machine can tell apart, case by case, and whether it cries wolf.
+//! The findings of a calibration, for a terminal: the smallest changes that this machine detects, case by case, and its
+//! false alarms.
 
 use std::io;
 
@@ -9,7 +10,7 @@ use super::layout::terminal::{GridRow, Style, TerminalLayout};
 use gbench_compare::{CalibratedRow, Calibration, FalseAlarms, PLANTED, Parts, Prospect, Readiness, Share};
 use gbench_model::text::{capitalized, count, percent};
 
-/// Writes the whole. `all`: with the parts of every row's noise. Errors: only those of `out`.
+/// Writes the findings. `all`: includes the components of every row's noise. Errors: only those of `out`.
 pub fn terminal(it: &Calibration, style: Style, all: bool, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = TerminalLayout::new(style);
     let (word, emphasis) = conclusion(it);
@@ -203,17 +204,21 @@ fn found(it: &Calibration) -> Vec<String> {
 }
 
 fn legend(it: &Calibration) -> String {
-    format!(
-        "noise: deviation of one round's difference. detects: the smallest slowdown that {} find. unchanged, 3 % worse: \
-         rounds and time until that is shown. All of it four times out of five, with {} sharing the error rate. found: 3 % \
-         added by arithmetic. within, between, order: shares of a process's variance from its iterations, from process to \
-         process, from going second; autocorr. of iterations; best: for the least time.",
-        count(it.usual_rounds as usize, "round"),
-        count(it.candidates as usize, "candidate"),
-    )
+    let parts = [
+        "noise: deviation of one round's difference.",
+        &format!("detects: the smallest slowdown that {} find.", count(it.usual_rounds as usize, "round")),
+        "unchanged, 3 % worse: rounds and time until that is shown.",
+        &format!(
+            "These hold four times out of five, with {} sharing the error rate.",
+            count(it.candidates as usize, "candidate")
+        ),
+        "found: 3 % added by arithmetic.",
+        "within, between, order: shares of a process's variance from its iterations, between processes, from going second.",
+        "autocorr.: of iterations. best: for the least time.",
+    ];
+    parts.join(" ")
 }
 
-/// `34 ms`, `0.8 s`, `42 s`, `12 min`, `3.4 h`.
 fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.0995 => format!("{:.0} ms", s * 1000.0),

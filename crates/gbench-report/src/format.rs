@@ -1,8 +1,7 @@
-//! The formats of a report, and how one is to be written.
+//! The formats of a report, and their options.
 
 use super::layout::terminal::Style;
 
-/// A way to write a report.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString, strum::EnumIter,
 )]
@@ -17,12 +16,11 @@ pub enum Format {
     Junit,
 }
 
-/// How a report is to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     pub format: Format,
-    /// For [`Format::Terminal`]; the other formats do not look at it.
+    /// For [`Format::Terminal`]; other formats ignore it.
     pub style: Style,
-    /// Show unchanged rows in full where the format would only count or cap them.
+    /// Show unchanged rows in full, even if the format would only count or limit them.
     pub all: bool,
 }

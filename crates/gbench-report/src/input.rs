@@ -1,4 +1,4 @@
-//! The kinds of document that can be reported, told apart by what they say they are.
+//! The kinds of document that can be reported, distinguished by their schema.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// Reads a document from JSON text. `path` only names it in errors.
+    /// Reads a document from JSON text. `path` is only used in errors.
     pub fn parse(path: &Path, text: &str) -> Result<Self> {
         let text: Arc<str> = text.into();
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| {
@@ -36,13 +36,13 @@ impl Input {
             Some(schema) if SCHEMAS_READ.contains(&schema) => {
                 let record: Box<RunRecord> = document(path, &text)?;
                 if let Some(twice) = record.repeated() {
-                    let what = format!("{twice} stands in it twice");
+                    let what = format!("{twice} appears twice");
                     return Err(Fault::at_path(path, what, "give a record that gbench-ci wrote, unedited"));
                 }
                 Ok(Input::Record(record))
             }
             Some(other) => {
-                let what = format!("the schema `{other}` is none of this version's");
+                let what = format!("this version does not support the schema `{other}`");
                 let documents = format!("`{SCHEMA_VERDICT}` or `{SCHEMA_RECORD}`");
                 let next = format!("give a document of {documents}, or use the version that wrote it");
                 Err(Fault::at_path(path, what, next))
@@ -54,7 +54,7 @@ impl Input {
         }
     }
 
-    /// The exit code that the document stands for; `None` where it names none that exists.
+    /// The exit code of the document; `None` if it has an unknown one.
     pub fn exit(&self) -> Option<Exit> {
         match self {
             Input::Verdict(document) => Exit::from_repr(document.exit_code),
@@ -92,7 +92,7 @@ fn document<T: DeserializeOwned>(path: &Path, text: &Arc<str>) -> Result<Box<T>>
     })
 }
 
-/// The byte at which reading stopped, as a span of one character.
+/// The position where reading stopped, as a span of one character.
 fn place(text: &str, error: &serde_json::Error) -> std::ops::Range<usize> {
     let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let start = (before + error.column().saturating_sub(1)).min(text.len());
@@ -101,7 +101,7 @@ fn place(text: &str, error: &serde_json::Error) -> std::ops::Range<usize> {
     start..end
 }
 
-/// The message without the place, which the fault already gives.
+/// The message without the position, which the fault already contains.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())

@@ -1,7 +1,7 @@
-//! The kinds of this crate's cases (`tests/case_files`), and the functions from words to words among them.
+//! The kinds of this crate's cases (`tests/case_files`), including functions from words to words.
 //!
-//! In `github`, `records` and `verdicts` the `text` says where to begin, and what is changed: `set PATH JSON` and `drop PATH`. In a path
-//! `*` is every member of a list, `+` a new one. `documents` has those with which many begin, written in the same way.
+//! In `github`, `records` and `verdicts` the `text` contains a beginning and changes: `set PATH JSON` and `drop PATH`. In
+//! a path `*` is every member of a list, `+` a new one. `documents` contains frequent beginnings, in the same notation.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn every_case_is_answered_as_its_file_says() {
     walk(folder, KINDS, 255);
 }
 
-/// A number as JSON, or one that JSON does not have as text.
+/// A number as JSON; as text if JSON cannot represent it.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Number {
@@ -51,10 +51,8 @@ impl Number {
     }
 }
 
-/// A function of arguments as JSON.
 type WordFunction = fn(&str) -> Value;
 
-/// Functions from words to words, each with a file of cases.
 const WORDS: [(&str, WordFunction); 29] = [
     ("ascii", |it| ask(it, |[text]: [String; 1]| escape::ascii(&text))),
     ("case_page", |it| {
@@ -110,13 +108,13 @@ pub(crate) fn ask<A: DeserializeOwned, R: Serialize>(given: &str, function: impl
     json!(function(serde_json::from_str(given).unwrap_or_else(|error| panic!("{given}: {error}"))))
 }
 
-/// The answer of a function as JSON, whose invisible characters are seen.
+/// The answer of a function as JSON, with invisible characters escaped.
 fn word(function: &str, given: &str) -> String {
     let (_, function) = WORDS.iter().find(|(name, _)| *name == function).expect("a function of that name");
     function(given).to_string().replace('\u{a0}', "\\u00a0").replace('\u{200b}', "\\u200b")
 }
 
-/// Values that are told in one text: the name of each, and what is given.
+/// Several named values in one text: pairs of name and value.
 pub(crate) fn told(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split("@@@ ").skip(1).map(|part| part.trim_end().split_once('\n').expect("a name and what is given"))
 }
@@ -124,7 +122,7 @@ pub(crate) fn told(text: &str) -> impl Iterator<Item = (&str, &str)> {
 /// `begin` builds a value from the first line; the other lines change it.
 pub(crate) fn given<T: Serialize + DeserializeOwned>(lines: &str, begin: impl FnOnce(&str, Value) -> T) -> T {
     let mut lines = lines.lines();
-    let (word, rest) = split(lines.next().expect("a line that says where to begin"));
+    let (word, rest) = split(lines.next().expect("a line with the beginning"));
     let mut value = json!(begin(word, if rest.is_empty() { Value::Null } else { of_json(rest) }));
     for line in lines {
         match split(line) {

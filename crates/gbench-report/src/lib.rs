@@ -1,24 +1,24 @@
-//! Verdicts and records into bytes. Every report is rendered from the JSON document alone, into any
-//! [`std::io::Write`]; nothing here opens a file, asks a terminal or reads a clock.
+//! Renders verdicts and records. Every report is rendered from the JSON document alone, into any [`std::io::Write`];
+//! nothing here opens a file, asks a terminal or reads a clock.
 //!
-//! [`Input`] is any kind of document, read back; [`verdict`], [`merged`] and [`record`] render one at hand.
+//! [`Input`] is any kind of document, read back; [`verdict`], [`merged`] and [`record`] render one in memory.
 //!
-//! All formats say the same things, worked out once in `verdict/view` and `record/view`: the verdict as a sentence, the
-//! counts, what changed, how to see it again, and then the rest. Text from outside passes through `layout/escape` on
-//! its way out, each destination with its own rule.
+//! All formats have the same content, computed once in `verdict/view` and `record/view`: the verdict as a sentence, the counts,
+//! the changes, the command to reproduce them, and then the rest. Untrusted text passes through `layout/escape`, with a separate
+//! function per destination.
 //!
 //! | format | for | notes |
 //! |---|---|---|
-//! | terminal | a person, a CI log | fits the width; colour and Unicode only where the caller says so |
+//! | terminal | a person, a CI log | fits the width; colour and Unicode only if the caller allows them |
 //! | markdown | a pull request, a summary page | GitHub-flavoured; long parts folded |
 //! | json | programs | the document itself |
-//! | jsonl | programs that read lines | one line a sample set or a row |
+//! | jsonl | programs that read lines | one line per sample set or row |
 //! | csv | spreadsheets | RFC 4180, stable columns |
-//! | html | a person with a browser | a site of a history, a file of a comparison; no script, nothing loaded |
-//! | junit | CI systems' test views | one test case a row |
+//! | html | a person with a browser | a site of a history, a file of a comparison; no script, nothing external |
+//! | junit | CI systems' test views | one test case per row |
 
 #![forbid(unsafe_code)]
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod bisect;

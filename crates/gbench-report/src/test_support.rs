@@ -1,4 +1,4 @@
-//! Documents for the tests of this crate: small, and each a different answer.
+//! Documents for the tests of this crate: small, and each with another answer.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,9 @@ use gbench_compare::{
 use gbench_model::test_support::case_id;
 use gbench_model::{Better, CaseId, Outcome, ParamValue, Params};
 
-/// Documents that are told as a case is: where to begin, and what is set.
+/// Documents in the notation of a case: a beginning, and changes.
 const TOLD: &str = include_str!("../documents/documents.txt");
 
-/// Every document with the name of its snapshot.
 pub(super) fn all() -> Vec<(&'static str, VerdictDocument)> {
     let names = ["all_unchanged", "one_regressed", "long_names"].into_iter();
     names.chain(told(TOLD).map(|(name, _)| name)).map(|name| (name, named(name))).collect()
@@ -67,7 +66,6 @@ pub(super) fn change(slowdown: f64, low: f64, high: f64) -> Change {
     }
 }
 
-/// A row without figures.
 pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
     Row {
         case: case(benchmark, &[]),
@@ -115,7 +113,7 @@ fn bandwidth(benchmark: &str, verdict: Verdict, base: f64, slowdown: f64) -> Row
     }
 }
 
-/// Holds a text against the snapshot that the module of its format keeps.
+/// Compares a text with the snapshot of its format's module.
 pub(super) fn snapshot(room: &str, format: &str, name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
@@ -124,7 +122,7 @@ pub(super) fn snapshot(room: &str, format: &str, name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// How many columns and lines a table for spreadsheets has, of which no cell is a formula.
+/// The number of columns and lines of a table for spreadsheets, after a check that no cell is a formula.
 pub(super) fn without_formulas(text: &str) -> (usize, usize) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let columns = reader.headers().unwrap().len();
@@ -140,14 +138,14 @@ fn counts(rows: &[Row]) -> BTreeMap<Verdict, u32> {
     Verdict::iter().map(|verdict| (verdict, count(verdict))).collect()
 }
 
-/// Another document of these rows, its counts right.
+/// A document of these rows, with correct counts.
 pub(super) fn of_rows(rows: Vec<Row>, conclusion: Conclusion, exit_code: u8) -> VerdictDocument {
     VerdictDocument { conclusion, exit_code, counts: counts(&rows), rows, ..one_regressed() }
 }
 
-/// A document by its name; `document [conclusion, exit code, sentence, rows]`; or `rows [conclusion, exit code, rows]`, which takes
-/// every other field from `one_regressed`. A row is `[benchmark, verdict]`, with figures `[benchmark, verdict, base, slowdown, half of the interval]`, and a
-/// number stands for as many that are unchanged.
+/// A document by its name; `document [conclusion, exit code, sentence, rows]`; or `rows [conclusion, exit code, rows]`,
+/// with every other field from `one_regressed`. A row is `[benchmark, verdict]`, with figures `[benchmark, verdict, base,
+/// slowdown, half of the interval]`, and a number means so many unchanged rows.
 pub(super) fn begin(word: &str, of: Value) -> VerdictDocument {
     match word {
         "document" => {
@@ -176,7 +174,7 @@ fn rows_of(it: &Value) -> Vec<Row> {
     }
 }
 
-/// The figures of a metric over runs of the trunk, and where a driver breaks them.
+/// The figures of a metric over runs of the trunk, and the runs at which a driver breaks them.
 pub(super) fn series(values: &[f64], breaks: &[u32]) -> V1Series {
     let point = |(run, value): (u32, &f64)| V1Point { run, value: *value, low: None, high: None };
     let field = || V1BrokenField { field: "driver".into(), before: "550.54".into(), after: "560.28".into() };
@@ -197,7 +195,6 @@ pub(super) fn series(values: &[f64], breaks: &[u32]) -> V1Series {
     }
 }
 
-/// A history of one series, a run for each of its figures.
 pub(super) fn trends(series: V1Series) -> TrendsDocument {
     let run = |number: u32| V1TrendRun {
         run_id: format!("{:08}T000000.000Z-{number:06x}", 20_240_101 + number).parse().unwrap(),

@@ -16,17 +16,17 @@ struct V1<'a> {
     sentence: &'a str,
     method: &'a Method,
     rows: Vec<V1Row<'a>>,
-    /// Cases that the verdict has no row of.
+    /// Cases without a row in the verdict.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_judged: &'a [Rowless<'a>],
 }
 
 #[derive(Serialize)]
 struct V1Row<'a> {
-    /// The case as text; its parts stand in `row`.
+    /// The case as text; its parts are in `row`.
     name: String,
     row: &'a Row,
-    /// Absent where no rounds decided.
+    /// Absent if no rounds decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     argument: Option<V1Argument>,
 }
@@ -36,10 +36,10 @@ struct V1Argument {
     /// By the rounds alone, before any doubt.
     ruled: Verdict,
     suspects: usize,
-    /// In the scale of the differences, as are all figures below but those of `rounds`.
+    /// In the scale of the differences, like all figures below except those of `rounds`.
     target: f64,
     min_effect: f64,
-    /// The moderated deviation of one round's difference: the unit of the evidence; from `seq-e-3` on that is the target.
+    /// The moderated deviation of one round's difference: the unit of the evidence; since `seq-e-3` it is the target.
     scale: f64,
     log10_needed_worse: f64,
     log10_needed_better: f64,
@@ -57,7 +57,7 @@ struct V1Round {
     #[serde(skip_serializing_if = "Option::is_none")]
     base_first: Option<bool>,
     disturbed: bool,
-    /// Turned so that up is worse.
+    /// Positive means worse.
     difference: f64,
 }
 
@@ -65,12 +65,12 @@ struct V1Round {
 struct V1Step {
     rounds: usize,
     mean: f64,
-    /// `null` where the rounds do not bound it.
+    /// `null` if the rounds do not bound it.
     half: Option<f64>,
     /// Estimate and interval by signed ranks, from nine rounds on; not under `seq-e`.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<V1Ranks>,
-    /// The part of the mean that steps in the figures leave open.
+    /// The part of the mean that steps in the figures leave undecided.
     #[serde(skip_serializing_if = "is_zero")]
     unresolved: f64,
     log10_worse: f64,

@@ -10,17 +10,14 @@ use super::sentences::{e_value, side_of, slowdown};
 use crate::layout::terminal::Style;
 use gbench_compare::DecisionTrace;
 
-/// Lines of a panel.
 const DIFFERENCE_LINES: usize = 13;
 const EVIDENCE_LINES: usize = 9;
 const CLOCK_LINES: usize = 7;
-/// Columns for the figures at the left, and for what a line is at the right.
+/// Columns for the figures on the left, and for the legend on the right.
 const LABEL: usize = 9;
 const LEGEND: usize = 14;
-/// Columns that one round gets at most.
 const MAX_COLUMNS: usize = 4;
 
-/// Colours and sizes of the pictures.
 struct Glyphs {
     dot: char,
     screen: char,
@@ -68,8 +65,8 @@ pub(super) fn differences(trace: &DecisionTrace, style: Style) -> (String, Vec<S
     (title, canvas.finish())
 }
 
-/// A title, and log10 of the e-value over the rounds, against what is needed. `None` where the screen decided: there is
-/// no evidence to draw.
+/// A title, and log10 of the e-value over the rounds, with the required level. `None` if the screen decided: there is no
+/// evidence to draw.
 pub(super) fn evidence(trace: &DecisionTrace, style: Style) -> Option<(String, Vec<String>)> {
     fresh_steps(trace).next()?;
     let ink = glyphs(style);
@@ -87,7 +84,7 @@ pub(super) fn evidence(trace: &DecisionTrace, style: Style) -> Option<(String, V
     Some((title, canvas.finish()))
 }
 
-/// A title, and the GPU's clock in each round on both sides, where it was sampled.
+/// A title, and the GPU's clock in each round on both sides, if it was sampled.
 pub(super) fn clocks(trace: &DecisionTrace, style: Style) -> Option<(String, Vec<String>)> {
     let (low, high) = clock_span(trace)?;
     let ink = glyphs(style);
@@ -105,7 +102,7 @@ pub(super) fn clocks(trace: &DecisionTrace, style: Style) -> Option<(String, Vec
     Some((title, canvas.finish()))
 }
 
-/// One line of a panel: its label at the left, its characters, and its legend at the right.
+/// One line of a panel: its label on the left, its characters, and its legend on the right.
 #[derive(Clone)]
 struct CanvasLine {
     label: String,
@@ -117,7 +114,7 @@ struct CanvasLine {
 struct Canvas {
     lines: Vec<CanvasLine>,
     rounds: usize,
-    /// Columns of one round where they are few; below 1 where several rounds share a column.
+    /// Columns of one round; below 1 if several rounds share a column.
     pace: f64,
     columns: usize,
 }
@@ -139,7 +136,7 @@ impl Canvas {
         &mut self.lines[last - (share * last as f64).round() as usize]
     }
 
-    /// A level over the whole width; one that falls on another's line gives way to it.
+    /// A level over the whole width; it is omitted if it coincides with another line.
     fn line(&mut self, share: f64, ink: char, label: String, legend: &'static str) {
         let line = self.line_at(share);
         line.cells.fill(ink);
@@ -151,7 +148,7 @@ impl Canvas {
         self.line_at(share).cells[column] = ink;
     }
 
-    /// The lines, and below them the numbers of some rounds.
+    /// The lines, with the numbers of some rounds below.
     fn finish(self) -> Vec<String> {
         let line = |CanvasLine { label, cells, legend }: &CanvasLine| {
             let text: String = cells.iter().collect();

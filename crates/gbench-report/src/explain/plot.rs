@@ -1,8 +1,8 @@
-//! Where a number falls on an axis, and which numbers the axes must hold; shared by both kinds of picture.
+//! Positions of numbers on an axis, and the ranges of the axes; shared by both kinds of picture.
 
 use gbench_compare::{DecisionTrace, SequentialStep};
 
-/// Of the differences: symmetric about zero, as far as the farthest round or the target.
+/// The range of the differences: symmetric about zero, up to the farthest round or the target.
 pub(super) fn reach(trace: &DecisionTrace) -> f64 {
     let rounds = trace.rounds.differences.iter().copied().filter(|difference| difference.is_finite());
     let farthest = rounds.map(f64::abs).fold(trace.target, f64::max);
@@ -14,23 +14,24 @@ pub(super) fn fresh_steps(trace: &DecisionTrace) -> impl DoubleEndedIterator<Ite
     trace.steps.iter().filter(|step| step.rounds > trace.screened())
 }
 
-/// Of the clocks of both sides in MHz: from the lowest to the highest, and at least a hundredth of it. `None`: none was sampled.
+/// The range of the clocks of both sides in MHz, at least a hundredth of the highest. `None` without samples.
 pub(super) fn clock_span(trace: &DecisionTrace) -> Option<(f64, f64)> {
     let clocks = || trace.measured_rounds.iter().flat_map(|turn| turn.clocks).flatten();
     let (low, high) = (clocks().min_by(f64::total_cmp)?, clocks().max_by(f64::total_cmp)?);
     Some((low.min(high * 0.99), high))
 }
 
-/// Evidence far below even odds says nothing more.
+/// Evidence far below even odds carries no more information.
 pub(super) const MIN_EVIDENCE: f64 = -2.0;
 
-/// Of log10 e-values: from a little below the lowest, at [`MIN_EVIDENCE`] or above, to a little above what is needed or reached.
+/// The range of log10 e-values: from slightly below the lowest, but at least [`MIN_EVIDENCE`], to slightly above the
+/// required or reached one.
 pub(super) fn evidence_span(values: impl Iterator<Item = f64>, needed: f64) -> (f64, f64) {
     let (low, high) = values.fold((0.0_f64, needed), |(low, high), value| (low.min(value), high.max(value)));
     (low.max(MIN_EVIDENCE) - 0.2, high + 0.3)
 }
 
-/// `value` as a share of the way from `from` to `to`, within 0 and 1.
+/// The position of `value` between `from` and `to`, limited to 0 and 1.
 pub(super) fn share(value: f64, from: f64, to: f64) -> f64 {
     if to > from { ((value - from) / (to - from)).clamp(0.0, 1.0) } else { 0.5 }
 }

@@ -1,4 +1,4 @@
-//! The story of one row, in sentences that a reader who knows nothing of the rule can follow.
+//! Explains one row in sentences for readers who do not know the rule.
 
 use std::collections::BTreeSet;
 use std::f64::consts::LN_10;
@@ -19,7 +19,7 @@ use gbench_model::{CaseId, Interleaving};
 pub struct Explained<'a> {
     pub document: &'a VerdictDocument,
     pub row: &'a Row,
-    /// Absent where no rounds decided it.
+    /// Absent if no rounds decided it.
     pub trace: Option<&'a DecisionTrace>,
 }
 
@@ -31,7 +31,7 @@ impl Explained<'_> {
     }
 }
 
-/// A case of the records of which the verdict has no row.
+/// A case of the records without a row in the verdict.
 #[derive(Serialize)]
 pub struct Rowless<'a> {
     #[serde(serialize_with = "as_text")]
@@ -44,7 +44,6 @@ fn as_text<S: Serializer>(case: &CaseId, serializer: S) -> Result<S::Ok, S::Erro
     serializer.collect_str(case)
 }
 
-/// Which of the two e-values is told and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub(crate) enum Towards {
@@ -53,7 +52,6 @@ pub(crate) enum Towards {
 }
 
 impl Towards {
-    /// log10 of the e-value at a step.
     pub(crate) fn log10(self, step: &SequentialStep) -> f64 {
         (if self == Towards::Worse { step.ln_worse } else { step.ln_better }) / LN_10
     }
@@ -68,7 +66,7 @@ pub(crate) fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
     }
 }
 
-/// A difference as a slowdown with its sign: `+2.9 %`, `-0.25 %`; a bare number where the base is zero.
+/// A difference as a slowdown with its sign: `+2.9 %`, `-0.25 %`; a plain number if the base is zero.
 pub(crate) fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
     match trace.rounds.scale.slowdown(difference) {
         Some(slowdown) => number::signed_percent(slowdown),
@@ -86,12 +84,11 @@ pub(crate) fn e_value(log10: f64) -> String {
     }
 }
 
-/// The least change that matters: a share, or a figure where the row is judged by that.
+/// The least change that matters: a share, or a figure if the row is judged by that.
 pub(crate) fn least(row: &Row) -> String {
     row.margin.map_or_else(|| percent(row.threshold), |margin| number::value(margin, &row.unit))
 }
 
-/// The words after the row's name in the headline.
 pub(crate) fn headline(explained: &Explained) -> String {
     let row = explained.row;
     let alpha = percent(1.0 - explained.document.method.alpha);
@@ -124,7 +121,6 @@ pub(crate) fn headline(explained: &Explained) -> String {
     }
 }
 
-/// Both sides with their figures, and how they were measured.
 pub(crate) fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
     let (document, row) = (explained.document, explained.row);
     let [base, head] = number::centres(row);
@@ -171,7 +167,6 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
     format!("{rounds}, each a fresh process of either side, {way}{order}{shared}")
 }
 
-/// The weight of one round's difference.
 pub(crate) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let scale = |difference: f64| {
         trace.rounds.scale.slowdown(difference).map_or_else(|| number::figure(difference), percent)
@@ -180,7 +175,7 @@ pub(crate) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String>
     if let Some(sequence) = &explained.row.sequence {
         said.push(format!(
             "its own: one round's change differs from the next by {} (standard deviation over {})",
-            // A deviation of logarithms, as the report has it.
+            // A deviation of logarithms, as in the report.
             percent(sequence.noise),
             count(sequence.rounds as usize, "round")
         ));
@@ -202,7 +197,6 @@ pub(crate) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String>
     said
 }
 
-/// Validity checks of the rounds.
 pub(crate) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let document = &explained.document;
     let rounds = document.method.rounds.as_ref();
@@ -223,7 +217,7 @@ pub(crate) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<Stri
     said
 }
 
-/// In which rounds a GPU's clocks were held down, and why; a line for both sides and one for those that met it alone.
+/// The rounds in which a GPU's clocks were reduced, and why: one line for both sides, and one for each affected alone.
 fn clocks(trace: &DecisionTrace, rounds: &str) -> Vec<String> {
     let mut said = Vec::new();
     for (words, wanted) in [("on both sides", true), ("on one side alone", false)] {

@@ -7,7 +7,6 @@ use crate::layout::number;
 use gbench_compare::{Basis, Change, Conclusion, DecisionTrace, SequentialStep, Verdict};
 use gbench_model::text::{count, percent};
 
-/// The steps to the verdict, in order.
 pub(super) fn trace(explained: &Explained) -> Vec<String> {
     match explained.trace {
         Some(trace) => by_rounds(explained, trace),
@@ -23,7 +22,7 @@ fn step_range(trace: &DecisionTrace, step: &SequentialStep) -> String {
 fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let row = explained.row;
     let (limits, result) = (&trace.limits, &trace.result);
-    // An absolute margin may have widened what the row asks for.
+    // An absolute margin may have widened the row's target.
     let widened = trace.rounds.scale.slowdown(trace.target).filter(|_| trace.target > row.threshold);
     let target = widened.map_or_else(|| least(row), percent);
     let mut said = Vec::new();
@@ -92,12 +91,11 @@ fn estimate(rounds: usize, change: &Change) -> String {
     format!("over {} {} for this row alone)", count(rounds, "round"), with_range(change))
 }
 
-/// The noun for the rows among which the error rate is shared.
 fn sharing(trace: &DecisionTrace) -> &'static str {
     if trace.counts_all_rounds() { "row" } else { "candidate" }
 }
 
-/// Up to the bracket that says more: `the change is +2.9 %, and its range +2.2 % to +3.6 % (99 % confidence`.
+/// Without the closing bracket, for an addition: `the change is +2.9 %, and its range +2.2 % to +3.6 % (99 % confidence`.
 fn with_range(change: &Change) -> String {
     let [slowdown, low, high] = [change.slowdown, change.low, change.high].map(number::signed_percent);
     format!(
@@ -106,7 +104,6 @@ fn with_range(change: &Change) -> String {
     )
 }
 
-/// The evidence of the fresh rounds after the screen.
 fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
     let (limits, result) = (&trace.limits, &trace.result);
     let fresh = match result.rounds.saturating_sub(result.confirms_from) {
@@ -122,12 +119,12 @@ fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
     let [worse, better] = [result.ln_worse, result.ln_better].map(|ln| e_value(ln / LN_10));
     let [red, green] = [trace.log10_red(), trace.log10_improved()].map(e_value);
     let proven = |way: &str, found: &str, needed: f64, alpha: f64| {
-        // By Holm's rule the rows that were called before leave the others a lower threshold.
+        // By Holm's rule, rows that were decided before lower the threshold of the others.
         let rows = (10_f64.powf(needed) * alpha).round() as usize;
         let left = if rows < trace.candidates { " left" } else { "" };
         format!(
-            "over {fresh} the evidence that it is more than {least} {way} grew to an e-value of {found}, and {needed} was \
-             needed ({rows}{left} / {alpha}): without a change, one {one} ever gets so far with a chance of at most 1 in {needed}",
+            "over {fresh} the evidence that it is more than {least} {way} grew to an e-value of {found}; {needed} was \
+             needed ({rows}{left} / {alpha}). Without a change, a {one} ever reaches this with a chance of at most 1 in {needed}",
             needed = e_value(needed),
             rows = count(rows, sharing(trace)),
             alpha = percent(alpha),
@@ -163,7 +160,6 @@ fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
     }
 }
 
-/// Why no rounds decided this row.
 fn without_rounds(explained: &Explained) -> Vec<String> {
     let (document, row) = (explained.document, explained.row);
     let mut said = Vec::new();
@@ -178,7 +174,7 @@ fn without_rounds(explained: &Explained) -> Vec<String> {
     said.push(match (&document.method.rounds, change.low == change.high) {
         (Some(_), true) => "no rounds decided it: its values do not vary and were compared exactly".to_owned(),
         (Some(_), false) if row.sequence.is_some() => {
-            "a verdict by itself holds what its rounds came to, not the rounds: explain the comparison's folder or id".to_owned()
+            "a verdict alone contains the result of its rounds, not the rounds: explain the comparison's folder or id".to_owned()
         }
         (Some(_), false) => "no rounds decided it: its processes were not measured in rounds".to_owned(),
         (None, _) => format!(

@@ -1,4 +1,4 @@
-//! The two panels as an image that stands alone.
+//! The two panels as a self-contained image.
 
 use super::plot::{clock_span, evidence_span, fresh_steps, reach, share};
 use super::sentences::{Explained, e_value, headline, side_of, slowdown};
@@ -9,17 +9,14 @@ use gbench_model::text::percent;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 560.0;
-/// What the panel of the clocks adds to it.
+/// Height that the panel of the clocks adds.
 const CLOCKS_HEIGHT: f64 = 140.0;
-/// Where the panels begin and end, from the left.
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 690.0;
-/// Top and bottom of each panel.
 const DIFFERENCES: (f64, f64) = (112.0, 330.0);
 const EVIDENCE: (f64, f64) = (384.0, 510.0);
 const CLOCKS: (f64, f64) = (566.0, 646.0);
 
-/// Characters that fit above the panels.
 const NAME: usize = 70;
 const SENTENCE: usize = 112;
 
@@ -32,7 +29,7 @@ const STYLE: &str = "\
 .line{stroke:var(--dot);stroke-width:2;fill:none}.regressed{fill:var(--worse)}.improved,.unchanged{fill:var(--better)}\
 .inconclusive{fill:var(--open)}.decided{stroke:var(--ink);fill:none}";
 
-/// The image of one row; without panels where no rounds decided it.
+/// The image of one row; without panels if no rounds decided it.
 pub fn render(explained: &Explained) -> String {
     let row = explained.row;
     let name = explained.name();
@@ -72,12 +69,11 @@ fn middle(trace: &DecisionTrace, round: f64) -> f64 {
     LEFT + (RIGHT - LEFT) * (round + 0.5) / trace.measured_rounds.len() as f64
 }
 
-/// How large a dot may be without touching its neighbours.
+/// The largest radius of a dot that does not touch its neighbours.
 fn radius(trace: &DecisionTrace) -> f64 {
     ((RIGHT - LEFT) / trace.measured_rounds.len() as f64 / 2.6).clamp(1.0, 4.0)
 }
 
-/// The rounds of the screen, and where the decision fell.
 fn marks(svg: &mut Svg, trace: &DecisionTrace, (top, bottom): (f64, f64)) {
     if trace.screened() > 0 {
         svg.rect("shade", (LEFT, top), (middle(trace, trace.screened() as f64 - 0.5), bottom));
@@ -96,7 +92,7 @@ fn differences(svg: &mut Svg, trace: &DecisionTrace) {
     svg.text("head", 20.0, top - 12.0, "Change in each round: above zero head is worse, below it better");
     marks(svg, trace, DIFFERENCES);
     svg.rect("band", (LEFT, y(trace.target)), (RIGHT, y(-trace.target)));
-    // The range as it was after each round, cut at the panel where few rounds do not bound it.
+    // The range after each round, clipped at the panel while few rounds do not bound it.
     let steps = || trace.steps.iter().map(|step| (middle(trace, step.rounds as f64 - 1.0), step));
     let upper = steps().map(|(x, step)| (x, y(step.mean + step.half)));
     let lower = steps().rev().map(|(x, step)| (x, y(step.mean - step.half)));
@@ -106,7 +102,7 @@ fn differences(svg: &mut Svg, trace: &DecisionTrace) {
         svg.path("range", &range, "Z");
         svg.path("mean", &mean, "");
     }
-    // Beside large differences the figure of a small target would be written over that of zero.
+    // Next to large differences, the label of a small target would overlap that of zero.
     let apart = y(0.0) - y(trace.target) > 14.0;
     for sign in [1.0, -1.0] {
         svg.line("target", (LEFT, y(sign * trace.target)), (RIGHT, y(sign * trace.target)));
@@ -118,7 +114,7 @@ fn differences(svg: &mut Svg, trace: &DecisionTrace) {
     }
     svg.line("zero", (LEFT, y(0.0)), (RIGHT, y(0.0)));
     svg.text("soft end", LEFT - 8.0, y(0.0) + 4.0, "0 %");
-    // The farthest round gives the scale, unless it would be written over the target.
+    // The farthest round is labelled, unless that overlaps the target.
     let edge = reach / 1.08;
     if y(trace.target) - y(edge) > 16.0 {
         let farthest = trace.rounds.differences.iter().copied().find(|one| one.abs() >= edge * 0.999);
@@ -200,7 +196,6 @@ fn clock_panel(svg: &mut Svg, trace: &DecisionTrace, (low, high): (f64, f64)) {
     }
 }
 
-/// The numbers of the rounds below the panels.
 fn rounds_axis(svg: &mut Svg, trace: &DecisionTrace, clocks: bool) {
     let rounds = trace.measured_rounds.len();
     let step = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|step| rounds / step <= 14).unwrap_or(200);
@@ -213,7 +208,7 @@ fn rounds_axis(svg: &mut Svg, trace: &DecisionTrace, clocks: bool) {
     }
 }
 
-/// What the colours mean, at the foot of an image of this height.
+/// The legend, at the bottom of an image of this height.
 fn legend(svg: &mut Svg, trace: &DecisionTrace, height: f64) {
     let screen = trace.screened();
     let shaded = match screen {

@@ -1,4 +1,4 @@
-//! The whole argument of each row for a terminal: the words, then the pictures, then a table of the rounds.
+//! Each row's explanation for a terminal: the sentences, then the pictures, then a table of the rounds.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::layout::terminal::{Style, TerminalLayout};
 use gbench_compare::DecisionTrace;
 use gbench_model::text::capitalized;
 
-/// Writes the argument of every row, one after the other. `all`: with a table of all rounds. Errors: those of `out`.
+/// Writes the explanation of every row. `all`: with a table of all rounds. Errors: those of `out`.
 pub fn terminal(
     rows: &[Explained],
     rowless: &[Rowless],
@@ -65,7 +65,7 @@ fn one(explained: &Explained, style: Style, all: bool, page: &mut TerminalLayout
     }
 }
 
-/// Round, who went first, both places, their difference, and the e-value so far.
+/// Round, order of the sides, both figures, their difference, and the e-value so far.
 fn every_round(explained: &Explained, trace: &DecisionTrace, page: &mut TerminalLayout) {
     let (side, _) = sentences::side_of(trace);
     let rows = trace.measured_rounds.iter().enumerate().map(|(at, turn)| {

@@ -53,7 +53,7 @@ fn lines(case: &CaseRecord, out: &mut dyn io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The time of an operation is in nanoseconds there; all else is called by its metric, which its unit alone need not tell.
+/// The format has nanoseconds for the time of an operation; other units may be ambiguous, so the metric's name is used.
 fn unit(metric: &Metric) -> String {
     match (metric.name.as_str(), convert(1.0, &metric.unit, "ns")) {
         ("time", Some(_)) => "ns/op".into(),
@@ -67,12 +67,12 @@ fn value(metric: &Metric, center: f64) -> f64 {
     in_ns.unwrap_or(center)
 }
 
-/// Without white space, which ends a word there.
+/// Without white space, which ends a word in this format.
 fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }
 
-/// A name begins with a letter that is no small one.
+/// A name must not begin with a lower-case letter.
 fn capital(name: &str) -> String {
     let mut chars = name.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())

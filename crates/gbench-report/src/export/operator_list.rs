@@ -1,4 +1,4 @@
-//! The list of rows that a sweep over operators leaves: parameters and figures of a case side by side.
+//! The JSON list of a sweep over operators: parameters and figures of a case in one row.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::record::view::metric::center;
 use gbench_model::{CaseRecord, Metric, RunRecord, Thermal, convert};
 
-/// Metrics that have a field of their own: name, unit, field.
+/// Metrics with a separate field: name, unit, field.
 const FIELDS: [(&str, &str, &str); 5] = [
     ("time", "ms", "time_ms"),
     ("memory", "MB", "memory_mb"),
@@ -30,7 +30,7 @@ pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<(
 
 fn row(case: &CaseRecord, of_list: bool) -> Map<String, Value> {
     let mut row = Map::new();
-    // What has no such parameter is an operation by its name, and an implementation by its variant.
+    // Without such a parameter, the name is the operation, and the variant the implementation.
     row.insert("operation".into(), case.id.benchmark.name().into());
     let variant = case.id.variant.map_or("default", |variant| variant.into_str());
     row.insert("implementation".into(), variant.into());
@@ -48,7 +48,7 @@ fn row(case: &CaseRecord, of_list: bool) -> Map<String, Value> {
         let (field, value) = field(metric, center);
         row.insert(field, json!(value));
     }
-    // Its own programs write 0 where nothing counts the memory.
+    // The format's own programs write 0 without a memory counter.
     if of_list {
         row.entry("memory_mb").or_insert(json!(0.0));
     }

@@ -1,4 +1,4 @@
-//! Annotations: one a benchmark, on its source line where that is known. Plain text, not Markdown.
+//! Annotations: one per benchmark, on its source line if known. Plain text, not Markdown.
 
 use super::parts::budget::plain;
 use super::parts::context::PublishContext;
@@ -11,16 +11,15 @@ use gbench_compare::{Merged, Verdict};
 use gbench_model::text::percent;
 use gbench_model::{BenchmarkId, SourceLine};
 
-/// Annotations of one check; GitHub takes 50 a request.
+/// Annotations of one check; GitHub accepts 50 per request.
 const MAX_ANNOTATIONS: usize = 200;
 
-/// Annotations of one level that GitHub takes from one step's log.
+/// Annotations of one level that GitHub accepts from one step's log.
 const MAX_IN_LOG: usize = 10;
 
-/// Rows that one annotation describes before the rest is only counted.
+/// Rows that one annotation describes; the others are counted.
 const MAX_ROWS: usize = 10;
 
-/// The annotation of one benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BenchmarkAnnotation {
     /// Path from the repository's root, with `/`, never absolute, never upwards; and the line, counted from one.
@@ -40,7 +39,6 @@ pub fn annotations_of_log(merged: &Merged, context: &PublishContext) -> Vec<Benc
     annotations
 }
 
-/// Those whose line is known.
 pub(super) fn on_lines(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
     all(merged, context).into_iter().filter(|it| it.place.is_some()).take(MAX_ANNOTATIONS).collect()
 }
@@ -55,7 +53,7 @@ fn all(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
         let failing = view.lines().filter(|line| !calm.contains(&line.row.verdict));
         lines.extend(failing.map(|line| (group.label.as_str(), line)));
     }
-    // Stable: within a verdict the rows keep their order, the largest change first.
+    // The sort is stable: within a verdict the largest change stays first.
     lines.sort_by_key(|(_, line)| line.row.verdict);
     let annotation = |(benchmark, rows): (&BenchmarkId, Vec<(&str, &RowView)>)| BenchmarkAnnotation {
         place: place(benchmark, &context.sources),
@@ -110,7 +108,6 @@ fn said(label: &str, line: &RowView) -> String {
     joined([&plain(label, 100), &plain(&line.title(), 400), &figures], ": ")
 }
 
-/// Reason and advice of a row.
 fn why(line: &RowView) -> String {
     let [reason, next] = [&line.row.reason, &line.row.next].map(|it| plain(it.trim_end_matches('.'), 500));
     joined([&reason, &next], "; ")

@@ -1,4 +1,4 @@
-//! The cases of `fixtures/github`: what GitHub shows of a verdict, and functions of this module from words to words.
+//! The cases of `fixtures/github`: GitHub's view of a verdict, and functions from words to words.
 
 use gbench_compare::{Merged, VerdictDocument};
 use gbench_model::SourceLine;
@@ -27,7 +27,7 @@ pub(crate) fn word(function: &str, given: &str) -> Value {
     }
 }
 
-/// What stands behind the word of a question is JSON: `check ["failed"]`, `annotations at ["s/x", "x.py", 7]`.
+/// The words after a question's name are JSON: `check ["failed"]`, `annotations at ["s/x", "x.py", 7]`.
 pub(crate) fn answer(question: &str, given: &str) -> String {
     let document: VerdictDocument = crate::kind_tests::given(given, documents::begin);
     let consistency = gbench_compare::check_consistency(&document);
@@ -76,7 +76,7 @@ fn annotation(it: &BenchmarkAnnotation) -> String {
     unbroken(format!("{place:?}, failure {failure}: {title}\n{message}\n"))
 }
 
-/// With its no-break spaces seen.
+/// Makes no-break spaces visible.
 fn unbroken(text: String) -> String {
     text.replace('\u{a0}', "⍽")
 }

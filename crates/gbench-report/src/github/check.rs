@@ -1,4 +1,4 @@
-//! A check: what GitHub calls it, and its texts.
+//! A check: its state at GitHub, and its texts.
 
 use super::annotations::{BenchmarkAnnotation, on_lines};
 use super::comment::{CommentLayout, answer, folds, page};
@@ -18,12 +18,11 @@ pub struct CheckPage {
     pub title: String,
     pub summary: String,
     pub text: Option<String>,
-    /// At most 200 and each with its place, the most severe first.
+    /// At most 200, each with its place, the most severe first.
     pub annotations: Vec<BenchmarkAnnotation>,
 }
 
 impl CheckPage {
-    /// Without text and annotations.
     pub(super) fn new(state: CheckState, title: &str, summary: String) -> Self {
         Self { state, title: title.into(), summary, text: None, annotations: Vec::new() }
     }
@@ -38,13 +37,13 @@ pub enum CheckState {
     Failure,
     /// Undecided in part, or decided and of no consequence. Does not block.
     Neutral,
-    /// Undecided where policy wants a decision, or nothing decided at all. Blocks.
+    /// Undecided although policy requires a decision, or nothing decided at all. Blocks.
     ActionRequired,
 }
 
 impl CheckState {
-    /// Green only where everything was compared and nothing regressed. What fails the job fails the check: by `fail_on`
-    /// where it is given, else by the gate's own exit code, which is red also where nothing at all could be decided.
+    /// Success requires that everything was compared and nothing regressed. The check fails if the job does: by `fail_on`
+    /// if given, else by the gate's own exit code, which also fails if nothing could be decided.
     fn new(merged: &Merged, context: &PublishContext) -> Self {
         let pass = Exit::Pass.code();
         let inconclusive = Exit::Inconclusive.code();
@@ -66,7 +65,7 @@ impl CheckState {
                 CheckState::Failure
             }
             (false, _) if has(&[Verdict::Inconclusive]) => CheckState::ActionRequired,
-            // All rows are decided, and nothing is: there was no commit to compare with.
+            // There was no commit to compare with, so nothing is decided although no row is open.
             (false, Conclusion::Inconclusive) if fails(Verdict::Inconclusive) => CheckState::ActionRequired,
             (true, _) if merged.exit_code == inconclusive => CheckState::ActionRequired,
             (true, _) if merged.exit_code != pass => CheckState::Failure,
@@ -75,7 +74,6 @@ impl CheckState {
     }
 }
 
-/// The finished check.
 pub fn check(merged: &Merged, context: &PublishContext) -> CheckPage {
     let settled = context.accepted.settled(merged);
     let merged = &with_ci_advice(merged, context);
@@ -90,7 +88,6 @@ pub fn check(merged: &Merged, context: &PublishContext) -> CheckPage {
     }
 }
 
-/// `2 regressed, 13 unchanged`: what a list of checks shows.
 pub(super) fn title(merged: &Merged) -> String {
     let counts = counts_text(&merged.counts);
     let compared = [Verdict::Regressed, Verdict::Improved, Verdict::Unchanged];
@@ -105,7 +102,7 @@ pub(super) fn title(merged: &Merged) -> String {
     plain(&title, 255)
 }
 
-/// The check while it is being measured.
+/// The check during the measurement.
 pub fn begun(context: &PublishContext) -> CheckPage {
     let mut summary = format!("{} is measuring.\n", gate(context));
     if let Some(base) = context.base.commit.as_deref().and_then(full_commit) {

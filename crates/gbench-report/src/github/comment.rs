@@ -1,5 +1,5 @@
-//! The order of a comment: one answer, what changed, how to see it again, and folded what most readers skip. Room is
-//! given to what must stay first: regressions before all else, folded parts last.
+//! The order of a comment: one answer, the changes, how to reproduce them, and folded details. Space goes to the most
+//! important parts first: regressions before all else, folded parts last.
 
 use super::parts::accepted::decided;
 use super::parts::budget::{ByteBudget, prose};
@@ -17,16 +17,15 @@ use crate::verdict::view::VerdictView;
 use gbench_compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
 use gbench_model::text::{capitalized, count};
 
-/// Most machines that have a section of their own: half as many as a matrix has jobs.
+/// Most machines with a separate section: half the number of jobs in a matrix.
 const MAX_SECTIONS: usize = 128;
 
-/// Room kept for warnings and notes while rows are chosen.
+/// Bytes reserved for warnings and notes while rows are chosen.
 const FOR_WORDS: usize = 4000;
 
-/// Warnings that are shown before the rest is only counted.
+/// Warnings that are shown; the others are counted.
 const MAX_WARNINGS: usize = 12;
 
-/// The most severe first.
 const SEVERITY: [Conclusion; 5] = [
     Conclusion::Regressed,
     Conclusion::Incomparable,
@@ -35,7 +34,6 @@ const SEVERITY: [Conclusion; 5] = [
     Conclusion::Pass,
 ];
 
-/// The opening of a page, and its limits.
 pub(super) struct CommentLayout {
     pub opening: String,
     /// Bytes.
@@ -44,8 +42,9 @@ pub(super) struct CommentLayout {
     pub unchanged: Option<usize>,
 }
 
-/// The comment of a pull request: at most `MAX_COMMENT` bytes, `marker` (one line) last. What does not fit goes in this order:
-/// folded parts, improved and new rows, notes, undecided rows, regressions; each place says where the rest is.
+/// The comment of a pull request: at most `MAX_COMMENT` bytes, `marker` (one line) last. If it is too long, parts are
+/// dropped in this order: folded parts, improved and new rows, notes, undecided rows, regressions; each place links to
+/// the rest.
 pub fn comment(merged: &Merged, context: &PublishContext, marker: &str) -> String {
     let merged = &with_ci_advice(merged, context);
     let limit = MAX_COMMENT.saturating_sub(marker.len() + 2);
@@ -53,7 +52,7 @@ pub fn comment(merged: &Merged, context: &PublishContext, marker: &str) -> Strin
     format!("{}\n{marker}\n", page(merged, context, layout))
 }
 
-/// The summary of a step: at most `MAX_SUMMARY` bytes, all results as far as they fit.
+/// The summary of a step: at most `MAX_SUMMARY` bytes, with as many results as fit.
 pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
     let merged = &with_ci_advice(merged, context);
     let layout =
@@ -61,7 +60,6 @@ pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
     page(merged, context, layout)
 }
 
-/// Sign, gate, sentence and counts.
 fn opening(merged: &Merged, context: &PublishContext) -> String {
     let settled = context.accepted.settled(merged).conclusion;
     let all_accepted = settled == Conclusion::Pass && merged.conclusion != Conclusion::Pass;
@@ -70,7 +68,6 @@ fn opening(merged: &Merged, context: &PublishContext) -> String {
     format!("### {sign} {}: {word}\n\n{}", gate(context), answer(merged, context))
 }
 
-/// The sentence and the counts, and whether they can be relied on.
 pub(super) fn answer(merged: &Merged, context: &PublishContext) -> String {
     let mut text = String::new();
     if context.unverified {
@@ -95,7 +92,7 @@ pub(super) fn answer(merged: &Merged, context: &PublishContext) -> String {
     text + &counts + end + &decided(context)
 }
 
-/// The whole page but the opening's words, in at most `layout.limit` bytes.
+/// The whole page except the opening's words, in at most `layout.limit` bytes.
 pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLayout) -> String {
     let more = whole_report(context);
     let (footer, again) = (footer(merged, context), again(merged, context));
@@ -128,7 +125,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
     for section in &sections {
         page += &section.text(&more);
         if !alone && !section.folded.is_empty() {
-            // Machines of which nothing is to be said take no more than three lines.
+            // A machine without findings takes at most three lines.
             page += &spaced(&details("Results, environment and method", &section.folded));
         }
     }
@@ -145,7 +142,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
     page + &footer
 }
 
-/// The folded parts of all machines by themselves, in at most `limit` bytes.
+/// The folded parts of all machines, in at most `limit` bytes.
 pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> String {
     let more = whole_report(context);
     let mut budget = ByteBudget::new(limit);
@@ -173,7 +170,7 @@ fn sections<'a>(
     let alone = merged.groups.len() == 1;
     let mut order: Vec<(usize, (&Group, &VerdictView))> =
         merged.groups.iter().zip(views).enumerate().collect();
-    // The most severe get their room first; all stand in the order of the document.
+    // The most severe get their space first, but the order is that of the document.
     order.sort_by_key(|(_, (group, _))| SEVERITY.iter().position(|it| *it == group.verdict.conclusion));
     let half = budget.left() / 2;
     let mut sections = Vec::new();
@@ -199,7 +196,7 @@ fn fold(
     for section in sections {
         let share = budget.left() / to_come;
         let mut own = ByteBudget::new(budget.set_aside(share));
-        // A heading or a blank line more.
+        // A further heading or blank line.
         own.set_aside(220);
         section.folded = folded(section, rows, commands, more, &mut own);
         budget.put_back(own.left());
@@ -230,7 +227,7 @@ fn warnings(merged: &Merged, more: &str, budget: &mut ByteBudget) -> String {
     format!("**Warnings**\n\n{}{rest}\n", items.concat())
 }
 
-/// The command that measures the same on one's own machine. Folded where there is nothing to look into.
+/// The command that reproduces the measurement locally. Folded if there is nothing to investigate.
 fn again(merged: &Merged, context: &PublishContext) -> String {
     let Some((what, command)) = command(merged, context) else { return String::new() };
     let block = markdown_block("sh", &command);
@@ -247,18 +244,17 @@ fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)
         return Some(local);
     }
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
-    // A command that an unverified job wrote is not shown: a reader might paste it.
+    // A command by an unverified job is not shown: a reader might paste it.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !context.unverified);
     Some((VerdictView::new(verdict).again().into(), own.filter(short_enough)?))
 }
 
-/// `None`: a stranger's job wrote them.
+/// `None`: an unverified job wrote them.
 fn job_commands(merged: &Merged, context: &PublishContext) -> Option<JobCommands> {
     let above = || command(merged, context).map(|(_, command)| command);
     (!context.unverified).then(|| JobCommands { above: above(), files: files_of_the_job(context) })
 }
 
-/// Nothing changed, nothing is amiss.
 fn is_all_green(merged: &Merged) -> bool {
     let calm = |group: &Group| {
         group.verdict.warnings.is_empty()

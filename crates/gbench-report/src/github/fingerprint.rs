@@ -1,10 +1,11 @@
-//! Whether there is something new to say.
+//! Detects whether a comment would change.
 
 use gbench_compare::{AppliedAcceptances, DecidedRow, Merged, Verdict};
 use gbench_model::sha256_hex;
 
-/// Hexadecimal digest of the conclusion and of every row that is not unchanged: which it is, on which machine, and what was
-/// said of it, of benchmarks that the sides define differently, and of what people have accepted. Figures are no part of it: they differ from run to run.
+/// Hexadecimal digest of the conclusion; of every row that is not unchanged, with its machine and its reason; of
+/// benchmarks that the sides define differently; and of accepted rows. It does not cover figures, which differ from run
+/// to run.
 pub fn fingerprint(merged: &Merged, accepted: &AppliedAcceptances) -> String {
     let mut said = Vec::new();
     for group in &merged.groups {
@@ -28,7 +29,7 @@ pub fn fingerprint(merged: &Merged, accepted: &AppliedAcceptances) -> String {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // Enums, texts, and maps whose keys are texts: nothing that JSON cannot hold.
+    // Enums, texts, and maps with text keys: JSON can represent all of them.
     serde_json::to_string(value).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! The issue of a gate that went red where nobody was asked: which commits to look at, and what they changed.
+//! The issue of a scheduled run that failed: the commits to examine, and their changes.
 
 use super::check::title as title_of_check;
 use super::comment::{CommentLayout, answer, page};
@@ -11,11 +11,11 @@ use crate::verdict::summary::counts_text;
 use gbench_compare::{Merged, Verdict};
 use gbench_model::text::short_commit;
 
-/// Room for the marker that the issue is found by.
+/// Reserved for the marker that identifies the issue.
 const FOR_THE_MARKER: usize = 1024;
 
 /// Title (plain, at most 200 bytes) and body of the issue. The body leaves 1 KiB of `MAX_COMMENT` for a marker below it.
-/// `compare_url`: the page that shows what changed between the two commits.
+/// `compare_url`: the page with the differences between the two commits.
 pub fn issue(merged: &Merged, context: &PublishContext, compare_url: Option<&str>) -> (String, String) {
     let merged = &with_ci_advice(merged, context);
     let gate = if context.gate.is_empty() { "gbench-ci" } else { &context.gate };
@@ -31,7 +31,6 @@ pub fn issue(merged: &Merged, context: &PublishContext, compare_url: Option<&str
     (title, page(merged, context, CommentLayout { opening, limit, unchanged: Some(60) }))
 }
 
-/// Where the cause is to be sought.
 fn suspects(merged: &Merged, context: &PublishContext, compare_url: Option<&str>) -> String {
     let [Some(base), Some(head)] = commits(merged, context) else { return String::new() };
     if base == head {
@@ -50,7 +49,7 @@ fn suspects(merged: &Merged, context: &PublishContext, compare_url: Option<&str>
     )
 }
 
-/// The note with which the issue is closed.
+/// The note that closes the issue.
 pub fn closing_note(merged: &Merged, context: &PublishContext) -> String {
     let at = match commits(merged, context) {
         [_, Some(head)] => format!(" at {}", commit(head, context)),

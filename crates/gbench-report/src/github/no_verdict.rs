@@ -1,5 +1,5 @@
-//! The pages where nothing was judged: of a run that gave no answer, and a change that touches nothing of what is measured. A
-//! comment says it in place of what an earlier run has said.
+//! Pages without a judgement: of a run without a result, and of a change that touches nothing measured. They replace the
+//! comment of an earlier run.
 
 use super::check::{CheckPage, CheckState};
 use super::parts::accepted::further;
@@ -9,10 +9,9 @@ use super::parts::links::{commit, full_commit, gate, link};
 use gbench_model::text::count;
 use gbench_model::{Untouched, sha256_hex};
 
-/// Patterns that a page names.
 const MAX_PATHS: usize = 12;
 
-/// The comment of a pull request whose newest run came to no verdict. `why` is ours; `marker` is the last line.
+/// The comment of a pull request whose newest run reached no verdict. `why` is trusted text; `marker` is the last line.
 pub fn no_verdict(why: &str, context: &PublishContext, marker: &str) -> String {
     let of =
         context.head.as_deref().and_then(full_commit).map(|head| format!(" for {}", commit(head, context)));
@@ -39,10 +38,11 @@ pub fn untouched_words(untouched: &Untouched) -> String {
     format!("Nothing was measured: nothing that the suite measures was touched; {files} ({paths}{more})")
 }
 
-/// A page about a change that touches nothing of what is measured; for a comment with `marker` as its last line.
+/// The page of a change that touches nothing measured; for a comment with `marker` as its last line.
 pub fn untouched(untouched: &Untouched, context: &PublishContext, marker: &str) -> String {
     let mut page = format!("### ➖ {}: nothing was measured\n\n", gate(context));
-    page += "**Nothing that the suite measures was touched.** This is no verdict: no benchmark has run.\n\n";
+    page +=
+        "**Nothing that the suite measures was touched.** This is not a verdict: no benchmark has run.\n\n";
     let files = count(untouched.files as usize, "file");
     page +=
         &format!("The change has {files}, none of which `[gate] paths` of the base's suite file means:\n\n");
@@ -53,18 +53,17 @@ pub fn untouched(untouched: &Untouched, context: &PublishContext, marker: &str) 
     format!("{page}\n{}{marker}{}", run(context), if marker.is_empty() { "" } else { "\n" })
 }
 
-/// The check of such a change: it does not block, and is not green.
+/// The check of such a change: it does not block, but does not succeed either.
 pub fn check_untouched(untouched: &Untouched, context: &PublishContext) -> CheckPage {
     let title = "Nothing was measured: nothing that the suite measures was touched";
     CheckPage::new(CheckState::Neutral, title, self::untouched(untouched, context, ""))
 }
 
-/// The fingerprint of such a change.
 pub fn untouched_fingerprint() -> String {
     sha256_hex(b"nothing that the suite measures was touched")
 }
 
-/// The fingerprint of an answer that is none.
+/// The fingerprint of a comment without a verdict.
 pub fn no_verdict_fingerprint(why: &str) -> String {
     sha256_hex(format!("no verdict: {why}").as_bytes())
 }

@@ -1,5 +1,5 @@
-//! T8: names, messages and commands from a stranger through GitHub's own Markdown engine. What they become may hold no
-//! link, picture, mention, element or cell that was not written here, and must still read as they were.
+//! T8: hostile names, messages and commands in GitHub's own Markdown engine. The result must contain no link, picture,
+//! mention, element or cell that this crate did not write, and the texts must stay readable.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use gbench_model::ParamValue;
 
 const NAMES: usize = 100_000;
 
-/// Names of one document: as many as make a few megabytes.
+/// Names of one document, for a few megabytes.
 const BATCH: usize = 5_000;
 
-/// The engine: in the folder of the tests' tools, else on the path. `None` is said by name.
+/// The engine: in the folder of the tests' tools, else on the path. The caller prints a skipped test.
 fn engine() -> Option<PathBuf> {
     let usual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/ci-tools");
     let tools = std::env::var_os("GBENCH_TEST_TOOLS").map_or(usual.into(), PathBuf::from);
@@ -33,7 +33,6 @@ fn engine() -> Option<PathBuf> {
     found
 }
 
-/// The page as HTML, raw HTML left as it is.
 fn rendered(engine: &PathBuf, page: &str) -> String {
     let mut command = Command::new(engine);
     command.arg("--unsafe");
@@ -50,8 +49,8 @@ fn rendered(engine: &PathBuf, page: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// HTML as its elements with the text in front of each; `code` and places for a break are left out. In what is not code,
-/// nothing may be left that the host makes a mention or a reference of.
+/// HTML as its elements, each with the text before it, without `code` and `wbr`. Text outside of code must contain
+/// nothing that the host turns into a mention or a reference.
 fn elements(html: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let (mut text, mut code) = (String::new(), 0);
@@ -93,7 +92,7 @@ fn names(count: usize, seed: u64) -> Vec<String> {
     (0..count).map(name).collect()
 }
 
-/// What a reader sees of prose, but for spaces at its ends and the backticks that made code of a part.
+/// The visible prose, without spaces at its ends and without the backticks of code.
 fn read(text: &str) -> String {
     text.replace(['`', '\u{200b}'], "").trim_matches([' ', '\n']).to_owned()
 }
@@ -146,7 +145,6 @@ fn t8_a_hundred_thousand_hostile_names_stay_text() {
     }
 }
 
-/// A verdict in which every text that can be anything is hostile.
 fn hostile(names: &[String]) -> VerdictDocument {
     let mut document = documents::one_regressed();
     let row = document.rows[0].clone();
@@ -204,7 +202,7 @@ fn t8_a_page_of_hostile_texts_holds_only_the_elements_that_are_ours() {
     }
 }
 
-/// Whoever looks for the marker looks at the last line, which no name reaches; and outside of code no name holds one.
+/// The marker is searched on the last line only, which no name reaches; and no name contains one outside of code.
 #[test]
 fn t9_a_marker_in_a_name_is_none() {
     let forged = "<!-- gbench-ci {\"gate\":\"x\",\"run\":999} -->";

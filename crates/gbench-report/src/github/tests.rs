@@ -1,4 +1,4 @@
-//! Limits and shapes of posts over made-up and random documents, hostile ones among them.
+//! Limits and forms of posts for made-up, random and hostile documents.
 
 use std::collections::BTreeMap;
 
@@ -67,12 +67,11 @@ fn merged(documents: Vec<(String, VerdictDocument)>) -> Merged {
     }
 }
 
-/// Rows of tables, by the sign of their verdict.
 fn shown(page: &str, sign: &str) -> usize {
     page.lines().filter(|line| line.starts_with("| ") && line.contains(sign)).count()
 }
 
-/// The page without its fenced blocks, which show whatever stands in them; each of them ends.
+/// The page without its fenced blocks, whose content is arbitrary; each of them is closed.
 fn outside_of_fences(page: &str) -> String {
     let mut fence: Option<&str> = None;
     let mut outside = String::new();
@@ -88,14 +87,14 @@ fn outside_of_fences(page: &str) -> String {
     outside
 }
 
-/// What must hold of any text that is posted.
+/// Holds for any posted text.
 fn well_formed(page: &str, limit: usize) {
     assert!(page.len() <= limit, "{} bytes of {limit}", page.len());
     let page = &outside_of_fences(page);
     assert_eq!(page.matches("<details>").count(), page.matches("</details>").count());
     let mut columns = None;
     for line in page.lines() {
-        // No name brings a pipe or a line break along, so that counting pipes counts cells.
+        // No name contains a pipe or a line break, so counting pipes counts cells.
         let pipes = line.starts_with("| ").then(|| line.matches('|').count());
         let line_of_head = line.starts_with("|:");
         if line_of_head {
@@ -133,7 +132,7 @@ fn all_well_formed(merged: &Merged, context: &PublishContext) {
     }
 }
 
-/// The comment, beside other texts that are all well formed.
+/// The comment, after a check that all other texts are well-formed.
 fn comment_of(merged: &Merged) -> String {
     all_well_formed(merged, &context());
     comment(merged, &context(), MARKER)
@@ -153,7 +152,7 @@ fn b2_five_hundred_cases_with_long_names_and_some_of_each_verdict() {
     let verdict = |index: usize| Verdict::VARIANTS[index % 7];
     let merged = Merged::single("", of_rows(long(500, verdict), Conclusion::Regressed, 1));
     let comment = comment_of(&merged);
-    // All that is amiss stays; what got better or is new gives way first.
+    // All failed rows stay; improved and new rows are dropped first.
     assert_eq!(shown(&comment, "❌ regressed") + shown(&comment, "❌\u{a0}regressed"), 72);
     assert_eq!(shown(&comment, "❌\u{a0}invalid") + shown(&comment, "❌\u{a0}missing"), 144);
     assert!(comment.contains("<summary>How it was decided</summary>") || comment.contains("further rows"));
@@ -165,12 +164,12 @@ fn b2_three_hundred_regressions_with_long_names_all_stay() {
     let merged = Merged::single("", of_rows(long(500, verdict), Conclusion::Regressed, 1));
     let comment = comment_of(&merged);
     assert_eq!(shown(&comment, "❌\u{a0}regressed"), 300);
-    // Each can still be told apart, and what to do is said.
+    // Each is still distinguishable, and has its advice.
     for index in 0..300 {
         assert!(comment.contains(&format!(",n={index}]`")), "{index}");
     }
     assert!(comment.contains("git log -p 9f1c2e7ab0..02ab45cd66"), "{comment}");
-    // The folded results are what gave way.
+    // The folded results were dropped.
     assert!(comment.contains("further rows are in the [whole report]"), "{comment}");
 }
 
@@ -184,7 +183,6 @@ fn more_regressions_than_any_comment_holds_are_counted_and_linked() {
     let rows = shown(&comment, "❌\u{a0}regressed");
     assert!(rows > 300, "{rows}");
     let more = |rows| format!("{} further rows are in the [whole report](https://", 2000 - rows);
-    // Neither machine takes the other's room.
     assert!(comment.contains(&more(rows / 2)) && comment.contains(&more(rows - rows / 2)), "{rows}");
 }
 
@@ -216,7 +214,7 @@ fn a_thousand_machines_are_counted_where_they_have_no_section() {
     assert!(comment.contains("machines without a section here: see the [whole report]"), "{comment}");
 }
 
-/// All texts of one verdict, with blanks that may be broken.
+/// All texts of one verdict, with breakable blanks.
 pub(super) fn texts(merged: &Merged, context: &PublishContext) -> Vec<String> {
     let check = check(merged, context);
     let annotations = check.annotations.iter().map(|annotation| annotation.message.clone());
@@ -236,7 +234,6 @@ fn many_rows_of_one_benchmark_are_one_annotation() {
     };
     let verdict = |index| if index < 30 { Verdict::Regressed } else { Verdict::Inconclusive };
     let merged = Merged::single("", of_rows(long(40, verdict), Conclusion::Regressed, 1));
-    // Names of one length have one benchmark for every number of digits.
     let annotations = check(&merged, &PublishContext { sources: vec![source], ..context() }).annotations;
     assert_eq!(annotations.len(), 1);
     assert!(annotations[0].title.ends_with(": 10 regressed"), "{}", annotations[0].title);
@@ -245,7 +242,7 @@ fn many_rows_of_one_benchmark_are_one_annotation() {
     assert!(lines[10].starts_with("for these 10: "), "{lines:#?}");
 }
 
-/// What breaks out of somewhere.
+/// Fragments that try to leave their context.
 pub(super) fn fragments(of: &str) -> Vec<String> {
     let mut all: BTreeMap<String, Vec<String>> = serde_json::from_str(include_str!("hostile.json")).unwrap();
     all.remove(of).unwrap()

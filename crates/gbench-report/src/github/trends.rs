@@ -1,4 +1,4 @@
-//! The issue of what a history shows and no single run: lasting changes for the worse, and drifts.
+//! The issue of a history's findings that no single run shows: lasting changes for the worse, and drifts.
 
 use super::parts::accepted::person;
 use super::parts::budget::{ByteBudget, ShortNames, plain, prose};
@@ -16,17 +16,14 @@ use gbench_compare::trend::{
 use gbench_model::shell_word;
 use gbench_model::text::{capitalized, count, short_commit};
 
-/// Rows of a table before the rest is only counted.
 const MAX_ROWS: usize = 40;
-/// Columns of a trend.
 const SPARK: usize = 32;
 /// The workflow that `init --github` writes for it.
 const BISECT: &str = "gbench-bisect.yml";
-/// Room for the last lines, by which the issue and what it told are known again.
+/// Reserved for the last lines, which identify the issue and its reported findings.
 const FOR_THE_STATE: usize = 24 * 1024;
 
-/// Title (plain, at most 200 bytes) and body of the issue. The body leaves 24 KiB of GitHub's limit for
-/// lines below it.
+/// Title (plain, at most 200 bytes) and body of the issue. The body leaves 24 KiB of GitHub's limit for lines below it.
 pub fn trends_issue(open: &OpenTrends<'_>, context: &PublishContext) -> (String, String) {
     let gate = if context.gate.is_empty() { "gbench-ci" } else { &context.gate };
     let title = plain(&format!("{gate}: {}", counted(open)), 200);
@@ -62,7 +59,6 @@ pub fn trends_issue(open: &OpenTrends<'_>, context: &PublishContext) -> (String,
     (title, body)
 }
 
-/// `2 cases lastingly worse, 1 drifting for the worse`.
 fn counted(open: &OpenTrends<'_>) -> String {
     let common = open.common();
     let is_step = |it: &&OpenTrend<'_>| matches!(it.finding, OpenFinding::Step(_));
@@ -78,7 +74,7 @@ fn counted(open: &OpenTrends<'_>) -> String {
     parts.map(|(series, what)| format!("{series} series {what}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The note with which the issue is closed: what became of what it told.
+/// The note that closes the issue, with the outcome of its findings.
 pub fn closing_note_of_trends(told: &[ToldTrend], documents: &[TrendsDocument]) -> String {
     let mut items = String::new();
     let mut gone = 0;
@@ -95,7 +91,7 @@ pub fn closing_note_of_trends(told: &[ToldTrend], documents: &[TrendsDocument]) 
                 format!("accepted by {} in #{}", person(&accepted.by), accepted.pull)
             }
             (SeriesState::TooFewRuns, _, Some(broken)) => {
-                format!("the series begins anew: {}", prose(&fields(broken, "->"), 300))
+                format!("the series begins again: {}", prose(&fields(broken, "->"), 300))
             }
             _ => "the newest runs show it no more".to_owned(),
         };
@@ -105,7 +101,7 @@ pub fn closing_note_of_trends(told: &[ToldTrend], documents: &[TrendsDocument]) 
     if gone > 0 {
         items += &format!("- {gone} more series: the history shows nothing of the kind any more\n");
     }
-    format!("✅ Nothing of it stands any more.\n\n{items}")
+    format!("✅ None of the findings applies any more.\n\n{items}")
 }
 
 struct View<'v> {
@@ -127,7 +123,6 @@ impl<'v> View<'v> {
         self.names.title(&series.case, &series.metric) + &place
     }
 
-    /// The table of one kind; empty where there is none.
     fn table(&self, head: &str, rows: Vec<(OpenTrend<'_>, String)>, budget: &mut ByteBudget) -> String {
         if rows.is_empty() || !budget.take(head.len() + 80) {
             return String::new();
@@ -223,7 +218,6 @@ impl<'v> View<'v> {
         format!("- {name}: {change_words} since {}{end}\n", prose(day(open, change.at), 20))
     }
 
-    /// The range of commits, linked where the repository is known.
     fn commits(&self, change: &V1ChangePoint) -> String {
         let (Some(bad), good) = (change.bad.as_deref().and_then(full_commit), change.good.as_deref()) else {
             return String::new();
@@ -234,14 +228,13 @@ impl<'v> View<'v> {
         link(&range, page.as_deref()).unwrap_or(range)
     }
 
-    /// What a person can do.
     fn next(&self, open: &OpenTrends<'_>) -> String {
         let mut text = String::new();
         let first = open.standing.iter().find_map(|it| match it.finding {
             OpenFinding::Step(change) => Some((it, change)),
             OpenFinding::Drift(_) => None,
         });
-        // A command is shown only of names that a shell takes as they are.
+        // Only names that a shell takes literally appear in a command.
         if let Some((open, change)) = first
             && let (Some(good), Some(bad)) = (&change.good, &change.bad)
         {
@@ -263,8 +256,8 @@ impl<'v> View<'v> {
         }
         let pages = link("the pages of the history", self.context.pages.as_deref());
         text += &pages.map_or(String::new(), |pages| format!("Every series: {pages}.\n\n"));
-        text + "Whoever closes this issue puts aside what it tells: it is told again only if it happens anew, or if a drift has \
-                doubled. Opening it again takes that back. What was accepted in the pull request that brought it is not told.\n"
+        text + "Close this issue to dismiss its findings: each is reported again only if it recurs, or if a drift has doubled. \
+                Reopen it to undo that. A change that was accepted in its pull request is not reported.\n"
     }
 }
 

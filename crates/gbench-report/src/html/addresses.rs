@@ -7,11 +7,10 @@ use gbench_compare::trend::{TrendsDocument, V1Series, V1TrendRun};
 use gbench_model::text::short_commit;
 use gbench_model::{CaseId, sha256_hex};
 
-/// Characters of a case's name in its address.
 const NAME: usize = 60;
 
-/// The address of a case's page from the site's folder: `case/kernels-gemm-n-1024-0a1b2c3d4e.html`. Cases that differ in anything have
-/// different addresses, also where a file system takes large letters for small ones.
+/// The address of a case's page from the site's folder: `case/kernels-gemm-n-1024-0a1b2c3d4e.html`. Different cases have
+/// different addresses, also on case-insensitive file systems.
 pub fn case_page(case: &CaseId) -> String {
     format!("case/{}.html", slug(&case.to_string(), &serde_json::to_string(case).unwrap_or_default()))
 }
@@ -25,7 +24,6 @@ pub(crate) fn slug(name: &str, whole: &str) -> String {
     format!("{}-{}", name.trim_end_matches('-'), &sha256_hex(whole.as_bytes())[..10])
 }
 
-/// How the series of a document are called.
 pub(crate) struct SeriesNames<'d> {
     document: &'d TrendsDocument,
     cases: CaseNames,
@@ -49,7 +47,7 @@ impl<'d> SeriesNames<'d> {
         visible(&self.cases.name(case)).into_owned()
     }
 
-    /// The metric and the place, as far as the document has several; empty where it has not.
+    /// The metric and the place if the document has several; else empty.
     pub(crate) fn which(&self, series: &V1Series) -> String {
         let metric = if self.has_metrics { series.metric.as_str() } else { "" };
         let place = if self.has_places { place(series) } else { String::new() };
@@ -61,7 +59,6 @@ impl<'d> SeriesNames<'d> {
         series::run_of(self.document, series, point)
     }
 
-    /// `2026-11-23`.
     pub(crate) fn day(&self, series: &V1Series, point: u32) -> &'d str {
         self.run(series, point).map_or("", series::day)
     }
@@ -71,7 +68,7 @@ pub(crate) fn place(series: &V1Series) -> String {
     series::place(&series.branch, &series.label)
 }
 
-/// A commit's short id; empty where there is none.
+/// A commit's short id; empty if there is none.
 pub(crate) fn short(commit: &str) -> String {
     visible(short_commit(commit)).into_owned()
 }

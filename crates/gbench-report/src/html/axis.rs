@@ -1,6 +1,6 @@
-//! Places and ticks of a chart.
+//! Positions and ticks of a chart.
 
-/// A span of values drawn over a span of pixels.
+/// Maps a range of values to a range of pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     low: f64,
@@ -9,11 +9,11 @@ pub(super) struct Axis {
     to: f64,
 }
 
-/// The whole height is never less than this share: noise of a percent must not look like a mountain.
+/// The height covers at least this share, so that noise of a percent does not look large.
 const LEAST_RANGE: f64 = 0.05;
 
 impl Axis {
-    /// Holds all values, with room on both sides. `from`, `to`: pixels of the low and the high end.
+    /// Includes all values, with a margin on both sides. `from`, `to`: pixels of the low and the high end.
     pub(super) fn over(values: impl Iterator<Item = f64>, [from, to]: [f64; 2]) -> Self {
         let ends = (f64::INFINITY, f64::NEG_INFINITY);
         let finite = values.filter(|value| value.is_finite());
@@ -31,7 +31,7 @@ impl Axis {
         self.from + (self.to - self.from) * share
     }
 
-    /// Round values within it, about as many as asked for.
+    /// Round values within it, about this number.
     pub(super) fn ticks(&self, about: u32) -> Vec<f64> {
         let step = (self.high - self.low) / f64::from(about.max(1));
         if !step.is_finite() || step <= 0.0 {

@@ -1,4 +1,4 @@
-//! A page for a case: each of its series with what happened to it, its variants side by side, and its parameters against each other.
+//! A page per case: each of its series with its events, its variants together, and its parameters compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,8 @@ use gbench_compare::trend::V1Series;
 use gbench_model::text::capitalized;
 use gbench_model::{Better, CaseId};
 
-/// Lines of the tables of runs of one page.
 const LINES: usize = 300;
 
-/// One page for each case.
 pub(super) fn pages(input: &SiteInput<'_>, frame: &SiteFrame) -> Vec<SiteFile> {
     let names = SeriesNames::new(input.trends);
     let mut of_case: BTreeMap<&CaseId, Vec<&V1Series>> = BTreeMap::new();
@@ -44,7 +42,6 @@ struct CaseView<'v> {
     frame: &'v SiteFrame,
     case: &'v CaseId,
     series: &'v [&'v V1Series],
-    /// Series of the same benchmark.
     siblings: &'v [&'v V1Series],
 }
 
@@ -61,7 +58,7 @@ impl CaseView<'_> {
         }
     }
 
-    /// That the newest run has no figure.
+    /// Reports that the newest run has no figure.
     fn gaps(&self) -> Markup {
         html! {
             @for gap in self.input.trends.unmeasured.iter().filter(|gap| gap.case == *self.case) {
@@ -103,7 +100,7 @@ impl CaseView<'_> {
         part(&format!("{id}-heading"), &capitalized(&heading), true, &body)
     }
 
-    /// Baseline against optimized: series that differ in nothing but the variant.
+    /// Baseline and optimized: series that differ only in the variant.
     fn variants(&self) -> Markup {
         let is_twin = |one: &V1Series, other: &V1Series| {
             let same =
@@ -132,7 +129,7 @@ impl CaseView<'_> {
         part("variants", "Against the other variant", !twins.is_empty(), &body)
     }
 
-    /// The newest figures of the cases that differ in parameters alone.
+    /// The newest figures of the cases that differ only in parameters.
     fn parameters(&self) -> Markup {
         let Some(own) = self.series.first() else { return html! {} };
         let is_like = |it: &V1Series| {
@@ -174,7 +171,6 @@ impl CaseView<'_> {
         part("parameters", "Parameters against each other", like.len() > 1, &scrolled("Parameters", &table))
     }
 
-    /// The comparisons that judged the case.
     fn comparisons(&self) -> Markup {
         let judged: Vec<_> = self
             .input

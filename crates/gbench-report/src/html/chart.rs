@@ -1,5 +1,5 @@
-//! One series over its runs: figures with their intervals, levels, changes and breaks; small for a table, large for a page.
-//! Colours and lines are the style sheet's, so that a chart is light or dark as its page is.
+//! One series over its runs: figures with their intervals, levels, changes and breaks; small for a table, large for a
+//! page. The style sheet defines colours and lines, so that a chart follows the page's light or dark theme.
 
 use std::ops::Range;
 
@@ -20,14 +20,12 @@ const LEFT: f64 = 76.0;
 const RIGHT: f64 = 884.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 250.0;
-/// Days that are written below a chart, at most.
+/// Most days written below a chart.
 const DAYS: usize = 7;
-/// Figures of a small picture, at most about so many.
+/// Approximate limit of the figures in a small picture.
 const SMALL: usize = 60;
-/// Characters of a label beside a line.
 const LABEL: usize = 26;
 
-/// The places of the points of a series, and of the pieces that its breaks leave.
 struct Drawn<'s> {
     series: &'s V1Series,
     y: Axis,
@@ -44,7 +42,6 @@ impl<'s> Drawn<'s> {
         LEFT + (RIGHT - LEFT) * point as f64 / last as f64
     }
 
-    /// Between a point and the one before it.
     fn before(&self, point: u32) -> f64 {
         let point = point as usize;
         if point == 0 { self.x(0) } else { f64::midpoint(self.x(point - 1), self.x(point)) }
@@ -61,12 +58,10 @@ impl<'s> Drawn<'s> {
     }
 }
 
-/// The points between breaks.
 fn pieces(series: &V1Series) -> Vec<Range<usize>> {
     cut_at(series.points.len(), series.breaks.iter().map(|it| it.at as usize))
 }
 
-/// The points between breaks and changes.
 fn levels(series: &V1Series) -> Vec<Range<usize>> {
     let mut cuts: Vec<usize> = series.breaks.iter().map(|it| it.at as usize).collect();
     cuts.extend(series.changes.iter().map(|it| it.at as usize));
@@ -81,20 +76,19 @@ fn cut_at(count: usize, cuts: impl Iterator<Item = usize>) -> Vec<Range<usize>> 
     starts.windows(2).map(|pair| pair[0]..pair[1].max(pair[0])).filter(|range| !range.is_empty()).collect()
 }
 
-/// The median of a piece.
 fn level(points: &[V1Point]) -> Option<f64> {
     let mut values: Vec<f64> = points.iter().map(|point| point.value).filter(|it| it.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
 
-/// A series as a picture of its own size for a table: its line, of many runs the medians of some each, and its newest figure. For the
-/// eye alone; the table says it in words.
+/// A series as a picture of fixed size for a table: its line (for many runs, medians of groups) and its newest figure. It
+/// is hidden from screen readers, because the table contains the same in words.
 pub(super) fn small(series: &V1Series) -> Markup {
     let (width, height) = (120.0, 26.0);
     let each = series.points.len().div_ceil(SMALL).max(1);
     let x = |at: f64| 3.0 + (width - 8.0) * at / series.points.len().saturating_sub(1).max(1) as f64;
-    // A figure never stands for runs on both sides of a break.
+    // A median never combines runs on both sides of a break.
     let medians: Vec<Vec<(f64, f64)>> = pieces(series)
         .into_iter()
         .map(|piece| {
@@ -129,7 +123,7 @@ pub(super) fn large(series: &V1Series, names: &SeriesNames<'_>, id: &str, descri
             (grid(&drawn.y, &series.unit))
             (days(&drawn, names))
             (breaks(&drawn))
-            // An interval of few processes is wider than the chart: it ends at its edges, and leaves the days readable.
+            // The interval of few processes may exceed the chart: it is clipped, so that the days stay readable.
             svg x=(tenth(LEFT)) y=(tenth(TOP)) width=(tenth(RIGHT - LEFT)) height=(tenth(BOTTOM - TOP))
                 viewBox={ (LEFT) " " (TOP) " " (RIGHT - LEFT) " " (BOTTOM - TOP) } {
                 @for piece in pieces(series) { path.band d=(band(&drawn, piece)) {} }
@@ -188,7 +182,7 @@ fn level_line(drawn: &Drawn<'_>, piece: Range<usize>) -> Markup {
     }
 }
 
-/// A label beside a vertical line, on the side that has room.
+/// The label of a vertical line, on the side with more space.
 fn label(class: &str, x: f64, y: f64, text: &str) -> Markup {
     let text = cut_middle(text, LABEL, "…");
     let is_right = x > f64::midpoint(LEFT, RIGHT);

@@ -1,4 +1,4 @@
-//! A page for a comparison: its verdict, each row with its figures, and why a row has its verdict, round by round.
+//! A page per comparison: its verdict, each row with its figures, and the explanation of a row round by round.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,13 +15,13 @@ use gbench_compare::trend::TrendsDocument;
 use gbench_model::CaseId;
 use gbench_model::text::{capitalized, count};
 
-/// The page by itself, as a file that leads nowhere.
+/// The page as a separate file, without links to other pages.
 pub fn comparison_file(comparison: &ComparisonPage, title: &str, repository: &str) -> String {
     let frame = SiteFrame::new(title, "", repository, false);
     frame.page("", &name(comparison), &body(comparison, None, &frame))
 }
 
-/// The page within a site: names lead to the pages of their cases.
+/// The page within a site, with links to the pages of its cases.
 pub(super) fn page(comparison: &ComparisonPage, trends: &TrendsDocument, frame: &SiteFrame) -> String {
     frame.page("../", &name(comparison), &body(comparison, Some(trends), frame))
 }
@@ -85,7 +85,7 @@ struct Rows<'r> {
 }
 
 impl Rows<'_> {
-    /// The case's name, which leads to its page where the site has one.
+    /// The case's name, with a link to its page if the site has one.
     fn case(&self, line: &RowView<'_>) -> Markup {
         let case = &line.row.case;
         let has_page =
@@ -116,7 +116,7 @@ impl Rows<'_> {
         table(label, &["case", ".base", ".head", "change", ".rounds", "verdict"], &rows)
     }
 
-    /// Why the rows have their verdicts that are not plainly unchanged, and the pictures of those that have one.
+    /// The reasons of all verdicts other than plainly unchanged, and the available pictures.
     fn explained(&self, view: &VerdictView<'_>) -> Markup {
         let lines: Vec<&RowView<'_>> = view.groups.iter().flat_map(|group| &group.lines).collect();
         let picture = |line: &RowView<'_>| {

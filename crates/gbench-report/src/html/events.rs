@@ -1,4 +1,4 @@
-//! What happened to a series, in words.
+//! The events of a series, in words.
 
 use maud::{Markup, html};
 
@@ -11,7 +11,7 @@ use crate::trends::series::{fields, latest, why_not_judged};
 use gbench_compare::trend::{V1Break, V1ChangePoint, V1Drift, V1Point, V1Series};
 use gbench_model::text::count;
 
-/// Class and word of how a change is to be taken.
+/// Class and word for the direction of a change.
 pub(super) fn tone(change: &V1ChangePoint) -> (&'static str, &'static str) {
     match TrendFinding::of_change(change) {
         TrendFinding::Worse => ("worse", "worse"),
@@ -35,7 +35,7 @@ pub(super) fn broken_fields(broken: &V1Break) -> String {
     visible(&fields(broken, "→")).into_owned()
 }
 
-/// The size of a change with an arrow: colour alone must not say which way it went.
+/// The size of a change with an arrow: colour alone must not show its direction.
 pub(super) fn size(change: &V1ChangePoint) -> String {
     let arrow = match TrendFinding::of_change(change) {
         TrendFinding::Accepted => '✓',
@@ -45,13 +45,12 @@ pub(super) fn size(change: &V1ChangePoint) -> String {
     format!("{arrow} {}", signed_percent(change.change))
 }
 
-/// The size of a change as a badge.
 pub(super) fn badge(change: &V1ChangePoint) -> Markup {
     let (class, word) = tone(change);
     html! { span class={ "badge " (class) } { (size(change)) " " (word) } }
 }
 
-/// When a change came, and with which commits.
+/// The date and the commits of a change.
 pub(super) fn since(
     series: &V1Series,
     change: &V1ChangePoint,
@@ -69,7 +68,7 @@ pub(super) fn since(
     }
 }
 
-/// Everything about a series as a list, the newest first; nothing where nothing happened.
+/// All events of a series as a list, the newest first; empty if there are none.
 pub(super) fn list(series: &V1Series, names: &SeriesNames<'_>, frame: &SiteFrame) -> Markup {
     let mut events: Vec<(u32, Markup)> = Vec::new();
     events.extend(series.changes.iter().map(|it| (it.at, change(series, it, names, frame))));
@@ -113,7 +112,7 @@ fn drift(series: &V1Series, drift: &V1Drift, names: &SeriesNames<'_>) -> Markup 
     }
 }
 
-/// What the chart shows, in a sentence for who cannot see it.
+/// The chart's content in a sentence, for screen readers.
 pub(super) fn described(series: &V1Series, names: &SeriesNames<'_>) -> String {
     let newest = latest(series);
     let last = series.points.len().saturating_sub(1) as u32;
@@ -136,12 +135,12 @@ pub(super) fn described(series: &V1Series, names: &SeriesNames<'_>) -> String {
     text
 }
 
-/// Why the newest part of a series was not judged; empty where it was.
+/// Why the newest part of a series was not judged; empty if it was.
 pub(super) fn not_judged(series: &V1Series, names: &SeriesNames<'_>) -> String {
     why_not_judged(series, |at| names.day(series, at).to_owned())
 }
 
-/// The runs of a series, the newest first, for who reads and does not look.
+/// The runs of a series as a table, the newest first, as an alternative to the chart.
 pub(super) fn table(series: &V1Series, names: &SeriesNames<'_>, frame: &SiteFrame, most: usize) -> Markup {
     let newest = series.points.iter().enumerate().rev().take(most);
     let left_out = series.points.len().saturating_sub(most);
@@ -165,7 +164,6 @@ pub(super) fn table(series: &V1Series, names: &SeriesNames<'_>, frame: &SiteFram
     }
 }
 
-/// What begins with this run.
 fn marks(series: &V1Series, at: u32) -> Markup {
     html! {
         @for change in series.changes.iter().filter(|it| it.at == at) { (badge(change)) " " }

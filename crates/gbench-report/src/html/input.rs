@@ -1,36 +1,34 @@
-//! What pages are made of, and what they become.
+//! The inputs and outputs of the pages.
 
 use super::addresses::slug;
 use gbench_compare::VerdictDocument;
 use gbench_compare::trend::TrendsDocument;
 use gbench_model::CaseId;
 
-/// What a site is made of.
+/// The contents of a site.
 pub struct SiteInput<'d> {
     pub trends: &'d TrendsDocument,
     /// The newest first.
     pub comparisons: &'d [ComparisonPage],
     /// Heading of the first page; the suite's name.
     pub title: &'d str,
-    /// A sentence that stands on every page; empty for none.
+    /// A sentence on every page, or empty.
     pub note: &'d str,
-    /// `https://github.com/acme/kernels`: commits are linked there; empty for none.
+    /// `https://github.com/acme/kernels`, for links to commits, or empty.
     pub repository: &'d str,
 }
 
-/// One file of a site.
 pub struct SiteFile {
     /// From the site's folder, with `/`; of letters, digits, `.`, `_` and `-`.
     pub path: String,
     pub text: String,
 }
 
-/// A comparison, and the pictures of its rows.
 pub struct ComparisonPage {
-    /// The id of the comparison, or what else tells it from others.
+    /// A unique identifier, such as the comparison's id.
     pub id: String,
     pub document: VerdictDocument,
-    /// Of rows that rounds decided: case, metric and the image that `explain --svg` gives.
+    /// For rows that rounds decided: case, metric and the image of `explain --svg`.
     pub pictures: Vec<(CaseId, String, String)>,
 }
 

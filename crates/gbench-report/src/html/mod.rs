@@ -1,17 +1,17 @@
-//! Pages of HTML for people: the history of a suite as a site, and one comparison as a file. Each page stands alone: its style
-//! is in it, its pictures are too, and there is no script. Names come from records and are hostile: `maud` escapes all that is
-//! written, and a page's policy forbids everything that is not in it.
+//! HTML pages: the history of a suite as a site, and one comparison as a file. Each page is self-contained: style and
+//! pictures are inline, and there is no script. Names come from records and may be hostile: `maud` escapes all text, and
+//! a page's policy forbids everything external.
 //!
 //! ```text
-//! input       what pages are made of
+//! input       contents of the pages
 //! page        the frame of every page: policy, style, navigation
-//! names       addresses of the pages, and how they name things
-//! axis        places and ticks of a chart
-//! chart       one series over its runs, or two side by side
-//! events      what happened to a series, in words
+//! addresses   addresses of the pages, and names on them
+//! axis        positions and ticks of a chart
+//! chart       one series over its runs, or several together
+//! events      the events of a series, in words
 //! overview    the first page
-//! case        a page for a case
-//! comparison  a page for a comparison
+//! case        a page per case
+//! comparison  a page per comparison
 //! ```
 
 pub(super) mod addresses;
@@ -48,7 +48,6 @@ mod tests {
     use crate::test_support as documents;
     use gbench_compare::trend::{TrendsDocument, V1ChangePoint, V1Point};
 
-    /// One series of so many runs, with a change in their middle.
     fn document(points: u32) -> TrendsDocument {
         let value = |at: u32| 0.001_234_567 * (1.0 + f64::from(at * 7919 % 100) / 1e4);
         let mut series = documents::series(&(0..points).map(value).collect::<Vec<_>>(), &[]);

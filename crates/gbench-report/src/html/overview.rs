@@ -1,4 +1,4 @@
-//! The first page: what changed lately, what drifts, what is missing or noisy, and every case.
+//! The first page: recent changes, drifts, missing and noisy series, and every case.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +17,9 @@ use crate::trends::series::{day, latest, newest_first, place as place_of};
 use gbench_compare::trend::{SeriesState, V1Series, V1Unmeasured};
 use gbench_model::text::{capitalized, count};
 
-/// Series in the list of the noisiest.
 const NOISIEST: usize = 10;
-/// Breaks that are named.
 const BREAKS: usize = 12;
-/// The count that is shown also where it is none.
+/// This count is also shown if it is zero.
 const WORSE: &str = "lastingly worse";
 
 pub(super) fn page(input: &SiteInput<'_>, frame: &SiteFrame) -> String {
@@ -49,7 +47,7 @@ struct Overview<'v> {
     frame: &'v SiteFrame,
 }
 
-/// Series that are searched, and whose last change or drift still stands.
+/// Series that are searched, and whose last change or drift still applies.
 fn is_searched(series: &V1Series) -> bool {
     series.state == SeriesState::Searched
 }
@@ -76,7 +74,7 @@ impl Overview<'_> {
         let places: Vec<String> = places.into_iter().take(4).collect();
         let cases: BTreeSet<_> = trends.series.iter().map(|it| &it.case).collect();
         let tile = |figure: usize, words: &str, tone: &str| {
-            // What is not there needs no room, but that nothing is worse.
+            // Zero counts are hidden, except that of worse series.
             let (is_shown, tone) = (figure > 0 || words == WORSE, if figure == 0 { "neutral" } else { tone });
             html! { @if is_shown { li class={ "tile " (tone) } { strong { (figure) } " " (words) } } }
         };
@@ -98,7 +96,6 @@ impl Overview<'_> {
         }
     }
 
-    /// The name of a series, which leads to its page.
     fn link(&self, series: &V1Series) -> Markup {
         let which = self.names.which(series);
         html! {
@@ -224,7 +221,6 @@ impl Overview<'_> {
         part("comparisons", "Comparisons", !comparisons.is_empty(), &list)
     }
 
-    /// Each break once, the newest first, with how many series it breaks.
     fn breaks(&self) -> Markup {
         let mut found: BTreeMap<(&str, String), usize> = BTreeMap::new();
         for series in &self.input.trends.series {
@@ -273,7 +269,6 @@ impl Overview<'_> {
         part("not-judged", "Not judged", !series.is_empty(), &list)
     }
 
-    /// Every series, below its benchmark.
     fn all(&self) -> Markup {
         let mut benchmarks: BTreeMap<&str, Vec<&V1Series>> = BTreeMap::new();
         for series in &self.input.trends.series {

@@ -1,4 +1,4 @@
-//! The frame of every page: what it may load, how it looks, where it leads.
+//! The frame of every page: its content policy, style and navigation.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,19 +11,19 @@ use crate::layout::escape::visible;
 
 const STYLE: &str = include_str!("style.css");
 
-/// What all pages of a site share.
+/// Shared by all pages of a site.
 pub(super) struct SiteFrame {
     title: String,
     note: String,
     repository: String,
-    /// Nothing is loaded: no script, no other file, no form, and of styles only ours.
+    /// Forbids loading: no script, no other file, no form, and only our styles.
     policy: String,
-    /// There is an overview to lead to.
+    /// There is an overview to link to.
     has_overview: bool,
 }
 
 impl SiteFrame {
-    /// `repository`: an address that commits are linked at; one that could be more than that is left out.
+    /// `repository`: the URL for links to commits; ignored unless it is a plain URL.
     pub(super) fn new(title: &str, note: &str, repository: &str, has_overview: bool) -> Self {
         let digest = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
         let policy = format!(
@@ -74,7 +74,6 @@ impl SiteFrame {
         whole.into_string()
     }
 
-    /// A commit, linked where the repository is known.
     pub(super) fn commit(&self, commit: &str) -> Markup {
         let is_id = commit.len() >= 7 && commit.chars().all(|c| c.is_ascii_hexdigit());
         html! {
@@ -86,7 +85,7 @@ impl SiteFrame {
         }
     }
 
-    /// The commits after one up to another.
+    /// The commits after `good` up to `bad`.
     pub(super) fn commits(&self, good: &str, bad: &str) -> Markup {
         let is_id = |commit: &str| commit.len() >= 7 && commit.chars().all(|c| c.is_ascii_hexdigit());
         let range = format!("{}..{}", short(good), short(bad));
@@ -100,7 +99,7 @@ impl SiteFrame {
     }
 }
 
-/// An address of harmless characters, for it becomes part of links; empty where it is none.
+/// A URL of harmless characters, because it becomes part of links; otherwise empty.
 fn address(text: &str) -> &str {
     let rest = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or_default();
     if rest.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:/".contains(c)) && !rest.is_empty() {
@@ -110,7 +109,7 @@ fn address(text: &str) -> &str {
     }
 }
 
-/// A part of a page with a heading; nothing where `is_shown` is false.
+/// A part of a page with a heading; empty if `is_shown` is false.
 pub(super) fn part(id: &str, heading: &str, is_shown: bool, body: &Markup) -> Markup {
     html! {
         @if is_shown {
@@ -122,7 +121,7 @@ pub(super) fn part(id: &str, heading: &str, is_shown: bool, body: &Markup) -> Ma
     }
 }
 
-/// What may be wider than the page: it scrolls by itself, also by keyboard.
+/// Content that may be wider than the page: it scrolls by itself, also by keyboard.
 pub(super) fn scrolled(label: &str, body: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { (body) } }
 }
@@ -145,7 +144,6 @@ pub(super) fn table(label: &str, columns: &[&str], rows: &Markup) -> Markup {
     scrolled(label, &table)
 }
 
-/// A label and a figure.
 pub(super) fn facts(facts: &[(&str, Markup)]) -> Markup {
     html! {
         dl.facts {
@@ -156,7 +154,6 @@ pub(super) fn facts(facts: &[(&str, Markup)]) -> Markup {
     }
 }
 
-/// The class of how good or bad a result is.
 pub(super) fn tone(emphasis: Emphasis) -> &'static str {
     match emphasis {
         Emphasis::Bad => "worse",

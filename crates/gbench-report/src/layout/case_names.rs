@@ -1,10 +1,10 @@
-//! The name of a case as a report shows it.
+//! The name of a case in a report.
 
 use std::collections::BTreeSet;
 
 use gbench_model::CaseId;
 
-/// Names of cases, with the way of timing said only where two cases would otherwise read the same.
+/// Names of cases. The way of timing is included only if two names would otherwise be equal.
 pub(crate) struct CaseNames(BTreeSet<String>);
 
 impl CaseNames {
@@ -20,7 +20,6 @@ impl CaseNames {
         if self.0.contains(&name) { format!("{name} (timed by {})", case.timing.into_str()) } else { name }
     }
 
-    /// `kernels/gemm time`.
     pub(crate) fn title(&self, case: &CaseId, metric: &str) -> String {
         format!("{} {metric}", self.name(case)).trim_end().to_owned()
     }

@@ -1,12 +1,11 @@
-//! Tables for spreadsheets (RFC 4180). Numbers are exact and unscaled; absent ones are empty. A text that would read as a
-//! formula has an apostrophe in front (see `escape`).
+//! Tables for spreadsheets (RFC 4180). Numbers are exact and unscaled; absent ones are empty. A text that would be a
+//! formula begins with an apostrophe (see `escape`).
 
 use std::io;
 
 use super::escape::csv as cell;
 use gbench_model::CaseId;
 
-/// One line of a table.
 pub(crate) struct Line<'a, T> {
     /// The run or the machine.
     pub source: &'a str,
@@ -18,8 +17,8 @@ pub(crate) struct Line<'a, T> {
 /// A column's name, and its cell in a line.
 pub(crate) type Column<'a, T> = (&'static str, fn(&Line<'a, T>) -> String);
 
-/// Writes the header and the lines. First comes the column `source`, where it has a name, then eight that name the case,
-/// then `columns`. Errors: those of `out`.
+/// Writes the header and the lines. The column `source`, if named, comes first, then eight columns for the case, then
+/// `columns`. Errors: those of `out`.
 pub(crate) fn write<'a, T>(
     source: Option<&'static str>,
     columns: &[Column<'a, T>],
@@ -32,13 +31,13 @@ pub(crate) fn write<'a, T>(
     self::lines(columns.iter().map(|(name, _)| *name), lines.into_iter().map(cells), out)
 }
 
-/// Writes a header and lines of cells, which are escaped already. Errors: those of `out`.
+/// Writes a header and lines of escaped cells. Errors: those of `out`.
 pub(crate) fn lines<'n>(
     header: impl Iterator<Item = &'n str>,
     lines: impl Iterator<Item = Vec<String>>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    // RFC 4180 asks for CRLF.
+    // RFC 4180 requires CRLF.
     let mut writer = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(out);
     writer.write_record(header)?;
     for cells in lines {
@@ -60,7 +59,6 @@ fn case_columns<'a, T>() -> [Column<'a, T>; 8] {
     ]
 }
 
-/// `n=1024,m=8`
 pub(crate) fn params(case: &CaseId) -> String {
     case.params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
 }
@@ -74,7 +72,7 @@ pub(crate) fn optional(value: Option<f64>) -> String {
     value.map_or(String::new(), number)
 }
 
-/// A word of ours or a count.
+/// A trusted word or a count.
 pub(crate) fn text(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }

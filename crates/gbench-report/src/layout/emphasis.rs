@@ -10,9 +10,8 @@ pub(crate) enum Emphasis {
     Plain,
 }
 
-/// How it looks.
 pub(crate) struct Look {
-    /// SGR parameters of a terminal: bold, and one of the 16 colours that every one has.
+    /// SGR parameters of a terminal: bold, and one of the 16 standard colours.
     pub color: &'static str,
     /// In a terminal.
     pub mark: char,

@@ -1,6 +1,6 @@
-//! Text from elsewhere made harmless, one function for each destination. Names, messages and commands in a
-//! document may come from a fork's pull request: they must not break a table, run a terminal's escape
-//! sequence, reverse the reading order, mention a person, link anywhere or become a spreadsheet's formula.
+//! Escapes untrusted text, one function per destination. Names, messages and commands in a document may come from a
+//! fork's pull request: they must not break a table, run a terminal's escape sequence, reverse the reading order, mention
+//! a person, create a link or become a spreadsheet's formula.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -12,8 +12,8 @@ fn is_invisible(c: char) -> bool {
     c.is_control() || is_unseen(c)
 }
 
-/// One line of text in which every character can be seen: line breaks and tabs become a space, other
-/// control, bidirectional and zero-width characters their code (`\u{1b}`).
+/// One line of text with only visible characters: line breaks and tabs become a space, other control, bidirectional and
+/// zero-width characters their code (`\u{1b}`).
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_invisible) {
         return Cow::Borrowed(text);
@@ -29,7 +29,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// [`visible`] text in ASCII: our own signs by their usual substitutes, all else by its code.
+/// [`visible`] text in ASCII: our own signs become their usual substitutes, all others their code.
 pub(crate) fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible(text).chars() {
@@ -51,10 +51,10 @@ pub(crate) fn ascii(text: &str) -> String {
     out
 }
 
-/// Prose for Markdown, in which what stands between two backticks becomes code. What else Markdown or HTML would
-/// read as markup becomes a numeric entity; a zero-width space keeps the host from turning `@name`, `#12`,
-/// `GH-12`, `:smile:` and addresses into mentions, links and pictures, which it seeks in the rendered text, where an
-/// entity alone would not help. It may stand at the start of a line.
+/// Prose for Markdown; text between two backticks becomes code. Other markup of Markdown or HTML becomes numeric
+/// entities. A zero-width space keeps the host from turning `@name`, `#12`, `GH-12`, `:smile:` and URLs into mentions,
+/// links and pictures: it searches the rendered text, where an entity alone has no effect. The result may be placed at
+/// the start of a line.
 pub(crate) fn markdown(text: &str) -> String {
     let text = visible(text);
     let text = text.trim_matches(' ');
@@ -64,7 +64,7 @@ pub(crate) fn markdown(text: &str) -> String {
         let part = |(index, part): (usize, &&str)| match index % 2 {
             0 if index == 0 => plain(part, list_marker(part)),
             0 => plain(part, None),
-            // Two spans of backticks that touch would be read as one.
+            // Two adjacent spans of backticks would be read as one.
             _ => code_element(part),
         };
         parts.iter().enumerate().map(part).collect()
@@ -73,7 +73,7 @@ pub(crate) fn markdown(text: &str) -> String {
     }
 }
 
-/// The byte of the sign that makes the start of a line a list's item or a rule: `- x`, `--`, `+`, `1. x`, `2)`.
+/// The position of the sign that makes the start of a line a list's item or a rule: `- x`, `--`, `+`, `1. x`, `2)`.
 fn list_marker(text: &str) -> Option<usize> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let mut rest = text[digits..].chars();
@@ -84,7 +84,7 @@ fn list_marker(text: &str) -> Option<usize> {
     }
 }
 
-/// [`visible`] text as Markdown that shows it as it is. `also`: the place of a character that is no markup elsewhere.
+/// [`visible`] text as literal Markdown. `also`: the position of a character that is markup only there.
 fn plain(text: &str, also: Option<usize>) -> String {
     const BREAK: &str = "&#8203;";
     let mut out = String::with_capacity(text.len() + 16);
@@ -115,14 +115,14 @@ fn ends_in_www(text: &str) -> bool {
     text.len() >= 3 && text.as_bytes()[text.len() - 3..].eq_ignore_ascii_case(b"www")
 }
 
-/// Whether the text starts as `:smile:` does.
+/// True if the text starts like `:smile:`.
 fn starts_shortcode(text: &str) -> bool {
     let name = text[1..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_+-".contains(c));
     name.len() + 1 < text.len() && name.starts_with(':')
 }
 
-/// A name for Markdown, as inline code: hosts seek no mentions in code, and a copied name stays exact. Usual names stand
-/// in backticks, all others in [`code_element`], which holds backticks and, within a table, pipes.
+/// A name for Markdown, as inline code: hosts search for no mentions in code, and a copied name stays exact. Usual names
+/// are in backticks, others in [`code_element`], which supports backticks and, within a table, pipes.
 pub(crate) fn markdown_code(text: &str) -> String {
     let usual = |c: char| c.is_ascii_alphanumeric() || " -_./=,:;()[]+%…".contains(c);
     if !text.is_empty() && text.trim() == text && text.chars().all(usual) {
@@ -132,8 +132,8 @@ pub(crate) fn markdown_code(text: &str) -> String {
     }
 }
 
-/// [`markdown_code`] for a narrow column: a name that could not be broken for long has places where it may be, which are
-/// no part of a copied text.
+/// [`markdown_code`] for a narrow column: a long unbroken name gets break opportunities, which are not part of a copied
+/// text.
 pub(crate) fn markdown_code_folding(text: &str) -> String {
     if text.split(' ').any(|word| word.chars().count() > LONGEST_WORD) {
         code_in_html(text, true)
@@ -142,15 +142,15 @@ pub(crate) fn markdown_code_folding(text: &str) -> String {
     }
 }
 
-/// Characters in a row after which a name in a narrow column may be broken anywhere; after a separator, half of them.
+/// Characters after which a name in a narrow column may be broken; after a separator, half of them.
 const LONGEST_WORD: usize = 30;
 
 fn code_element(text: &str) -> String {
     code_in_html(text, false)
 }
 
-/// A name as inline code in HTML. Addresses would become links even there, so a place for a line break that nobody sees
-/// cuts them: an entity alone would not help, since they are sought in the text.
+/// A name as inline code in HTML. URLs become links even there, so an invisible break opportunity splits them: an entity
+/// has no effect, because the host searches the rendered text.
 fn code_in_html(text: &str, folding: bool) -> String {
     const CUT: &str = "<wbr>";
     let text = visible(text);
@@ -172,7 +172,7 @@ fn code_in_html(text: &str, folding: bool) -> String {
     out
 }
 
-/// Letters, digits and harmless punctuation as they are; all other ASCII as a numeric entity.
+/// Letters, digits and harmless punctuation are unchanged; all other ASCII becomes a numeric entity.
 fn entity(out: &mut String, c: char) {
     if c.is_ascii_alphanumeric() || !c.is_ascii() || " -./=,:;()%+'?".contains(c) {
         out.push(c);
@@ -186,8 +186,8 @@ fn numeric(out: &mut String, c: char) {
     let _ = write!(out, "&#{};", c as u32);
 }
 
-/// A fenced block whose fence is longer than any run of backticks inside. Line breaks stay; other control
-/// characters are shown by their code.
+/// A fenced block whose fence is longer than any run of backticks inside. Line breaks stay; other control characters
+/// become their code.
 pub(crate) fn markdown_block(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -211,8 +211,8 @@ pub(crate) fn xml(text: &str) -> String {
     out
 }
 
-/// A text cell for CSV. One that starts with a character by which a spreadsheet knows a formula gets an
-/// apostrophe in front; numbers never pass through here. The exact text stands in the JSON document.
+/// A text cell for CSV. One that begins like a formula gets an apostrophe; numbers never pass through here. The JSON
+/// document contains the exact text.
 pub(crate) fn csv(text: &str) -> String {
     let text = visible(text);
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.into_owned() }
@@ -224,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads back the entities that [`entity`] writes.
+    /// The inverse of [`entity`].
     fn decoded(text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;

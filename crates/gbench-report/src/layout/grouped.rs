@@ -1,14 +1,14 @@
-//! What holds for many is said once, with the names of those that it holds for.
+//! Groups equal statements, each with the names to which it applies.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use gbench_model::text::listed;
 
-/// Names that one text of a terminal lists before the rest is counted.
+/// Names that one text of a terminal lists; the others are counted.
 pub(crate) const MAX_NAMED: usize = 5;
 
-/// Items of one kind together, kinds and items in the order in which they came.
+/// Groups items by kind; kinds and items keep their order.
 pub(crate) fn together<K: Eq + Hash + Clone, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     let mut known: HashMap<K, usize> = HashMap::new();
@@ -31,14 +31,14 @@ pub(crate) fn counted(names: impl IntoIterator<Item = String>) -> Vec<String> {
     together(names.into_iter().map(|name| (name, ()))).into_iter().map(of_one).collect()
 }
 
-/// The first few by name, the rest as a number: `a, b and 3 more`. A name too many is not worth a number.
+/// The first few by name, the rest as a number: `a, b and 3 more`. A single further name is listed, not counted.
 pub(crate) fn named(names: &[impl AsRef<str>], most: usize) -> String {
     let most = if names.len() == most.saturating_add(1) { names.len() } else { most };
     let shown: Vec<String> = names.iter().take(most).map(|name| name.as_ref().to_owned()).collect();
     listed(&shown, names.len(), ", ")
 }
 
-/// The parts that say anything, in one text.
+/// Joins the non-empty parts.
 pub(crate) fn joined<const N: usize>(parts: [&str; N], separator: &str) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
 }

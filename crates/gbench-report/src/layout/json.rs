@@ -1,4 +1,4 @@
-//! The document itself, for programs: indented, one trailing newline, byte for byte the same each time.
+//! The document itself, for programs: indented, with one trailing newline, byte for byte the same each time.
 
 use std::io;
 
@@ -9,7 +9,6 @@ pub(crate) fn render(document: &impl Serialize, out: &mut dyn io::Write) -> io::
     out.write_all(b"\n")
 }
 
-/// One value on one line.
 pub(crate) fn line(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")

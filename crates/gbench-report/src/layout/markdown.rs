@@ -3,14 +3,13 @@
 use super::escape::{markdown as prose, markdown_block, markdown_code as code, visible};
 use super::width::cut_middle;
 
-/// Characters of a kernel's name.
 const LONGEST_KERNEL: usize = 120;
 
-/// How names and prose come into a page of Markdown: whole, or cut where room is short.
+/// How names and prose are written in a page of Markdown: whole, or cut if space is limited.
 pub(crate) struct MarkdownStyle<'f> {
     pub name: &'f dyn Fn(&str) -> String,
     pub prose: &'f dyn Fn(&str) -> String,
-    /// Rows of a table, and names in a sentence, before the rest is counted.
+    /// Rows of a table, and names in a sentence; the others are counted.
     pub rows: usize,
     pub max_named: usize,
 }
@@ -30,21 +29,19 @@ pub(crate) fn details(title: &str, inside: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{inside}\n</details>\n")
 }
 
-/// Adds a part with its heading to a page, and the blank line behind it; nothing where it is empty.
+/// Adds a part with its heading and a final blank line to a page; nothing if it is empty.
 pub(crate) fn part(page: &mut String, heading: &str, inside: &str) {
     if !inside.is_empty() {
         *page += &format!("### {heading}\n\n{inside}\n");
     }
 }
 
-/// As [`part`], folded.
 pub(crate) fn fold(page: &mut String, title: &str, inside: &str) {
     if !inside.is_empty() {
         *page += &format!("{}\n", details(title, inside));
     }
 }
 
-/// A command in a block of its own; empty where there is none.
 pub(crate) fn command(command: &str) -> String {
     if command.is_empty() { String::new() } else { markdown_block("sh", command) }
 }
@@ -55,12 +52,11 @@ pub(crate) fn table<R: AsRef<[String]>>(header: &str, rows: impl IntoIterator<It
     rows.into_iter().fold(format!("{header}\n"), |table, cells| table + &line(cells))
 }
 
-/// A list of texts that are not Markdown yet.
 pub(crate) fn bullets(texts: &[String]) -> String {
     texts.iter().map(|text| format!("- {}\n", prose(text))).collect()
 }
 
-/// A list of labels and texts; `prose` makes Markdown of a text.
+/// A list of labels and texts; `prose` converts a text to Markdown.
 pub(crate) fn facts(facts: &[(&str, String)], prose: impl Fn(&str) -> String) -> String {
     facts.iter().map(|(label, text)| format!("- **{label}**: {}\n", prose(text))).collect()
 }

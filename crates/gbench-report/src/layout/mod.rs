@@ -1,14 +1,14 @@
-//! How text and figures are laid out, whatever a report says.
+//! The layout of text and figures, the same for every report.
 //!
 //! ```text
-//! emphasis  how good or bad a result is
-//! terminal  headings, folded lines and tables that keep within a width
-//! width     columns of text, folding, cutting
-//! escape    text from elsewhere made harmless, a function for each destination
-//! number    figures with units, percentages, changes
-//! names     the name of a case
-//! grouped   what holds for many is said once
-//! svg       elements of an image
+//! emphasis    how good or bad a result is
+//! terminal    headings, folded lines and tables within a width
+//! width       columns of text, folding, cutting
+//! escape      untrusted text, a function per destination
+//! number      figures with units, percentages, changes
+//! case_names  the name of a case
+//! grouped     equal statements once, with their names
+//! svg         elements of an image
 //! markdown, csv, json, junit: parts of these documents that verdicts and records share
 //! ```
 

@@ -1,8 +1,8 @@
-//! Figures as people read them: scaled units, four significant digits, signed percentages.
+//! Figures for readers: scaled units, four significant digits, signed percentages.
 //!
-//! One convention for changes, in every format: the slowdown of the verdict document, in which the sentence,
-//! the thresholds and the intervals count too. Plus is worse and minus is better whatever the metric, and a word
-//! says what a decided change means:
+//! Changes have one convention in every format: the slowdown of the verdict document, which is also the unit of its sentences,
+//! thresholds and intervals. Plus is worse and minus is better for any metric, and a word names the direction of a decided
+//! change:
 //!
 //! ```text
 //! time       12.31 ms  13.57 ms  +10.2 % slower    +8.1 % to +12.4 %
@@ -38,7 +38,7 @@ const FAMILIES: [(Kind, Scales); 4] = [
     (Kind::Rate, &[("KiB/s", KIB), ("MiB/s", MIB), ("GiB/s", GIB), ("TiB/s", TIB)]),
 ];
 
-/// Other spellings, with their size in the unit that stands for them.
+/// Other spellings, each with its size in the standard unit.
 const SPELLINGS: [(&str, &str, f64); 8] = [
     ("us", "µs", 1.0),
     ("μs", "µs", 1.0),
@@ -50,15 +50,14 @@ const SPELLINGS: [(&str, &str, f64); 8] = [
     ("kB", "KB", 1.0),
 ];
 
-/// What is counted and comes in millions: as it is below a million, then with a prefix before the word, `209.7 G items/s`. Instructions are
-/// known to the last one, and have all their digits.
+/// Counts in the millions: unchanged below a million, then with a prefix before the word, `209.7 G items/s`. Counts of
+/// instructions are exact, and keep all their digits.
 const COUNTED: [&str; 3] = ["items/s", "tokens/s", "cycles"];
 
-/// Rates that take a decimal prefix: `GB/s`, `TFLOP/s`, `Mbps`.
+/// Rates with a decimal prefix: `GB/s`, `TFLOP/s`, `Mbps`.
 const RATES: [&str; 9] = ["B/s", "FLOP/s", "FLOPS", "OP/s", "OPS", "bit/s", "b/s", "bps", "Hz"];
 const PREFIXES: [(&str, f64); 6] = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
 
-/// The family of a unit, and the unit's size in its base.
 fn family_of(unit: &str) -> Option<(Kind, Scales, f64)> {
     let spelling = SPELLINGS.iter().find(|(other, ..)| *other == unit);
     let (name, times) = spelling.map_or((unit, 1.0), |(_, name, times)| (*name, *times));
@@ -68,7 +67,7 @@ fn family_of(unit: &str) -> Option<(Kind, Scales, f64)> {
     })
 }
 
-/// The scales of a unit's quantity, ascending, and the unit's size in their base. `None`: shown as it is.
+/// The scales of a unit's quantity, ascending, and the unit's size in their base. `None`: not scaled.
 fn scales_of(unit: &str) -> Option<(Vec<(String, f64)>, f64)> {
     if let Some((_, scales, size)) = family_of(unit) {
         return Some((scales.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(), size));
@@ -89,12 +88,12 @@ fn kind_of(unit: &str) -> Option<Kind> {
     family_of(unit).map(|(kind, ..)| kind).or_else(is_rate)
 }
 
-/// `value` (in `unit`) with the unit in which it is easiest to read: `0.0123 s` -> `12.30 ms`.
+/// `value` (in `unit`) with its most readable unit: `0.0123 s` -> `12.30 ms`.
 pub(crate) fn value(value: f64, unit: &str) -> String {
     Figure::of(value, value, unit).with(None)
 }
 
-/// The figures of both sides of a row, in one unit where both have a value.
+/// The figures of both sides of a row, in one unit if both have a value.
 pub(crate) fn centres(row: &Row) -> [Option<String>; 2] {
     match row.centres() {
         [Some(base), Some(head)] => {
@@ -105,7 +104,7 @@ pub(crate) fn centres(row: &Row) -> [Option<String>; 2] {
     }
 }
 
-/// Two values for side-by-side reading: in one unit, unless they are a thousandfold apart, and with as many decimals where they are less
+/// Two values to compare: in one unit, unless they are a thousandfold apart, and with equal decimals if they are less
 /// than tenfold apart.
 pub(crate) fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
     let ratio = (head / base).abs();
@@ -118,18 +117,16 @@ pub(crate) fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
     (base.with(decimals), head.with(decimals))
 }
 
-/// A value in the unit in which it is shown.
 struct Figure {
     value: f64,
     unit: String,
-    /// See [`decimals`].
     decimals: Option<usize>,
-    /// Of what is counted: by itself it has no decimals.
+    /// True for counts, which have no decimals by default.
     is_whole: bool,
 }
 
 impl Figure {
-    /// In the unit in which `model` reads best.
+    /// In the most readable unit of `model`.
     fn of(value: f64, model: f64, unit: &str) -> Self {
         let Some((scales, size)) = scales_of(unit).filter(|_| value.is_finite()) else {
             return Self {
@@ -151,7 +148,6 @@ impl Figure {
         Self { value, unit: name.to_owned(), decimals: decimals(value), is_whole }
     }
 
-    /// With so many decimals, or with its own.
     fn with(&self, decimals: Option<usize>) -> String {
         let Self { value, unit, .. } = self;
         if !value.is_finite() {
@@ -175,7 +171,6 @@ pub(crate) fn figure(value: f64) -> String {
     if is_whole(value) { format!("{value:.0}") } else { digits(value) }
 }
 
-/// A number in four significant digits.
 fn digits(value: f64) -> String {
     match decimals(value) {
         _ if value == 0.0 => "0".into(),
@@ -184,8 +179,8 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// The decimals that make four significant digits of a number; `None` where it is shown with a power of ten, and of zero. What four digits
-/// round up to the next power counts as that: 0.99999 is 1.000.
+/// The decimals that give a number four significant digits; `None` for a number with a power of ten, and for zero. A
+/// number that rounds up to the next power is treated as that: 0.99999 is 1.000.
 fn decimals(value: f64) -> Option<usize> {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     match rounded.abs() {
@@ -204,29 +199,26 @@ pub(crate) fn signed_percent(fraction: f64) -> String {
     match fraction {
         f if f.is_infinite() => "unbounded".into(),
         f if f >= 9.0 => format!("x{}", figure(((1.0 + f) * 10.0).round() / 10.0)),
-        // Nearly nothing is left, but something is.
+        // Almost -100 %, but not entirely.
         f if f < -0.999 => format!("{:.2} %", (f * 100.0).max(-99.99)),
         f => text::signed_percent(f),
     }
 }
 
-/// Relative spread between processes: `±0.8 %`.
 pub(crate) fn spread(fraction: f64) -> String {
     format!("±{}", percent(fraction))
 }
 
-/// A speedup: `1.02x`.
 pub(crate) fn times(ratio: f64) -> String {
     if (0.01..100.0).contains(&ratio) { format!("{ratio:.2}x") } else { format!("{}x", figure(ratio)) }
 }
 
-/// `None` of nothing.
+/// `None` for an empty list.
 pub(crate) fn geometric_mean(factors: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (count, logarithms) = factors.into_iter().fold((0_u32, 0.0), |(n, sum), it| (n + 1, sum + it.ln()));
     (count > 0).then(|| (logarithms / f64::from(count)).exp())
 }
 
-/// `p = 0.013`, `p < 0.001`.
 pub(crate) fn p_value(p: f64) -> String {
     match p {
         p if p < 0.001 => "p < 0.001".into(),
@@ -235,7 +227,7 @@ pub(crate) fn p_value(p: f64) -> String {
     }
 }
 
-/// The word for a decided change: slower, larger, worse, ... Empty where the verdict does not speak.
+/// The word for a decided change: slower, larger, worse, ... Empty for other verdicts.
 pub(crate) fn word(row: &Row) -> &'static str {
     let worse = match row.verdict {
         Verdict::Regressed => true,

@@ -1,5 +1,5 @@
-//! Images that stand alone: no script, no font, no other file; light or dark as the reader prefers. Every text passes through
-//! `escape::xml`.
+//! Self-contained images: no script, no font, no other file; light or dark as the reader prefers. Every text passes
+//! through `escape::xml`.
 
 use super::escape::xml;
 
@@ -12,17 +12,16 @@ text{font:12px system-ui,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink)}\
 .name{font-size:16px;font-weight:600}.soft{fill:var(--soft)}.head{font-weight:600}.end{text-anchor:end}.mid{text-anchor:middle}\
 .paper{fill:var(--paper)}.grid{stroke:var(--grid);fill:none}";
 
-/// `M1.0 2.0L3.0 4.0`, with `Z` at the `end` where it is closed; empty without a place.
+/// `M1.0 2.0L3.0 4.0`, with `Z` as `end` if it is closed; empty without a position.
 pub(crate) fn path(places: impl Iterator<Item = (f64, f64)>, end: &str) -> String {
     let places: Vec<String> = places.map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
     if places.is_empty() { String::new() } else { format!("M{}{end}", places.join("L")) }
 }
 
-/// Elements of an image.
 pub(crate) struct Svg(String);
 
 impl Svg {
-    /// Of a width and a height in pixels. `style`: rules beside those of all images.
+    /// An image with a width and a height in pixels. `style`: rules in addition to those of all images.
     pub(crate) fn new((width, height): (f64, f64), title: &str, style: &str) -> Self {
         let mut svg = Self(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \

@@ -1,4 +1,4 @@
-//! A table with its sentences, for a terminal and for Markdown.
+//! A table with notes, for a terminal and for Markdown.
 
 use super::emphasis::Emphasis;
 use super::escape::{markdown as prose, markdown_code as code};
@@ -26,7 +26,7 @@ impl<C: AsRef<str>> ReportTable<C> {
         Self { title, columns, rows: rows.into_iter().collect(), notes }
     }
 
-    /// Its first rows, with what is said of the others.
+    /// Its first rows, with a note about the others.
     pub(crate) fn terminal(&self, page: &mut TerminalLayout, limit: usize) {
         page.heading(&self.title, Emphasis::Plain);
         if !self.rows.is_empty() {
@@ -49,7 +49,6 @@ impl<C: AsRef<str>> ReportTable<C> {
         markdown::table(&format!("| {} |\n{rule}", columns.join(" | ")), rows)
     }
 
-    /// The notes below its first rows.
     pub(crate) fn sentences(&self, limit: usize) -> Vec<String> {
         let more = self.rows.len().saturating_sub(limit);
         let more = (more > 0).then(|| format!("{more} more rows: `--all` shows them"));

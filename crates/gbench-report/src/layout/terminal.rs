@@ -1,5 +1,5 @@
-//! A page of a terminal: headings, folded lines and tables that keep within its width. The one file that
-//! knows comfy-table. All text passes through here, so here it is made visible, and ASCII where asked.
+//! A page of a terminal: headings, folded lines and tables within its width. Only this file uses comfy-table. All text
+//! passes through here, where it becomes visible, and ASCII on request.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,10 +9,10 @@ use super::emphasis::Emphasis;
 use super::escape::{ascii, visible};
 use super::width::{COLUMNS, cut_middle, fold, fold_command, fold_name, width};
 
-/// Capabilities of the reader's terminal. The caller finds out; a report never asks.
+/// Capabilities of the reader's terminal. The caller determines them; a report never does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns; less than [`Style::MIN_WIDTH`] counts as that.
+    /// Columns, at least [`Style::MIN_WIDTH`].
     pub width: u16,
     pub color: bool,
     /// `false`: ASCII only.
@@ -33,7 +33,6 @@ impl Style {
     }
 }
 
-/// One row of a table; its first cell is a name.
 pub(crate) struct GridRow {
     pub cells: Vec<String>,
     /// Labelled lines below the row, over the whole width: `why`, `next`.
@@ -48,9 +47,8 @@ impl<T: Into<Vec<String>>> From<T> for GridRow {
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// A name gets at most this many lines; beyond that its middle is cut, unless it would then look like another one.
+/// Most lines of a name; beyond that its middle is cut, unless it would then equal another one.
 const MAX_NAME_LINES: usize = 3;
-/// Fewest columns for a name.
 const MIN_NAME_WIDTH: usize = 16;
 
 pub(crate) struct TerminalLayout {
@@ -67,7 +65,6 @@ impl TerminalLayout {
         self.text
     }
 
-    /// Another page in the middle of this one.
     pub(crate) fn insert(&mut self, page: &str) {
         self.text += page;
     }
@@ -89,7 +86,7 @@ impl TerminalLayout {
         }
     }
 
-    /// A folded paragraph whose first word carries the colour: `REGRESSED  sentence`.
+    /// A folded paragraph with a coloured first word: `REGRESSED  sentence`.
     pub(crate) fn headline(&mut self, word: &str, sentence: &str, emphasis: Emphasis) {
         let head =
             if self.style.unicode { format!("{} {word}", emphasis.look().mark) } else { word.to_owned() };
@@ -101,7 +98,6 @@ impl TerminalLayout {
         }
     }
 
-    /// A heading after a blank line.
     pub(crate) fn heading(&mut self, text: &str, emphasis: Emphasis) {
         self.blank();
         for line in fold(&self.style.text(text), self.style.columns()) {
@@ -109,7 +105,7 @@ impl TerminalLayout {
         }
     }
 
-    /// A heading and an item for each text; nothing where there is none.
+    /// A heading and an item for each text; nothing for an empty list.
     pub(crate) fn list(
         &mut self,
         heading: &str,
@@ -124,29 +120,26 @@ impl TerminalLayout {
         }
     }
 
-    /// A paragraph, folded.
     pub(crate) fn line(&mut self, text: &str) {
         self.labelled("", text, 0);
     }
 
-    /// Labels and texts in two columns.
     pub(crate) fn facts(&mut self, facts: &[(&'static str, String)]) {
         let widest = facts.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
         facts.iter().for_each(|(label, text)| self.hanging(label, text, INDENT, widest + GAP));
     }
 
-    /// An indented paragraph whose first line carries the label, a short word; the others stand below its text.
+    /// An indented paragraph with a label, a short word, before its first line.
     pub(crate) fn note(&mut self, label: &str, text: &str) {
         self.labelled(label, text, INDENT);
     }
 
-    /// As [`TerminalLayout::note`], one step further in.
     pub(crate) fn inner_note(&mut self, label: &str, text: &str) {
         self.labelled(label, text, 2 * INDENT);
     }
 
     fn labelled(&mut self, label: &str, text: &str, indent: usize) {
-        // `why`, `next` and `worst` line up; a list's dash stands close to its text.
+        // `why`, `next` and `worst` are aligned; a list's dash is close to its text.
         let hang = match width(label) {
             0 => 0,
             1 => 2,
@@ -163,12 +156,11 @@ impl TerminalLayout {
         }
     }
 
-    /// A line of a picture, as it is: its author has kept within the width.
+    /// A line of a picture, unchanged: its author ensures the width.
     pub(crate) fn verbatim(&mut self, line: &str) {
         self.push(&self.style.text(line));
     }
 
-    /// A line across the page.
     pub(crate) fn rule(&mut self) {
         let sign = if self.style.unicode { "─" } else { "-" };
         self.push(&sign.repeat(self.style.columns()));
@@ -183,7 +175,6 @@ impl TerminalLayout {
         }
     }
 
-    /// A grid below its heading; nothing where there is no row.
     pub(crate) fn section(
         &mut self,
         (heading, emphasis): (&str, Emphasis),
@@ -197,12 +188,12 @@ impl TerminalLayout {
         }
     }
 
-    /// A table whose first column is a name and takes the room that the others leave.
+    /// A table whose first column is a name and takes the remaining space.
     pub(crate) fn grid(&mut self, header: &[&str], rows: impl IntoIterator<Item = impl Into<GridRow>>) {
         let style = self.style;
         let rows: Vec<GridRow> = rows.into_iter().map(Into::into).collect();
         let header: Vec<String> = header.iter().map(|cell| style.text(cell)).collect();
-        // A cell may hold line breaks of our own making; each line is made visible by itself.
+        // A cell may contain our own line breaks; each line is escaped separately.
         let lines_of = |cell: &String| cell.split('\n').map(|line| style.text(line)).collect();
         let cells: Vec<Vec<Vec<String>>> =
             rows.iter().map(|row| row.cells.iter().map(lines_of).collect()).collect();
@@ -223,7 +214,6 @@ impl TerminalLayout {
         }
     }
 
-    /// Cells with their lines, none wider than its column.
     fn row(&mut self, cells: Vec<Vec<String>>, widths: &[usize]) {
         for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
             let mut line = " ".repeat(INDENT);
@@ -236,7 +226,8 @@ impl TerminalLayout {
     }
 }
 
-/// Columns without a frame in 80 columns of a terminal; long cells wrap within their column, a cell's own line breaks stay.
+/// Columns without a frame in 80 columns of a terminal; long cells wrap within their column, and a cell's line breaks
+/// stay.
 pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -252,8 +243,8 @@ pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> St
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Every column as wide as its content, the first in what is left of `total`. Where too little is left for
-/// it, the widest of the others yield.
+/// Every column is as wide as its content, and the first takes the rest of `total`. If that is too little, the widest of
+/// the others shrink.
 fn column_widths(header: &[String], rows: &[Vec<Vec<String>>], total: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = header.iter().map(|cell| width(cell)).collect();
     for row in rows {
@@ -275,7 +266,7 @@ fn column_widths(header: &[String], rows: &[Vec<Vec<String>>], total: usize) -> 
     widths
 }
 
-/// The names that would read like another one once their middle is cut: these are shown whole.
+/// The names that would equal another one with a cut middle: these are shown in full.
 fn look_alike<'c>(rows: &'c [Vec<Vec<String>>], limit: usize, ellipsis: &str) -> HashSet<&'c Vec<String>> {
     let mut shown: HashMap<Vec<String>, HashSet<&Vec<String>>> = HashMap::new();
     for name in rows.iter().filter_map(|row| row.first()) {

@@ -1,30 +1,28 @@
-//! Text into columns: widths as a terminal counts them, folding, and cutting in the middle.
+//! Text in columns: widths in a terminal, folding, and cutting in the middle.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use unicode_width::UnicodeWidthChar;
 
-/// Columns that a terminal gives to the text, counted character by character, so that the parts of a text
-/// add up to the whole.
+/// Columns of the text in a terminal, counted character by character, so that the parts of a text add up to the whole.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// The text in at most `limit` columns: where it is longer, its middle gives way to `ellipsis`, because names
-/// that share a long beginning differ in their tail.
+/// The text in at most `limit` columns: in a longer one `ellipsis` replaces the middle, because names with a common
+/// beginning differ at their end.
 pub(crate) fn cut_middle(text: &str, limit: usize, ellipsis: &str) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }
     let room = limit.saturating_sub(width(ellipsis));
-    // The tail gets the larger share: it tells parameters and devices apart.
+    // The end gets the larger share, because it contains parameters and devices.
     let head = take(text.chars(), room * 2 / 5);
     let tail: String = take(text.chars().rev(), room - width(&head)).chars().rev().collect();
     format!("{head}{ellipsis}{tail}")
 }
 
-/// The first characters of the sequence, in at most `limit` columns together.
 fn take(chars: impl Iterator<Item = char>, limit: usize) -> String {
     let mut used = 0;
     chars
@@ -35,17 +33,17 @@ fn take(chars: impl Iterator<Item = char>, limit: usize) -> String {
         .collect()
 }
 
-/// Where a name may be broken: after any of these.
+/// A name may be broken after any of these.
 const IN_NAMES: &[char] = &[' ', '/', ',', '[', '_', '-'];
 
-/// Lines of at most `limit` columns, broken at spaces. What stands between two backticks is one word where a line holds it,
-/// so that a command can be copied, and a percent sign stays with its figure. A longer word stands on a line of its own,
-/// whole: paths and addresses can be copied too. At least one line.
+/// Lines of at most `limit` columns, broken at spaces; at least one. Text between two backticks is not broken if it fits,
+/// so that a command can be copied, and a percent sign stays with its figure. A longer word gets a separate line,
+/// unbroken, so that paths and URLs can be copied.
 pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     lines_of(text, limit, false)
 }
 
-/// As [`wrap`], and a word longer than a line is broken where a name may be, or where it must be.
+/// As [`wrap`], but a word longer than a line is broken, after a separator if possible.
 pub(crate) fn fold(text: &str, limit: usize) -> Vec<String> {
     lines_of(text, limit, true)
 }
@@ -57,7 +55,7 @@ fn lines_of(text: &str, limit: usize, breaks_words: bool) -> Vec<String> {
     for word in words(&text, limit) {
         let (used, columns) = (width(&line), width(word));
         let is_long = breaks_words && columns > limit;
-        // A long word begins where little stands before it: a break so early would leave the line empty.
+        // A long word continues a short line, which would otherwise stay nearly empty.
         let joins = used + 1 + columns <= limit || is_long && used <= limit / 3;
         if line.is_empty() || joins {
             line += if line.is_empty() { "" } else { " " };
@@ -81,10 +79,10 @@ pub fn paragraph(lead: &str, text: &str) -> String {
     format!("{lead}{lines}\n")
 }
 
-/// Columns of a file, a pipe and a terminal that says nothing.
+/// Columns of files, pipes and terminals of unknown width.
 pub const COLUMNS: usize = 80;
 
-/// The words of a text with what is not to be broken as one word.
+/// The words of a text; an unbreakable phrase is one word.
 fn words(text: &str, limit: usize) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;
@@ -100,7 +98,7 @@ fn words(text: &str, limit: usize) -> Vec<&str> {
     words
 }
 
-/// Where a word ends whose first part, up to `end`, opens a quotation in backticks; `None` where it opens none.
+/// The end of a quotation in backticks that opens in the word up to `end`; `None` if none opens.
 fn code_end(text: &str, mut end: usize) -> Option<usize> {
     let is_open = |end: usize| text[..end].matches('`').count() % 2 == 1;
     if !is_open(end) {
@@ -113,19 +111,19 @@ fn code_end(text: &str, mut end: usize) -> Option<usize> {
     Some(end)
 }
 
-/// The length of ` %` and what follows it without a space.
+/// The length of ` %` with the text attached to it.
 fn percent_end(text: &str) -> usize {
     1 + text[1..].find(' ').unwrap_or(text.len() - 1)
 }
 
-/// Lines of at most `limit` columns for a name: it fills them, broken after its separators or where it must be.
+/// Lines of at most `limit` columns for a name: filled, and broken after separators if possible.
 pub(crate) fn fold_name(text: &str, limit: usize) -> Vec<String> {
     let limit = limit.max(2);
     let mut lines = Vec::new();
     let mut rest = text.trim();
     while width(rest) > limit {
         let fitting = take(rest.chars(), limit).len();
-        // A space may fall just beyond the line, since it is not shown.
+        // A space may fall just beyond the line, since it is invisible.
         let room = if rest[fitting..].starts_with(' ') { fitting + 1 } else { fitting };
         // A break early in the line would leave most of it empty.
         let end = rest[..room].rfind(IN_NAMES).map(|at| at + 1).filter(|end| *end > room / 3);
@@ -139,14 +137,14 @@ pub(crate) fn fold_name(text: &str, limit: usize) -> Vec<String> {
     lines
 }
 
-/// A shell command over several lines, each but the last ending in a backslash, broken only at spaces outside
-/// quotes: it can be pasted as it stands. A single argument longer than the line is left whole.
+/// A shell command over several lines, each but the last with a final backslash, broken only at spaces outside quotes, so
+/// that it can be pasted. A single argument longer than the line is unbroken.
 pub(crate) fn fold_command(command: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in shell_words(command) {
         let extra = if lines.len() > 1 { 2 } else { 0 };
         match lines.last_mut() {
-            // Room for ` \` stays on every line, since only the end tells which is the last.
+            // Every line reserves space for ` \`, since only the end shows which is the last.
             Some(line) if width(line) + 1 + width(word) + 2 + extra <= limit => {
                 line.push(' ');
                 line.push_str(word);
@@ -163,7 +161,7 @@ pub(crate) fn fold_command(command: &str, limit: usize) -> Vec<String> {
     lines
 }
 
-/// The command's arguments as written, quotes and backslashes included.
+/// The command's arguments as written, with quotes and backslashes.
 fn shell_words(command: &str) -> Vec<&str> {
     // The pattern is valid, as the test of a folded command shows.
     static WORD: LazyLock<Option<Regex>> =

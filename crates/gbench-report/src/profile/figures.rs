@@ -1,9 +1,8 @@
-//! Names of figures, values in their units, and what became of a profile.
+//! Names of figures, values in their units, and the outcome of a profile.
 
 use crate::layout::number;
 use gbench_model::{Profile, ProfileFigure, ProfileOutcome, Profiler, format_duration};
 
-/// As a person calls it.
 pub(crate) fn named(figure: ProfileFigure) -> &'static str {
     match figure {
         ProfileFigure::KernelTime => "time of a launch",
@@ -30,7 +29,7 @@ pub(crate) fn named(figure: ProfileFigure) -> &'static str {
     }
 }
 
-/// The unit that stands behind a value; of what its name counts, none.
+/// The unit after a value; empty if the figure's name is a count.
 pub(crate) fn unit(figure: ProfileFigure) -> &'static str {
     match figure.unit() {
         unit @ ("s" | "%" | "B" | "B/s" | "Hz" | "cycles") => unit,
@@ -42,13 +41,12 @@ pub(crate) fn value(figure: ProfileFigure, value: f64) -> String {
     number::value(value, unit(figure))
 }
 
-/// `ncu 2022.3.0.0`.
 pub(crate) fn by(profile: &Profile) -> String {
     let version = profile.version.as_deref().map_or(String::new(), |version| format!(" {version}"));
     format!("{}{version}", profile.profiler.into_str())
 }
 
-/// Why there is no profile; `None`: there is one.
+/// Why there is no profile; `None` if there is one.
 pub(crate) fn not_taken(profile: &Profile) -> Option<String> {
     match &profile.outcome {
         ProfileOutcome::Taken => None,
@@ -60,7 +58,7 @@ pub(crate) fn not_taken(profile: &Profile) -> Option<String> {
     }
 }
 
-/// What opens its reports.
+/// The program that opens its reports.
 pub(crate) fn opened_with(profiler: Profiler) -> &'static str {
     match profiler {
         Profiler::Nsys => "nsys-ui",

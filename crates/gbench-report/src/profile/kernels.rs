@@ -1,4 +1,4 @@
-//! The kernels of the cases of a run, as each profiler saw them.
+//! The kernels of a run's cases, by profiler.
 
 use super::figures::{by, named, not_taken, opened_with, value};
 use crate::layout::case_names::CaseNames;
@@ -8,12 +8,11 @@ use crate::layout::terminal::TerminalLayout;
 use gbench_model::text::count;
 use gbench_model::{KernelProfile, Profile, ProfileFigure, RunRecord};
 
-/// Kernels of a profile before the rest is only counted.
 const MAX_KERNELS: usize = 10;
-/// Figures beside a kernel in a table of 80 columns.
+/// Figures of a kernel in a table of 80 columns.
 const MAX_COLUMNS: usize = 4;
 
-/// What is shown of a kernel, the first of these that a profiler has.
+/// The candidates for these figures: the first ones that a profiler has.
 const COLUMNS: [ProfileFigure; 8] = [
     ProfileFigure::KernelTime,
     ProfileFigure::Launches,
@@ -25,7 +24,6 @@ const COLUMNS: [ProfileFigure; 8] = [
     ProfileFigure::Instructions,
 ];
 
-/// The profiles of a record, each with its case's name.
 pub(crate) struct RunProfiles<'a>(Vec<(String, &'a Profile)>);
 
 impl<'a> RunProfiles<'a> {
@@ -43,7 +41,7 @@ impl<'a> RunProfiles<'a> {
         self.0.len()
     }
 
-    /// `place`: how a report's path is shown.
+    /// `place`: converts a report's path for display.
     pub(crate) fn terminal(&self, page: &mut TerminalLayout, all: bool, place: &dyn Fn(&str) -> String) {
         let limit = if all { usize::MAX } else { MAX_KERNELS };
         for (name, profile) in &self.0 {

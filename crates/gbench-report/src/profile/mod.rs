@@ -1,4 +1,4 @@
-//! What profilers saw, as reports show it: the kernels of a case, and base and head side by side.
+//! Profilers' findings in reports: the kernels of a case, and base and head side by side.
 
 mod document;
 mod figures;

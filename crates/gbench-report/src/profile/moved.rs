@@ -1,4 +1,4 @@
-//! Base and head of profiled cases, side by side: what moved most first.
+//! Base and head of profiled cases, side by side, with the largest changes first.
 
 use super::figures::{by, named, not_taken, opened_with, unit, value};
 use crate::layout::case_names::CaseNames;
@@ -10,25 +10,21 @@ use gbench_compare::{ProfiledCase, VerdictDocument};
 use gbench_model::text::count;
 use gbench_model::{MovedFigure, ProfileFigure};
 
-/// Figures of a case that are shown before the rest is folded.
 pub(crate) const SHOWN_ROWS: usize = 6;
 
-pub(crate) const TITLE: &str = "Profiles, base beside head: what moved most first";
+pub(crate) const TITLE: &str = "Profiles of base and head: the largest changes first";
 
-/// What profilers saw of cases on both sides.
 pub(crate) struct ProfilesView<'a>(Vec<CaseView<'a>>);
 
 struct CaseView<'a> {
     name: String,
     profiled: &'a ProfiledCase,
-    /// Kernel, figure, base, head, difference.
     rows: Vec<[String; 5]>,
-    /// One kernel alone: it is named once.
+    /// The only kernel, which is named once.
     kernel: Option<&'a str>,
 }
 
 impl<'a> ProfilesView<'a> {
-    /// `None` where nothing was profiled.
     pub(crate) fn new(document: &'a VerdictDocument) -> Option<Self> {
         let names = CaseNames::new(document.rows.iter().map(|row| &row.case));
         let view = |profiled: &'a ProfiledCase| {
@@ -66,7 +62,7 @@ impl<'a> ProfilesView<'a> {
         }
     }
 
-    /// What stands below a heading: [`SHOWN_ROWS`] of each case, and up to `style.rows` folded.
+    /// The text below a heading: [`SHOWN_ROWS`] of each case, and up to `style.rows` folded.
     pub(crate) fn markdown(&self, style: &MarkdownStyle) -> String {
         let parts: Vec<String> = self.0.iter().map(|case| case.markdown(style)).collect();
         parts.join("\n")
@@ -74,7 +70,6 @@ impl<'a> ProfilesView<'a> {
 }
 
 impl CaseView<'_> {
-    /// `kernels/gemm, by ncu 2022.3.0.0: gemm_tiled`.
     fn head(&self) -> String {
         let kernel = self.kernel.map_or(String::new(), |kernel| format!(": {kernel}"));
         format!("{}, by {}{kernel}", self.name, by(&self.profiled.head))
@@ -84,7 +79,6 @@ impl CaseView<'_> {
         [("base", &self.profiled.base), ("head", &self.profiled.head)]
     }
 
-    /// Sides that were not taken, and where reports lie.
     fn notes(&self) -> Vec<(&'static str, String)> {
         let mut notes: Vec<(&'static str, String)> = Vec::new();
         match (self.rows.len(), self.profiled.moved.len()) {
@@ -165,7 +159,8 @@ fn row(moved: &MovedFigure) -> [String; 5] {
     [kernel, named(*figure).to_owned(), base_text, head_text, difference(*figure, *base, *head)]
 }
 
-/// Of percentages in points, of all else as a share of the base. It is no slowdown: more of a figure may be better or worse.
+/// The difference in points for percentages, else as a share of the base. It is not a slowdown: a larger figure may be
+/// better or worse.
 fn difference(figure: ProfileFigure, base: Option<f64>, head: Option<f64>) -> String {
     match (base, head) {
         (Some(base), Some(head)) if figure.is_percent() => {

@@ -1,7 +1,7 @@
-//! The cases of `fixtures/records`: what is worked out of a run before any format writes it.
+//! The cases of `fixtures/records`: the view of a run before any format renders it.
 //!
-//! They begin with a run of `test_support` by its name; with `contest [[benchmark, [medians of processes]], ..]`, or with
-//! `pair [[medians of the baseline], [of the optimized case]]`.
+//! They begin with a named run of `test_support`; with `contest [[benchmark, [medians of processes]], ..]`, or with `pair
+//! [[medians of the baseline], [of the optimized case]]`.
 
 use gbench_model::RunRecord;
 use serde_json::Value;
@@ -75,7 +75,6 @@ pub(super) fn begin(word: &str, of: Value) -> RunRecord {
     }
 }
 
-/// The problems with their answers, the best first, each behind its rank.
 fn ranking(view: &RunView) -> String {
     let mut text = String::new();
     for problem in &view.problems {

@@ -1,4 +1,5 @@
-//! The rankings of a run as bars: one panel a problem, one bar an answer, as long as its median. An image for the run's artifacts.
+//! The rankings of a run as bars: one panel per problem, one bar per answer, as long as its median. An image for the
+//! run's artifacts.
 
 use super::view::run::RunView;
 use crate::layout::svg::Svg;
@@ -6,22 +7,18 @@ use crate::layout::width::cut_middle;
 use gbench_model::text::count;
 
 const WIDTH: f64 = 860.0;
-/// Where the bars begin and end, from the left.
 const LEFT: f64 = 330.0;
 const RIGHT: f64 = 700.0;
-/// Heights of a bar with its gap, of a panel's head and of the space behind it.
+/// Heights of a bar with its gap, of a panel's head and of the space after it.
 const ROW: f64 = 22.0;
 const HEAD: f64 = 30.0;
 const GAP: f64 = 14.0;
 const TOP: f64 = 64.0;
-/// Characters of a name that fit before the bars.
 const NAME: usize = 44;
-/// Problems that are drawn; the rest is counted.
 const MAX_PROBLEMS: usize = 40;
 
 const STYLE: &str = ".bar{fill:var(--range)}.best{fill:var(--better)}.whisker{stroke:var(--ink);fill:none}";
 
-/// The image; `None` where nothing is ranked.
 pub(super) fn bars(view: &RunView) -> Option<String> {
     let problems = &view.problems[..view.problems.len().min(MAX_PROBLEMS)];
     if problems.is_empty() {
@@ -85,7 +82,7 @@ mod tests {
         assert_eq!(svg.matches("class=\"bar\"").count() + svg.matches("class=\"best\"").count(), answers);
         assert!(svg.contains("class=\"best\"") && svg.contains("softmax"), "{svg}");
         assert_eq!(bars(&RunView::new(&records::named("quiet"))), None);
-        // Names come from elsewhere.
+        // Names are untrusted.
         let mut hostile = records::named("contested");
         for case in &mut hostile.cases {
             case.id

@@ -1,7 +1,7 @@
-//! One run as a table for spreadsheets: one line a sample set, that is one process of one metric of one case;
-//! a case without any has one line that says why. The columns below in this order for as long as the record's schema is
-//! v1. Figures are in the metric's unit. `rank` and `vs_best` are those of the metric as a whole, the same on each of its
-//! lines; the speedup is that of an optimized case over its baseline, on the lines of the metric that it is of.
+//! One run as a table for spreadsheets: one line per sample set, that is one process of one metric of one case; a case
+//! without any has one line with the reason. The columns keep their order for as long as the record's schema is v1.
+//! Figures are in the metric's unit. `rank` and `vs_best` belong to the metric as a whole, and are equal on each of its
+//! lines; the speedup is that of an optimized case over its baseline, on the lines of its metric.
 
 use std::io;
 
@@ -14,9 +14,9 @@ use gbench_model::{CaseRecord, ProcessRecord, ProcessSamples};
 
 struct SampleSet<'a> {
     case: &'a CaseRecord,
-    /// `None` where the case has none.
+    /// `None` if the case has none.
     set: Option<(&'a MetricView<'a>, &'a ProcessSamples)>,
-    /// Where the case is the optimized one of a pair, and the metric is what the pair is compared by.
+    /// For the optimized case of a pair, and the metric by which the pair is compared.
     speedup: Option<&'a PairSpeedup>,
 }
 
@@ -74,7 +74,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 
 /// Writes the header and the lines, in the record's order.
 pub(super) fn render(view: &RunView, out: &mut dyn io::Write) -> io::Result<()> {
-    // One a metric, in the order of the cases and their metrics.
+    // One per metric, in the order of the cases and their metrics.
     let mut metrics = view.lines.iter();
     let lines = view.cases.iter().enumerate().flat_map(|(at, (case, name))| {
         let metrics = metrics.by_ref().take(case.metrics.len());

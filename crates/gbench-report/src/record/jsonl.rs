@@ -1,5 +1,5 @@
-//! One run's raw samples as JSON lines: one line a sample set, that is one process of one metric of one case, in the
-//! record's order. A line stands by itself, so that lines of many runs can be put into one file.
+//! One run's raw samples as JSON lines: one line per sample set, that is one process of one metric of one case, in the
+//! record's order. Each line is self-contained, so that one file can contain lines of many runs.
 
 use std::io;
 
@@ -15,18 +15,18 @@ struct SampleSet<'a> {
     /// The case, unambiguous within the run.
     name: &'a str,
     case: &'a CaseId,
-    /// Of the case as a whole: samples of one that failed are no results.
+    /// The outcome of the whole case: samples of one that failed are not results.
     outcome: &'a str,
     metric: &'a str,
     unit: &'a str,
-    /// `null` where nothing says which way is better.
+    /// `null` if the direction is unknown.
     better: Option<Better>,
     process: u32,
     first_iteration: u64,
     /// In order of measuring, in the unit.
     values: &'a [f64],
     partial: bool,
-    /// What the program stated in place of samples, else `null`.
+    /// The program's statement instead of samples, else `null`.
     stated: Option<&'a Stated>,
 }
 

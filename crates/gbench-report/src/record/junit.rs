@@ -1,5 +1,5 @@
-//! One run for the test views of CI systems: one test case a case. Failed and timed out are failures, invalid
-//! is an error, skipped and never started are skipped. A run without a case is an error.
+//! One run for the test views of CI systems: one test case per case. Failed and timed out are failures, invalid is an
+//! error, skipped and never started are skipped. A run without a case is an error.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn test_case(case: &CaseRecord, name: &str) -> TestCase {
     let mut test = TestCase::new(visible(name), status);
     test.set_classname(case.id.benchmark.as_str());
     let seconds: f64 = case.processes.iter().map(|process| process.seconds).sum();
-    // A record may hold anything; a time that is none is left out.
+    // A record may contain any number; an invalid time is omitted.
     if let Ok(time) = Duration::try_from_secs_f64(seconds) {
         test.set_time(time);
     }

@@ -14,24 +14,19 @@ use crate::layout::table::ReportTable;
 use crate::profile::kernels::RunProfiles;
 use gbench_model::text::{capitalized, count};
 
-/// Rows of a table before the rest is only counted.
 const MAX_ROWS: usize = 100;
 
-/// Problems whose ranking is shown before the rest is only counted.
 const MAX_PROBLEMS: usize = 20;
 
-/// How much of a run stands on its page.
+/// How much of a run its page contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageExtent {
-    /// Tables are cut after so many rows.
     Cut,
-    /// Of every case what a comparison judges, and what many cases share said once.
+    /// The judged metrics of every case, and shared facts once.
     Kept,
-    /// Nothing is cut.
     All,
 }
 
-/// The report.
 pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
     let all = extent == PageExtent::All;
     let (word, emphasis) = view.status().shown();
@@ -65,7 +60,7 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
     page.trim_end().to_owned() + "\n"
 }
 
-/// The cases without a good end, as a table; empty where there are none.
+/// The cases that did not end well, as a table; empty if there are none.
 fn troubles(view: &RunView, max_named: usize) -> String {
     let row = |UnmeasuredCases { outcome, names, trace }: &UnmeasuredCases| {
         let trace = trace.as_ref().map_or(String::new(), |trace| format!("; trace: {}", prose(trace)));
@@ -84,7 +79,6 @@ fn troubles(view: &RunView, max_named: usize) -> String {
     table("| case | outcome | why | next |\n|:--|:--|:--|:--|", troubles.iter().map(row))
 }
 
-/// Rows and notes of a table of figures, without its title.
 fn body(table: &ReportTable, limit: usize) -> String {
     let rule = format!("|:--|{}", "--:|".repeat(table.columns.len() - 1));
     let mut page = if table.rows.is_empty() { String::new() } else { table.markdown(&rule, limit) };
@@ -135,7 +129,7 @@ fn resources(view: &RunView, limit: usize) -> String {
         + &format!("\n{}\n", view.of_resources())
 }
 
-/// Where to find what `limit` keeps off the page; nothing where all of it is there.
+/// Where to find the rows beyond `limit`; empty if there are none.
 fn rest(total: usize, limit: usize, noun: &str, place: &str) -> String {
     match total.checked_sub(limit) {
         None | Some(0) => String::new(),

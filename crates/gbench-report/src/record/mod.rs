@@ -1,4 +1,4 @@
-//! One run by itself, compared with nothing: what was measured, how far it can be trusted, and what failed.
+//! The report of one run, without a comparison: its measurements, their reliability, and its failures.
 
 #[cfg(test)]
 pub(super) mod case_tests;
@@ -22,17 +22,17 @@ use super::format::{Format, Options};
 use super::layout::{json, junit as junit_document};
 use gbench_model::RunRecord;
 
-/// The rankings of a run as an SVG image of bars; `None` where nothing is ranked.
+/// The rankings of a run as an SVG image of bars; `None` if nothing is ranked.
 pub fn ranking_chart(record: &RunRecord) -> Option<String> {
     chart::bars(&RunView::new(record))
 }
 
-/// The page in Markdown that a run keeps beside its record: every case, without what only explains a time.
+/// The Markdown page that a run keeps next to its record: every case, without metrics that only explain a time.
 pub fn summary_page(record: &RunRecord) -> String {
     markdown::text(&RunView::new(record), PageExtent::Kept)
 }
 
-/// Writes what one run measured, compared with nothing. Errors: only those of `out`.
+/// Writes the report of one run. Errors: only those of `out`.
 pub fn record(record: &RunRecord, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
     let view = RunView::new(record);
     match options.format {

@@ -1,4 +1,4 @@
-//! One run for a terminal or a CI log: what failed first, then what was measured, then what to mistrust.
+//! One run for a terminal or a CI log: first the failures, then the measurements, then the warnings.
 
 use super::view::environment::environment;
 use super::view::metric::Rank;
@@ -9,10 +9,9 @@ use crate::layout::terminal::{Style, TerminalLayout};
 use crate::profile::kernels::RunProfiles;
 use gbench_model::text::count;
 
-/// Problems whose ranking is shown before the rest is only counted.
 const MAX_PROBLEMS: usize = 20;
 
-/// The report. `all`: with what each case took of the machine and the command that was run.
+/// The report. `all`: includes each case's resources, and the command of the run.
 pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
     let mut page = TerminalLayout::new(style);
     let max_named = if all { usize::MAX } else { MAX_NAMED };

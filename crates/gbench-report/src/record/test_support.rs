@@ -10,10 +10,9 @@ use super::case_tests::run;
 use crate::kind_tests::told;
 use crate::test_support::case;
 
-/// Runs that are told as a case is: where to begin, and what is set.
+/// Runs in the notation of a case: a beginning, and changes.
 const TOLD: &str = include_str!("../../documents/runs.txt");
 
-/// Every run with its name.
 pub(super) fn all() -> Vec<(&'static str, RunRecord)> {
     let names = ["pairs", "precisions", "gpu"].into_iter();
     names.chain(told(TOLD).map(|(name, _)| name)).map(|name| (name, named(name))).collect()
@@ -31,7 +30,7 @@ pub(crate) fn named(name: &str) -> RunRecord {
     }
 }
 
-/// A machine without GPUs, on which somebody works.
+/// A machine without GPUs, but with other work.
 fn manifest() -> Manifest {
     let mut manifest = test_support::manifest();
     let git = test_support::git(&mut manifest);
@@ -78,8 +77,8 @@ pub(super) fn measured(benchmark: &str, n: i64, centers: &[f64]) -> CaseRecord {
     test_support::case(case(benchmark, &[("n", n)]), processes, vec![time])
 }
 
-/// Cases of the gate's own GPU programs on a machine with two cards of one model, selected beside a suite file; and one
-/// of a program that will not have a figure of its own judged.
+/// Cases of the gate's own GPU programs on a machine with two cards of one model, selected in addition to a suite file;
+/// and one of a program that declares its own figure as not judged.
 pub(crate) fn gpu() -> RunRecord {
     let figure = |name: &str, unit: &str, gate, exact, values: &[f64]| {
         let metric = metric(name, unit, values.iter().map(|value| vec![*value]));
@@ -135,7 +134,8 @@ fn failing(case: CaseRecord, cause: &str) -> CaseRecord {
     CaseRecord { outcome, metrics: Vec::new(), ..case }
 }
 
-/// Three chapters of pairs: faster, slower and too noisy; one measured once; one that fails on each side; a chapter that cannot run.
+/// Three chapters of pairs: faster, slower and too noisy; one measured once; one that fails on each side; a chapter that
+/// cannot run.
 pub(crate) fn pairs() -> RunRecord {
     let base = |chapter: &str, case: &str, centers: &[f64]| {
         member(&[("chapter", chapter), ("case", case), ("variant", "baseline")], centers)

@@ -1,4 +1,4 @@
-//! A run in every format: how some read, and what holds of all.
+//! A run in every format: snapshots of some, and checks of all.
 
 use quick_junit::Report;
 
@@ -31,7 +31,7 @@ fn runs_read_well() {
         ("killed", terminal("killed", false)),
         // s0_50, s0_66, s0_67
         ("pairs", terminal("pairs", false)),
-        // s1_50: precisions stand beside their errors.
+        // s1_50: precisions next to their errors.
         ("precisions", terminal("precisions", false)),
     ] {
         snapshot("record", "terminal", name, &text);

@@ -1,4 +1,4 @@
-//! The fields of a case by which a sweep is looked at: its parameters, and its name, variant and device.
+//! The fields of a case in a sweep: its parameters, and its name, variant and device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use gbench_model::{CaseId, ParamValue};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownField {
     pub name: String,
-    /// Present where the field is there and the value is not.
+    /// Present if the field exists but the value does not.
     pub value: Option<String>,
-    /// What there is instead.
+    /// The existing fields or values.
     pub known: Vec<String>,
 }
 
-/// Names of fields that are no parameters; a parameter of the same name goes before.
+/// Fields other than parameters; a parameter of the same name takes precedence.
 const OWN: [&str; 5] = ["benchmark", "device", "suite", "thermal", "variant"];
 
 pub(super) struct CaseFields;
@@ -29,7 +29,6 @@ impl UnknownField {
 }
 
 impl CaseFields {
-    /// The value of a field; `None` where the case has none.
     pub(super) fn value(case: &CaseId, name: &str) -> Option<ParamValue> {
         let text = |text: &str| Some(ParamValue::Text(text.to_owned()));
         match (case.params.get(name), name) {
@@ -43,7 +42,8 @@ impl CaseFields {
         }
     }
 
-    /// Items by the values that their cases have of some fields, in the order of the values; an item whose case lacks one is left out.
+    /// Groups items by the values of their cases' fields, in the order of the values; an item whose case lacks one is
+    /// omitted.
     pub(super) fn grouped<'i, T>(
         items: &[&'i T],
         case: fn(&T) -> &CaseId,
@@ -59,7 +59,8 @@ impl CaseFields {
         found
     }
 
-    /// Columns and rows: one row for each combination of the values of `by`, which `value` shows; one column for each value of `group`.
+    /// Columns and rows: one row for each combination of the values of `by`, one column for each value of `group`, and
+    /// `value` for the cells.
     pub(super) fn matrix<T>(
         items: &[&T],
         case: fn(&T) -> &CaseId,
@@ -80,14 +81,13 @@ impl CaseFields {
         (by.iter().cloned().chain(columns.iter().map(ParamValue::to_string)).collect(), rows)
     }
 
-    /// Whether a case has the values that are asked for.
     pub(super) fn fits(case: &CaseId, conditions: &[(String, String)]) -> bool {
         conditions
             .iter()
             .all(|(name, text)| Self::value(case, name).is_some_and(|value| value.is_written(text)))
     }
 
-    /// Errors: a request names a field that no case has, or a value.
+    /// Errors: no case has a requested field or value.
     pub(super) fn check<'a>(
         cases: impl Iterator<Item = &'a CaseId> + Clone,
         request: &SweepRequest,
@@ -111,7 +111,6 @@ impl CaseFields {
         Ok(())
     }
 
-    /// The fields in which no two cases differ, with their value.
     pub(super) fn common<'a>(cases: impl Iterator<Item = &'a CaseId> + Clone) -> Vec<(String, ParamValue)> {
         let names: BTreeSet<&str> =
             cases.clone().flat_map(|case| case.params.keys().map(String::as_str)).chain(OWN).collect();
@@ -123,7 +122,7 @@ impl CaseFields {
         names.into_iter().filter_map(|name| Some((name.to_owned(), same(name)?))).collect()
     }
 
-    /// What a case is but for some of its fields: the point at which it stands.
+    /// A case without some of its fields: its point in the sweep.
     pub(super) fn point(case: &CaseId, without: &[&str]) -> String {
         let shown = |name: &str| !without.contains(&name);
         let own = OWN.into_iter().filter(|name| *name != "suite" && shown(name)).filter_map(|name| {
@@ -140,7 +139,7 @@ impl CaseFields {
     }
 }
 
-/// `operation=LayerNorm, `: what is left after the conditions, in front of a title.
+/// `operation=LayerNorm, `: the conditions, before a title.
 pub(super) fn conditions(request: &SweepRequest) -> String {
     request.conditions.iter().map(|(name, value)| format!("{name}={value}, ")).collect()
 }

@@ -1,4 +1,4 @@
-//! A sweep looked at by its parameters: one row a value, one column an implementation, the best of each point.
+//! A sweep by its parameters: one row per value, one column per implementation, the best of each point.
 
 pub(super) mod fields;
 mod of_record;
@@ -24,8 +24,8 @@ pub struct SweepTables {
 }
 
 impl SweepTables {
-    /// Whether cases that are still to be measured can answer a request: their device and their metrics are not known yet. Errors: no case
-    /// has a field of that name, or that value.
+    /// Checks whether cases that are not measured yet can answer a request: their device and their metrics are unknown.
+    /// Errors: no case has a field of that name, or that value.
     pub fn check_planned(cases: &[&CaseId], request: &SweepRequest) -> Result<(), UnknownField> {
         let is_device =
             |name: &str| name == "device" && cases.iter().all(|case| !case.params.contains_key(name));
@@ -34,23 +34,22 @@ impl SweepTables {
         CaseFields::check(cases.iter().copied(), &request)
     }
 
-    /// Of what one run measured. Errors: no case has a field of that name, or that value.
+    /// The tables of one run. Errors: no case has a field of that name, or that value.
     pub fn of_record(record: &RunRecord, request: &SweepRequest) -> Result<Self, UnknownField> {
         Ok(Self { tables: of_record::tables(record, request)? })
     }
 
-    /// Of the rows of a comparison. Errors: likewise.
+    /// The tables of a comparison's rows. Errors: as [`Self::of_record`].
     pub fn of_verdict(document: &VerdictDocument, request: &SweepRequest) -> Result<Self, UnknownField> {
         Ok(Self { tables: of_verdict::tables(document, request)? })
     }
 
-    /// Of a comparison whose rows have parameters with several values: how much faster head is by each of them; nothing
-    /// where there are too few rows to look at that way.
+    /// The tables of a comparison whose rows have parameters with several values: the speed of head by each of them;
+    /// empty with too few rows.
     pub(crate) fn overview(document: &VerdictDocument) -> Self {
         Self { tables: of_verdict::overview(document) }
     }
 
-    /// Errors: only those of `out`.
     pub fn write(&self, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
         table::write(&self.tables, options, out)
     }

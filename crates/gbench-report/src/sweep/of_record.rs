@@ -1,4 +1,4 @@
-//! The tables of what one run measured.
+//! The tables of one run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
         .map(|line| line.metric.name.as_str())
         .collect();
     let of_metric: Vec<&MetricView> = lines.into_iter().filter(|line| line.metric.name == metric).collect();
-    // Figures of different units or directions have nothing to do with each other.
+    // Figures of different units or directions are not comparable.
     let kind = |line: &MetricView| (line.metric.unit.clone(), line.better().map(|it| it.into_str()));
     let kinds: BTreeSet<(String, Option<&str>)> = of_metric.iter().map(|line| kind(line)).collect();
     let lost = record
@@ -68,7 +68,7 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
     Ok(tables)
 }
 
-/// `For all: dtype=fp16, root=-1`: parameters that need not be said of each.
+/// `For all: dtype=fp16, root=-1`: parameters that are equal everywhere.
 fn for_all(common: &[(String, ParamValue)], request: &SweepRequest) -> Option<String> {
     let asked = |name: &String| request.conditions.iter().any(|(known, _)| known == name);
     let usual = |name: &str, value: &ParamValue| {
@@ -80,7 +80,7 @@ fn for_all(common: &[(String, ParamValue)], request: &SweepRequest) -> Option<St
     (!shown.is_empty()).then(|| format!("For all: {}", shown.join(", ")))
 }
 
-/// The metric that is asked for; else the time, else the first that is judged. Errors: no case has it.
+/// The requested metric; else the time, else the first judged one. Errors: no case has it.
 fn metric_of(lines: &[&MetricView], request: &SweepRequest) -> Result<String, UnknownField> {
     let has = |name: &str| lines.iter().any(|line| line.metric.name == name);
     match &request.metric {
@@ -99,13 +99,11 @@ fn metric_of(lines: &[&MetricView], request: &SweepRequest) -> Result<String, Un
 
 const MEDIAN: &str = "Median over all other parameters";
 
-/// The lines of one metric and unit.
 struct SweepLines<'a> {
     lines: Vec<&'a MetricView<'a>>,
     metric: &'a str,
     unit: &'a str,
     better: Option<Better>,
-    /// What holds for all lines.
     common: &'a [(String, ParamValue)],
     request: &'a SweepRequest,
 }
@@ -132,7 +130,7 @@ impl SweepLines<'_> {
         SweepTable { table: ReportTable::new(title, columns, rows, notes), unit: Some(self.unit.to_owned()) }
     }
 
-    /// Where a line stands, without what holds for all; empty where nothing else is said of it.
+    /// The point of a line, without shared facts; empty if nothing else is left.
     fn point(&self, line: &MetricView, without: &str) -> String {
         let mut left_out: Vec<&str> = self.common.iter().map(|(name, _)| name.as_str()).collect();
         left_out.push(without);
@@ -145,7 +143,6 @@ impl SweepLines<'_> {
         Cell::shown(value.into(), |value| number::value(value, self.unit))
     }
 
-    /// The least and the most of some lines.
     fn extremes(&self, lines: &[&MetricView]) -> [Cell; 2] {
         let centers = || lines.iter().filter_map(|line| line.center);
         [self.figure(centers().reduce(f64::min)), self.figure(centers().reduce(f64::max))]
@@ -155,7 +152,6 @@ impl SweepLines<'_> {
         median(&mut lines.iter().filter_map(|line| line.center).collect::<Vec<_>>())
     }
 
-    /// Every chosen case.
     fn points(&self) -> SweepTable {
         let rows = self.lines.iter().map(|line| {
             let point = match self.point(line, "") {
@@ -167,7 +163,7 @@ impl SweepLines<'_> {
         self.table("of each case", ["case", "median", "spread"], rows, Vec::new())
     }
 
-    /// One row a value: the median over all else, and how it stands to the first.
+    /// One row per value: the median over the rest, and the factor to the first.
     fn by_values(&self) -> SweepTable {
         let names = &self.request.by;
         let by = CaseFields::grouped(&self.lines, |line| &line.case.id, names);
@@ -185,7 +181,7 @@ impl SweepLines<'_> {
         self.table(&format!("by {}", names.join(", ")), columns, rows, vec![MEDIAN.into()])
     }
 
-    /// One row a value of what is held against each other: averages, and at how many points it is the best.
+    /// One row per compared value: averages, and the number of points at which it is the best.
     fn groups(&self, group: &str) -> SweepTable {
         let by = CaseFields::grouped(&self.lines, |line| &line.case.id, &[group.to_owned()]);
         let contests = self.contests(group);
@@ -194,7 +190,7 @@ impl SweepLines<'_> {
             let mean = centers.iter().sum::<f64>() / centers.len().max(1) as f64;
             let is_own =
                 |line: &MetricView| CaseFields::value(&line.case.id, group).as_ref() == values.first();
-            // Equal ones are the best together.
+            // Equal answers are all the best.
             let best = contests.iter().filter(|contest| {
                 let mut places = contest.answers.iter().zip(&contest.places);
                 places.any(|(answer, place)| place.rank == 1 && is_own(self.lines[answer.line]))
@@ -237,7 +233,7 @@ impl SweepLines<'_> {
         self.table(&format!("by {group}"), columns, rows, notes)
     }
 
-    /// `1.54x`: how many times worse the answers with these values are than the best of their points, in the geometric mean.
+    /// `1.54x`: the geometric mean of the factors to the best of each point, for these values.
     fn vs_best(contests: &[Contest], group: &str, values: &[ParamValue]) -> Option<String> {
         let is_own =
             |answer: &ContestAnswer| CaseFields::value(answer.case, group).as_ref() == values.first();
@@ -246,7 +242,7 @@ impl SweepLines<'_> {
         geometric_mean(own.filter(|factor| factor.ln().is_finite())).map(number::times)
     }
 
-    /// A row for each value of the parameters, a column for each of what is held against each other.
+    /// A row for each value of the parameters, a column for each compared value.
     fn matrix(&self, group: &str) -> SweepTable {
         let by = &self.request.by;
         let figure = |lines: &[&MetricView]| self.figure(Self::middle(lines));
@@ -255,7 +251,6 @@ impl SweepLines<'_> {
         self.table(&format!("by {} and {group}", by.join(", ")), columns, rows, vec![MEDIAN.into()])
     }
 
-    /// Who answers the same problem: cases that are alike but for one field.
     fn contests(&self, group: &str) -> Vec<Contest<'_>> {
         let (Some(better), mut scratch) = (self.better, Vec::new()) else { return Vec::new() };
         let measure = Measure { metric: self.metric, unit: self.unit, better };
@@ -325,8 +320,8 @@ impl SweepLines<'_> {
     }
 }
 
-/// The names of the parameters that tell the points apart, and the points without them: `batch_size, sequence_length`, and `8, 512` in
-/// the order of the contests. `None` where points are named by something else than the same two or more parameters.
+/// The names of the parameters that distinguish the points, and the points without them: `batch_size, sequence_length`,
+/// and `8, 512` in the order of the contests. `None` unless the same two or more parameters name all points.
 fn short_points(contests: &[Contest]) -> Option<(String, Vec<String>)> {
     let split = |contest: &Contest| -> Option<(Vec<String>, Vec<String>)> {
         let parts = contest.point.split(", ").map(|part| part.split_once('='));
@@ -338,7 +333,7 @@ fn short_points(contests: &[Contest]) -> Option<(String, Vec<String>)> {
     alike.then(|| (names.join(", "), parts.iter().map(|(_, values)| values.join(", ")).collect()))
 }
 
-/// Cases that are alike but for one field, the best first.
+/// Cases that differ only in one field, the best first.
 struct Contest<'a> {
     point: String,
     answers: Vec<ContestAnswer<'a>>,
@@ -346,13 +341,12 @@ struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Whether the best is alone in its place, and chance does not explain its margin to the next.
+    /// True if the best is unique, and chance does not explain its margin to the next.
     fn is_clear(&self) -> bool {
         self.places.get(1).is_some_and(|next| next.rank > 1 && next.apart)
     }
 }
 
-/// `1.25x (1.20x to 1.31x)`.
 fn margin(place: &Rank) -> Cell {
     match (place.estimate, place.vs_best) {
         (Some(FactorInterval { factor, low, high }), _) => {
@@ -363,7 +357,7 @@ fn margin(place: &Rank) -> Cell {
     }
 }
 
-/// What may be said of the difference between the best and the next.
+/// The significance of the difference between the best and the next.
 fn certainty(best: &ContestAnswer, next: &ContestAnswer, place: &Rank) -> Cell {
     let single = [best, next].iter().any(|answer| answer.measured.centres.len() == 1);
     Cell::text(match (single, place.apart) {

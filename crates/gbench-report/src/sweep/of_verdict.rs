@@ -1,4 +1,4 @@
-//! The tables of a comparison: how many times as fast head is, by the parameters of its rows.
+//! The tables of a comparison: the relative speed of head, by the parameters of its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,7 @@ use gbench_compare::{Row, VerdictDocument};
 use gbench_model::ParamValue;
 use gbench_model::text::count;
 
-/// Rows from which on a comparison is also shown by its parameters.
 const MIN_ROWS: usize = 8;
-/// Values of a parameter that are still worth a table of their own in an overview.
 const MAX_VALUES: usize = 24;
 
 pub(super) fn tables(
@@ -52,7 +50,6 @@ pub(super) fn tables(
     Ok(tables)
 }
 
-/// `3 cases failed or are missing, and have no speed`.
 fn without_figures(rows: &[&Row]) -> Option<String> {
     let lost = rows.iter().filter(|row| row.change.is_none()).count();
     let lost = (lost > 0).then(|| {
@@ -63,7 +60,7 @@ fn without_figures(rows: &[&Row]) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// A table for each parameter that has several values, of the first metric that has rows enough.
+/// A table for each parameter with several values, for the first metric with enough rows.
 pub(super) fn overview(document: &VerdictDocument) -> Vec<SweepTable> {
     let mut by_metric: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in document.rows.iter().filter(|row| row.change.is_some()) {
@@ -88,7 +85,7 @@ pub(super) fn overview(document: &VerdictDocument) -> Vec<SweepTable> {
     tables
 }
 
-/// How many times as fast head is as base; below 1 it is slower. `None` where nothing is known of it.
+/// The speed of head relative to base; below 1 it is slower. `None` if unknown.
 fn speedup(row: &Row) -> Option<f64> {
     let factor = 1.0 / (1.0 + row.known_change()?.slowdown);
     (factor.is_finite() && factor > 0.0).then_some(factor)
@@ -106,7 +103,6 @@ const SPEED: &str = "Speed of head against base, above 1 is faster, below 1 slow
 const MEAN: &str =
     "Speed of head against base, above 1 is faster, below 1 slower: geometric mean over all other parameters";
 
-/// Each row, with its interval.
 fn points(rows: &[&Row], title: &str) -> SweepTable {
     let rows = rows.iter().map(|row| {
         let end = |slowdown: f64| number::times(1.0 / (1.0 + slowdown));
@@ -126,7 +122,7 @@ fn points(rows: &[&Row], title: &str) -> SweepTable {
     SweepTable::of_factors(format!("{title} of each row"), columns, rows, SPEED)
 }
 
-/// One row a value: the mean speed over all else, its extremes, and the verdicts.
+/// One row per value: the mean speed over the rest, its extremes, and the verdicts.
 fn by_values(rows: &[&Row], names: &[String], title: &str) -> SweepTable {
     let lines = CaseFields::grouped(rows, |row| &row.case, names).into_iter().map(|(values, rows)| {
         let factors = || rows.iter().filter_map(|row| speedup(row));

@@ -1,20 +1,18 @@
-//! What is asked of a sweep.
-
-/// What is asked of a sweep.
+/// A request to a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepRequest {
     /// One row for each value of these parameters, or combination of them.
     pub by: Vec<String>,
-    /// What is held against each other: one column, or line, for each value of this parameter.
+    /// The compared parameter: one column, or line, for each of its values.
     pub group_by: Option<String>,
-    /// Only what has these values.
+    /// Only cases with these values.
     pub conditions: Vec<(String, String)>,
-    /// `None`: `time`, else the first metric that is judged.
+    /// `None`: `time`, else the first judged metric.
     pub metric: Option<String>,
 }
 
 impl SweepRequest {
-    /// Whether anything is asked.
+    /// True if anything is requested.
     pub fn is_asked(&self) -> bool {
         !self.by.is_empty() || self.group_by.is_some() || !self.conditions.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Tables of a sweep, whatever they are about, in each format.
+//! Tables of a sweep in each format.
 
 use std::io;
 
@@ -10,16 +10,14 @@ use crate::layout::json;
 use crate::layout::table::ReportTable;
 use crate::layout::terminal::TerminalLayout;
 
-/// One table, and what may be said of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SweepTable {
     /// `operation=LayerNorm: time by sequence_length`.
     pub table: ReportTable<Cell>,
-    /// Of its figures; `None`: they are factors.
+    /// The figures' unit; `None` for factors.
     pub unit: Option<String>,
 }
 
-/// A cell, for readers and for programs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cell {
     /// In one line.
@@ -47,7 +45,6 @@ impl Cell {
         Self::new(count.to_string(), count)
     }
 
-    /// Empty where there is no value.
     pub(super) fn shown(value: Option<f64>, text: impl FnOnce(f64) -> String) -> Self {
         value.map_or(Self::none(), |value| Self::new(text(value), value))
     }
@@ -57,11 +54,10 @@ impl Cell {
     }
 }
 
-/// Rows of a table before the rest is only counted.
 const MAX_ROWS: usize = 40;
 const SCHEMA: &str = "gbench-ci/sweep/v1";
 
-/// Writes tables as the options say. Errors: only those of `out`.
+/// Errors: only those of `out`.
 pub(crate) fn write(tables: &[SweepTable], options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
     let limit = if options.all { usize::MAX } else { MAX_ROWS };
     match options.format {
@@ -81,7 +77,7 @@ pub(crate) fn write(tables: &[SweepTable], options: &Options, out: &mut dyn io::
             })
         }),
         Format::Csv => tables.iter().enumerate().try_for_each(|(index, it)| {
-            // One table after the other, each under its own header, with an empty line between.
+            // One table after the other, each with its header, separated by an empty line.
             if index > 0 {
                 writeln!(out)?;
             }
@@ -122,7 +118,6 @@ impl SweepTable {
         Self { table: ReportTable::new(title, [""; 0], [], Vec::new()), unit: None }
     }
 
-    /// Below its title.
     pub(super) fn markdown(&self, limit: usize) -> String {
         let rule = format!("| {} |", vec![":--"; self.table.columns.len()].join(" | "));
         let notes = self.table.sentences(limit).into_iter().map(|note| format!("\n{}.\n", prose(&note)));

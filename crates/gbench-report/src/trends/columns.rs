@@ -1,10 +1,9 @@
-//! The columns that a history has for programs. Values are in the series' unit.
+//! The columns of a history for programs. Values are in the series' unit.
 
 use crate::layout::case_names::CaseNames;
 use crate::layout::csv::params;
 use gbench_compare::trend::{TrendsDocument, V1Point, V1Series, V1TrendRun};
 
-/// One figure of a series.
 pub(super) struct TrendFigure<'d> {
     name: &'d str,
     series: &'d V1Series,
@@ -13,7 +12,7 @@ pub(super) struct TrendFigure<'d> {
     at: u32,
 }
 
-/// The value of a column in a row; `None`: not known.
+/// The value of a column in a row; `None` if unknown.
 pub(super) enum Values {
     Text(fn(&TrendFigure<'_>) -> Option<String>),
     Number(fn(&TrendFigure<'_>) -> Option<f64>),
@@ -21,7 +20,6 @@ pub(super) enum Values {
     Time(for<'f> fn(&'f TrendFigure<'_>) -> &'f str),
 }
 
-/// The columns in their order, each with whether it may be null.
 pub(super) const COLUMNS: [(&str, bool, Values); 22] = [
     ("suite", false, Values::Text(|row| Some(row.series.case.benchmark.suite().to_owned()))),
     ("benchmark", false, Values::Text(|row| Some(row.series.case.benchmark.name().to_owned()))),
@@ -51,14 +49,13 @@ pub(super) const COLUMNS: [(&str, bool, Values); 22] = [
     ),
 ];
 
-/// The facts that differ from the figure before, where the series breaks here.
+/// The facts that differ from the figure before, if the series breaks here.
 fn broken(row: &TrendFigure<'_>) -> Option<String> {
     let at = row.series.breaks.binary_search_by_key(&row.at, |it| it.at).ok()?;
     let fields = row.series.breaks[at].fields.iter().map(|field| field.field.as_str());
     Some(fields.collect::<Vec<_>>().join(" "))
 }
 
-/// The names of the series' cases.
 pub(super) fn names(document: &TrendsDocument) -> Vec<String> {
     let names = CaseNames::new(document.series.iter().map(|series| &series.case));
     document.series.iter().map(|series| names.name(&series.case)).collect()

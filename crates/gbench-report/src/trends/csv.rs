@@ -1,4 +1,5 @@
-//! A line for each figure, for spreadsheets. Values are in the series' unit; the columns stay in this order for as long as the schema is v1.
+//! A line for each figure, for spreadsheets. Values are in the series' unit; the columns keep their order for as long as
+//! the schema is v1.
 
 use std::io;
 

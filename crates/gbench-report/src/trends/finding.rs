@@ -1,4 +1,4 @@
-//! What a series is found to be, for the page's sections.
+//! The finding about a series, for the page's sections.
 
 use gbench_compare::trend::{SeriesState, V1ChangePoint, V1Series};
 
@@ -7,14 +7,14 @@ pub(crate) enum TrendFinding {
     /// Its newest level differs from the one before.
     Worse,
     Better,
-    /// No direction is better.
+    /// Neither direction is better.
     Changed,
     /// Its newest level is worse, and a person accepted that.
     Accepted,
-    /// Both sides of the change ran the same commit, so that something else changed.
+    /// Both sides of the change ran the same commit, so something else changed.
     SameCommit,
     Steady,
-    /// Nothing was, or could be, found out about its newest part.
+    /// Its newest part was not, or could not be, judged.
     NotJudged,
 }
 
@@ -38,7 +38,7 @@ impl TrendFinding {
     }
 }
 
-/// Whether it drifts for the worse, and still does.
+/// True if it drifts for the worse, and still does.
 pub(crate) fn is_drifting_worse(series: &V1Series) -> bool {
     is_drifting(series) && series.drift.as_ref().is_some_and(|drift| drift.worse == Some(true))
 }

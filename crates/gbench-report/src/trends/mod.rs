@@ -16,15 +16,11 @@ use super::layout::json;
 use super::layout::terminal::Style;
 use gbench_compare::trend::TrendsDocument;
 
-/// How trends are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum TrendsFormat {
-    /// A page for a person.
     Terminal,
-    /// The document itself.
     Json,
-    /// A line for each figure.
     Csv,
     /// The text format of OpenMetrics, with the time of each run.
     Openmetrics,
@@ -33,13 +29,14 @@ pub enum TrendsFormat {
 }
 
 impl TrendsFormat {
-    /// Whether this build can write it.
+    /// True if this build can write it.
     pub fn is_built_in(self) -> bool {
         self != Self::Parquet || cfg!(feature = "parquet")
     }
 }
 
-/// Writes trends. `all`: every series, where a page would only count those in which nothing happened. Errors: only those of `out`.
+/// Writes trends. `all`: every series, including those that a page would only count because nothing changed. Errors: only
+/// those of `out`.
 pub fn trends(
     document: &TrendsDocument,
     format: TrendsFormat,

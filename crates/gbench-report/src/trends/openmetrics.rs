@@ -1,5 +1,6 @@
-//! The text format of OpenMetrics 1.0, each sample with the time of its run: `promtool tsdb create-blocks-from openmetrics` takes it into
-//! Prometheus. Samples of one series stand together, in order of time, as the format asks.
+//! The text format of OpenMetrics 1.0, each sample with the time of its run: `promtool tsdb create-blocks-from
+//! openmetrics` imports it into Prometheus. The format requires that samples of one series are adjacent and sorted by
+//! time.
 
 use std::io;
 
@@ -42,7 +43,6 @@ fn labels(series: &V1Series) -> String {
     labels.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).join(",")
 }
 
-/// As the format has it: a backslash, a quote and a line feed.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

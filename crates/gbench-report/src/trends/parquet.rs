@@ -1,5 +1,5 @@
-//! Apache Parquet: a row for each figure, the same as the lines of the CSV, with types. Strings are whole, times are of milliseconds in
-//! UTC, and what is not known is null. Behind the feature `parquet`, for what it costs to build.
+//! Apache Parquet: a row for each figure, equal to the lines of the CSV, with types. Strings are unabridged, times have
+//! milliseconds in UTC, and unknown values are null. Behind the feature `parquet`, because of its build time.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use parquet::schema::types::Type;
 use super::columns::{COLUMNS, TrendFigure, Values, figures, names};
 use gbench_compare::trend::TrendsDocument;
 
-/// Rows that are held in memory at a time.
+/// Rows in memory at a time.
 const ROWS: usize = 1 << 20;
 
 fn milliseconds(time: &str) -> Option<i64> {
@@ -70,7 +70,7 @@ fn schema() -> Result<Type, ParquetError> {
     Type::group_type_builder("trends").with_fields(fields.collect::<Result<_, _>>()?).build()
 }
 
-/// Writes the next column. `value`: never `None` where it may not be null.
+/// Writes the next column. `value`: never `None` if it may not be null.
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     is_nullable: bool,

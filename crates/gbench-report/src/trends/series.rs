@@ -1,4 +1,4 @@
-//! The words that all reports of a history have for a series.
+//! Texts about a series that all reports of a history share.
 
 use std::cmp::Reverse;
 
@@ -8,17 +8,14 @@ use gbench_compare::trend::{
 };
 use gbench_model::text::count;
 
-/// `main`, `main on h100`.
 pub(crate) fn place(branch: &str, label: &str) -> String {
     if label.is_empty() { branch.to_owned() } else { format!("{branch} on {label}") }
 }
 
-/// `2026-11-23`.
 pub(crate) fn day(run: &V1TrendRun) -> &str {
     run.started.get(..10).unwrap_or(&run.started)
 }
 
-/// The run of a point.
 pub(crate) fn run_of<'d>(
     document: &'d TrendsDocument,
     series: &V1Series,
@@ -27,7 +24,6 @@ pub(crate) fn run_of<'d>(
     document.runs.get(series.points.get(point as usize)?.run as usize)
 }
 
-/// The newest figure; empty where there is none.
 pub(crate) fn latest(series: &V1Series) -> String {
     series.points.last().map_or(String::new(), |point| value(point.value, &series.unit))
 }
@@ -38,7 +34,6 @@ pub(crate) fn fields(broken: &V1Break, arrow: &str) -> String {
     broken.fields.iter().map(field).collect::<Vec<_>>().join(", ")
 }
 
-/// `12 runs since the last break, and 24 are needed`.
 fn too_few_runs(series: &V1Series) -> String {
     let begins = series.breaks.last().map_or(0, |it| it.at as usize);
     let since = if begins > 0 { " since the last break" } else { "" };
@@ -46,7 +41,7 @@ fn too_few_runs(series: &V1Series) -> String {
     format!("{runs}{since}, and {LEAST_SEARCHED} are needed")
 }
 
-/// Why the newest part of a series was not judged; empty where it was. `day`: of a point.
+/// Why the newest part of a series was not judged; empty if it was. `day`: of a point.
 pub(crate) fn why_not_judged(series: &V1Series, day: impl Fn(u32) -> String) -> String {
     match series.state {
         SeriesState::Searched => String::new(),
@@ -58,7 +53,7 @@ pub(crate) fn why_not_judged(series: &V1Series, day: impl Fn(u32) -> String) -> 
     }
 }
 
-/// Sorts series by their last changes: the newest first, the largest of one run first.
+/// Sorts series by their last changes: the newest first, within one run the largest first.
 pub(crate) fn newest_first(series: &mut [&V1Series]) {
     series.sort_by_key(|series| {
         let change = series.last_change();

@@ -1,23 +1,23 @@
-//! A series in one line: a bar for each run, or for several where they do not fit.
+//! A series in one line: a bar for each run, or for several if they do not fit.
 
 use crate::record::view::metric::median;
 use gbench_compare::trend::V1Series;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];
-/// Stands before the first figure after a break.
+/// Precedes the first figure after a break.
 const BREAK: [char; 2] = ['┊', '|'];
 
-/// The whole height is never less than this share: noise of a percent must not look like a mountain.
+/// The height covers at least this share, so that noise of a percent does not look large.
 const LEAST_RANGE: f64 = 0.05;
 
-/// At most `width` characters; several runs share a bar where there are more, which then shows their median.
+/// At most `width` characters; with more runs, several share a bar, which shows their median.
 pub(crate) fn spark(series: &V1Series, width: usize, unicode: bool) -> String {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let (bars, breaks) = if unicode { (BARS, BREAK[0]) } else { (ASCII, BREAK[1]) };
     let room = width.saturating_sub(series.breaks.len()).max(1);
     let each = values.len().div_ceil(room).max(1);
-    // A bar never holds figures of both sides of a break.
+    // A bar never combines figures of both sides of a break.
     let mut starts: Vec<usize> = vec![0];
     starts.extend(series.breaks.iter().map(|it| it.at as usize));
     starts.push(values.len());
@@ -37,7 +37,7 @@ pub(crate) fn spark(series: &V1Series, width: usize, unicode: bool) -> String {
     };
     let drawn = pieces.iter().map(|piece| piece.iter().map(bar).collect::<String>());
     let line = drawn.collect::<Vec<_>>().join(&breaks.to_string());
-    // Where breaks leave less room than there are pieces, the newest are shown.
+    // If breaks leave less space than there are pieces, the newest are shown.
     let skipped = line.chars().count().saturating_sub(width);
     line.chars().skip(skipped).collect()
 }

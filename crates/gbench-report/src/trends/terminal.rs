@@ -1,4 +1,4 @@
-//! Trends for a person: what changed first, a line each; of a few series everything.
+//! Trends for a person: first the changes, a line each; a few series are shown in full.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,10 @@ use crate::layout::terminal::{GridRow, Style, TerminalLayout};
 use gbench_compare::trend::{CommonStep, TrendsDocument, V1ChangePoint, V1Series, V1TrendRun};
 use gbench_model::text::{capitalized, count, list, short_commit};
 
-/// So many series or fewer are shown whole.
 const FEW: usize = 3;
-/// Quiet series that a page shows unless all are asked for.
 const MOST_QUIET: usize = 20;
-/// Columns of a trend in a table.
 const SPARK: usize = 24;
-/// Newest runs of a series that is shown whole.
 const NEWEST: usize = 8;
-/// Breaks that an overview names.
 const MOST_BREAKS: usize = 10;
 
 pub(super) fn render(document: &TrendsDocument, style: Style, all: bool) -> String {
@@ -62,7 +57,6 @@ fn has_metrics(document: &TrendsDocument) -> bool {
     document.series.windows(2).any(|pair| pair[0].metric != pair[1].metric)
 }
 
-/// The last cell of a series' row, and since when it is so.
 type LastCell = (String, Option<String>);
 
 struct View<'d> {
@@ -165,7 +159,7 @@ impl<'d> View<'d> {
         }
     }
 
-    /// A table of series with their trends; nothing where there are none. `cell`: of the last column.
+    /// A table of series with their trends; nothing if there are none. `cell`: of the last column.
     fn section(
         &self,
         page: &mut TerminalLayout,
@@ -182,7 +176,6 @@ impl<'d> View<'d> {
         page.section(heading, &["case", "trend", "latest", column], series.iter().map(row));
     }
 
-    /// A step that most cases took at once.
     fn common(&self, step: &CommonStep<'_>) -> String {
         let day = self.document.runs.get(step.run).map_or("".into(), |run| visible(day(run)));
         let commits = step.commits().map_or(String::new(), |(good, bad)| {
@@ -205,12 +198,11 @@ impl<'d> View<'d> {
         spark(series, SPARK, self.style.unicode)
     }
 
-    /// Of a point; empty where its run is not known.
+    /// The day of a point; empty if its run is unknown.
     fn day(&self, series: &V1Series, at: u32) -> String {
         run_of(self.document, series, at).map_or(String::new(), |run| visible(day(run)).into_owned())
     }
 
-    /// When a change came, between which commits, and how sure that is.
     fn since(&self, series: &V1Series, change: &V1ChangePoint) -> String {
         let day = self.day(series, change.at);
         let commits = match (&change.good, &change.bad) {
@@ -229,7 +221,6 @@ impl<'d> View<'d> {
         format!("{day}{commits}; {range}, {}{new}{accepted}", p_value(change.p))
     }
 
-    /// Each break once, with how many series it breaks.
     fn breaks(&self) -> Vec<String> {
         let mut found: BTreeMap<String, usize> = BTreeMap::new();
         for series in &self.document.series {
@@ -245,7 +236,7 @@ impl<'d> View<'d> {
             series if series == all => format!("{text} (all series)"),
             series => format!("{text} ({series} of {all} series)"),
         };
-        // The newest matter.
+        // The newest are the relevant ones.
         let left_out = found.len().saturating_sub(MOST_BREAKS);
         let mut texts: Vec<String> = found.iter().skip(left_out).map(text).collect();
         if left_out > 0 {

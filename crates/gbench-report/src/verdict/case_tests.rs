@@ -1,4 +1,4 @@
-//! The cases of `fixtures/verdicts`: what is worked out of a verdict before any format writes it.
+//! The cases of `fixtures/verdicts`: the view of a verdict before any format renders it.
 
 use gbench_compare::VerdictDocument;
 

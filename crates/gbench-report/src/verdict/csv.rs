@@ -1,4 +1,4 @@
-//! A verdict as a table for spreadsheets: one line a row of the document, the columns below in this order for as long as
+//! A verdict as a table for spreadsheets: one line per row of the document. The columns keep their order for as long as
 //! the verdict's schema is v2; v1 ended with `next`. Figures are in the metric's unit.
 
 use std::io;
@@ -58,7 +58,7 @@ fn sequence(row: &Row, part: fn(&Sequence) -> Option<f64>) -> String {
     optional(row.sequence.as_ref().and_then(part))
 }
 
-/// Writes the header and one line a row. `labelled`: the label of each machine is the first column.
+/// Writes the header and one line per row. `labelled`: the label of each machine is the first column.
 pub(super) fn render(
     machines: &[(&str, VerdictView)],
     labelled: bool,

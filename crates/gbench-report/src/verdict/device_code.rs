@@ -1,5 +1,5 @@
-//! What became of the device code, as reports show it: cases that changed with their kernels, why others cannot be compared, and
-//! the noise of those that are the same.
+//! Changes of the device code in reports: cases whose kernels changed, reasons against a comparison, and the noise of
+//! unchanged cases.
 
 use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
@@ -9,10 +9,8 @@ use crate::layout::terminal::TerminalLayout;
 use gbench_compare::{CaseCode, CodeState, KernelChange, VerdictDocument};
 use gbench_model::text::{capitalized, count};
 
-/// Kernels that a terminal names of one case.
 const MAX_KERNELS: usize = 5;
 
-/// The part of a report.
 pub(crate) struct CodeView<'a> {
     /// By name, each with its case.
     changed: Vec<(String, &'a CaseCode)>,
@@ -23,7 +21,6 @@ pub(crate) struct CodeView<'a> {
 }
 
 impl<'a> CodeView<'a> {
-    /// `None` where no case says what its code is.
     pub(crate) fn new(document: &'a VerdictDocument) -> Option<Self> {
         let cases = &document.device_code;
         let names = CaseNames::new(cases.iter().map(|case| &case.case));
@@ -40,7 +37,6 @@ impl<'a> CodeView<'a> {
         })
     }
 
-    /// `Device code: 2 changed, 5 identical, 1 not comparable`.
     pub(crate) fn title(&self) -> String {
         let gaps: usize = self.gaps.iter().map(|(_, names)| names.len()).sum();
         let counts =
@@ -68,7 +64,6 @@ impl<'a> CodeView<'a> {
         }
     }
 
-    /// What stands below the title, in Markdown.
     pub(crate) fn markdown(&self, style: &MarkdownStyle) -> String {
         let mut parts = Vec::new();
         let kernels =

@@ -1,5 +1,5 @@
-//! A verdict as JSON lines, for programs that read line by line: each row of the document as it stands there,
-//! in the document's order, with the case's name as text beside its parts.
+//! A verdict as JSON lines, for programs that read line by line: each row of the document unchanged, in the document's
+//! order, with the case's name as text in addition to its parts.
 
 use std::io;
 
@@ -11,7 +11,6 @@ use gbench_compare::{Row, VerdictDocument};
 
 #[derive(Serialize)]
 struct RowLine<'a> {
-    /// Which machine's, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     /// The case, unambiguous within the document.
@@ -20,7 +19,7 @@ struct RowLine<'a> {
     row: &'a Row,
 }
 
-/// Writes one line a row; nothing where nothing was compared.
+/// Writes one line per row; nothing if nothing was compared.
 pub(super) fn render(
     label: Option<&str>,
     document: &VerdictDocument,

@@ -1,7 +1,6 @@
-//! A verdict for the test views of CI systems. One test case a row: regressed is a failure; invalid and
-//! missing are errors; inconclusive is skipped with its reason, or a failure where the policy says that it
-//! fails; everything else passes. A comparison of nothing is an error of its own, since a view without test
-//! cases shows green.
+//! A verdict for the test views of CI systems. One test case per row: regressed is a failure; invalid and missing are
+//! errors; inconclusive is skipped with its reason, or a failure if policy requires a decision; everything else passes. A
+//! comparison of nothing is a separate error, since a view without test cases passes.
 
 use quick_junit::NonSuccessKind::{Error, Failure};
 use quick_junit::{TestCase, TestCaseStatus};

@@ -1,5 +1,5 @@
-//! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a
-//! terminal; what most readers skip is folded. Every text from the document passes through `escape`.
+//! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a terminal; details
+//! are folded. Every text from the document passes through `escape`.
 
 use super::method;
 use super::summary::{Speedup, left_out};
@@ -17,17 +17,16 @@ use crate::sweep::SweepTables;
 use gbench_compare::{Conclusion, Difference, Verdict};
 use gbench_model::text::{capitalized, count};
 
-/// Rows of one table before the rest is only counted, as long as the page is not too long.
+/// Rows of one table if the page is short enough; the others are counted.
 const MAX_ROWS: usize = 60;
 
-/// Rows that one note names before the rest is counted.
 pub(crate) const MAX_NAMED: usize = 10;
 
-/// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
+/// The page's limit in bytes unless everything is requested: GitHub accepts comments of 65,536 characters.
 const MAX_PAGE: usize = 65_000;
 
-/// The report; unless `all` is asked for, with its tables cut as little as the length of the page allows: `page` is given
-/// the most rows a table may have.
+/// The report; unless `all` is requested, its tables are cut as far as the page's limit requires: `page` gets the most
+/// rows of a table.
 pub(super) fn fitted(all: bool, page: impl Fn(usize) -> String) -> String {
     let mut limit = if all { usize::MAX } else { MAX_ROWS };
     loop {
@@ -39,12 +38,10 @@ pub(super) fn fitted(all: bool, page: impl Fn(usize) -> String) -> String {
     }
 }
 
-/// Sign and word: `❌ REGRESSED`.
 pub(super) fn heading(conclusion: Conclusion) -> String {
     format!("{} {}", Emphasis::from(conclusion).look().sign, conclusion.into_str().to_uppercase())
 }
 
-/// The page with at most `limit` rows a table.
 pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     let document = view.document;
     let mut page = format!("## {}\n\n", heading(document.conclusion));
@@ -88,13 +85,12 @@ fn section(group: &VerdictGroup, limit: usize) -> String {
     table(&group.lines, limit) + &notes.text()
 }
 
-/// Empty without a row.
 fn table(lines: &[RowView], limit: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
     let shape = Shape::new(lines);
-    // How much rounds differ is a share of the figures: it says nothing of rows that all lack a relative change.
+    // The spread between rounds is a share of the figures: it is meaningless if no row has a relative change.
     let shape = Shape { rounds: shape.rounds && shape.changes, ..shape };
     let mut out = shape.head();
     for line in lines.iter().take(limit) {
@@ -107,11 +103,11 @@ fn table(lines: &[RowView], limit: usize) -> String {
     out
 }
 
-/// Why and what next, said once where it is the same: paragraphs and items of a list, in order.
+/// Reasons and next steps, with equal ones grouped: paragraphs and items of a list, in order.
 #[derive(Default)]
 pub(crate) struct Notes {
     pub items: Vec<String>,
-    /// What holds for all; empty where nothing does.
+    /// The note for all rows, or empty.
     pub together: String,
 }
 
@@ -149,7 +145,6 @@ impl Notes {
         Self { items: together(said).into_iter().filter_map(item).collect(), together: next_of_all }
     }
 
-    /// As it stands below a table; empty where there is nothing to say.
     pub(crate) fn text(&self) -> String {
         let parts = [self.items.concat(), self.together.clone()];
         parts.iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
@@ -178,7 +173,7 @@ fn end(text: &str, style: &MarkdownStyle) -> String {
     (style.prose)(&capitalized(text.trim_end_matches('.')))
 }
 
-/// Fields in which the machines differ, as a table; empty where there are none.
+/// Fields in which the machines differ, as a table; empty if there are none.
 pub(crate) fn differences(differences: &[&Difference]) -> String {
     if differences.is_empty() {
         return String::new();
@@ -188,7 +183,7 @@ pub(crate) fn differences(differences: &[&Difference]) -> String {
     markdown::table("| field | base | head |\n|:--|:--|:--|", differences.iter().map(row))
 }
 
-/// The suites as a table, and the speed of all in a sentence; empty where there are none.
+/// The suites as a table, and the total speed in a sentence; empty if there are none.
 pub(crate) fn suites(view: &VerdictView) -> String {
     if view.suites.is_empty() {
         return String::new();

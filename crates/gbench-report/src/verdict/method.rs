@@ -1,11 +1,11 @@
-//! The method of a comparison in rounds: how it was measured, on what its verdicts rest, what was checked.
+//! The method of a comparison in rounds: its measurement, the basis of its verdicts, its checks.
 
 use crate::layout::number::signed_percent;
 use gbench_compare::{Conclusion, RoundsMethod, Row, Sequence, SerialCorrelation, Verdict, VerdictDocument};
 use gbench_model::text::{count, percent};
 use gbench_model::{Interleaving, SandboxState};
 
-/// How both sides were measured, for a reader who has never heard of rounds.
+/// How both sides were measured, for readers who do not know the term round.
 pub(crate) fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let sequences = document.rows.iter().filter_map(|row| row.sequence.as_ref());
     let used = match Extent::new(sequences.map(|sequence| f64::from(sequence.rounds))) {
@@ -29,7 +29,8 @@ pub(crate) fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> Str
     )
 }
 
-/// Rows that the screen left open. Rules before `seq-e-3` count one where it leaves none, because a share of nothing is no share.
+/// Rows that the screen left open. Rules before `seq-e-3` assume at least one, because the error rate is divided by their
+/// number.
 fn candidates(document: &VerdictDocument, rounds: &RoundsMethod) -> usize {
     let went_on = |row: &&Row| {
         let later = |sequence: &Sequence| {
@@ -45,7 +46,6 @@ fn candidates(document: &VerdictDocument, rounds: &RoundsMethod) -> usize {
     }
 }
 
-/// The error rates of the verdicts, in one sentence.
 pub(crate) fn risk(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let share = match candidates(document, rounds) {
         _ if document.method.counts_all_rounds() => {
@@ -62,7 +62,7 @@ pub(crate) fn risk(document: &VerdictDocument, rounds: &RoundsMethod) -> String 
     )
 }
 
-/// Advice for a comparison that passed; the rows of any other say it themselves.
+/// Advice for a comparison that passed; otherwise the rows have the advice.
 pub(crate) fn next(document: &VerdictDocument) -> Option<String> {
     let unchanged =
         document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged && row.margin.is_none());
@@ -76,46 +76,48 @@ pub(crate) fn next(document: &VerdictDocument) -> Option<String> {
     ))
 }
 
-/// How rounds with shared processes count where programs are judged.
-const SHARED_PROGRAMS: &str = " Rounds of processes that cases of a harness share can make their program red, and no case: a \
-                               red or an improvement of a case rests on processes of its own.";
+/// The effect of rounds with shared processes if programs are judged.
+const SHARED_PROGRAMS: &str = " Rounds of processes that cases of a harness share can make their program red, but no case. A \
+                               red or improved case rests on its own processes.";
 
-/// What rounds with shared processes are worth.
-const SHARED_SCREEN: &str = " Rounds of processes that cases of a harness share only screen: a red or an \
-                             improvement of such a case rests on processes of its own.";
+/// The effect of rounds with shared processes otherwise.
+const SHARED_SCREEN: &str = " Rounds of processes that cases of a harness share only screen: a red or \
+                             improved case rests on its own processes.";
 
-/// The basis of the verdicts, and how to read the figures.
 pub(crate) fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let by_share = || document.rows.iter().filter(|row| row.margin.is_none());
     let targets = span(by_share().map(|row| row.threshold));
     let least = span(by_share().filter_map(|row| Some(row.sequence.as_ref()?.min_effect)));
-    let went_on = match candidates(document, rounds) {
-        0 => "No row".to_owned(),
-        candidates => count(candidates, "candidate"),
-    };
     let shared = match rounds.alpha_programs {
         Some(_) => SHARED_PROGRAMS,
         None if rounds.shared_screen => SHARED_SCREEN,
         None => "",
     };
     let confidence = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
-    let of_evidence = if document.method.counts_all_rounds() {
-        "went on, each until the evidence of its rounds"
+    let (over, evidence) = if document.method.counts_all_rounds() {
+        ("", "evidence from its rounds")
     } else {
-        "went on over fresh rounds, each until the evidence"
+        (" over fresh rounds", "evidence")
+    };
+    let continued = match candidates(document, rounds) {
+        0 => "No row continued.".to_owned(),
+        candidates => format!(
+            "{} continued{over}. Each stopped with {evidence} for more than {least} worse or better, beyond the error \
+             rate above; with a range within {targets}; or with the last round.",
+            count(candidates, "candidate")
+        ),
     };
     format!(
-        "Rule {}: every row was screened in {}; where the whole range of its change lay within {targets} either way, it \
-         was called unchanged. {went_on} {of_evidence} for more than {least} worse, or better, was stronger than chance gives it with the probability said above, until its range lay within \
-         {targets} after all, or until the rounds were over.{shared} Base and head are geometric means over the processes' \
-         medians; ± below the rounds says how much the change differs from round to round. Of a change, plus is worse \
-         and minus is better; the range holds it with {confidence} confidence, taken row by row.",
+        "Rule {}: every row was screened in {}. A row whose whole range lay within {targets} either way was called \
+         unchanged. {continued}{shared} Base and head are geometric means over the processes' medians; ± below the \
+         rounds is the spread of the change from round to round. Plus is worse and minus is better. The range has \
+         {confidence} confidence, row by row.",
         document.method.rule,
         count(rounds.screen_rounds as usize, "round"),
     )
 }
 
-/// Validity checks of the rounds, each with its finding: a line each.
+/// Validity checks of the rounds, each with its finding on one line.
 pub(crate) fn checks(document: &VerdictDocument, rounds: &RoundsMethod) -> Vec<String> {
     let serial_correlation = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
@@ -154,7 +156,7 @@ pub(crate) fn checks(document: &VerdictDocument, rounds: &RoundsMethod) -> Vec<S
     checks
 }
 
-/// The promise of "unchanged" for these rows: `within 2 %`; empty where no rounds decided.
+/// The precision of "unchanged" for these rows: `within 2 %`; empty if no rounds decided.
 pub(crate) fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
     let by_share = rows.filter(|row| row.sequence.is_some() && row.margin.is_none());
     let within = Extent::new(by_share.map(|row| row.threshold));
@@ -165,7 +167,6 @@ fn span(values: impl Iterator<Item = f64>) -> String {
     Extent::new(values).map_or("the target".into(), |extent| extent.text(percent))
 }
 
-/// The least and the greatest of some values.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
     low: f64,
@@ -173,7 +174,6 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// `None` where there are no values.
     pub(super) fn new(values: impl Iterator<Item = f64>) -> Option<Self> {
         values
             .map(|value| Self { low: value, high: value })
@@ -184,13 +184,12 @@ impl Extent {
         self.low == self.high
     }
 
-    /// `2 %` or `2 % to 5 %`.
     pub(super) fn text(self, show: impl Fn(f64) -> String) -> String {
         if self.is_one() { show(self.low) } else { format!("{} to {}", show(self.low), show(self.high)) }
     }
 }
 
-/// The row of which a reader would want to know more first: the first that is not unchanged, else the first.
+/// The row that is most worth an explanation: the first that is not unchanged, else the first.
 pub(crate) fn worth_explaining(document: &VerdictDocument) -> Option<&Row> {
     let decided = || document.rows.iter().filter(|row| row.sequence.is_some());
     decided().find(|row| row.verdict != Verdict::Unchanged).or_else(|| decided().next())

@@ -1,4 +1,4 @@
-//! A verdict in every format. Each shows what `view` works out, in its own way.
+//! A verdict in every format. Each lays out the contents of `view`.
 
 #[cfg(test)]
 pub(super) mod case_tests;

@@ -1,5 +1,5 @@
-//! One verdict, or those of several machines, in the format that is asked for. Of several it says first what holds for all,
-//! then each machine under its label, in the same way as alone.
+//! One verdict, or those of several machines, in the requested format. A merged report begins with the common facts; then
+//! each machine follows under its label, as in a single report.
 
 use std::io;
 
@@ -35,8 +35,8 @@ pub fn verdict(document: &VerdictDocument, options: &Options, out: &mut dyn io::
     }
 }
 
-/// Writes the verdicts of several machines; one without a label and without gaps reads as that machine's own. Errors: only
-/// those of `out`.
+/// Writes the verdicts of several machines; a single one without a label and without gaps is written as that machine's
+/// verdict. Errors: only those of `out`.
 pub fn merged(merged: &Merged, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
     if let [only] = merged.groups.as_slice()
         && only.label.is_empty()
@@ -71,7 +71,6 @@ fn called(group: &Group) -> &str {
     if group.label.is_empty() { "(no label)" } else { &group.label }
 }
 
-/// `24 rows of 2 machines: 1 regressed, 23 unchanged`.
 fn counts(merged: &Merged) -> String {
     let rows: u32 = merged.counts.values().sum();
     let counts = counts_text(&merged.counts);
@@ -124,7 +123,7 @@ fn to_markdown(merged: &Merged, views: &[(&str, VerdictView)], limit: usize) -> 
     page
 }
 
-/// Suites are called after their machine; what is missing is an error of its own.
+/// Suites are named after their machine; a missing machine is a separate error.
 fn test_cases(merged: &Merged, views: &[(&str, VerdictView)]) -> Vec<(String, TestCase)> {
     let of_machine = |(label, view): &(&str, VerdictView)| {
         let named = |(suite, case)| (format!("{label}: {suite}"), case);

@@ -1,4 +1,4 @@
-//! Each suite in one line, and how much faster or slower head is on the whole.
+//! Each suite in one line, and the total speed of head.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,6 @@ use crate::layout::number::geometric_mean;
 use gbench_compare::{Conclusion, Row, Verdict, is_speed};
 use gbench_model::text::count;
 
-/// Counts of one suite. A suite with a failure never counts as passed.
 #[derive(Debug, PartialEq)]
 pub(crate) struct SuiteSummary {
     pub name: String,
@@ -15,11 +14,11 @@ pub(crate) struct SuiteSummary {
     pub speedup: Option<Speedup>,
 }
 
-/// How many times as fast head is as base, over the rows of whose change something is known. Below 1: slower.
+/// The speed of head relative to base, over the rows with a known change. Below 1: slower.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Speedup {
     pub rows: u32,
-    /// Rows that were left out because nothing is known of their change.
+    /// Rows that were omitted because their change is unknown.
     pub unknown: u32,
     pub geometric_mean: f64,
     /// With its name, as `best`.
@@ -28,7 +27,6 @@ pub(crate) struct Speedup {
 }
 
 impl SuiteSummary {
-    /// The suites of the rows, by name.
     pub(crate) fn all(rows: &[Row], names: &CaseNames) -> Vec<Self> {
         let mut suites: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in rows {
@@ -65,7 +63,7 @@ impl SuiteSummary {
     }
 }
 
-/// What is said of rows that have no part in a mean; `None` where there are none.
+/// A note about rows without a part in the mean; `None` if there are none.
 pub(crate) fn left_out(unknown: u32) -> Option<String> {
     let are = if unknown == 1 { "is" } else { "are" };
     (unknown > 0).then(|| {
@@ -73,14 +71,12 @@ pub(crate) fn left_out(unknown: u32) -> Option<String> {
     })
 }
 
-/// How many rows have which verdict.
 pub(crate) fn counts<'r>(rows: impl Iterator<Item = &'r Row>) -> BTreeMap<Verdict, u32> {
     let mut counts = BTreeMap::new();
     rows.for_each(|row| *counts.entry(row.verdict).or_default() += 1);
     counts
 }
 
-/// `2 regressed, 1 missing, 38 unchanged`.
 pub(crate) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
     let present = counts.iter().filter(|(_, count)| **count > 0);
     present.map(|(verdict, count)| format!("{count} {}", verdict.into_str())).collect::<Vec<_>>().join(", ")

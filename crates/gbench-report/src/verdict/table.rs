@@ -6,21 +6,20 @@ use crate::layout::markdown::stacked;
 use gbench_compare::Verdict;
 use gbench_model::text::percent;
 
-/// The columns of a table beside case, base and head; and what stands below their figures.
+/// The columns of a table in addition to case, base and head, and the second lines of its cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub changes: bool,
-    /// With the p-value below the change, beside its interval.
+    /// With the p-value below the change, next to its interval.
     pub p_values: bool,
     pub verdicts: bool,
-    /// How many decided, and how much they differ among each other.
+    /// The number of rounds, and their spread.
     pub rounds: bool,
     /// The spread below base and head.
     pub spreads: bool,
 }
 
 impl Shape {
-    /// Of a table of everything that is known of the rows.
     pub(crate) fn new(lines: &[RowView]) -> Self {
         let changes = lines.iter().any(|line| !line.change.is_empty());
         let rounds = lines.iter().any(|line| !line.rounds.is_empty());
@@ -34,7 +33,7 @@ impl Shape {
         ["case, metric", "base", "head"].into_iter().chain(shown).collect()
     }
 
-    /// The cells of a row behind its case: each a text, and what stands below it.
+    /// The cells of a row after its case: each a text with its second line.
     pub(crate) fn cells(self, line: &RowView) -> Vec<[String; 2]> {
         let side = |side: &SideView| {
             [side.value.clone(), if self.spreads { side.spread.clone() } else { String::new() }]
@@ -52,14 +51,13 @@ impl Shape {
         cells
     }
 
-    /// The header in Markdown.
     pub(crate) fn head(self) -> String {
         let columns = self.columns();
         let rules = ":--|".repeat(columns.len() - 3);
         format!("| {} |\n|:--|--:|--:|{rules}\n", columns.join(" | "))
     }
 
-    /// One row in Markdown. `case`: its first cell, in Markdown; `figure` makes Markdown of the others.
+    /// One row in Markdown. `case`: its first cell, in Markdown; `figure` converts the others to Markdown.
     pub(crate) fn row(self, case: &str, line: &RowView, figure: impl Fn(&str) -> String) -> String {
         let decided = matches!(line.row.verdict, Verdict::Regressed | Verdict::Improved);
         let sign = Emphasis::from(line.row.verdict).look().sign;
@@ -76,7 +74,7 @@ impl Shape {
     }
 }
 
-/// The margin of the verdict: in rounds, the change that a regression must lie beyond, and for the rest the target.
+/// The margin of the verdict: in rounds, the least change of a regression, and otherwise the target.
 pub(crate) fn margin(line: &RowView) -> f64 {
     match (&line.row.sequence, line.row.verdict) {
         (Some(sequence), Verdict::Regressed | Verdict::Improved) => sequence.min_effect,

@@ -1,5 +1,5 @@
-//! A verdict for a terminal or a CI log. In the order in which people read: the verdict, the counts, what
-//! changed, how to see it again, and then the rest.
+//! A verdict for a terminal or a CI log, in the order of importance: the verdict, the counts, the changes, the command to
+//! reproduce them, and then the rest.
 
 use super::method;
 use super::summary::counts_text;
@@ -14,10 +14,8 @@ use crate::sweep::SweepTables;
 use gbench_compare::Difference;
 use gbench_model::text::capitalized;
 
-/// Rows of one group before the rest is only counted.
 const MAX_ROWS: usize = 50;
 
-/// Values of a parameter before the rest is only counted.
 const MAX_VALUES: usize = 24;
 
 /// The report. `all`: every row is shown, also the unchanged ones.
@@ -69,7 +67,7 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
     page.into_text()
 }
 
-/// A table of rows with their notes; beyond `limit` they are only counted. Notes that several rows share are said once,
+/// A table of rows with their notes; rows beyond `limit` are counted. Notes that several rows share are printed once,
 /// below.
 fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
     let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
@@ -100,7 +98,7 @@ fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
 }
 
 fn stacked(lines: [&str; 2]) -> String {
-    // Line breaks tell lines of a cell apart, so none may come in with a name.
+    // Line breaks separate the lines of a cell, so a name must not contain any.
     let [above, below] = lines.map(|text| text.replace('\n', " "));
     if below.is_empty() { above } else { format!("{above}\n{below}") }
 }

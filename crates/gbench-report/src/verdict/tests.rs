@@ -1,4 +1,4 @@
-//! A verdict in every format: how each reads, and what holds of all.
+//! A verdict in every format: snapshots of each, and checks of all.
 
 use quick_junit::Report;
 
@@ -84,7 +84,7 @@ fn a_terminal_gets_what_it_can_show_at_any_width() {
         assert!(color.contains("\u{1b}[1"), "{name}");
         assert_eq!(codes.replace_all(&color, ""), text, "colour changes no word of {name}");
     }
-    // Names that differ in their tail stay apart.
+    // Names that differ at their end stay distinguishable.
     for columns in [60, 80, 120] {
         let style = Style { width: columns, ..Style::PLAIN };
         let text = written(&documents::long_names(), Format::Terminal, style, true);

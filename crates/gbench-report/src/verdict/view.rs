@@ -1,5 +1,5 @@
-//! The view model of every format, worked out once from the verdict document: groups, figures as text, and the
-//! summary of each suite. A format only lays it out.
+//! The view model of every format, computed once from the verdict document: groups, figures as text, and the summary of
+//! each suite. A format only lays it out.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,16 @@ use gbench_model::{error_of_result, shell_word};
 /// The document, sorted for reading.
 pub(crate) struct VerdictView<'a> {
     pub document: &'a VerdictDocument,
-    /// Rows that changed or could not be decided: one group a verdict, in the order of [`Verdict`], none empty.
+    /// Rows that changed or could not be decided: one group per verdict, in the order of [`Verdict`], none empty.
     pub groups: Vec<VerdictGroup<'a>>,
     pub unchanged: Vec<RowView<'a>>,
     /// By name.
     pub suites: Vec<SuiteSummary>,
-    /// Absent where nothing was compared.
+    /// Absent if nothing was compared.
     pub speedup: Option<Speedup>,
-    /// Absent where no case says what its device code is.
+    /// Absent if no case has device code.
     pub code: Option<CodeView<'a>>,
-    /// Absent where nothing was profiled.
+    /// Absent if nothing was profiled.
     pub profiles: Option<ProfilesView<'a>>,
 }
 
@@ -38,35 +38,32 @@ pub(crate) struct VerdictGroup<'a> {
 }
 
 impl VerdictGroup<'_> {
-    /// `Regressed: 2`.
     pub(crate) fn title(&self) -> String {
         format!("{}: {}", capitalized(self.verdict.into_str()), self.lines.len())
     }
 }
 
-/// One row as text.
 pub(crate) struct RowView<'a> {
     pub row: &'a Row,
     /// The case, unambiguous within the document.
     pub name: String,
     pub base: SideView,
     pub head: SideView,
-    /// `+10.2 % slower`; the interval where it is inconclusive; empty where there is nothing to compare.
+    /// `+10.2 % slower`; the interval if it is inconclusive; empty if there is nothing to compare.
     pub change: String,
-    /// `+8.1 % to +12.4 %`; empty where `change` says it all.
+    /// `+8.1 % to +12.4 %`; empty if `change` contains it.
     pub interval: String,
-    /// `p < 0.001`, corrected over the suite; empty where the rule gives none.
+    /// `p < 0.001`, corrected over the suite; empty if the rule has none.
     pub p: String,
-    /// `12`, the rounds up to the decision, and `±0.5 %`, how much the change differs between them; empty where no rounds
+    /// `12`, the rounds up to the decision, and `±0.5 %`, the spread of the change between them; empty if no rounds
     /// decided.
     pub rounds: String,
     pub noise: String,
 }
 
-/// One side of a row as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SideView {
-    /// The centre with its unit, the outcome's word where there is none, `absent` where the side lacks the row.
+    /// The centre with its unit; the outcome's word if there is none; `absent` if the side lacks the row.
     pub value: String,
     /// `±0.8 %`, the spread between processes.
     pub spread: String,
@@ -89,12 +86,13 @@ impl<'a> VerdictView<'a> {
         Self { document, groups, unchanged, suites, speedup, code, profiles: ProfilesView::new(document) }
     }
 
-    /// All rows: what changed first, and then what did not.
+    /// All rows, the changed ones first.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &RowView<'a>> {
         self.groups.iter().flat_map(|group| &group.lines).chain(&self.unchanged)
     }
 
-    /// `41 rows: 2 regressed, 1 missing, 38 unchanged; 2 rows of accuracy: 2 unchanged`: an error of a result is no speed.
+    /// `41 rows: 2 regressed, 1 missing, 38 unchanged; 2 rows of accuracy: 2 unchanged`: an error of a result is not a
+    /// speed.
     pub(crate) fn counts(&self) -> String {
         let (accuracy, others): (Vec<&Row>, Vec<&Row>) =
             self.document.rows.iter().partition(|row| error_of_result(&row.metric).is_some());
@@ -107,7 +105,7 @@ impl<'a> VerdictView<'a> {
         if parts.is_empty() { "nothing was compared".into() } else { parts.join("; ") }
     }
 
-    /// Label and text: both sides, and how rounds measured and decided.
+    /// Label and text: both sides, and the measurement and decision in rounds.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let document = self.document;
         let mut facts = self.sides().to_vec();
@@ -123,7 +121,6 @@ impl<'a> VerdictView<'a> {
         [("base", self.side(&self.document.base)), ("head", self.side(&self.document.head))]
     }
 
-    /// Fields that must agree for a comparison, and all others that differ.
     pub(crate) fn differences(&self) -> (Vec<&'a Difference>, Vec<&'a Difference>) {
         self.document.differences.iter().partition(|difference| difference.strict)
     }
@@ -131,14 +128,14 @@ impl<'a> VerdictView<'a> {
     /// `main at 1a2b3c4d (branch main): 40 of 41 cases measured on NVIDIA H100`.
     fn side(&self, side: &SideSummary) -> String {
         let mut text = side.name.clone();
-        // A side of a comparison in rounds carries its commit in its name.
+        // In rounds, the name of a side contains its commit.
         let commit = side.commit.as_deref().map(short_commit);
         if let Some(commit) = commit.filter(|commit| !side.name.contains(commit)) {
             text += &format!(" at {commit}");
         }
         let branch = side.branch.as_ref().filter(|branch| **branch != side.name);
         let branch = branch.map_or(String::new(), |branch| format!("branch {branch}"));
-        // In rounds the working tree's name tells of its changes.
+        // In rounds, the name of a working tree shows its changes.
         let dirty = side.dirty && self.document.replayed().is_empty();
         match joined([&branch, if dirty { "with uncommitted changes" } else { "" }], ", ") {
             none if none.is_empty() => {}
@@ -154,13 +151,12 @@ impl<'a> VerdictView<'a> {
         format!("{text}: {measured}{machine}{}", side.machine)
     }
 
-    /// `Unchanged: 8, certified within 2 %`.
     pub(crate) fn unchanged_title(&self) -> String {
         let certified = method::certified(self.unchanged.iter().map(|line| line.row));
         joined([&format!("Unchanged: {}", self.unchanged.len()), &certified], ", ")
     }
 
-    /// The purpose of the command that the document gives.
+    /// The purpose of the document's command.
     pub(crate) fn again(&self) -> &'static str {
         match self.document.method.rounds {
             Some(_) => "Judge the same records again with",
@@ -176,7 +172,6 @@ impl<'a> VerdictView<'a> {
         Some(format!("gbench-ci explain {case} {comparison}"))
     }
 
-    /// The basis of the verdict, and how to read the figures.
     pub(crate) fn method(&self) -> String {
         let method = &self.document.method;
         if method.tested == 0 {
@@ -202,8 +197,8 @@ impl<'a> VerdictView<'a> {
         };
         format!(
             "Rule {}: over {} tested together, the chance of any false verdict is at most {}.{threshold} Figures \
-             are geometric means over the processes' medians, and ± is the spread between processes. Of a change, \
-             plus is worse and minus is better, and the range is the interval on which the verdict rests.{sessions}",
+             are geometric means over processes' medians; ± is their spread. Plus is worse and minus is better. The range \
+             is the interval on which the verdict rests.{sessions}",
             method.rule,
             count(method.tested as usize, "row"),
             percent(method.alpha),
@@ -221,7 +216,7 @@ impl<'a> RowView<'a> {
             if measured.low != measured.high {
                 interval = format!("{} to {}", percent(measured.low), percent(measured.high));
             }
-            // An undecided change has no figure of its own: only its range is known.
+            // An undecided change has only a range, not a figure.
             if row.verdict == Verdict::Inconclusive && !interval.is_empty() {
                 change = std::mem::take(&mut interval);
                 if row.known_change().is_none() {
@@ -229,7 +224,7 @@ impl<'a> RowView<'a> {
                 }
             }
         }
-        // Of rows that stay within their threshold a p-value says nothing that the interval does not.
+        // For rows within their threshold the p-value adds nothing to the interval.
         let p = row.change.as_ref().filter(|_| row.verdict != Verdict::Unchanged);
         let p = p.and_then(|change| change.adjusted_p).map_or(String::new(), number::p_value);
         let (mut base, mut head) =
@@ -241,24 +236,21 @@ impl<'a> RowView<'a> {
             if sequence.rounds > 1 {
                 noise = number::spread(sequence.noise);
             }
-            // Both sides drift together, so that the spread of one says nothing of the change.
+            // Both sides drift together, so the spread of one side is meaningless for the change.
             base.spread.clear();
             head.spread.clear();
         }
         Self { row, name, base, head, change: change.trim_end().to_owned(), interval, p, rounds, noise }
     }
 
-    /// `kernels/gemm time`.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.name, self.row.metric).trim_end().to_owned()
     }
 
-    /// The interval, with the p-value where there is one.
     pub(crate) fn evidence(&self) -> String {
         joined([&self.interval, &self.p], ", ")
     }
 
-    /// Why and what next, where the row says so.
     pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
         let trace = self.row.trace().unwrap_or_default().to_owned();
         [("why", self.row.reason.clone()), ("trace", trace), ("next", self.row.next.clone())]

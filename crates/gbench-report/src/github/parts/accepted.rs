@@ -1,4 +1,5 @@
-//! Rows that a person accepted, in the comment and the check of a verdict; the answer to a command; and what is kept.
+//! Rows that a person accepted, in the comment and the check of a verdict; the answer to a command; and the stored
+//! acceptances.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +11,12 @@ use gbench_compare::{AcceptedFinding, AcceptedRow, DecidedRow, DecisionKind, Mer
 use gbench_model::CaseId;
 use gbench_model::text::{count, percent};
 
-/// Rows that a page names before the rest is only counted.
+/// Rows that a page names; the others are counted.
 const MAX_ROWS: usize = 12;
 
-/// Columns of a name.
 const COLUMNS: usize = 100;
 
-/// What was decided about the red rows of a verdict; empty where nothing was.
+/// Decisions about the failed rows of a verdict; empty without any.
 pub(crate) fn decided(context: &PublishContext) -> String {
     let accepted = &context.accepted;
     let covered = rows("Accepted", &accepted.covered, |row| {
@@ -53,7 +53,6 @@ fn list<T>(
     format!("**{title}**\n\n{shown}{}\n", further(rows.len(), MAX_ROWS))
 }
 
-/// The last item of a list of which `most` are shown.
 pub(crate) fn further(all: usize, most: usize) -> String {
     match all.saturating_sub(most) {
         0 => String::new(),
@@ -61,7 +60,6 @@ pub(crate) fn further(all: usize, most: usize) -> String {
     }
 }
 
-/// `` `kernels/gemm` time on h100 ``
 fn named(names: &ShortNames, label: &str, case: &str, metric: &str) -> String {
     let mut text = names.name(case);
     if !metric.is_empty() {
@@ -109,7 +107,7 @@ fn by_whom(acceptance: &StandingAcceptance, context: &PublishContext) -> String 
     )
 }
 
-/// A login that mentions nobody.
+/// A login without an `@` mention.
 pub(crate) fn person(login: &str) -> String {
     ShortNames::one(login, 40)
 }
@@ -120,28 +118,26 @@ fn command_link(pull: u64, comment: u64, context: &PublishContext) -> String {
     link(&format!("pull request {pull}"), url.as_deref()).unwrap_or_else(|| format!("pull request {pull}"))
 }
 
-/// The answer to a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceptanceAnswer {
     pub pull: u64,
     pub comment: u64,
-    /// Who gave it.
+    /// The login of the person who gave it.
     pub by: String,
     pub outcome: AcceptanceOutcome,
-    /// What stands accepted now.
+    /// The current acceptances.
     pub standing: Vec<StandingAcceptance>,
 }
 
-/// How a command ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AcceptanceOutcome {
     /// For the rows that it named.
     Done(DecisionKind, Vec<AcceptedRow>),
-    /// Why not, as a sentence without a period, and the names of the rows that can be accepted.
+    /// The reason, as a sentence without a period, and the names of the rows that can be accepted.
     Refused(String, Vec<String>),
 }
 
-/// The comment that answers, without its marker.
+/// The answering comment, without its marker.
 pub fn acceptance_answer(answer: &AcceptanceAnswer, context: &PublishContext) -> String {
     let command = command_link(answer.pull, answer.comment, context);
     let who = person(&answer.by);
@@ -162,7 +158,7 @@ pub fn acceptance_answer(answer: &AcceptanceAnswer, context: &PublishContext) ->
     };
     page += &standing(&answer.standing, context);
     page + "<sub>A person with write access accepts with `/gbench accept CASE... -- REASON` and takes it back with \
-            `/gbench revoke CASE...`, each as a comment of its own.</sub>\n"
+            `/gbench revoke CASE...`, each in a separate comment.</sub>\n"
 }
 
 fn choices(names: &[String]) -> String {
@@ -174,7 +170,6 @@ fn choices(names: &[String]) -> String {
     format!("These can be accepted:\n\n{items}{}\n", further(names.len(), MAX_ROWS))
 }
 
-/// What stands accepted, as a list.
 fn standing(standing: &[StandingAcceptance], context: &PublishContext) -> String {
     if standing.is_empty() {
         return "Nothing stands accepted.\n\n".into();
@@ -187,17 +182,16 @@ fn standing(standing: &[StandingAcceptance], context: &PublishContext) -> String
     )
 }
 
-/// Title and summary of the check that keeps the decisions.
+/// Title and summary of the check that stores the decisions.
 pub fn kept_acceptances(all: &[StandingAcceptance], context: &PublishContext) -> [String; 2] {
     let title = match all.len() {
         0 => "Nothing is accepted".into(),
         rows => format!("{} accepted", count(rows, "row")),
     };
-    let words = "What people with write access have decided is kept here, as JSON below. It decides nothing by itself.\n";
+    let words = "The decisions of people with write access are stored below, as JSON. This check itself decides nothing.\n";
     [title, standing(all, context) + words]
 }
 
-/// The end of a check's title: how many of the rows are accepted.
 pub(crate) fn in_title(context: &PublishContext) -> String {
     match context.accepted.covered.len() {
         0 => String::new(),
@@ -205,7 +199,7 @@ pub(crate) fn in_title(context: &PublishContext) -> String {
     }
 }
 
-/// The names of the rows that can be accepted, each once: what a command may call them.
+/// The distinct names of the rows that a command may accept.
 pub fn acceptable(merged: &Merged) -> Vec<String> {
     let rows = merged.groups.iter().flat_map(|group| &group.verdict.rows);
     let can = rows.filter(|row| AcceptedFinding::of(row).is_some());

@@ -1,4 +1,4 @@
-//! Names and prose in so many bytes. A verdict may be hostile: no text of it is longer than its share.
+//! Limits names and prose to a number of bytes. A verdict may be hostile: no text of it exceeds its share.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,21 +9,21 @@ use crate::layout::width::{cut_middle, width};
 use crate::verdict::view::RowView;
 use gbench_model::sha256_hex;
 
-/// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
+/// Prose for Markdown in at most `bytes` bytes (at least 32); the end is cut.
 pub(crate) fn prose(text: &str, bytes: usize) -> String {
     within(text, bytes, |text| {
         if text.contains('`') {
-            // Text with code in it is copied as it is.
+            // Text with code is meant to be copied, so it stays exact.
             markdown(text)
         } else {
-            // A percent sign stays with its figure.
+            // Keeps a percent sign with its figure.
             markdown(text).replace(" %", "\u{a0}%")
         }
     })
 }
 
-/// How much of a name a table shows: so many characters, and whether those of a long one are on several lines. That reads
-/// better, and takes more bytes.
+/// The width of names in a table: the number of characters, and whether a long name is split into lines, which is more
+/// readable but needs more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
     pub columns: usize,
@@ -31,7 +31,6 @@ pub(crate) struct Width {
 }
 
 impl Width {
-    /// The names of a table's rows, cut to this width.
     pub(crate) fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l RowView<'r>>) -> ShortNames {
         ShortNames::new(lines.map(|line| line.name.as_str()), self.columns)
     }
@@ -43,15 +42,14 @@ impl Width {
     }
 }
 
-/// Names in at most so many characters each: their middles give way, and no two of them that differ look alike.
+/// Names of limited length: their middles are cut, and different names stay different.
 pub(crate) struct ShortNames {
     columns: usize,
-    /// Those that another name would look like if only their middle were cut.
+    /// Names that would equal another one if only their middle were cut.
     told_apart: HashMap<String, String>,
 }
 
 impl ShortNames {
-    /// For the names that stand beside each other.
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, columns: usize) -> Self {
         let long: BTreeSet<&str> = names.filter(|name| width(&visible(name)) > columns).collect();
         let mut told_apart = HashMap::new();
@@ -62,7 +60,7 @@ impl ShortNames {
         }
         let mut short = Self { columns, told_apart };
         let shown = || long.iter().map(|name| short.short(name)).collect::<BTreeSet<String>>();
-        // A form that tells some names apart may make them look like others.
+        // A form that distinguishes some names may make them equal to others.
         if !short.told_apart.is_empty() && shown().len() < long.len() {
             let names: Vec<&str> = short.told_apart.keys().map(String::as_str).collect();
             short.told_apart = digested(&names, columns);
@@ -70,7 +68,6 @@ impl ShortNames {
         short
     }
 
-    /// The only name, as inline code.
     pub(crate) fn one(name: &str, columns: usize) -> String {
         Self::new(std::iter::once(name), columns).name(name)
     }
@@ -79,18 +76,17 @@ impl ShortNames {
         self.told_apart.get(name).cloned().unwrap_or_else(|| cut(name, self.columns))
     }
 
-    /// As inline code.
     pub(crate) fn name(&self, name: &str) -> String {
         self.escaped(name, markdown_code)
     }
 
-    /// [`ShortNames::name`] for a table: a long one may be broken into lines.
+    /// [`ShortNames::name`] for a table: a long one may be split into lines.
     pub(crate) fn name_in_cell(&self, name: &str) -> String {
         self.escaped(name, markdown_code_folding)
     }
 
     fn escaped(&self, name: &str, escape: fn(&str) -> String) -> String {
-        // Accents that stand on one letter take no column, and each may become an entity.
+        // Combining accents take no column, but each may become an entity.
         within(&self.short(name), self.columns * 6 + 40, escape)
     }
 }
@@ -99,8 +95,8 @@ fn cut(name: &str, columns: usize) -> String {
     cut_middle(&visible(name), columns, "…")
 }
 
-/// Names whose cut forms are the same: with the part in which they differ, where that fits; else with a digest of the whole
-/// at their end.
+/// Names whose cut forms are equal: shown with the part in which they differ, if that fits; else with a digest of the
+/// whole name at their end.
 fn tell_apart(names: &[&str], columns: usize) -> HashMap<String, String> {
     let shown: Vec<Vec<char>> = names.iter().map(|name| visible(name).chars().collect()).collect();
     let first = &shown[0];
@@ -113,7 +109,7 @@ fn tell_apart(names: &[&str], columns: usize) -> HashMap<String, String> {
         let part = |range: std::ops::Range<usize>| name[range].iter().collect::<String>();
         let differing = part(start..name.len() - end);
         let room = columns.checked_sub(width(&differing)).filter(|room| *room >= 8)?;
-        // The beginning says which benchmark it is.
+        // The beginning identifies the benchmark.
         let before = cut_middle(&part(0..start), room * 2 / 3, "…");
         let after = cut_middle(&part(name.len() - end..name.len()), room - width(&before), "…");
         Some(format!("{before}{differing}{after}"))
@@ -137,7 +133,7 @@ pub(crate) fn plain(text: &str, bytes: usize) -> String {
     within(text, bytes, |text| visible(text).into_owned())
 }
 
-/// A figure with its unit, as prose that is never broken.
+/// A figure with its unit, with no-break spaces.
 pub(crate) fn figure(text: &str) -> String {
     prose(text, 90).replace(' ', "\u{a0}")
 }
@@ -160,7 +156,6 @@ fn within(text: &str, bytes: usize, escape: impl Fn(&str) -> String) -> String {
     shown
 }
 
-/// Bytes that are left of a limit.
 pub(crate) struct ByteBudget(usize);
 
 impl ByteBudget {
@@ -172,7 +167,7 @@ impl ByteBudget {
         self.0
     }
 
-    /// Whether there was room; only then it is taken.
+    /// Takes the bytes and returns true if they fit.
     pub(crate) fn take(&mut self, bytes: usize) -> bool {
         let enough = bytes <= self.0;
         if enough {
@@ -181,12 +176,11 @@ impl ByteBudget {
         enough
     }
 
-    /// The text if there is room for it, else nothing.
     pub(crate) fn fit(&mut self, text: String) -> String {
         if self.take(text.len()) { text } else { String::new() }
     }
 
-    /// Puts up to `bytes` aside, for what must be there in any case or to be given back later.
+    /// Reserves up to `bytes`, for a mandatory part or to be returned later.
     pub(crate) fn set_aside(&mut self, bytes: usize) -> usize {
         let aside = bytes.min(self.0);
         self.0 -= aside;
@@ -222,7 +216,7 @@ mod tests {
             let seventh = short.short(&names[7]);
             assert!(seventh.contains('7') && seventh.starts_with("kern"), "{seventh}");
         }
-        // They differ in two places far from each other, more than there is room for.
+        // They differ in two distant places, more than fits.
         let two = |i| format!("s/{}{}{}{}{}", "a".repeat(30), i % 2, "b".repeat(90), i / 2, "c".repeat(60));
         let names: Vec<String> = (0..4).map(two).collect();
         let short = ShortNames::new(names.iter().map(String::as_str), 40);

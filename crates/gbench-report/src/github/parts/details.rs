@@ -1,4 +1,4 @@
-//! The folded details of a comment: all results, the machines and what differs in them, the method and what was checked.
+//! The folded details of a comment: all results, the machines and their differences, the method and its checks.
 
 use super::budget::{ByteBudget, Width, figure, prose};
 use super::machine::{MachineSection, left_out};
@@ -12,11 +12,10 @@ use crate::verdict::table::Shape;
 use crate::verdict::view::{RowView, VerdictView};
 use gbench_model::text::{capitalized, count};
 
-/// Names in a table of what did not change.
 const WIDTH: Width = Width { columns: 120, folding: true };
 
-/// The parts in reading order, as far as there is room; method and machines come before results, of which at most
-/// `rows` are listed. `more`: where the rest is.
+/// The parts in reading order, as far as they fit; method and machines precede the results, of which at most `rows` are
+/// listed. `more`: where to find the rest.
 pub(crate) fn folded(
     section: &MachineSection,
     rows: usize,
@@ -33,7 +32,7 @@ pub(crate) fn folded(
     joined([&code, &results, &sweep, &machines, &method], "\n")
 }
 
-/// What became of the code that runs on the GPU; left out where there is no room for it.
+/// Changes in the GPU's machine code; omitted if they do not fit.
 fn device_code(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> String {
     const MAX_KERNELS: usize = 40;
     let Some(code) = &view.code else { return String::new() };
@@ -43,7 +42,7 @@ fn device_code(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> Stri
     budget.fit(details(&code.title(), &code.markdown(&style)))
 }
 
-/// How fast head is by the parameters of a sweep, each parameter a part.
+/// The speed of head by the parameters of a sweep, one part per parameter.
 fn by_parameters(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> String {
     let tables = SweepTables::overview(view.document).markdown(rows);
     let parts: Vec<String> = tables
@@ -54,7 +53,7 @@ fn by_parameters(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> St
     parts.join("\n")
 }
 
-/// The commands of the document are shown, all but the one that stands above already.
+/// Commands of the document to show, except the one that is already above.
 pub(crate) struct JobCommands {
     pub above: Option<String>,
     /// How to get the files that they read.
@@ -94,7 +93,7 @@ fn method(view: &VerdictView, shown: Option<&JobCommands>) -> String {
     details(title, &inside)
 }
 
-/// The meaning of the margins beside the verdicts.
+/// The meaning of the margins next to the verdicts.
 const MARGINS: &str = " The margin of a regressed or improved row is the change that it lies beyond; that of an \
                        inconclusive one, the change within which it would count as unchanged.";
 
@@ -102,7 +101,7 @@ fn machines(view: &VerdictView) -> String {
     let mut inside = facts(&view.sides(), |text| prose(text, 900));
     let (strict, noted) = view.differences();
     let title = match noted.len() {
-        // Of a comparison that was refused, the table above says what differs.
+        // For a refused comparison, the table above lists the differences.
         _ if !strict.is_empty() => "Environment".to_owned(),
         0 => "Environment: nothing differs".to_owned(),
         some => format!("Environment: {}", count(some, "difference")),

@@ -1,4 +1,4 @@
-//! Addresses, and the lines made of them. Only an address of harmless characters becomes a link.
+//! Links and the lines with them. Only a URL of harmless characters becomes a link.
 
 use super::budget::prose;
 use super::context::PublishContext;
@@ -7,22 +7,21 @@ use gbench_compare::Merged;
 use gbench_model::CaseId;
 use gbench_model::text::short_commit;
 
-/// Longest address that is linked, in bytes.
+/// Longest URL that is linked, in bytes.
 const MAX_ADDRESS: usize = 1000;
 
-/// The address, unless it could be more than one.
+/// The text if it is a plain URL and nothing else.
 pub(crate) fn address(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://").or(url.strip_prefix("http://"))?;
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#%=&+,".contains(c);
     (!rest.is_empty() && url.len() <= MAX_ADDRESS && rest.chars().all(harmless)).then_some(url)
 }
 
-/// Markdown of a link, where there is an address that may be one.
 pub(crate) fn link(word: &str, url: Option<&str>) -> Option<String> {
     url.and_then(address).map(|url| format!("[{word}]({url})"))
 }
 
-/// The page of a case, where the pages of `gbench-ci site` have an address.
+/// The page of a case, if the pages of `gbench-ci site` have a URL.
 pub(crate) fn page_of_case(case: &CaseId, context: &PublishContext) -> Option<String> {
     let pages = context.pages.as_deref().and_then(address)?;
     Some(format!("{}/{}", pages.trim_end_matches('/'), case_page(case)))
@@ -34,7 +33,6 @@ pub(crate) fn full_commit(commit: &str) -> Option<&str> {
     (hexadecimal && [40, 64].contains(&commit.len())).then_some(commit)
 }
 
-/// The repository's page.
 pub(crate) fn repository(context: &PublishContext) -> Option<String> {
     let slug = context.slug.as_deref()?;
     let part = |text: &str| {
@@ -46,7 +44,7 @@ pub(crate) fn repository(context: &PublishContext) -> Option<String> {
     (part(owner) && part(name)).then_some(page)
 }
 
-/// Both commits of the comparison: what the publishing side knows of them, else what the verdict says.
+/// Both commits of the comparison: as the publishing job knows them, else as in the verdict.
 pub(crate) fn commits<'a>(merged: &'a Merged, context: &'a PublishContext) -> [Option<&'a str>; 2] {
     let verdict = merged.groups.first().map(|group| &group.verdict);
     let base = context.base.commit.as_deref().or(verdict.and_then(|verdict| verdict.base.commit.as_deref()));
@@ -54,12 +52,11 @@ pub(crate) fn commits<'a>(merged: &'a Merged, context: &'a PublishContext) -> [O
     [base, head].map(|commit| full_commit(commit?))
 }
 
-/// The head was a working tree with changes.
+/// True if the head was a working tree with changes.
 pub(crate) fn is_dirty(merged: &Merged) -> bool {
     merged.groups.iter().any(|group| group.verdict.head.dirty)
 }
 
-/// The commit's short id, linked where the repository is known.
 pub(crate) fn commit(commit: &str, context: &PublishContext) -> String {
     let short = format!("`{}`", short_commit(commit));
     match repository(context) {
@@ -68,12 +65,11 @@ pub(crate) fn commit(commit: &str, context: &PublishContext) -> String {
     }
 }
 
-/// The gate's name.
 pub(crate) fn gate(context: &PublishContext) -> String {
     if context.gate.is_empty() { "gbench-ci".into() } else { prose(&context.gate, 300) }
 }
 
-/// Where all of it stands: for `12 more rows are in …`.
+/// Where to find everything: for `12 more rows are in …`.
 pub(crate) fn whole_report(context: &PublishContext) -> String {
     let report = link("whole report", context.report_url.as_deref()).map(|report| format!("the {report}"));
     let run = || Some(format!("the {}'s summary and artifacts", link("run", context.run_url.as_deref())?));
@@ -88,7 +84,7 @@ pub(crate) fn files_of_the_job(context: &PublishContext) -> String {
     )
 }
 
-/// The last line: which commits, which baseline and why, which run, which version.
+/// The last line: the commits, the baseline and its reason, the run, the version.
 pub(crate) fn footer(merged: &Merged, context: &PublishContext) -> String {
     let [base, head] = commits(merged, context);
     let mut said = String::new();
@@ -116,7 +112,6 @@ pub(crate) fn footer(merged: &Merged, context: &PublishContext) -> String {
     format!("<sub>{said}{}</sub>\n", links.join(" · "))
 }
 
-/// `2026-11-18` of an RFC 3339 time.
 fn day(time: &str) -> Option<&str> {
     let day = time.get(..10)?;
     day.chars().all(|c| c.is_ascii_digit() || c == '-').then_some(day)

@@ -1,4 +1,4 @@
-//! One machine of a comment: its verdict, the table of what changed, why and what next.
+//! One machine of a comment: its verdict, the table of changes, reasons and next steps.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::verdict::view::{RowView, VerdictView};
 use gbench_compare::{Conclusion, Group, Verdict};
 use gbench_model::text::count;
 
-/// Names of a table, the first of these that lets all rows stay.
+/// Widths of names in a table: the first that fits all rows is used.
 const WIDTHS: [Width; 6] = [
     Width { columns: 120, folding: true },
     Width { columns: 80, folding: true },
@@ -26,35 +26,31 @@ const WIDTHS: [Width; 6] = [
     Width { columns: 40, folding: false },
 ];
 
-/// Reasons listed before the rest is left to the whole report.
 const MAX_NOTES: usize = 20;
 
 /// Fewer bytes than any row has.
 const MIN_ROW: usize = 30;
 
-/// Bytes of a table beside its rows.
+/// Bytes of a table without its rows.
 const AROUND_A_TABLE: usize = 400;
 
 pub(crate) struct MachineSection<'a> {
     pub group: &'a Group,
     pub view: &'a VerdictView<'a>,
     shape: Shape,
-    /// Heading and sentence; empty for the only machine, of which the opening speaks.
+    /// Heading and sentence; empty for a single machine, which the opening describes.
     head: String,
-    /// Differences that forbid the comparison.
     strict: String,
-    /// Rows that changed or are undecided, most severe first; each with its text, empty where there is no room.
+    /// Rows that changed or are undecided, most severe first; each with its text, empty if it does not fit.
     rows: Vec<(&'a RowView<'a>, String)>,
-    /// By columns.
     names: BTreeMap<usize, ShortNames>,
     notes: String,
-    /// What profilers saw of the cases that regressed.
     profiles: String,
     pub folded: String,
 }
 
 impl<'a> MachineSection<'a> {
-    /// `alone`: the opening says all that a head would. `None`: there is no room for the section.
+    /// `alone`: the opening replaces the head. `None`: the section does not fit.
     pub(crate) fn new(
         group: &'a Group,
         view: &'a VerdictView<'a>,
@@ -87,13 +83,13 @@ impl<'a> MachineSection<'a> {
         })
     }
 
-    /// Cuts the names of all rows to a width: those of other verdicts stand in the same table.
+    /// Cuts the names of all rows to a width, because rows of other verdicts share the table.
     fn prepare(&mut self, width: Width) {
         let lines = self.rows.iter().map(|(line, _)| *line);
         self.names.entry(width.columns).or_insert_with(|| width.names(lines));
     }
 
-    /// Why and what next, of the rows that are shown; what holds for many is said once.
+    /// Reasons and next steps of the shown rows; shared ones are listed once.
     pub(crate) fn explain(&mut self, budget: &mut ByteBudget) {
         let shown = || self.rows.iter().filter(|(_, text)| !text.is_empty()).map(|(line, _)| *line);
         let names = ShortNames::new(shown().map(|line| line.name.as_str()), 64);
@@ -101,7 +97,7 @@ impl<'a> MachineSection<'a> {
         let style = MarkdownStyle { name: &name, prose: &prose, rows: usize::MAX, max_named: MAX_NAMED };
         let mut told = String::new();
         for verdict in Verdict::iter() {
-            // That a row improved, or is new, needs no reason.
+            // An improved or new row needs no reason.
             let plain = matches!(verdict, Verdict::Improved | Verdict::New);
             let of = shown().filter(|line| line.row.verdict == verdict);
             let lines: Vec<&RowView> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
@@ -115,8 +111,8 @@ impl<'a> MachineSection<'a> {
         self.notes = told;
     }
 
-    /// What profilers saw, base beside head, with what moved most in sight and the rest folded; without the rest, or not at all, where
-    /// there is no room for it.
+    /// Profilers' findings, base next to head, with the largest changes visible and the rest folded; without the rest, or
+    /// omitted, if it does not fit.
     pub(crate) fn profile(&mut self, budget: &mut ByteBudget) {
         const MAX_FOLDED: usize = 20;
         let Some(profiles) = &self.view.profiles else { return };
@@ -129,7 +125,7 @@ impl<'a> MachineSection<'a> {
         self.profiles = parts.into_iter().find(|part| budget.take(part.len())).unwrap_or_default();
     }
 
-    /// All but the folded parts; `more` is where the rows are that are left out.
+    /// Everything except the folded parts; `more` is where the omitted rows are.
     pub(crate) fn text(&self, more: &str) -> String {
         let mut text = format!("{}{}", self.head, self.strict);
         let shown = || self.rows.iter().map(|(_, text)| text.as_str()).filter(|text| !text.is_empty());
@@ -144,7 +140,7 @@ impl<'a> MachineSection<'a> {
     }
 }
 
-/// Where further rows are; empty where there are none.
+/// Where to find further rows; empty if there are none.
 pub(crate) fn left_out(rows: usize, more: &str) -> String {
     match rows {
         0 => String::new(),
@@ -153,7 +149,7 @@ pub(crate) fn left_out(rows: usize, more: &str) -> String {
     }
 }
 
-/// Gives rows of these verdicts to all machines in turn, with names as long as lets all of them fit.
+/// Gives rows of these verdicts to all machines in turn, with the longest names that let all of them fit.
 pub(crate) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget: &mut ByteBudget) {
     let wanted = |section: &MachineSection| -> Vec<usize> {
         let rows = section.rows.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The place of each changed row among the runs before it: a trend of text, which needs no server, and words for it.
+//! The place of each changed row among its recent runs: a trend as text, and words for it.
 
 use super::budget::{ByteBudget, ShortNames, figure, prose};
 use super::context::PublishContext;
@@ -12,16 +12,15 @@ use gbench_compare::{Merged, Row, Verdict};
 use gbench_model::Better;
 use gbench_model::text::count;
 
-/// Rows of the table.
 const MAX_ROWS: usize = 20;
-/// Changed rows of a machine that are looked up: a stranger's document must not keep this busy.
+/// Changed rows of a machine that are looked up: a hostile document must not cause unbounded work.
 const LOOKED_UP: usize = 1000;
 /// Runs before the newest that are shown.
 const RUNS: usize = 30;
-/// Columns of a trend: the runs, and room for breaks among them.
+/// Columns of a trend: the runs, and their breaks.
 const COLUMNS: usize = 40;
 
-/// The table, with what stands around it; empty where no history knows a changed row.
+/// The table with its surroundings; empty if no history contains a changed row.
 pub(crate) fn recent_runs(merged: &Merged, context: &PublishContext, budget: &mut ByteBudget) -> String {
     let found = of_rows(merged, &context.trends);
     let names = CaseNames::new(found.iter().map(|(series, _)| &series.case));
@@ -35,7 +34,7 @@ pub(crate) fn recent_runs(merged: &Merged, context: &PublishContext, budget: &mu
     let runs = found.iter().map(|(series, _)| series.points.len() - 1).max().unwrap_or_default();
     let runs = if runs == 1 { "run".into() } else { format!("{runs} runs") };
     let head = format!(
-        "**Beside the last {runs} of {branch}**\n\n| case | the runs before, and this one | this one |\n|---|---|---|\n"
+        "**Compared with the last {runs} of {branch}**\n\n| case | the runs before, and this one | this one |\n|---|---|---|\n"
     );
     if !budget.take(head.len() + 2) {
         return String::new();
@@ -75,7 +74,6 @@ fn of_rows<'m>(merged: &'m Merged, trends: &[TrendsDocument]) -> Vec<(V1Series, 
     found
 }
 
-/// The series with its newest points alone.
 fn newest(series: &V1Series) -> V1Series {
     let skipped = series.points.len().saturating_sub(RUNS + 1);
     let after = |at: u32| at.checked_sub(skipped as u32).filter(|at| *at > 0);
@@ -87,7 +85,6 @@ fn newest(series: &V1Series) -> V1Series {
     V1Series { points: series.points[skipped..].to_vec(), breaks, ..series.clone() }
 }
 
-/// The bars, with that of the head set apart.
 fn drawn(series: &V1Series) -> String {
     let line = spark(series, COLUMNS, true);
     let is_bar_each = series.points.len() + series.breaks.len() <= COLUMNS;

@@ -1,4 +1,4 @@
-//! Next steps of a reader: the command that measures the same on their own machine, and advice that a job can follow.
+//! Next steps of a reader: the command that repeats the measurement locally, and advice that a job can follow.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use super::links::{commits, is_dirty};
 use gbench_compare::{Advice, Merged, Row, VerdictDocument};
 use gbench_model::text::{count, short_commit};
 
-/// A comparison of the same states: how the command is introduced, and the command. `None`: it was none of commits, or they
-/// are not known.
+/// A comparison of the same states: its introduction, and the command. `None`: it did not compare commits, or they are
+/// unknown.
 pub(crate) fn local_command(merged: &Merged, context: &PublishContext) -> Option<(String, String)> {
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
-    // A comparison of commits is one in rounds, even where it was refused before any.
+    // A comparison of commits uses rounds, even if it was refused before the first.
     let of_commits = verdict.method.rounds.is_some() || !verdict.replayed().is_empty();
     let [Some(base), Some(head)] = commits(merged, context) else { return None };
     let [base, head] = [base, head].map(short_commit);
-    // A stranger's job wrote them, or more than anybody would type.
+    // An unverified job wrote them, or they are too long to type.
     let hidden = context.unverified || context.flags.len() > 2000;
     let flags = if hidden { "" } else { context.flags.as_str() };
     of_commits.then(|| {
         if is_dirty(merged) {
-            // No commit holds what was measured.
+            // No commit contains the measured state.
             let how = format!("Reproduce locally, on {head} with the same changes: they were not committed");
             (how, format!("gbench-ci compare {base}{flags}"))
         } else {
@@ -29,7 +29,7 @@ pub(crate) fn local_command(merged: &Merged, context: &PublishContext) -> Option
     })
 }
 
-/// The verdict with advice for readers who have the repository, but not the records: a job is not resumed.
+/// The verdict with advice for readers who have the repository but not the records: a job cannot be resumed.
 pub(crate) fn with_ci_advice<'m>(merged: &'m Merged, context: &PublishContext) -> Cow<'m, Merged> {
     let resumes = |row: &Row| matches!(row.advice, Some(Advice::Resume { .. }));
     if !merged.groups.iter().any(|group| group.verdict.rows.iter().any(resumes)) {

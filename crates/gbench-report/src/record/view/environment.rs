@@ -1,4 +1,4 @@
-//! What a run was measured with: commit, system, interpreters and their packages, GPU. What is not known says why.
+//! The environment of a run: commit, system, interpreters and their packages, GPU. An unknown fact shows the reason.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,9 @@ use serde_json::Value;
 use crate::layout::grouped::{counted, together};
 use gbench_model::{CaseRecord, GitFacts, GpuFacts, Manifest, Probe, RunRecord};
 
-/// Name and text of each part.
 pub(crate) fn environment(record: &RunRecord) -> Vec<(&'static str, String)> {
     if record.ingested.is_some() {
-        // The manifest is that of the machine which read the file.
+        // The manifest describes the machine that read the file.
         return Vec::new();
     }
     let Manifest { host, gpu, git, tools, .. } = &record.manifest;
@@ -61,7 +60,6 @@ fn known<T>(probe: &Probe<T>, shown: impl Fn(&T) -> String) -> String {
     }
 }
 
-/// The interpreter that measured a case, with the versions of its packages.
 fn python(case: &CaseRecord) -> Option<String> {
     let text = |name: &str| case.metadata.get(name).and_then(Value::as_str);
     let version = text("python")?;

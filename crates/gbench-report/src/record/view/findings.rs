@@ -1,6 +1,5 @@
-//! Findings that weaken the figures of a run: noise, too few processes, a process that stands apart, starts that cost more
-//! than what they are for, programs that leave work behind. Each finding is tied to a measured fact and comes
-//! with what to do about it.
+//! Findings that weaken the figures of a run: noise, too few processes, an outlier, starts that cost more than the
+//! measurement, programs that leave processes behind. Each finding has its measured fact and advice.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +9,22 @@ use crate::layout::number;
 use gbench_model::text::{count, percent};
 use gbench_model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
 
-/// A fact that weakens a figure, and the way out.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RunFinding {
     pub fact: String,
     pub next: String,
 }
 
-/// Advising more processes than this would be no advice.
+/// More processes than this are not a useful advice.
 const MAX_PROCESSES: f64 = 200.0;
 
-/// Seconds that a case's starts take in all before they are worth a word.
+/// A case's total seconds of starting that are worth a finding.
 const MIN_STARTING: f64 = 1.0;
 
-/// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread is unknown;
-/// lone outliers; slow starts; leftovers.
+/// Thresholds that noise hides in any case; noisy metrics, noisiest first; single processes, whose spread is unknown;
+/// single outliers; slow starts; leftover processes.
 pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
-    // A rate that the gate derived varies as its time does, and what is never judged needs no processes.
+    // A derived rate varies as its time does, and a metric that is never judged needs no processes.
     let lines = || lines.iter().filter(|line| !line.is_derived && line.is_judged());
     let mut noisy: Vec<Noise> = lines().filter_map(Noise::new).collect();
     noisy.sort_by(|a, b| b.spread.total_cmp(&a.spread));
@@ -86,7 +84,7 @@ pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec
     nothing_measured(cases).into_iter().chain(found).collect()
 }
 
-/// `2 metrics vary a lot: a, b`; nothing where nothing is named. `subject`: for one and for several.
+/// `2 metrics vary a lot: a, b`; `None` without names. `subject`: for one and for several.
 fn about(subject: [&str; 2], what: &str, names: Vec<String>, next: &str) -> Option<RunFinding> {
     let [one, several] = subject;
     let subject = if names.len() == 1 { one } else { several };
@@ -96,16 +94,15 @@ fn about(subject: [&str; 2], what: &str, names: Vec<String>, next: &str) -> Opti
     })
 }
 
-/// A metric whose spread is larger than the change that matters.
 struct Noise {
     text: String,
     spread: f64,
-    /// Processes a side that would find that change four times out of five at an error rate of 5 %.
+    /// Processes per side that would find that change four times out of five at an error rate of 5 %.
     needed: f64,
 }
 
 impl Noise {
-    /// `None` where the processes at hand see that change in spite of the spread.
+    /// `None` if the existing processes detect that change in spite of the spread.
     fn new(line: &MetricView) -> Option<Self> {
         let (spread, threshold) = (line.spread?, line.threshold());
         // Two-sample size by the normal approximation: 2 (z_0.975 + z_0.8)^2 (s / ln(1 + t))^2.
@@ -117,7 +114,7 @@ impl Noise {
     }
 }
 
-/// Programs that ended well and perhaps measured nothing; what several of them say alike is said once.
+/// Programs that ended well and perhaps measured nothing; equal signs of several are listed once.
 fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
     let measured = cases.iter().filter(|(case, _)| case.outcome.is_measured());
     let signs =
@@ -140,7 +137,6 @@ fn named(names: &[impl AsRef<str>]) -> String {
     grouped::named(names, MAX_NAMED)
 }
 
-/// Processes that met a GPU whose clocks something held down.
 fn held_down(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
     let processes: Vec<&ProcessRecord> = cases.iter().flat_map(|(case, _)| &case.processes).collect();
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
@@ -162,7 +158,6 @@ fn held_down(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
     })
 }
 
-/// Of a case whose processes spend longer on starting than on measuring.
 fn slow_start(case: &CaseRecord, name: &str) -> Option<String> {
     let (starts, measuring) = (seconds_in(case, Stage::Start)?, seconds_in(case, Stage::Measure)?);
     let mean = |seconds: f64| format_duration(seconds / complete(case).count() as f64);
@@ -170,7 +165,7 @@ fn slow_start(case: &CaseRecord, name: &str) -> Option<String> {
         .then(|| format!("{name} starts for {} and measures for {}", mean(starts), mean(measuring)))
 }
 
-/// Seconds of all complete processes in one stage; `None` where none of them reported it.
+/// Seconds of all complete processes in one stage; `None` if none of them reported it.
 fn seconds_in(case: &CaseRecord, stage: Stage) -> Option<f64> {
     let reports = complete(case).flat_map(|process| &process.stages);
     reports.filter(|report| report.stage == stage).map(|report| report.seconds).reduce(|a, b| a + b)
@@ -183,16 +178,16 @@ fn complete(case: &CaseRecord) -> impl Iterator<Item = &ProcessRecord> {
 const WAIT_FOR_ALL: &str =
     "let the program end and wait for what it starts, because what still runs disturbs what is measured";
 
-/// Whether other cases had the same process, so that any of them may have done what it did.
+/// True if other cases shared the process, so that its behaviour cannot be attributed.
 fn is_shared(process: &ProcessRecord) -> bool {
     process.shared.is_some_and(|cases| cases > 1)
 }
 
-/// `one of a, b, c (2 after 1 run)`, of cases that shared processes which ended well and left descendants behind.
+/// `one of a, b, c (2 after 1 run)`, for cases with shared processes that ended well and left descendants behind.
 fn shared_leftovers(cases: &[(&CaseRecord, String)]) -> Vec<String> {
     let left = cases.iter().flat_map(|(case, name)| {
         let processes = complete(case).filter(|process| is_shared(process) && process.leftovers > 0);
-        // What is one process has one moment at which it was started.
+        // The start time identifies a shared process.
         processes.map(move |process| ((&process.started, process.leftovers), name.as_str()))
     });
     let of_process = together(left).into_iter().map(|((_, left), names)| (names, u64::from(left)));
@@ -203,7 +198,6 @@ fn shared_leftovers(cases: &[(&CaseRecord, String)]) -> Vec<String> {
     texts.collect()
 }
 
-/// Of a case whose program ended well and left descendants behind.
 fn leftovers(case: &CaseRecord, name: &str) -> Option<String> {
     let own = complete(case).filter(|process| !is_shared(process));
     let left = own.map(|process| u64::from(process.leftovers)).filter(|left| *left > 0);
@@ -214,8 +208,8 @@ fn leftovers(case: &CaseRecord, name: &str) -> Option<String> {
     })
 }
 
-/// One process that stands apart while the others agree: four times as far from the median as the next, and
-/// farther than the threshold. With whether it left a log.
+/// One outlier while the other processes agree: four times as far from the median as the next, and farther than the
+/// threshold. The flag is true if it left a log.
 fn outlier(line: &MetricView) -> Option<(String, bool)> {
     let centers = centers(line.metric);
     let middle = median(&mut centers.clone()).filter(|middle| *middle > 0.0 && centers.len() >= 4)?;
@@ -244,7 +238,7 @@ fn outliers(found: Vec<(String, bool)>) -> Option<RunFinding> {
         [] => return None,
         [(only, _)] => (only.clone(), "it", "its log is"),
         several => {
-            let what = "in which one process stands apart";
+            let what = "in which one process is an outlier";
             let shown: Vec<&str> = several.iter().take(MAX_NAMED).map(|(fact, _)| fact.as_str()).collect();
             let more = match several.len() - shown.len() {
                 0 => String::new(),
@@ -255,5 +249,8 @@ fn outliers(found: Vec<(String, bool)>) -> Option<RunFinding> {
         }
     };
     let log = if logs { format!("; {log} in the run's logs folder") } else { String::new() };
-    Some(RunFinding { fact, next: format!("look for what ran beside {beside}{log}") })
+    Some(RunFinding {
+        fact,
+        next: format!("look for other programs that ran at the same time as {beside}{log}"),
+    })
 }

@@ -1,4 +1,4 @@
-//! One metric of one case as text, and what its processes say: centres, their median and their spread.
+//! One metric of one case as text, and the statistics over its processes: centres, their median and their spread.
 
 use crate::layout::grouped::joined;
 use crate::layout::number;
@@ -6,52 +6,49 @@ use gbench_model::{
     Better, CaseRecord, Metric, MetricDeclaration, OwnFigure, ProcessSamples, direction_of_unit, is_time,
 };
 
-/// One metric as text.
 pub(crate) struct MetricView<'a> {
     pub case: &'a CaseRecord,
     pub metric: &'a Metric,
     pub name: String,
     /// Median over the processes' medians, in the metric's unit; absent without complete samples.
     pub center: Option<f64>,
-    /// The center with its unit, or nothing.
+    /// The center with its unit, or empty.
     pub median: String,
     /// Relative standard deviation between processes; absent below two processes.
     pub spread: Option<f64>,
-    /// `5 x 30`: processes and samples of each, or the total where processes differ.
+    /// `5 x 30`: processes and samples of each, or the total if processes differ.
     pub effort: String,
-    /// Present where other cases solve the same problem.
+    /// Present if other cases solve the same problem.
     pub place: Option<Rank>,
-    /// The gate computed it from the case's time: what is true of the one is true of the other.
+    /// The gate computed it from the case's time, and the time's findings apply to it.
     pub is_derived: bool,
 }
 
-/// How much a line says of its case, the most first.
+/// The importance of a line for its case, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
     Time,
     Judged,
     Rate,
-    /// By the word of the suite file or of a program.
+    /// As the suite file or a program declares.
     Unjudged,
     Circumstance,
 }
 
-/// Where one metric of one case stands among the answers to its problem.
+/// The rank of one metric of one case among the answers to its problem.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rank {
     /// From 1; equal values share it.
     pub rank: usize,
-    /// How many times worse than the best: value / best where lower is better, else best / value. Absent where one
-    /// of them is not above zero.
+    /// The factor to the best: value / best if lower is better, else best / value. Absent if one of them is not positive.
     pub vs_best: Option<f64>,
-    /// The same factor as the rule of comparisons estimates it, from the means over processes, with its interval at 95 %, which the answers to
-    /// the problem share; absent with a process alone.
+    /// The factor as the rule of comparisons estimates it, from the means over processes, with its interval at 95 %,
+    /// shared among the answers to the problem; absent with a single process.
     pub estimate: Option<FactorInterval>,
-    /// Worse than the best beyond what chance gives.
+    /// Worse than the best by more than chance explains.
     pub apart: bool,
 }
 
-/// A factor and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FactorInterval {
     pub factor: f64,
@@ -95,8 +92,8 @@ impl<'a> MetricView<'a> {
         }
     }
 
-    /// Of what has no logarithm, or one process alone: zeros of several processes are alike, and of a figure that is known, such
-    /// as the size of a kernel, one process says nothing of a spread and needs none.
+    /// The spread of values without a logarithm, or of one process: zeros of several processes are equal, and a constant
+    /// figure, such as the size of a kernel, needs only one process.
     fn spread_of_known(&self) -> Option<String> {
         let declared = self.declared(|it| it.exact);
         let centers = centers(self.metric);
@@ -107,17 +104,18 @@ impl<'a> MetricView<'a> {
         }
     }
 
-    /// Judged by its absolute difference: its spread, and how often one answer is another's, say nothing.
+    /// Judged by its absolute difference: its spread and its ratios are meaningless.
     pub(crate) fn is_absolute(&self) -> bool {
         self.declared(|it| it.absolute) == Some(true)
     }
 
-    /// Whether a comparison judges it; else it is shown alone.
+    /// True if a comparison judges it; else it is only shown.
     pub(crate) fn is_judged(&self) -> bool {
         self.declared(|it| it.gate) != Some(false)
     }
 
-    /// Where the line stands in its case: the time, what else is judged or asked for, rates, and what only explains a time.
+    /// The importance of the line in its case: the time, other judged or requested metrics, rates, and metrics that only
+    /// explain a time.
     pub(crate) fn standing(&self) -> Standing {
         match OwnFigure::of(self.case, self.metric) {
             Some(OwnFigure::Circumstance) => Standing::Circumstance,
@@ -134,13 +132,12 @@ impl<'a> MetricView<'a> {
         self.declared(|it| it.threshold).or_else(of_case).unwrap_or(0.05)
     }
 
-    /// The better direction; `None` where nothing says it.
+    /// The better direction; `None` if unknown.
     pub(crate) fn better(&self) -> Option<Better> {
         let of_unit = || direction_of_unit(&self.metric.unit);
         self.declared(|it| it.better).or(self.metric.better).or_else(of_unit)
     }
 
-    /// A part of the metric's declaration in the suite file.
     fn declared<T>(&self, part: fn(&MetricDeclaration) -> Option<T>) -> Option<T> {
         self.case.declared.get(&self.metric.name).and_then(part)
     }
@@ -150,7 +147,8 @@ impl<'a> MetricView<'a> {
     }
 }
 
-/// Whether a metric is an amount of work over the case's time, as the gate computes it where a program says the amount.
+/// True if a metric is an amount of work divided by the case's time, as the gate computes it if a program reports the
+/// amount.
 fn is_derived(case: &CaseRecord, metric: &Metric) -> bool {
     let amount =
         metric.name.strip_suffix("_rate").filter(|of| ["items", "bytes", "flops", "tokens"].contains(of));
@@ -158,7 +156,7 @@ fn is_derived(case: &CaseRecord, metric: &Metric) -> bool {
     has_time && amount.is_some_and(|amount| case.metadata.contains_key(amount))
 }
 
-/// The centre of each complete process, in the metric's unit: its median, or what it stated.
+/// The centre of each complete process, in the metric's unit: its median, or its stated value.
 pub(crate) fn centers(metric: &Metric) -> Vec<f64> {
     metric.processes.iter().filter(|process| !process.partial).filter_map(process_center).collect()
 }
@@ -184,8 +182,8 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     }
 }
 
-/// Sample standard deviation of the logarithms, as the comparison will see it; `None` for fewer than two
-/// centres or where one has no logarithm.
+/// Sample standard deviation of the logarithms, as in a comparison; `None` for fewer than two centres, or a centre
+/// without a logarithm.
 fn spread(centers: &[f64]) -> Option<f64> {
     let logs: Vec<f64> = centers.iter().filter(|c| **c > 0.0 && c.is_finite()).map(|c| c.ln()).collect();
     if logs.len() < 2 || logs.len() < centers.len() {

@@ -1,6 +1,7 @@
-//! Baselines and their optimized variants: each speedup with its interval, each chapter, and all together.
+//! Baselines and their optimized variants: each speedup with its interval, each chapter, and the total.
 //!
-//! A speedup is the baseline's median over the optimized one's, so that below 1 the optimized one is slower. What was not measured has none.
+//! A speedup is the baseline's median over the optimized one's: below 1 the optimized one is slower. An unmeasured pair
+//! has none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +13,24 @@ use gbench_compare::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPairs
 use gbench_model::text::count;
 use gbench_model::{CaseRecord, Metric, Outcome};
 
-/// Names that one sentence lists.
 const MAX_NAMED: usize = 3;
 
-/// The pairs of a run.
 #[derive(Default)]
 pub(crate) struct RunPairs {
     rows: Vec<PairRow>,
-    /// A row for each folder; absent where no case has one.
+    /// A row for each folder; absent if no case has one.
     chapters: Option<ReportTable>,
     /// Names of baselines without an optimized variant, and of the reverse.
     without_optimized: Vec<String>,
     without_baseline: Vec<String>,
 }
 
-/// One optimized case beside its baseline.
 struct PairRow {
     chapter: Option<String>,
     /// Position of the optimized case in the record.
     optimized: usize,
-    /// Name; the median of each, else the word for why there is none, baseline first; speedup and its interval.
+    /// Name; the median of each, else the reason in one word, baseline first; speedup and its interval.
     cells: [String; 5],
-    /// What is compared; empty where nothing is.
     metric: String,
     speedup: Option<PairSpeedup>,
     /// Neither was measured: there is nothing to show.
@@ -67,7 +64,7 @@ impl RunPairs {
         }
     }
 
-    /// The speedup of an optimized case by its position in the record, and the metric that it is of.
+    /// The speedup of an optimized case by its position in the record, and its metric.
     pub(crate) fn speedup(&self, case: usize) -> Option<(&str, &PairSpeedup)> {
         // In the order of the optimized cases.
         let at = self.rows.binary_search_by_key(&case, |row| row.optimized).ok()?;
@@ -111,7 +108,6 @@ impl RunPairs {
         )
     }
 
-    /// Counts, mean, best and worst over all optimized variants.
     fn overall(&self) -> String {
         let all = count(self.rows.len(), "optimized variant");
         let found: Vec<(&PairRow, &PairSpeedup)> =
@@ -143,7 +139,6 @@ impl RunPairs {
     }
 }
 
-/// What the counts call a speedup of this answer.
 fn answer_word(answer: PairAnswer) -> &'static str {
     match answer {
         PairAnswer::Faster => "faster",
@@ -190,7 +185,7 @@ pub(crate) fn speedup_cells(speedup: &PairSpeedup) -> [String; 2] {
     let word = match speedup.answer() {
         PairAnswer::Noise => "(noise)",
         PairAnswer::Slower => "slower",
-        // What processes do not show is not doubted any less where it looks fast.
+        // Without evidence from processes, a slower case is reported as slower, a faster one as unclear.
         PairAnswer::Unknown if speedup.factor < 1.0 => "slower",
         PairAnswer::Faster | PairAnswer::Unknown => "",
     };
@@ -201,7 +196,7 @@ pub(crate) fn speedup_cells(speedup: &PairSpeedup) -> [String; 2] {
     [joined([&number::times(speedup.factor), word], " "), interval]
 }
 
-/// By chapter in the record's order: all cases that say their chapter or are members of pairs. `None` where none says it.
+/// By chapter in the record's order: all cases with a chapter, or in pairs. `None` if no case has a chapter.
 fn chapters(cases: &[(&CaseRecord, String)], rows: &[PairRow]) -> Option<ReportTable> {
     let members = cases.iter().map(|(case, _)| case);
     let members = members.filter(|case| case.id.member_of_pair().is_some() || chapter_of(&case.id).is_some());

@@ -1,4 +1,5 @@
-//! Precisions beside each other: cases that differ in `precision` or `backend` alone, with their speed and the errors of their results.
+//! A comparison of precisions: cases that differ in `precision` or `backend` alone, with their speed and the errors of
+//! their results.
 
 use super::metric::center;
 use super::pairs::speedup_cells;
@@ -8,13 +9,13 @@ use crate::layout::table::ReportTable;
 use gbench_compare::{PairMetric, PairSpeedup};
 use gbench_model::{CaseId, CaseRecord, Metric, error_of_result};
 
-/// Parameters that say how something is computed, and not what.
+/// Parameters that describe how something is computed, not what.
 const WAYS: [&str; 2] = ["precision", "backend"];
 
-/// What the others are held against, where it is there; else the first.
+/// The reference, if present; else the first.
 const REFERENCES: [&str; 2] = ["fp32", "float32"];
 
-/// Errors that have a column of their own; others stand below each other in the last one.
+/// Errors with a separate column; the others share the last one.
 const MAX_ERRORS: usize = 3;
 
 /// One table for each problem that was computed in several ways, in the record's order.
@@ -25,14 +26,13 @@ pub(crate) fn tables(cases: &[(&CaseRecord, String)]) -> Vec<ReportTable> {
     several.filter_map(|(problem, cases)| table(&problem, &cases)).collect()
 }
 
-/// The identity without the way and the device, which what failed early does not name.
+/// The identity without these parameters and the device, which a case that failed early lacks.
 fn problem(id: &CaseId) -> CaseId {
     let mut params = id.params.clone();
     params.retain(|name, _| !WAYS.contains(&name.as_str()));
     CaseId { params, device: "host".into(), ..id.clone() }
 }
 
-/// The error of a case by its name.
 fn error(case: &CaseRecord, name: &str) -> Option<f64> {
     let of_name = |metric: &&Metric| error_of_result(&metric.name) == Some(name);
     case.metrics.iter().find(of_name).filter(|_| case.outcome.is_measured()).and_then(center)
@@ -43,7 +43,7 @@ fn way(case: &CaseRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// `None` where nothing was measured.
+/// `None` if nothing was measured.
 fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<ReportTable> {
     let measured = || cases.iter().copied().filter(|case| case.outcome.is_measured());
     let is_usual = |case: &&CaseRecord| {

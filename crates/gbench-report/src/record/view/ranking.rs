@@ -1,15 +1,14 @@
-//! Which of several answers to one problem is the best, by how much, and whether that can be told at all.
+//! Ranks several answers to one problem: the best, the factors to the others, and whether these are significant.
 //!
-//! A problem is everything that must agree before a ranking means anything: the group that the suite file
-//! names, every parameter that says what is solved, the way of timing, cold or warm, the device, and the metric with its unit and
-//! direction. `implementation`, `backend`, `technique` and `variant` say how it is solved; `precision` does not, because another
-//! precision is another result. Without a group the cases of one benchmark that differ in `implementation` or `backend` are answers to one problem;
-//! pairs have a table of their own. What was not measured has no place, and a problem with a single answer is no contest. Rates that the gate
-//! derived from time are ranked by time alone.
+//! A problem is everything that must agree for a meaningful ranking: the group of the suite file, every parameter of the
+//! problem, the way of timing, cold or warm, the device, and the metric with its unit and direction. `implementation`,
+//! `backend`, `technique` and `variant` describe how it is solved; `precision` does not, because another precision is
+//! another result. Without a group, the cases of one benchmark that differ in `implementation` or `backend` are answers
+//! to one problem; pairs have a separate table. Unmeasured cases have no rank, and a problem with a single answer is not
+//! ranked. Rates that the gate derived from time are ranked by time alone.
 //!
-//! The best is told apart from another by the rule of comparisons, asked for any difference at all (threshold 0):
-//! over processes, with an error rate of 5 % that the answers to a problem share. One process by itself
-//! never tells anything apart.
+//! A difference to the best is significant by the rule of comparisons with threshold 0: over processes, with an error
+//! rate of 5 % that the answers to a problem share. A single process is never significant.
 
 use super::metric::{FactorInterval, MetricView, Rank};
 use crate::layout::grouped::together;
@@ -18,34 +17,31 @@ use gbench_compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowDecision, RowL
 use gbench_model::text::percent;
 use gbench_model::{Better, CODE_FIGURES, CaseId, Params, Thermal, Timing, Variant};
 
-/// Parameters that say how a problem is solved, and not which.
+/// Parameters that describe how a problem is solved.
 const WAYS: [&str; 4] = ["implementation", "backend", "technique", "variant"];
 
-/// Those of them by which cases of one benchmark are answers to one problem, without a group.
+/// Those by which cases of one benchmark are answers to one problem, without a group.
 const IMPLIED: [&str; 2] = ["implementation", "backend"];
 
-/// Chance, for each problem, of telling apart what does not differ.
+/// The chance, per problem, that equal answers appear different.
 const ALPHA: f64 = 0.05;
 
-/// One problem with at least two answers.
 pub(crate) struct Problem {
     /// `softmax[n=1024] time, lower is better`.
     pub title: String,
     /// The best first, equal ones in the record's order.
     pub entries: Vec<RankedAnswer>,
-    /// The conclusion that may be drawn, as a sentence.
+    /// The conclusion as a sentence.
     pub conclusion: String,
 }
 
-/// One answer to a problem.
 pub(crate) struct RankedAnswer {
     /// Index of its line, which has its place.
     pub line: usize,
-    /// The name that tells it from the others: benchmark and variant.
+    /// The name that distinguishes it: benchmark and variant.
     pub name: String,
 }
 
-/// The key that must agree.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key<'a> {
     group: &'a str,
@@ -58,7 +54,6 @@ struct Key<'a> {
     better: Better,
 }
 
-/// One answer, before it has its place.
 pub(crate) struct ContestAnswer<'a> {
     pub case: &'a CaseId,
     /// Index of its line.
@@ -67,7 +62,6 @@ pub(crate) struct ContestAnswer<'a> {
     pub measured: MeasuredSide<'a>,
 }
 
-/// What the answers to a problem measure.
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
     pub metric: &'a str,
@@ -76,7 +70,7 @@ pub(crate) struct Measure<'a> {
 }
 
 impl Measure<'_> {
-    /// The answers, the best first; equal ones keep their order.
+    /// Sorts answers, the best first; equal ones keep their order.
     pub(crate) fn sort(&self, answers: &mut [ContestAnswer]) {
         answers.sort_by(|a, b| match self.better {
             Better::Lower => a.center.total_cmp(&b.center),
@@ -84,7 +78,7 @@ impl Measure<'_> {
         });
     }
 
-    /// How each of `others` stands to the first: whether a difference can be told, and by which factor it is slower.
+    /// Compares each of `others` with the first: whether the difference is significant, and the factor.
     fn against(&self, first: &ContestAnswer, others: &[&ContestAnswer]) -> Vec<RowDecision> {
         let evidence: Vec<Evidence> = others
             .iter()
@@ -92,7 +86,7 @@ impl Measure<'_> {
                 case: answer.case,
                 metric: self.metric,
                 unit: self.unit,
-                // A ranking is no gate: figures that never vary are ranked as they stand.
+                // A ranking is not a gate: figures that never vary are ranked as they are.
                 exact: true,
                 of_code: false,
                 counted: false,
@@ -142,7 +136,7 @@ fn answer<'a>(
     if line.is_derived {
         return None;
     }
-    // What a kernel takes of the device says nothing of how well it solves the problem.
+    // A kernel's use of the device does not show how well it solves the problem.
     if case.device_code.is_some() && CODE_FIGURES.iter().any(|(name, ..)| *name == metric.name) {
         return None;
     }
@@ -161,14 +155,13 @@ fn answer<'a>(
         device: &case.id.device,
         metric: &metric.name,
         unit: &metric.unit,
-        // Without a direction there is no better, and nothing is guessed at.
+        // Without a direction there is no best.
         better: line.better()?,
     };
     let measured = MeasuredSide::of(case, metric, scratch).ok()?;
     Some((key, ContestAnswer { case: &case.id, line: index, center: line.center?, measured }))
 }
 
-/// The place of each of the sorted answers.
 pub(crate) fn places(answers: &[ContestAnswer], measure: &Measure) -> Vec<Rank> {
     let Some((best, others)) = answers.split_first() else { return Vec::new() };
     let against_best = |answer: &ContestAnswer<'_>| match measure.better {
@@ -199,8 +192,8 @@ pub(crate) fn places(answers: &[ContestAnswer], measure: &Measure) -> Vec<Rank> 
     answers.iter().zip(of_all).enumerate().map(|(index, (answer, of))| place(index, answer, of)).collect()
 }
 
-/// `; k/a:optimized is 0.82x as fast as the baseline (0.80x to 0.84x)`, for each optimized answer where a baseline is among them:
-/// below 1 it is slower.
+/// `; k/a:optimized is 0.82x as fast as the baseline (0.80x to 0.84x)`, for each optimized answer with a baseline among
+/// the answers: below 1 it is slower.
 fn speedups(answers: &[ContestAnswer], measure: &Measure) -> String {
     let is = |variant| move |answer: &&ContestAnswer| answer.case.member_of_pair() == Some(variant);
     let Some(baseline) = answers.iter().find(is(Variant::Baseline)) else { return String::new() };
@@ -216,7 +209,8 @@ fn speedups(answers: &[ContestAnswer], measure: &Measure) -> String {
     told.collect()
 }
 
-/// `kernels/softmax_online:optimized`, `kernels/softmax[backend=cuda]`: all else in the case's name is the problem's.
+/// `kernels/softmax_online:optimized`, `kernels/softmax[backend=cuda]`: the rest of the case's name belongs to the
+/// problem.
 fn short_name(id: &CaseId) -> String {
     let variant = id.variant.map_or(String::new(), |variant| format!(":{}", variant.into_str()));
     let ways = WAYS.iter().filter_map(|name| Some(format!("{name}={}", id.params.get(*name)?)));
@@ -225,14 +219,13 @@ fn short_name(id: &CaseId) -> String {
     format!("{}{variant}{ways}", id.benchmark)
 }
 
-/// The group with what its answers have in common.
 fn title(key: &Key, id: &CaseId) -> String {
     let problem = CaseId { variant: None, params: key.params.clone(), ..id.clone() }.to_string();
     let shared = problem.strip_prefix(id.benchmark.as_str()).unwrap_or_default();
     format!("{}{shared} {}, {} is better", key.group, key.metric, key.better.into_str())
 }
 
-/// Whether there is one best, and who else may be it.
+/// Names the best, or all that may be it.
 fn conclusion(answers: &[ContestAnswer], entries: &[RankedAnswer], places: &[Rank]) -> String {
     let others = entries.iter().zip(places).skip(1).filter(|(_, place)| !place.apart);
     let tied: Vec<&str> = others.map(|(entry, _)| entry.name.as_str()).collect();

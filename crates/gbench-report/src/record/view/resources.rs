@@ -1,9 +1,9 @@
-//! Resources that the processes of a case took beside their time.
+//! Resources of a case's processes other than their time.
 
 use crate::layout::number;
 use gbench_model::{CaseRecord, ProcessRecord};
 
-/// The most that one process of a case took, as text, and where the record holds nothing of it, that.
+/// The maximum over the processes of a case, as text; `unknown` if the record has none.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Resources {
     pub name: String,
@@ -12,7 +12,7 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// The row of a table behind the case's name in its form.
+    /// The row of a table after the case's name in its form.
     pub(crate) fn row(&self, name: String) -> Vec<String> {
         std::iter::once(name).chain(self.figures.clone()).collect()
     }
@@ -20,16 +20,16 @@ impl Resources {
 
 const NOTHING: &str = "not measured";
 
-/// One entry a case of which anything is known, in the record's order; and how many were started of which nothing is.
+/// One entry per case with any known resource, in the record's order; and the number of started cases without one.
 pub(crate) fn find(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
     let started = cases.iter().filter(|(case, _)| !case.processes.is_empty());
     let figures = |case| {
-        // Of the largest process or of one of its descendants, else as the program stated it.
+        // The largest process or one of its descendants, else the program's statement.
         let resident = most(case, "B", |process| process.peak_rss_bytes.map(|bytes| bytes as f64));
         [
             resident.or_else(|| stated(case, "host_peak_bytes")),
             most(case, "B", |process| process.device_peak_bytes.map(|bytes| bytes as f64)),
-            // Of user and system, with all descendants.
+            // User and system time, including all descendants.
             most(case, "s", |process| process.cpu_seconds),
             energy(case),
         ]
@@ -41,7 +41,7 @@ pub(crate) fn find(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
     (known, unknown.len())
 }
 
-/// Of the complete processes, else of those that did not end well: what they took before is known all the same.
+/// The maximum over the complete processes, else over the failed ones, whose earlier use is also known.
 fn most(case: &CaseRecord, unit: &str, part: impl Fn(&ProcessRecord) -> Option<f64>) -> Option<String> {
     let of = |complete: bool| {
         let processes = case.processes.iter().filter(|process| process.outcome.is_measured() == complete);
@@ -51,7 +51,6 @@ fn most(case: &CaseRecord, unit: &str, part: impl Fn(&ProcessRecord) -> Option<f
     of(true).map(|most| number::value(most, unit)).or_else(broken)
 }
 
-/// The most that a sample of a metric `energy` has, where there is one.
 fn energy(case: &CaseRecord) -> Option<String> {
     let metric =
         case.metrics.iter().find(|metric| metric.name.starts_with("energy") && metric.unit == "J")?;
@@ -59,7 +58,6 @@ fn energy(case: &CaseRecord) -> Option<String> {
     Some(number::value(most, "J"))
 }
 
-/// Resources that the program reported itself.
 fn stated(case: &CaseRecord, name: &str) -> Option<String> {
     let bytes = case.metadata.get(name)?.as_f64()?;
     Some(format!("{} (stated)", number::value(bytes, "B")))

@@ -1,4 +1,4 @@
-//! The view model of a run for every format, worked out once from the record.
+//! The view model of a run for every format, computed once from the record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,26 +24,24 @@ pub(crate) struct RunView<'a> {
     pub record: &'a RunRecord,
     /// Each case with its name, in the record's order.
     pub cases: Vec<(&'a CaseRecord, String)>,
-    /// Cases without a good end: failures first, then what was skipped or never started.
+    /// Cases that did not end well: failures first, then skipped and never started ones.
     pub troubled: Vec<(&'a CaseRecord, String)>,
-    /// One line a metric, in the record's order, also those of cases that failed later.
+    /// One line per metric, in the record's order, also those of cases that failed later.
     pub lines: Vec<MetricView<'a>>,
     /// Problems with several answers, each with its ranking.
     pub problems: Vec<Problem>,
-    /// Baselines with their optimized variants.
     pub pairs: RunPairs,
-    /// Of pairs, chapters and precisions.
+    /// Pairs, chapters and precisions.
     pub tables: Vec<ReportTable>,
     pub resources: Vec<Resources>,
-    /// What was sampled of the machine meanwhile.
+    /// Samples of the machine's activity.
     pub telemetry: Option<ReportTable>,
-    /// Cases that were started, and of which no resource is known.
+    /// Started cases without any known resource.
     pub unknown_resources: usize,
     /// Findings to know before trusting the figures, each with advice.
     pub findings: Vec<RunFinding>,
 }
 
-/// Cases that came to the same end for the same cause.
 pub(crate) struct UnmeasuredCases<'a> {
     pub outcome: &'a Outcome,
     /// At least one, in the order of [`RunView::troubled`].
@@ -63,7 +61,6 @@ pub(crate) enum RunStatus {
 }
 
 impl RunStatus {
-    /// As a headline.
     pub(crate) fn shown(self) -> (&'static str, Emphasis) {
         match self {
             RunStatus::Failed => ("FAILED", Emphasis::Bad),
@@ -115,9 +112,8 @@ impl<'a> RunView<'a> {
         }
     }
 
-    /// The lines that have a value: of what was cut off there is none to show.
-    /// Those of a case stand together, the time first. `all`: also those that only explain a time, unless a case has nothing
-    /// else; their number comes second where they are left out.
+    /// The lines with a value, grouped by case, the time first. `all`: also metrics that only explain a time; otherwise
+    /// these are shown only for a case without others, and the second value is their number.
     pub(crate) fn shown_lines(&self, all: bool) -> (Vec<&MetricView<'a>>, usize) {
         let with_value: Vec<_> = self.lines.iter().filter(|line| line.center.is_some()).collect();
         let mut left_out = 0;
@@ -136,7 +132,7 @@ impl<'a> RunView<'a> {
         (shown, left_out)
     }
 
-    /// What is said of lines that are left out; `None` where none are.
+    /// A note about omitted lines; `None` if there are none.
     pub(crate) fn left_out(&self, left_out: usize) -> Option<String> {
         let (rows, run) = (count(left_out, "row"), &self.record.run_id);
         let are = if left_out == 1 { "is" } else { "are" };
@@ -144,7 +140,6 @@ impl<'a> RunView<'a> {
         (left_out > 0).then(|| format!("{what}: `gbench-ci report {run} --all` shows them."))
     }
 
-    /// [`RunView::troubled`], equal ends together.
     pub(crate) fn troubles(&self) -> Vec<UnmeasuredCases<'_>> {
         let kind = |outcome: &Outcome| (outcome.into_str(), outcome.cause(), outcome.advice().to_owned());
         let ends = self.troubled.iter().map(|(case, name)| (kind(&case.outcome), (*case, name.as_str())));
@@ -161,12 +156,11 @@ impl<'a> RunView<'a> {
         self.cases.len() - self.troubled.len()
     }
 
-    /// Whether somebody asked for samples of the machine.
     pub(crate) fn is_monitored(&self) -> bool {
         self.record.config.get("run.monitor").is_some_and(|shown| shown.value == true)
     }
 
-    /// What the resources are, and of how many cases nothing is known.
+    /// The heading of the resources, with the number of cases without any.
     pub(crate) fn of_resources(&self) -> String {
         match self.unknown_resources {
             0 => "The most that one complete process took.".into(),
@@ -198,7 +192,7 @@ impl<'a> RunView<'a> {
         text
     }
 
-    /// Label and text: what was run, on what, when, how long.
+    /// Label and text: the run, its machine, its date and its duration.
     pub(crate) fn context(&self) -> Vec<(&'static str, String)> {
         let record = self.record;
         let path = record.source.path.as_deref().unwrap_or("built in");
@@ -215,7 +209,7 @@ impl<'a> RunView<'a> {
             },
         };
         let seconds = self.cases.iter().flat_map(|(case, _)| &case.processes).map(|p| p.seconds).sum();
-        // A process that measured several cases stands in each of them.
+        // A process that measured several cases appears in each of them.
         let all = self.cases.iter().flat_map(|(case, _)| {
             case.processes.iter().map(|process| match process.shared {
                 Some(_) => (case.id.benchmark.to_string(), &process.started, process.index),
@@ -225,7 +219,7 @@ impl<'a> RunView<'a> {
         let processes = all.collect::<BTreeSet<_>>().len();
         let measured = match &record.ingested {
             Some(_) => String::new(),
-            // Beside each other they end sooner than their times together say.
+            // Parallel cases end sooner than the sum of their times suggests.
             None if record.cases.iter().any(|case| case.config.contains_key(JOBS)) => {
                 format!(", {} of {} in all", count(processes, "process"), format_duration(seconds))
             }
@@ -236,7 +230,7 @@ impl<'a> RunView<'a> {
         facts.into_iter().chain(self.commit().map(|commit| ("commit", commit))).collect()
     }
 
-    /// The built-in suite, where every case is one of its own: a suite file gave the policies, and none of the cases.
+    /// The built-in suite, if all cases belong to it: then the suite file only gave the policies.
     fn built_in(&self) -> Option<&str> {
         let (first, _) = self.cases.first()?;
         let suite = first.id.benchmark.suite();
@@ -295,7 +289,6 @@ impl<'a> RunView<'a> {
         self.record.warnings.iter().cloned().chain(folded).collect()
     }
 
-    /// The command line for a shell, with the variables that set anything.
     pub(crate) fn command(&self) -> String {
         let settings = self.record.config.values();
         let settings = settings.chain(self.record.cases.iter().flat_map(|case| case.config.values()));
@@ -311,7 +304,6 @@ impl<'a> RunView<'a> {
     }
 }
 
-/// The optional metrics that processes of the case left out.
 fn absent(case: &CaseRecord) -> Vec<String> {
     let names = case.processes.iter().flat_map(|process| process.absent.iter().map(|name| (name, ())));
     let total = case.processes.len();
@@ -321,7 +313,7 @@ fn absent(case: &CaseRecord) -> Vec<String> {
     together(names).into_iter().map(told).collect()
 }
 
-/// A setting's value as its variable takes it.
+/// A setting's value in the notation of its variable.
 fn as_variable(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),

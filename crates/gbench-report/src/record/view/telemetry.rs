@@ -1,4 +1,4 @@
-//! What was sampled of the machine while the cases of a run were measured.
+//! Samples of the machine while the cases of a run were measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,6 @@ use gbench_model::{
 
 const MAX_NAMED: usize = 5;
 
-/// One row a case that was sampled; `None`: none was.
 pub(crate) fn table(cases: &[(&CaseRecord, String)]) -> Option<ReportTable> {
     let sampled = || cases.iter().flat_map(|(case, _)| windows(case));
     let gpus = sampled().any(|window| window.gpu().is_some());
@@ -27,7 +26,6 @@ pub(crate) fn table(cases: &[(&CaseRecord, String)]) -> Option<ReportTable> {
     (!rows.is_empty()).then(|| ReportTable::new("The machine while it measured".into(), columns, rows, notes))
 }
 
-/// The windows of a case's complete processes.
 fn windows(case: &CaseRecord) -> impl Iterator<Item = &Telemetry> {
     let complete = case.processes.iter().filter(|process| process.outcome.is_measured());
     complete.filter_map(|process| process.conditions.as_ref()?.telemetry.as_deref())
@@ -85,7 +83,7 @@ fn effort(windows: &[&Telemetry]) -> String {
     format!("{}, one every {}{by}{late}{cost}", count(samples as usize, "sample"), intervals.join(" and "))
 }
 
-/// Who else was on the GPUs, what the gate waited for in vain, and GPUs that did not answer.
+/// Other programs on the GPUs, waits that ended without an idle GPU, and GPUs that did not answer.
 pub(crate) fn findings(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
     let gpus =
         |it: &Conditions| it.telemetry.iter().flat_map(|window| window.gpus.clone()).collect::<Vec<_>>();
@@ -100,13 +98,13 @@ pub(crate) fn findings(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
     let found = [
         finding(
             cases,
-            "somebody else used a GPU while it measured",
+            "another program used a GPU while it measured",
             |it| gpus(it).into_iter().flat_map(foreign).collect(),
-            "measure when it is free, or give the run a GPU of its own with `device`",
+            "measure when it is free, or give the run a separate GPU with `device`",
         ),
         finding(
             cases,
-            "a GPU was not calm when a process began",
+            "a GPU was not idle when a process began",
             in_vain,
             "see what runs there; `busy_gpu = \"refuse\"` under [run] measures nothing then",
         ),
@@ -120,7 +118,7 @@ pub(crate) fn findings(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
     found.into_iter().flatten().collect()
 }
 
-/// How many processes met each of some things: `what: a in 3 processes, b in 1 process`; `None` where none did.
+/// The number of processes with each of some facts: `what: a in 3 processes, b in 1 process`; `None` without any.
 fn finding(
     cases: &[(&CaseRecord, String)],
     what: &str,
