@@ -6,8 +6,8 @@ use maud::{Markup, html};
 
 use super::addresses::{SeriesNames, case_page, place};
 use super::chart::{large, small, together};
+use super::contents::{SiteFile, SiteInput};
 use super::events::{badge, described, list, not_judged, table};
-use super::input::{SiteFile, SiteInput};
 use super::page::{SiteFrame, facts, part, scrolled};
 use crate::layout::escape::visible;
 use crate::layout::number::{signed_percent, spread, value};

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
 use super::addresses::case_page;
-use super::input::ComparisonPage;
+use super::contents::ComparisonPage;
 use super::page::{SiteFrame, facts, part, scrolled, table, tone};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::visible;

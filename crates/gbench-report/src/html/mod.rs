@@ -3,7 +3,7 @@
 //! a page's policy forbids everything external.
 //!
 //! ```text
-//! input       contents of the pages
+//! contents    contents of the pages
 //! page        the frame of every page: policy, style, navigation
 //! addresses   addresses of the pages, and names on them
 //! axis        positions and ticks of a chart
@@ -19,14 +19,14 @@ mod axis;
 mod case;
 mod chart;
 mod comparison;
+mod contents;
 mod events;
-mod input;
 mod overview;
 mod page;
 
 pub use addresses::case_page;
 pub use comparison::comparison_file;
-pub use input::{ComparisonPage, SiteFile, SiteInput};
+pub use contents::{ComparisonPage, SiteFile, SiteInput};
 
 use page::SiteFrame;
 

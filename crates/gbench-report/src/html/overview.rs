@@ -7,8 +7,8 @@ use maud::{Markup, html};
 
 use super::addresses::{SeriesNames, case_page, place};
 use super::chart::small;
+use super::contents::SiteInput;
 use super::events::{badge, broken_fields, not_judged, since};
-use super::input::SiteInput;
 use super::page::{SiteFrame, part, table, tone};
 use crate::layout::escape::visible;
 use crate::layout::number::{p_value, signed_percent, spread};

@@ -2,8 +2,8 @@
 //! are folded. Every text from the document passes through `escape`.
 
 use super::method;
+use super::rows::Shape;
 use super::summary::{Speedup, left_out};
-use super::table::Shape;
 use super::view::{RowView, VerdictGroup, VerdictView};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::{markdown as prose, markdown_code as code};

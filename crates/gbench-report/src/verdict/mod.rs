@@ -9,8 +9,8 @@ mod junit;
 pub(super) mod markdown;
 pub(super) mod method;
 pub(super) mod render;
+pub(super) mod rows;
 pub(super) mod summary;
-pub(super) mod table;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,8 @@
 //! reproduce them, and then the rest.
 
 use super::method;
+use super::rows::Shape;
 use super::summary::counts_text;
-use super::table::Shape;
 use super::view::{RowView, VerdictView};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{MAX_NAMED, named, together};

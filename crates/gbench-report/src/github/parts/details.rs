@@ -8,7 +8,7 @@ use crate::layout::markdown::{MarkdownStyle, details, facts, kernel_name};
 use crate::sweep::SweepTables;
 use crate::verdict::markdown::{MAX_NAMED, differences, suites};
 use crate::verdict::method;
-use crate::verdict::table::Shape;
+use crate::verdict::rows::Shape;
 use crate::verdict::view::{RowView, VerdictView};
 use gbench_model::text::{capitalized, count};
 

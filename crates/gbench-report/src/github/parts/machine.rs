@@ -11,7 +11,7 @@ use crate::layout::markdown::{MarkdownStyle, kernel_name};
 use crate::profile::moved;
 use crate::verdict::markdown::{MAX_NAMED, Notes, differences};
 use crate::verdict::method::certified;
-use crate::verdict::table::Shape;
+use crate::verdict::rows::Shape;
 use crate::verdict::view::{RowView, VerdictView};
 use gbench_compare::{Conclusion, Group, Verdict};
 use gbench_model::text::count;
