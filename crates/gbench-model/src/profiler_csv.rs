@@ -76,7 +76,7 @@ pub fn ncu_records(text: &str) -> Result<Vec<ProfilerRecord>, DamagedCsv> {
             None => continue,
         };
         if !is_whole {
-            return Err(DamagedCsv { line: at, what: "it breaks off here" });
+            return Err(DamagedCsv { line: at, what: "the row is incomplete" });
         }
         if record.matches('"').count() % 2 == 1 {
             open = Some((first, record));
@@ -135,7 +135,7 @@ pub fn nsys_tables(text: &str) -> Result<Vec<(usize, String)>, DamagedCsv> {
             .map(|(_, line)| line)
             .collect();
         if part.last().is_some_and(|line| !line.ends_with('\n')) {
-            return Err(DamagedCsv { line: first + part.len() - 1, what: "it breaks off here" });
+            return Err(DamagedCsv { line: first + part.len() - 1, what: "the row is incomplete" });
         }
         Ok((first, part.concat()))
     };

@@ -212,7 +212,7 @@ fn found(output: &HarnessOutput) -> Result<BTreeMap<String, Benchmark>, ReadErro
         };
         let of = benchmark.params.iter().try_fold(1_usize, |of, values| of.checked_mul(values.len()));
         if of.is_none_or(|of| of > MAX_COMBINATIONS) {
-            return refused(FOUND, format!("{name}.params"), "they have too many combinations");
+            return refused(FOUND, format!("{name}.params"), "too many combinations");
         }
         found.insert(name, benchmark);
     }
@@ -328,7 +328,7 @@ fn reading(
             let better = gbench_model::direction_of_unit(unit);
             ("value", unit, better, better.is_some())
         }
-        _ => return refused(FOUND, format!("{name}.unit"), "it is not that of its type"),
+        _ => return refused(FOUND, format!("{name}.unit"), "does not match its type"),
     };
     let metric = reading.metric(name, unit, better.or(judged.then_some(Better::Lower)));
     metric.judged = judged;
@@ -341,7 +341,7 @@ fn reading(
             let samples: Option<Vec<f64>> = samples.iter().map(Value::as_f64).collect();
             match samples.filter(|samples| !samples.is_empty()) {
                 Some(samples) => metric.values = samples,
-                None => return odd("samples", "it has none, or one that is not a number"),
+                None => return odd("samples", "missing, or not a number"),
             }
         }
         _ => return odd("samples", "not a list"),

@@ -83,7 +83,7 @@ impl Adapter for Catch2 {
         let known = ["2", "3"];
         if let Some(version) = root.attribute("xml-format-version").filter(|version| !known.contains(version))
         {
-            return Err(root.refused(Some(FILE), format!("version {version} of its format is not known")));
+            return Err(root.refused(Some(FILE), format!("unknown format version {version}")));
         }
         let mut walk = Walk { version: root.attribute("catch2-version"), ..Walk::default() };
         walk.outside(&root)?;

@@ -104,7 +104,7 @@ impl Adapter for Criterion {
             let times: Vec<f64> = pairs.map(|(time, count)| time / count).collect();
             let line = report.as_ref().map(|report| report.case(&benchmark.title)).transpose()?;
             if line.as_ref().is_some_and(|line| !line.fits(&times)) {
-                let what = "its samples are not in nanoseconds: it measures something else than wall time";
+                let what = "its samples are not in nanoseconds: it measures something other than wall time";
                 return Err(ReadError::case(&benchmark.title, what));
             }
             let mut reading = Reading::new(CaseName::plain(&benchmark.title));

@@ -47,7 +47,7 @@ impl Adapter for Divan {
         let (leaves, ended) = parse(output.text()?, false)?;
         match ended {
             Ended::Whole => Ok(leaves.iter().map(|leaf| case_name(&leaf.path)).collect()),
-            Ended::In(name) => Err(ReadError::case(name, "it did not end, and what follows it is not named")),
+            Ended::In(name) => Err(ReadError::case(name, "it did not end, and later cases are unknown")),
         }
     }
 

@@ -145,7 +145,9 @@ fn whole(launches: &[NcuLaunch]) -> Result<(), ProfileReadError> {
     match same.find_map(behind) {
         Some(missing) => Err(ProfileReadError::line(
             last.line,
-            format!("it breaks off here: this launch has no `{missing}`, which others of its kernel have"),
+            format!(
+                "the table is incomplete: this launch has no `{missing}`, which others of its kernel have"
+            ),
         )),
         None => Ok(()),
     }

@@ -86,7 +86,7 @@ impl SummaryTable {
         match self.rows.last() {
             None => Err(ProfileReadError::Nothing),
             Some(last) if all + rounded < 100.0 - ROUNDED => {
-                let what = format!("it breaks off here: its rows make up {all:.1} % of the time");
+                let what = format!("the table is incomplete: its rows make up {all:.1} % of the time");
                 Err(ProfileReadError::line(last.line, what))
             }
             Some(_) => Ok(kernels.finish()),

@@ -58,7 +58,7 @@ const OPERATORS: [&str; 2] = ["cpu_op", "Operator"];
 pub fn read_torch_trace(text: &[u8]) -> Result<Vec<KernelProfile>, ProfileReadError> {
     let trace: TorchTrace = serde_json::from_slice(text).map_err(|error| {
         let what = if error.is_eof() {
-            "it breaks off here".to_owned()
+            "the trace is incomplete".to_owned()
         } else {
             format!("not a Chrome trace: {error}")
         };

@@ -312,8 +312,7 @@ impl SweepLines<'_> {
             notes.push("Unknown against noise: one process shows none, several files of a run do".to_owned());
         }
         if self.better.is_none() {
-            notes =
-                vec![format!("Nothing says which way {} is better, so that there is no best", self.metric)];
+            notes = vec![format!("The better direction of {} is unknown, so there is no best", self.metric)];
         }
         let columns = ["point", "best", "median", "next", "margin", "against noise"];
         self.table(&format!("of the best {group} at each point"), columns, rows, notes)

@@ -51,7 +51,7 @@ pub(crate) fn risk(document: &VerdictDocument, rounds: &RoundsMethod) -> String 
         _ if document.method.counts_all_rounds() => {
             format!("{} share it", count(rounds.candidates as usize, "row"))
         }
-        0 => "no row went on after the screen".to_owned(),
+        0 => "no row continued after the screen".to_owned(),
         1 => "for 1 candidate".to_owned(),
         several => format!("{} share it", count(several, "candidate")),
     };

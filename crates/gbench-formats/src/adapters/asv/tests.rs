@@ -62,5 +62,5 @@ fn more_combinations_than_fit_into_memory_are_refused() {
     let files = [(FOUND, found.as_str()), (RESULTS, results), (BESIDE, beside)];
     let files = OutputFiles(files.map(|(name, text)| (name.to_owned(), text.into())).into());
     let error = read(&Asv, &HarnessOutput { stdout: b"", files: &files }).unwrap_err();
-    assert_eq!(error.to_string(), "benchmarks.json: s.time_a.params: they have too many combinations");
+    assert_eq!(error.to_string(), "benchmarks.json: s.time_a.params: too many combinations");
 }

@@ -39,7 +39,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         );
     }
     if !text.is_empty() && !text.ends_with('\n') {
-        return Err(file.wrong("its last line breaks off"));
+        return Err(file.wrong("its last line is incomplete"));
     }
     let mut readings = if text.lines().any(is_csv_header) { csv(file, text)? } else { table(file, text)? };
     let wrong = text

@@ -31,7 +31,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let part: Vec<&str> =
         text.split_inclusive('\n').skip(first - 1).take_while(|line| !line.trim().is_empty()).collect();
     if part.last().is_some_and(|line| !line.ends_with('\n')) {
-        return Err(file.line(first + part.len() - 1, "it breaks off here"));
+        return Err(file.line(first + part.len() - 1, "the row is incomplete"));
     }
     let table = CsvTable::read(*file, &part.concat(), first, b',')?;
     let columns = Columns::of(&table)?;

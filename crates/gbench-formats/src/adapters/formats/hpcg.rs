@@ -69,8 +69,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
 fn reading(file: &ResultFile, entries: &BTreeMap<&str, (usize, &str)>) -> Result<Reading, ReadError> {
     let mut params = Params::new();
     for (name, path) in PARAMS {
-        let (_, value) =
-            entries.get(path).ok_or_else(|| file.wrong(format!("`{path}` is missing: it breaks off")))?;
+        let (_, value) = entries
+            .get(path)
+            .ok_or_else(|| file.wrong(format!("`{path}` is missing: the file is incomplete")))?;
         params.insert(name.to_owned(), param(value));
     }
     let mut reading = named("hpcg", params);
@@ -107,5 +108,5 @@ fn figure(
 fn unpassed(entries: &BTreeMap<&str, (usize, &str)>) -> String {
     let failed = entries.iter().filter(|(_, (_, value))| *value == "FAILED");
     let names: Vec<&str> = failed.map(|(path, _)| path.strip_suffix("::Result").unwrap_or(path)).collect();
-    if names.is_empty() { "it does not say why".into() } else { format!("{} failed", names.join(", ")) }
+    if names.is_empty() { "for an unknown reason".into() } else { format!("{} failed", names.join(", ")) }
 }

@@ -79,7 +79,7 @@ fn header_of_csv(header: &str) -> bool {
 
 fn rows_of_csv(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {
     if !text.ends_with('\n') {
-        return Err(file.line(text.lines().count(), "it breaks off here"));
+        return Err(file.line(text.lines().count(), "the row is incomplete"));
     }
     let table = CsvTable::read(*file, text, 1, b',')?;
     let mut tests = Vec::new();

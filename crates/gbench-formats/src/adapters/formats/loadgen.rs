@@ -108,7 +108,7 @@ fn reasons(text: &str) -> String {
         .take_while(|line| line.starts_with(' '))
         .map(|line| line.trim_start_matches([' ', '*']).to_owned());
     let all: Vec<String> = unmet.chain(advice).collect();
-    if all.is_empty() { "it does not say why".into() } else { all.join("; ") }
+    if all.is_empty() { "for an unknown reason".into() } else { all.join("; ") }
 }
 
 /// Adds the figures above the parameters as metrics, and the parameters except seeds as metadata.

@@ -53,7 +53,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
                     words.len(),
                     keys.len() + 2 * HALF
                 );
-                return Err(file.line(number, if whole { what } else { "it breaks off here".into() }));
+                return Err(file.line(number, if whole { what } else { "the row is incomplete".into() }));
             }
             let (front, halves) = words.split_at(keys.len());
             for (half, in_place) in halves.chunks(HALF).zip([false, true]) {

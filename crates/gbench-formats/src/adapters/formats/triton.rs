@@ -22,7 +22,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     if !text.ends_with('\n') {
-        return Err(file.line(text.lines().count(), "the row breaks off here"));
+        return Err(file.line(text.lines().count(), "the row is incomplete"));
     }
     let table = CsvTable::read(*file, text, 1, b',')?;
     let with_unit = table.header.iter().skip(1).position(|name| unit(name).is_some());

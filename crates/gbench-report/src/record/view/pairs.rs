@@ -95,7 +95,7 @@ impl RunPairs {
         if self.rows.iter().any(|row| row.speedup.is_some()) {
             notes.push(
                 "Speedup is the baseline's median over the optimized one's: below 1 the optimized one is slower. Its interval is at 95 %, over \
-                 processes; (noise) says that it holds 1"
+                 processes; (noise) means that it contains 1"
                     .into(),
             );
         }

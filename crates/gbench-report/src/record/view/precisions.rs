@@ -92,7 +92,7 @@ fn table(problem: &CaseId, cases: &[&CaseRecord]) -> Option<ReportTable> {
         "Speed is the median of {against} over each one's: below 1 it is slower; with its interval at 95 %, over processes"
     )];
     if names.is_empty() {
-        notes.push("How far the results are off was not measured".into());
+        notes.push("The errors of the results were not measured".into());
     } else {
         notes.push("Errors are those of the results, as the benchmark checked them; below each, how many times the reference's".into());
     }

@@ -41,15 +41,18 @@ impl Adapter for ResultProgram {
             (0, []) => stdout,
             (0, [(path, bytes)]) => ResultFile { name: path, bytes, beside: output.files },
             (found, _) => {
-                let what =
-                    format!("{found} of {} files are of {}, and one is read", left.len(), format.name());
+                let what = format!(
+                    "{found} of {} files match {}; exactly one is required",
+                    left.len(),
+                    format.name()
+                );
                 return Err(stdout.wrong(what));
             }
         };
         let mut runs = check::read(format, &file)?;
         match (runs.pop(), runs.is_empty()) {
             (Some(run), true) => Ok(run.readings),
-            _ => Err(file.wrong("it holds several runs, and a process is one")),
+            _ => Err(file.wrong("the file contains several runs; a process must be one run")),
         }
     }
 }

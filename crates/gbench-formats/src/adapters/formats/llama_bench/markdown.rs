@@ -29,7 +29,7 @@ pub(super) fn read(file: &ResultFile, text: &str) -> Result<Vec<RunReading>, Rea
         }
         let Some(cells) = cells(line).filter(|_| line.ends_with('\n')) else {
             if line.starts_with('|') && header.is_some() {
-                return Err(wrong("the row breaks off here".into()));
+                return Err(wrong("the row is incomplete".into()));
             }
             continue;
         };

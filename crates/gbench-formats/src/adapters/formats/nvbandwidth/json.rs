@@ -61,7 +61,7 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
 
 impl TestCase {
     fn read(&self, file: &ResultFile, place: &str, readings: &mut Vec<Reading>) -> Result<(), ReadError> {
-        let said = self.error.as_deref().unwrap_or("it does not say why");
+        let said = self.error.as_deref().unwrap_or("for an unknown reason");
         match self.status.as_str() {
             "Passed" if self.error.is_none() => {}
             "Waived" => {

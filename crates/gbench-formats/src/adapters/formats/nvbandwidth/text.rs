@@ -24,7 +24,7 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let mut running: Option<Running> = None;
     for (at, line, is_whole) in lines(text) {
         if !is_whole {
-            return Err(file.line(at, "it breaks off here"));
+            return Err(file.line(at, "the line is incomplete"));
         }
         if let Some((key, value)) = version(line) {
             run = run.fact(key, value);
@@ -53,7 +53,7 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     }
     match running {
         Some(test) if test.error.is_none() => {
-            return Err(file.wrong(format!("it breaks off in the test `{}`", test.name)));
+            return Err(file.wrong(format!("the output ends within the test `{}`", test.name)));
         }
         Some(test) => test.give_up(&mut readings),
         None => {}
